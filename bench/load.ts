@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { getQuickJS } from "quickjs-emscripten";
+import { load } from "../src/context/load.ts";
+import { openSession } from "../src/index.ts";
+import type { Corpus } from "./corpus.ts";
+import { type Measured, takeTurns, timed } from "./measure.ts";
+import type { Report } from "./report.ts";
+
+/** Files to P, and P into the guest. */
+export async function benchLoad(corpus: Corpus): Promise<Report> {
+  return {
+    title: `load: ${corpus.files.length.toLocaleString("en-US")} files into P, and P into the guest`,
+    cases: [
+      { name: "load", measured: await loads(corpus) },
+      { name: "P.length, first touch", measured: await touches(corpus) },
+    ],
+    notes: [
+      "Belay's load also checks roots, links, ignore rules and UTF-8, hashes P and lists its documents; the plain reads do none of it.",
+      "P.length in quickjs-emscripten: newString(P) of a string that is already in memory, and an evaluation.",
+    ],
+    aims: [],
+  };
+}
+
+function loads({ folder }: Corpus): Promise<Measured[]> {
+  return takeTurns(
+    [
+      {
+        name: "Belay load",
+        once: () => timed(() => load({ kind: "path", path: folder }, { roots: [folder], cwd: folder })),
+      },
+      { name: "readFile, all at once", once: () => timed(() => readAtOnce(folder)) },
+      { name: "readFileSync, in turn", once: () => timed(() => readInTurn(folder)) },
+    ],
+    { rounds: 15, warmups: 2 },
+  );
+}
+
+async function readAtOnce(folder: string): Promise<string> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return (await Promise.all(paths.sort().map((path) => readFile(path, "utf8")))).join("");
+}
+
+function readInTurn(folder: string): string {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return paths
+    .sort()
+    .map((path) => readFileSync(path, "utf8"))
+    .join("");
+}
+
+async function touches({ folder, context }: Corpus): Promise<Measured[]> {
+  await using session = await openSession({ roots: [folder], cwd: folder });
+  const quickjs = await getQuickJS();
+  const text = context.text.slice(0, context.text.length);
+  // Awaited here: the session closes when this function returns.
+  return await takeTurns(
+    [
+      {
+        name: "Belay session.exec",
+        async once() {
+          await session.load(folder);
+          await session.exec("0");
+          return timed(async () => {
+            const envelope = await session.exec("P.length");
+            if (!envelope.success || envelope.result_json !== text.length) throw new Error("P is not whole");
+          });
+        },
+      },
+      {
+        name: "quickjs-emscripten",
+        async once() {
+          using guest = quickjs.newContext();
+          return timed(() => {
+            guest.newString(text).consume((P) => guest.setProp(guest.global, "P", P));
+            const length = guest.unwrapResult(guest.evalCode("P.length")).consume(guest.dump);
+            if (length !== text.length) throw new Error("P is not whole");
+          });
+        },
+      },
+    ],
+    { rounds: 10, warmups: 2 },
+  );
+}

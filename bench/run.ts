@@ -1,0 +1,68 @@
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { type Corpus, openCorpus } from "./corpus.ts";
+import { benchExec } from "./exec.ts";
+import { benchFind } from "./find.ts";
+import { benchLoad } from "./load.ts";
+import { figuresOf, printed, type Report } from "./report.ts";
+import { benchSearch } from "./search.ts";
+import { benchStart } from "./start.ts";
+
+const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
+  exec: benchExec,
+  find: benchFind,
+  search: benchSearch,
+  load: benchLoad,
+  start: benchStart,
+};
+const MB = 1024 * 1024;
+const CORPUS_BYTES = 10 * MB;
+const USAGE = `usage: npm run bench -- [--json] [${Object.keys(PARTS).join("] [")}]`;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  const { json, parts } = read(args);
+  if (!parts) {
+    console.error(USAGE);
+    return 2;
+  }
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+  using corpus = await openCorpus(CORPUS_BYTES);
+  const machine = { node: process.version, platform: `${process.platform}-${process.arch}`, cpus: cpus().length };
+  const size = { files: corpus.files.length, bytes: corpus.bytes };
+  if (!json) {
+    const { node, platform, cpus } = machine;
+    console.log(
+      `Node ${node}, ${platform}, ${cpus} CPUs; corpus ${size.files} files, ${(size.bytes / MB).toFixed(2)} MB`,
+    );
+  }
+  const reports: Record<string, unknown> = {};
+  for (const [name, part] of parts) {
+    const report = await part(corpus);
+    const cases = report.cases.map((one) => ({ name: one.name, figures: figuresOf(one) }));
+    reports[name] = { ...report, cases };
+    if (!json) console.log(`\n${printed(report)}`);
+  }
+  if (json) console.log(JSON.stringify({ ...machine, corpus: size, parts: reports }));
+  return 0;
+}
+
+/** `parts` is undefined where the arguments make no sense. */
+function read(args: string[]) {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: { json: { type: "boolean", default: false } },
+      allowPositionals: true,
+    });
+    const names = positionals.length > 0 ? positionals : Object.keys(PARTS);
+    const parts = names.flatMap((name) => {
+      const part = PARTS[name];
+      return part ? [[name, part] as const] : [];
+    });
+    return { json: values.json, parts: parts.length === names.length ? parts : undefined };
+  } catch {
+    return { json: false, parts: undefined };
+  }
+}

@@ -1,0 +1,102 @@
+import MiniSearch from "minisearch";
+import { openSearchIndex, type SearchIndex } from "../src/context/search.ts";
+import { chunksOf } from "../src/context/search-chunks.ts";
+import type { Corpus } from "./corpus.ts";
+import { takeTurns, timed } from "./measure.ts";
+import type { Report } from "./report.ts";
+
+const BEST = 10;
+/** Words, names and sentences that an explorer of JavaScript packages types. */
+const QUERIES = [
+  "parse error",
+  "readFile",
+  "worker thread",
+  "memory limit",
+  "create a server",
+  "module resolution",
+  "abort signal",
+  "max_old_space_size",
+  "regular expression flags",
+  "JSON schema validation",
+  "createServer",
+  "terminal colors",
+  "stack trace line number",
+  "package exports types",
+  "deprecated since",
+  "how are symbolic links followed",
+  "utf8 encoding",
+  "promise rejected",
+  "license",
+  "timeout in milliseconds",
+];
+
+/** An index of the corpus and its ten best chunks for a query. */
+export async function benchSearch({ context, scratch }: Corpus): Promise<Report> {
+  const { text, documents, hash } = context;
+  const chunks = [...chunksOf(text, documents)].map((chunk, id) => ({ id, ...chunk }));
+  let index: SearchIndex | undefined;
+  let peer = new MiniSearch<(typeof chunks)[number]>({ fields: ["text"] });
+  const built = await takeTurns(
+    [
+      {
+        name: "Belay",
+        async once() {
+          index?.[Symbol.dispose]();
+          const dir = scratch();
+          return timed(() => {
+            index = openSearchIndex({ text, documents, hash }, { dir });
+          });
+        },
+      },
+      {
+        name: "minisearch",
+        async once() {
+          peer = new MiniSearch({ fields: ["text"] });
+          return timed(() => peer.addAll(chunks));
+        },
+      },
+    ],
+    { rounds: 5, warmups: 1, budgetMs: 15_000 },
+  );
+  const queried = await takeTurns(
+    [
+      { name: "Belay", once: queries((query) => index?.search(query, BEST).map((hit) => hit.text)) },
+      {
+        name: "minisearch",
+        once: queries((query) =>
+          peer
+            .search(query)
+            .slice(0, BEST)
+            .map(({ id }) => chunks[id]?.text),
+        ),
+      },
+    ],
+    { rounds: 5 * QUERIES.length, warmups: QUERIES.length },
+  );
+  index?.[Symbol.dispose]();
+  return {
+    title: `search: ${chunks.length.toLocaleString("en-US")} chunks of the corpus, the ${BEST} best for ${QUERIES.length} queries`,
+    cases: [
+      { name: "index", measured: built },
+      { name: "query", measured: queried },
+    ],
+    notes: [
+      "Belay's index is a file on disk, made anew each time, with the parts of names (readFile → read, file); minisearch's is in memory and is given the chunks ready-made.",
+    ],
+    aims: [],
+  };
+}
+
+/** The queries one after the other, each a sample. */
+function queries(search: (query: string) => readonly unknown[] | undefined): () => Promise<number> {
+  let next = 0;
+  return async () => {
+    const query = QUERIES[next++ % QUERIES.length] ?? "";
+    let hits: readonly unknown[] | undefined;
+    const ms = await timed(() => {
+      hits = search(query);
+    });
+    if (!hits?.length) throw new Error(`nothing found for ${query}`);
+    return ms;
+  };
+}

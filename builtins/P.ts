@@ -1,0 +1,17 @@
+import { defineGuestBuiltin } from "./define.ts";
+
+export const P = defineGuestBuiltin({
+  name: "P",
+  signature: "const P: string",
+  summary:
+    "The whole context as one read-only string (UTF-16). Copied into the guest when first touched: prefer peek, find and search on large contexts.",
+  example: "P.length",
+  source: new URL("./P.guest.js", import.meta.url),
+  host: {
+    "P.ready": (services) => services.context().length,
+    "P.release": (_services, _args, scope) => {
+      scope.grantBytes(0);
+      return null;
+    },
+  },
+});

@@ -1,0 +1,25 @@
+import { Type } from "typebox";
+import { LIMITS } from "../runtime/index.ts";
+import { defineBuiltin } from "./define.ts";
+
+export const find_routes = defineBuiltin({
+  name: "find_routes",
+  signature: "function find_routes(topic: string, limit?: number): Route[]",
+  summary:
+    "Entries of the context's AGENTS.md files (`- [label](path) — description`) that fit a topic, best first, with prefix and fuzzy matching; limit is 10 by default and at most 50.",
+  example: 'find_routes("testing").map(({ path }) => path)',
+  types: `interface Route {
+  /** Relative to the root of the context. */
+  path: string;
+  description: string;
+  /** 0..1 */
+  relevance: number;
+  label: string;
+}`,
+  params: { topic: Type.String(), limit: Type.Optional(Type.Integer()) },
+  run: (services, { topic, limit = 10 }) =>
+    services
+      .context()
+      .routes(topic, Math.min(Math.max(limit, 1), LIMITS.routeResults))
+      .map((route) => ({ ...route })),
+});

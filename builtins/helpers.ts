@@ -1,0 +1,44 @@
+import { Type } from "typebox";
+import { LIMITS, RlmError } from "../runtime/index.ts";
+import { argumentCheck, defineGuestBuiltin } from "./define.ts";
+
+const checkArguments = argumentCheck("helpers.add", { name: Type.String(), code: Type.String() });
+
+export const helpers = defineGuestBuiltin({
+  name: "helpers",
+  signature: `helpers.add(name: string, code: string): void
+helpers.list(): { name: string; code: string }[]
+helpers.remove(name: string): boolean`,
+  summary:
+    "Scripts that run before each later cell, in the order they were added; their top-level names are globals of the cell, which it may shadow. add replaces a helper of the same name in place. At most 1 MB in all.",
+  example: 'helpers.add("utils", "const lines = (text) => text.split(\'\\\\n\').length;");\nhelpers.list().length',
+  source: new URL("./helpers.guest.js", import.meta.url),
+  host: {
+    "helpers.check": (_services, args, scope) => {
+      const { name, code } = checkArguments(args);
+      checkName(name);
+      scope.checkHelper(name, code);
+      return LIMITS.helpersBytes;
+    },
+  },
+});
+
+function checkName(name: string): void {
+  const reason = /^__/.test(name)
+    ? "names that begin with two underscores are kept for the runtime"
+    : RESERVED_WORDS.has(name)
+      ? "it is a reserved word of JavaScript"
+      : /^[A-Za-z_$][\w$-]{0,63}$/.test(name)
+        ? undefined
+        : "a name has letters, digits, _, $ or -, begins with no digit, and has at most 64 characters";
+  if (!reason) return;
+  throw new RlmError("policy_violation", `helpers.add: ${JSON.stringify(name.slice(0, 80))}: ${reason}`, {
+    suggestion: "Choose another name for the helper.",
+  });
+}
+
+const RESERVED_WORDS = new Set(
+  "await break case catch class const continue debugger default delete do else enum export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield arguments eval constructor prototype".split(
+    " ",
+  ),
+);

@@ -1,0 +1,78 @@
+import type { Library } from "../runtime/index.ts";
+import { readGuestFile } from "../runtime/index.ts";
+import { budget } from "./budget.ts";
+import type { Builtin, HostFunction } from "./define.ts";
+import { find } from "./find.ts";
+import { find_routes } from "./find_routes.ts";
+import { helpers } from "./helpers.ts";
+import { limits } from "./limits.ts";
+import { list_docs } from "./list_docs.ts";
+import { memory } from "./memory.ts";
+import { P } from "./P.ts";
+import { peek } from "./peek.ts";
+import { peek_doc } from "./peek_doc.ts";
+import { search } from "./search.ts";
+import type { Services } from "./services.ts";
+import { session } from "./session.ts";
+import { stats } from "./stats.ts";
+
+export { type AsyncBuiltin, type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
+export { type ContextServices, contextNotLoaded, type DocumentEntry, type Services } from "./services.ts";
+
+/** Every builtin, in the order of the documentation. */
+export const builtins: readonly Builtin[] = [
+  P,
+  peek,
+  peek_doc,
+  find,
+  search,
+  list_docs,
+  find_routes,
+  stats,
+  session,
+  limits,
+  budget,
+  memory,
+  helpers,
+];
+
+/** Names that the machine itself gives to every guest. */
+export const MACHINE_NAMES = ["print", "console", "require", "result", "result_meta"] as const;
+
+/** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */
+export function createLibrary<Message>(
+  services: Services,
+  receive: Library<Message>["receive"],
+  defined: readonly Builtin[] = builtins,
+): Library<Message> {
+  const hostFunctions = defined.flatMap((builtin): [string, HostFunction][] => {
+    if (builtin.kind === "sync") return [[builtin.name, builtin.run]];
+    return builtin.kind === "guest" ? Object.entries(builtin.host) : [];
+  });
+  return {
+    sync: Object.fromEntries(
+      hostFunctions.map(([name, run]) => [name, (args, scope) => run(services, args, scope)] as const),
+    ),
+    async: Object.fromEntries(
+      defined.flatMap((builtin) => (builtin.kind === "async" ? [[builtin.name, { check: builtin.check }]] : [])),
+    ),
+    texts: {
+      P: (scope) => {
+        const context = services.context();
+        const utf8 = context.utf8();
+        // The engine keeps text with characters above U+00FF at two bytes a unit.
+        scope.grantBytes(context.length * (utf8.length === context.length ? 1 : 2) + 1024);
+        return utf8;
+      },
+    },
+    modules: defined.flatMap((builtin) =>
+      builtin.kind === "guest" ? [{ name: builtin.name, source: readGuestFile(builtin.source) }] : [],
+    ),
+    reserved: new Set([
+      ...defined.flatMap((builtin) => [builtin.name, ...(builtin.kind === "guest" ? builtin.aliases : [])]),
+      ...MACHINE_NAMES.filter((name) => !name.startsWith("result")),
+    ]),
+    preambleCommand: "helpers.sources",
+    receive,
+  };
+}

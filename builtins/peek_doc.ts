@@ -1,0 +1,18 @@
+import { Type } from "typebox";
+import { defineBuiltin } from "./define.ts";
+
+export const peek_doc = defineBuiltin({
+  name: "peek_doc",
+  signature: "function peek_doc(doc_id: string, start?: number, end?: number): string",
+  summary:
+    "Characters start..end of one document, by its id from list_docs() (offsets within the document, UTF-16 units, clamped); the whole document without offsets, an empty string where there is no such document.",
+  example: "const first = list_docs()[0];\nfirst ? peek_doc(first.id, 0, 100) : null",
+  params: { doc_id: Type.String(), start: Type.Optional(Type.Integer()), end: Type.Optional(Type.Integer()) },
+  run(services, { doc_id, start = 0, end = Number.MAX_SAFE_INTEGER }) {
+    const context = services.context();
+    const document = context.documents.find(({ id }) => id === doc_id);
+    if (!document) return "";
+    const within = (offset: number) => Math.min(Math.max(offset, 0), document.size);
+    return context.slice(document.start + within(start), document.start + within(end));
+  },
+});

@@ -1,0 +1,27 @@
+import { Type } from "typebox";
+import { LIMITS } from "../runtime/index.ts";
+import { defineBuiltin } from "./define.ts";
+
+export const search = defineBuiltin({
+  name: "search",
+  signature: "function search(query: string, k?: number): SearchHit[]",
+  summary:
+    "BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds parts of identifiers (camelCase, snake_case). The first search of a context builds its index.",
+  example: 'search("error handling", 3).map(({ start, score }) => ({ start, score }))',
+  types: `interface SearchHit {
+  /** The chunk: P.slice(start, end). */
+  text: string;
+  /** BM25, higher is better. */
+  score: number;
+  start: number;
+  end: number;
+}`,
+  params: { query: Type.String(), k: Type.Optional(Type.Integer()) },
+  run(services, { query, k = 10 }, scope) {
+    const context = services.context();
+    scope.offClock(() =>
+      context.prepareSearch((fraction) => scope.notice(`indexing for search: ${Math.floor(fraction * 100)} %`)),
+    );
+    return context.search(query, Math.min(Math.max(k, 1), LIMITS.searchResults)).map((hit) => ({ ...hit }));
+  },
+});

@@ -1,0 +1,57 @@
+import { RlmError } from "../runtime/index.ts";
+
+/** A document of the context; offsets are UTF-16 units of P. */
+export interface DocumentEntry {
+  readonly id: string;
+  readonly path: string;
+  readonly size: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What builtins read of the loaded context. All offsets are UTF-16 units of P. */
+export interface ContextServices {
+  readonly hash: string;
+  readonly sources: readonly string[];
+  readonly length: number;
+  readonly lines: number;
+  readonly documents: readonly DocumentEntry[];
+  slice(start: number, end: number): string;
+  /** P as UTF-8. */
+  utf8(): Uint8Array;
+  /** @throws RlmError for a pattern that the dialect does not know */
+  find(
+    pattern: string,
+    flags: string,
+    limit: number,
+  ): { readonly matches: readonly (readonly [number, number])[]; readonly capped: boolean };
+  /** Makes the search index where it is missing. */
+  prepareSearch(onProgress: (fraction: number) => void): void;
+  search(
+    query: string,
+    k: number,
+  ): readonly { readonly text: string; readonly score: number; readonly start: number; readonly end: number }[];
+  routes(
+    topic: string,
+    limit: number,
+  ): readonly {
+    readonly path: string;
+    readonly description: string;
+    readonly relevance: number;
+    readonly label: string;
+  }[];
+}
+
+export interface Services {
+  /** @throws RlmError `context_not_loaded` */
+  context(): ContextServices;
+  loaded(): ContextServices | undefined;
+}
+
+/** For builtins that need a context where none is loaded. */
+export function contextNotLoaded(): RlmError {
+  return new RlmError("context_not_loaded", "no context is loaded", {
+    suggestion:
+      "Load one first: `-c PATH` on the command line, `session.load(path)` in the library, rlm_load in a tool.",
+  });
+}

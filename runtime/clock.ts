@@ -1,0 +1,76 @@
+import { SHARED } from "./protocol.ts";
+
+/** Time as the machine is given it: tests and replays pass their own. */
+export interface Clock {
+  /** ms since the epoch: what the guest's Date shows. */
+  now(): number;
+  /** ms that never run backwards: what limits are measured by. */
+  monotonic(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+export type StopReason = "timeout" | "cancelled";
+
+/** Measures guest running time over the slices of an exec and says when to stop. */
+export interface RunClock {
+  /** Begins a slice of an exec that has already run for `ranMs` of its `limitMs`. */
+  start(ranMs: number, limitMs: number): void;
+  /** Ends the slice. Returns the exec's running time so far, ms. */
+  pause(): number;
+  /** Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an interrupt throws. */
+  shouldStop(): boolean;
+  stopped(): StopReason | undefined;
+  /** The limit is over: the next `ms` belong to the machine's own last steps. */
+  grace(ms: number): void;
+  offClock<T>(work: () => T): T;
+  /** Wall time since `start`, ms. */
+  sliceMs(): number;
+  wall(): number;
+}
+
+export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
+  let startedAt = 0;
+  let before = 0;
+  let limit = Number.POSITIVE_INFINITY;
+  let offMs = 0;
+  let reason: StopReason | undefined;
+  let graceUntil: number | undefined;
+  const elapsed = () => before + clock.monotonic() - startedAt - offMs;
+  return {
+    start(ranMs, limitMs) {
+      startedAt = clock.monotonic();
+      before = ranMs;
+      limit = limitMs;
+      offMs = 0;
+      reason = undefined;
+      graceUntil = undefined;
+      Atomics.store(shared, SHARED.offClockMs, 0);
+    },
+    pause: elapsed,
+    shouldStop() {
+      if (graceUntil !== undefined) return clock.monotonic() > graceUntil;
+      if (reason) return true;
+      if (Atomics.load(shared, SHARED.cancel) === 1) reason = "cancelled";
+      else if (elapsed() > limit) reason = "timeout";
+      return reason !== undefined;
+    },
+    stopped: () => reason,
+    grace(ms) {
+      graceUntil = clock.monotonic() + ms;
+    },
+    offClock(work) {
+      const from = clock.monotonic();
+      Atomics.store(shared, SHARED.offClock, 1);
+      try {
+        return work();
+      } finally {
+        offMs += clock.monotonic() - from;
+        Atomics.store(shared, SHARED.offClockMs, Math.ceil(offMs));
+        Atomics.store(shared, SHARED.offClock, 0);
+      }
+    },
+    sliceMs: () => clock.monotonic() - startedAt,
+    wall: () => clock.monotonic(),
+  };
+}

@@ -1,0 +1,81 @@
+import type { Node, Pattern, Program, VariableDeclaration } from "acorn";
+
+/** Names that a binding pattern declares: `{ a, b: [c = 1, ...d] }` gives a, c, d. */
+export function* boundNames(pattern: Pattern): Iterable<string> {
+  switch (pattern.type) {
+    case "Identifier":
+      yield pattern.name;
+      break;
+    case "ObjectPattern":
+      for (const property of pattern.properties) {
+        yield* boundNames(property.type === "Property" ? property.value : property.argument);
+      }
+      break;
+    case "ArrayPattern":
+      for (const element of pattern.elements) if (element) yield* boundNames(element);
+      break;
+    case "AssignmentPattern":
+      yield* boundNames(pattern.left);
+      break;
+    case "RestElement":
+      yield* boundNames(pattern.argument);
+      break;
+    case "MemberExpression":
+      break;
+  }
+}
+
+/** `var` names that blocks and loops hoist to the top level; function bodies keep theirs. */
+export function* hoistedVarNames(program: Program): Iterable<{ name: string; node: Node }> {
+  for (const statement of program.body) {
+    if (statement.type === "VariableDeclaration" || isFunctionLike(statement)) continue;
+    for (const node of walk(statement, (inner) => !isFunctionLike(inner))) {
+      if (node.type !== "VariableDeclaration" || !isVar(node)) continue;
+      for (const declarator of node.declarations) {
+        for (const name of boundNames(declarator.id)) yield { name, node: declarator };
+      }
+    }
+  }
+}
+
+/** The first `import(…)` or import/export statement, wherever it stands. */
+export function findImport(program: Node): Node | undefined {
+  for (const node of walk(program, () => true)) {
+    if (node.type === "ImportExpression" || node.type === "ImportDeclaration") return node;
+  }
+  return undefined;
+}
+
+/** A `return` that no function holds, in a block or not. */
+export function findOuterReturn(program: Program): Node | undefined {
+  for (const node of walk(program, (inner) => !isFunctionLike(inner))) {
+    if (node.type === "ReturnStatement") return node;
+  }
+  return undefined;
+}
+
+function isVar(node: Node): node is VariableDeclaration {
+  return "kind" in node && node.kind === "var";
+}
+
+function isFunctionLike(node: Node): boolean {
+  return /Function|^Class/.test(node.type);
+}
+
+/** A node and all below it in source order, entering only where `enter` allows. Iterative: sources nest deep. */
+function* walk(root: Node, enter: (node: Node) => boolean): Iterable<Node> {
+  const stack: Node[] = [root];
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    yield node;
+    if (!enter(node)) continue;
+    const children: Node[] = [];
+    for (const value of Object.values(node)) {
+      for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) children.push(child);
+    }
+    stack.push(...children.reverse());
+  }
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
+}

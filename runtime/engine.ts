@@ -1,0 +1,55 @@
+/**
+ * The port to a JavaScript engine that runs inside WebAssembly. One engine object is one guest: a heap, its job queue
+ * and the prelude. Nothing here knows cells, limits or calls.
+ */
+
+/** What the engine needs from the machine around it. */
+export interface EngineHost {
+  /**
+   * The guest's one way out. `kind` is one of `sync | call | print | done | text | bytes`. Answers a string, or bytes
+   * of UTF-8 that become a guest string without passing through a host string. Must not throw.
+   */
+  post(kind: string, name: string, payload: string): string | Uint8Array;
+  /** Polled while guest code runs; true ends it with an exception that the guest cannot catch. */
+  shouldStop(): boolean;
+  /** Wall clock that the guest sees, ms since the epoch. */
+  now(): number;
+}
+
+export interface EngineOptions {
+  host: EngineHost;
+  /** Bytes that the guest's allocator may hand out. */
+  memoryLimit: number;
+  /** The prelude: a function expression of (post, config, modules); see prelude.guest.js. */
+  prelude: string;
+  /** JSON text, the prelude's second argument. */
+  config: string;
+}
+
+/** `failure` is what the prelude's `describe` says of the thrown value, or null where even that could not run. */
+export type Entered = { ok: true; value: string } | { ok: false; failure: string | null };
+
+/**
+ * Every method may throw `MachineFault`: the instance is corrupt and must be discarded. Guest exceptions never throw.
+ */
+export interface Engine extends Disposable {
+  /** Starts a cell: a global script with top-level await. Its end is posted as `done`. */
+  startCell(source: string, filename: string): void;
+  /** Runs a script whose value is an object of names, which the prelude defines as globals. */
+  runPreamble(source: string, filename: string): Entered;
+  /** Compiles without running. */
+  compile(source: string, filename: string): Entered;
+  /** Calls into the prelude: a step or a command by name, JSON text both ways. */
+  enter(name: string, payload: string): Entered;
+  /** Runs one job of the queue. `stopped`: the job was cut by `shouldStop`. */
+  runJob(): "ran" | "empty" | "stopped";
+  setMemoryLimit(bytes: number): void;
+  /** Bytes that the guest's allocator has handed out. Walks the heap: not for hot paths. */
+  heapBytes(): number;
+  /** Bytes of linear memory of the instance; it never shrinks. */
+  linearBytes(): number;
+}
+
+export class MachineFault extends Error {
+  override readonly name = "MachineFault";
+}

@@ -1,0 +1,63 @@
+/**
+ * Every error code of the product, append-only: the table of the RLM spec (§8, with `js_` for `python_`),
+ * then what this runtime adds. Codes go over the wire and into records, so none is ever renamed.
+ */
+export const ERROR_CODES = [
+  "context_not_loaded",
+  "path_outside_sandbox",
+  "path_not_found",
+  "context_too_large",
+  "js_error",
+  "js_timeout",
+  "sandbox_violation",
+  "budget_exceeded",
+  "cancelled",
+  "policy_violation",
+  "reentrancy_error",
+  "helper_limit_exceeded",
+  "memory_limit_exceeded",
+  "invalid_argument",
+  "source_too_large",
+  "machine_lost",
+  "search_unavailable",
+  "session_closed",
+  "checkpoint_failed",
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return ERROR_CODES.some((known) => known === code);
+}
+
+export interface RlmErrorOptions {
+  /** What the caller can do about it, as a sentence. */
+  suggestion: string;
+  /** The error class that the guest sees where this crosses into a cell (default `Error`). */
+  guestName?: "Error" | "TypeError" | "SyntaxError" | "RangeError";
+  cause?: unknown;
+}
+
+/** A failure with a code, a message that names the thing, and a suggestion that names the cure. */
+export class RlmError extends Error {
+  override readonly name = "RlmError";
+  readonly code: ErrorCode;
+  readonly suggestion: string;
+  readonly guestName: NonNullable<RlmErrorOptions["guestName"]>;
+
+  constructor(code: ErrorCode, message: string, options: RlmErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.suggestion = options.suggestion;
+    this.guestName = options.guestName ?? "Error";
+  }
+}
+
+/** The cure for a mistake in the arguments of a builtin: an error that the cell can catch. */
+export function argumentError(
+  guestName: "TypeError" | "SyntaxError" | "RangeError",
+  message: string,
+  suggestion: string,
+): RlmError {
+  return new RlmError("js_error", message, { suggestion, guestName });
+}

@@ -1,0 +1,47 @@
+import type { ExecLimits } from "./limits.ts";
+import type { GuestModule } from "./prelude.ts";
+import type { Json } from "./protocol.ts";
+
+/** What a host function learns of the exec that calls it. */
+export interface CallScope {
+  readonly limits: ExecLimits;
+  readonly facts: Json;
+  /** Adds a warning to the exec's envelope, once. It begins with its code. */
+  warn(text: string): void;
+  /** Runs work whose time is not guest running time (first use: building an index, copying P into the guest). */
+  offClock<T>(work: () => T): T;
+  /** Tells the person who waits what is going on; not part of the exec's record. */
+  notice(text: string): void;
+  /** Checks a helper's source. @throws RlmError, a SyntaxError for the guest */
+  checkHelper(name: string, source: string): void;
+  /** Wall time since this slice of the exec began, ms. */
+  sliceMs(): number;
+  /** Lets the guest allocate `bytes` more than its own limit, for as long as it holds them. */
+  grantBytes(bytes: number): void;
+}
+
+/** A script that runs before each cell, under its own name in tracebacks. */
+export interface Preamble {
+  readonly filename: string;
+  readonly source: string;
+}
+
+/**
+ * What a machine puts into its guest: functions that cells call by name. Lives in the worker. A function may throw
+ * `RlmError`, which the guest sees as an error of class `guestName` with `code`; anything else is a fault of ours.
+ */
+export interface Library<Message = never> {
+  /** Answer at once. Read-only or idempotent: a slice that died is run again from its checkpoint. */
+  readonly sync: Readonly<Record<string, (args: readonly Json[], scope: CallScope) => Json>>;
+  /** Answered by the host, later: `check` looks at the arguments at call time. */
+  readonly async: Readonly<Record<string, { check(args: readonly Json[], scope: CallScope): void }>>;
+  /** Texts that the guest takes whole, as UTF-8. */
+  readonly texts: Readonly<Record<string, (scope: CallScope) => Uint8Array>>;
+  readonly modules: readonly GuestModule[];
+  /** Every name that cells may neither declare nor assign. */
+  readonly reserved: ReadonlySet<string>;
+  /** Name of the guest command that lists the preamble as `[{ filename, source }]`. */
+  readonly preambleCommand?: string;
+  /** A message from the host for the library alone (a new context). Answers a guest command to run, if any. */
+  receive(message: Message): { command: string } | undefined;
+}

@@ -1,0 +1,82 @@
+import { RlmError } from "./errors.ts";
+
+/** Every limit of the product with its default, in one table (RLM spec §3.1, §3.3, §5, §7; semantics "Limits"). */
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+/** Limits of one exec, by their wire names. A caller may ask for others; `clampLimits` keeps them within `MAX_EXEC_LIMITS`. */
+export interface ExecLimits {
+  /** stdout + stderr together, bytes of UTF-8. */
+  max_output_bytes: number;
+  /** Guest running time, ms: waiting for a sub-call and first-use work of builtins do not count. */
+  max_execution_ms: number;
+  /** Matches that one `find` returns. */
+  max_find_results: number;
+}
+
+export const DEFAULT_EXEC_LIMITS: ExecLimits = {
+  max_output_bytes: 100 * KB,
+  max_execution_ms: 30_000,
+  max_find_results: 10_000,
+};
+
+/** What `limits_override` can ask for at the most. */
+export const MAX_EXEC_LIMITS: ExecLimits = {
+  max_output_bytes: MB,
+  max_execution_ms: 120_000,
+  max_find_results: 100_000,
+};
+
+/** Fixed limits: bytes of UTF-8 unless the name says otherwise. */
+export const LIMITS = {
+  resultBytes: MB,
+  sourceBytes: 256 * KB,
+  guestHeapBytes: 128 * MB,
+  memoryStoreBytes: 5 * MB,
+  helpersBytes: MB,
+  searchResults: 100,
+  routeResults: 50,
+  listedDocuments: 1000,
+  files: 10_000,
+  contextBytes: 100 * MB,
+  directoryFileBytes: 10 * MB,
+  errorMessageBytes: 8 * KB,
+} as const;
+
+/** Budget of a session, by its wire names (spec §7.1). */
+export const DEFAULT_BUDGET = {
+  max_tokens: 500_000,
+  max_sub_calls: 50,
+  max_time_ms: 300_000,
+};
+
+/** How long after the deadline a machine may take to come to rest, and when it is ended from outside (ms). */
+export const DRAIN_MS = 250;
+export const TERMINATE_MS = 500;
+
+const MIN_EXEC_LIMITS: ExecLimits = { max_output_bytes: 100, max_execution_ms: 1, max_find_results: 1 };
+
+/** @throws RlmError `invalid_argument` for a limit that is not a whole number above zero */
+export function checkLimits(limits: Readonly<Record<string, number | undefined>>): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (value === undefined || (Number.isSafeInteger(value) && value > 0)) continue;
+    throw new RlmError("invalid_argument", `${name} is ${value}`, { suggestion: "Pass a whole number above zero." });
+  }
+}
+
+/** The limits of one exec: the session's own, with what the caller asks for between 1 and what policy allows. */
+export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> = {}): ExecLimits {
+  const clamp = (name: keyof ExecLimits) => {
+    const asked = override[name];
+    if (asked === undefined || !Number.isFinite(asked)) return session[name];
+    // A session may itself have been given more than an override can ask for.
+    const most = Math.max(session[name], MAX_EXEC_LIMITS[name]);
+    return Math.min(Math.max(Math.floor(asked), MIN_EXEC_LIMITS[name]), most);
+  };
+  return {
+    max_output_bytes: clamp("max_output_bytes"),
+    max_execution_ms: clamp("max_execution_ms"),
+    max_find_results: clamp("max_find_results"),
+  };
+}

@@ -1,0 +1,176 @@
+import { readFile } from "node:fs/promises";
+import { EvalFlags, JSException, JSValueHandle, MAX_STACK_SIZE, QuickJS } from "quickjs-wasi";
+import { type Engine, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
+
+/** Compiles the engine once per process; the module is handed to each worker. */
+export async function compileQuickJs(): Promise<WebAssembly.Module> {
+  const file = new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm"));
+  return WebAssembly.compile(await readFile(file));
+}
+
+/** Opens a guest on quickjs-wasi. The only file that touches the package. */
+export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptions): Promise<Engine> {
+  const { host } = options;
+  let stopped = false;
+  let rejected: JSValueHandle | undefined;
+  const vm = await QuickJS.create({
+    wasm,
+    memoryLimit: options.memoryLimit,
+    maxStackSize: MAX_STACK_SIZE,
+    timezoneOffset: 0,
+    interruptHandler: () => {
+      if (!host.shouldStop()) return false;
+      stopped = true;
+      return true;
+    },
+    onUnhandledRejection: (promise, reason, isHandled) => {
+      if (!rejected) return;
+      attempt(() => callRaw(rejected, promise, reason, isHandled ? vm.true : vm.false));
+    },
+    wasi: (memory) => ({
+      clock_time_get(_clock: number, _precision: bigint, out: number) {
+        new DataView(memory.buffer).setBigUint64(out, BigInt(Math.round(host.now() * 1e6)), true);
+        return 0;
+      },
+      // The engine's own logging: a guest can provoke it, and nothing of it belongs on the process's stdout.
+      fd_write(_fd: number, vectors: number, count: number, written: number) {
+        const view = new DataView(memory.buffer);
+        let total = 0;
+        for (let i = 0; i < count; i++) total += view.getUint32(vectors + i * 8 + 4, true);
+        view.setUint32(written, total, true);
+        return 0;
+      },
+    }),
+  });
+  const raw = vm._getExports();
+
+  // The engine duplicates what a callback returns, so a reply is ours to free, and only once the call has returned.
+  let lastReply: JSValueHandle | undefined;
+  const post = vm.newFunction("post", (kind, name, payload) => {
+    const reply = host.post(textOf(kind), textOf(name), textOf(payload));
+    lastReply?.dispose();
+    lastReply = typeof reply === "string" ? vm.newString(reply) : stringFromUtf8(reply);
+    return lastReply;
+  });
+
+  function textOf(handle: JSValueHandle | undefined): string {
+    return handle?.isString ? handle.toString() : "";
+  }
+
+  /** A guest string from UTF-8. The transient copy is zeroed, so that it leaves no garbage in an image of the heap. */
+  function stringFromUtf8(bytes: Uint8Array): JSValueHandle {
+    const address = raw.wasm_malloc(bytes.length + 1);
+    if (address === 0) return vm.newString("");
+    new Uint8Array(raw.memory.buffer).set(bytes, address);
+    const string = new JSValueHandle(vm, raw.qjs_new_string(address, bytes.length));
+    new Uint8Array(raw.memory.buffer).fill(0, address, address + bytes.length);
+    raw.wasm_free(address);
+    return string;
+  }
+
+  /** Runs guest code; an exception becomes its description, anything else that escapes is a fault of the instance. */
+  function attempt(run: () => JSValueHandle): Entered {
+    try {
+      const value = run();
+      const text = value.isString ? value.toString() : "";
+      value.dispose();
+      return { ok: true, value: text };
+    } catch (error) {
+      if (!(error instanceof JSException)) throw fault(error);
+      const failure = stopped ? null : describe(error.handle);
+      error.dispose();
+      return { ok: false, failure };
+    }
+  }
+
+  function describe(thrown: JSValueHandle): string | null {
+    try {
+      const text = callRaw(preludeDescribe, thrown);
+      const json = text.toString();
+      text.dispose();
+      return json;
+    } catch (error) {
+      if (!(error instanceof JSException)) throw fault(error);
+      error.dispose();
+      return null;
+    }
+  }
+
+  function callRaw(fn: JSValueHandle | undefined, ...args: JSValueHandle[]): JSValueHandle {
+    if (!fn) throw new MachineFault("the prelude is not there");
+    return vm.callFunction(fn, vm.undefined, ...args);
+  }
+
+  let preludeDescribe: JSValueHandle | undefined;
+  const boot = vm.evalCode(options.prelude, "<prelude>");
+  const config = vm.newString(options.config);
+  const entries = vm.callFunction(boot, vm.undefined, post, config);
+  for (const handle of [boot, config]) handle.dispose();
+  const enter = entries.getProp("enter");
+  const finish = entries.getProp("finish");
+  const failed = entries.getProp("failed");
+  const inject = entries.getProp("inject");
+  preludeDescribe = entries.getProp("describe");
+  rejected = entries.getProp("rejected");
+  entries.dispose();
+
+  return {
+    startCell(source, filename) {
+      stopped = false;
+      try {
+        const promise = vm.evalCode(source, filename, EvalFlags.ASYNC);
+        // The engine's own subscription: a guest may have patched Promise.prototype.
+        vm.promiseThenRaw(promise, finish, failed).dispose();
+        promise.dispose();
+      } catch (error) {
+        if (!(error instanceof JSException)) throw fault(error);
+        if (!stopped) attempt(() => callRaw(failed, error.handle));
+        error.dispose();
+      }
+    },
+    runPreamble(source, filename) {
+      stopped = false;
+      return attempt(() => {
+        const names = vm.evalCode(source, filename);
+        const done = callRaw(inject, names);
+        names.dispose();
+        return done;
+      });
+    },
+    compile(source, filename) {
+      return attempt(() => vm.evalCode(source, filename, EvalFlags.COMPILE_ONLY));
+    },
+    enter(name, payload) {
+      stopped = false;
+      return attempt(() => {
+        const nameText = vm.newString(name);
+        const payloadText = vm.newString(payload);
+        try {
+          return callRaw(enter, nameText, payloadText);
+        } finally {
+          nameText.dispose();
+          payloadText.dispose();
+        }
+      });
+    },
+    runJob() {
+      stopped = false;
+      try {
+        if (raw.qjs_is_job_pending() === 0) return "empty";
+        if (raw.qjs_execute_pending_job() < 0) vm.getException().dispose();
+        return stopped ? "stopped" : "ran";
+      } catch (error) {
+        throw fault(error);
+      }
+    },
+    setMemoryLimit: (bytes) => raw.qjs_set_memory_limit(bytes),
+    heapBytes: () => vm.getMemoryUsage().mallocSize,
+    linearBytes: () => raw.memory.buffer.byteLength,
+    [Symbol.dispose]: () => vm.dispose(),
+  };
+}
+
+function fault(error: unknown): MachineFault {
+  if (error instanceof MachineFault) return error;
+  return new MachineFault(error instanceof Error ? error.message : String(error), { cause: error });
+}

@@ -1,0 +1,51 @@
+/** The cure that goes with an error of a cell which the author of the cell made; by the engine's own messages. */
+export function suggestionFor(name: string, message: string, source: string): string {
+  if (name === "SyntaxError") return syntaxSuggestion(message, source);
+  const missing = /^'?([\w$]+)'? is not defined$/.exec(message)?.[1];
+  if (missing) return missingName(missing);
+  if (name === "NeverSettlesError") return "Look at what the cell awaits: a promise that nothing resolves.";
+  if (/call stack/.test(message)) return "Bound the recursion, or use a loop with a list of what is left to do.";
+  if (/not a function$/.test(message)) return "Check the name of the method and the type of the value it is called on.";
+  if (/cannot read property .* of (undefined|null)/.test(message)) {
+    return "Check that the value exists before reading from it, for instance with `?.`.";
+  }
+  if (/read-only/.test(message)) return "Assign to a new name.";
+  return "Read the traceback, change the cell and run it again.";
+}
+
+const ABSENT: Readonly<Record<string, string>> = {
+  setTimeout: "There are no timers here; await a builtin, or use a loop.",
+  setInterval: "There are no timers here; use a loop.",
+  fetch: "There is no network here; the context is P: peek, find and search read it.",
+  process: "There is no process object here; session() and limits() tell what there is to know.",
+  Buffer: "There is no Buffer here; use strings or Uint8Array.",
+  fs: "There are no files here; the loaded context is P, its documents are in list_docs().",
+  structuredClone: "structuredClone is not there; use JSON.parse(JSON.stringify(value)).",
+  module: "There are no modules here; top-level names persist from cell to cell.",
+  exports: "There are no modules here; top-level names persist from cell to cell.",
+  len: "JavaScript has no len(): use value.length.",
+  str: "JavaScript has no str(): use String(value).",
+  None: "JavaScript has null, not None.",
+  True: "JavaScript has true, not True.",
+  False: "JavaScript has false, not False.",
+  SHOW_VARS: "Look at Object.keys(globalThis).",
+};
+
+function missingName(name: string): string {
+  return ABSENT[name] ?? `Check the spelling of ${name}, or define it before this line.`;
+}
+
+const PYTHON =
+  /^\s*(def \w+\(|elif |from \w+ import )|^\s*(for \w+ in|if|while|elif|else|try|except|with|class)\b[^{;]*:\s*(#.*)?$/m;
+
+function syntaxSuggestion(message: string, source: string): string {
+  if (PYTHON.test(source)) {
+    return "This looks like Python: cells are JavaScript.";
+  }
+  if (/await/.test(message)) return "Use await at the top level or in an async function.";
+  if (/redefinition|already been declared/.test(message)) return "Declare the name once in a cell.";
+  if (/^[A-Z][a-z]+( [a-z]+){2,}/.test(source.trim())) {
+    return "This looks like prose: send JavaScript alone, with prose in comments.";
+  }
+  return "Fix the syntax at the line and column named in the traceback.";
+}

@@ -1,0 +1,54 @@
+/** What the prelude's `describe` says of a thrown value. */
+export interface Thrown {
+  /** `error`: an Error with a stack; `value`: anything else; `nothing`: null or undefined. */
+  readonly thrown: "error" | "value" | "nothing";
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  /** Names of the error's classes: the frames of their constructors come before that of the throw. */
+  readonly classes: readonly string[];
+  /** Only for errors that the prelude made. */
+  readonly code?: string;
+  readonly suggestion?: string;
+}
+
+/** A guest error as the envelope shows it. Line and column are 1-based and those of the source as it was written. */
+export interface GuestError {
+  readonly name: string;
+  readonly message: string;
+  readonly line: number | null;
+  readonly column: number | null;
+  /** `Name: message` and one `    at …` line per guest frame; no host frames, no host paths. */
+  readonly traceback: string;
+}
+
+/** The column as written, of a column as run, in `<cell 3>` or `<helper NAME>`. */
+export type ColumnMap = (file: string, line: number, column: number) => number;
+
+const MAX_FRAMES = 20;
+
+/** Keeps the guest's own frames and puts their columns back where the author wrote them. */
+export function guestError(thrown: Thrown, columnOf: ColumnMap): GuestError {
+  const frames = thrown.stack.split("\n").flatMap((line) => {
+    const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(line);
+    if (!found) return [];
+    const [, fn, file = "", lineText, columnText] = found;
+    const at = { line: Number(lineText), column: Number(columnText) };
+    return [{ fn: fn === "<eval>" ? undefined : fn, file, line: at.line, column: columnOf(file, at.line, at.column) }];
+  });
+  while (frames[0]?.fn !== undefined && thrown.classes.includes(frames[0].fn)) frames.shift();
+  const name = thrown.name || (thrown.thrown === "error" ? "Error" : "Uncaught");
+  const heading = thrown.message ? `${name}: ${thrown.message}` : name;
+  const shown = frames.slice(0, MAX_FRAMES).map(({ fn, file, line, column }) => {
+    const where = `${file}:${line}:${column}`;
+    return `    at ${fn ? `${fn} (${where})` : where}`;
+  });
+  if (frames.length > MAX_FRAMES) shown.push(`    … ${frames.length - MAX_FRAMES} more`);
+  return {
+    name,
+    message: thrown.message,
+    line: frames[0]?.line ?? null,
+    column: frames[0]?.column ?? null,
+    traceback: [heading, ...shown].join("\n"),
+  };
+}

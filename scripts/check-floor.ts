@@ -1,0 +1,46 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { pack } from "./package.ts";
+import { mustRun } from "./process.ts";
+
+// The packed package on the oldest Node that package.json admits. Node and package go into folders of their own: two
+// `node` packages in one tree would fight over the same bin.
+
+const FLOOR = "22.19.0";
+const CELL = 'result = { sum: 1 + 1, found: find("TODO").matches.length, best: search("second")[0].start };';
+const EXPECTED = { sum: 2, found: 2, best: 0 };
+
+const folder = await mkdtemp(join(tmpdir(), "belay-floor-"));
+try {
+  const node = await installed("node", `node@${FLOOR}`);
+  const belay = await installed("app", await pack(folder));
+  await check(node, belay);
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Installs one package into a new folder; answers the folder of its programs. */
+async function installed(name: string, spec: string): Promise<string> {
+  const cwd = join(folder, name);
+  await mkdir(cwd);
+  await writeFile(join(cwd, "package.json"), JSON.stringify({ private: true, allowScripts: { node: true } }));
+  await mustRun("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", spec], { cwd });
+  return join(cwd, "node_modules/.bin");
+}
+
+async function check(node: string, belay: string): Promise<void> {
+  const env = { ...process.env, PATH: [node, belay, process.env.PATH].join(delimiter) };
+  const { stdout: version } = await mustRun("node", ["--version"], { cwd: folder, env });
+  if (version.trim() !== `v${FLOOR}`) throw new Error(`the folder has Node ${version.trim()}, not v${FLOOR}`);
+  await writeFile(join(folder, "notes.txt"), "TODO: the first\nTODO: the second\n");
+  const { stdout, stderr } = await mustRun("belay", ["exec", "-c", "notes.txt", "-e", CELL, "--json", "--quiet"], {
+    cwd: folder,
+    env,
+  });
+  const answer = JSON.parse(stdout);
+  if (JSON.stringify(answer.result_json) !== JSON.stringify(EXPECTED) || answer.warnings.length > 0 || stderr !== "") {
+    throw new Error(`on Node ${FLOOR} belay answers otherwise:\n${stdout}\n${stderr}`);
+  }
+  console.log(`belay runs on Node ${FLOOR}: ${JSON.stringify(answer.result_json)}`);
+}

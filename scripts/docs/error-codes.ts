@@ -1,0 +1,81 @@
+import type { ErrorCode } from "../../runtime/index.ts";
+
+/** What each error code means and what cures it (RLM spec §8, then what this runtime adds). */
+export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cure: string }>> = {
+  context_not_loaded: {
+    meaning: "The cell reads a context and none is loaded.",
+    cure: "Load one first: `-c PATH` on the command line, `session.load(path)` in the library.",
+  },
+  path_outside_sandbox: {
+    meaning: "The path, or what its symlink leads to, is not under an allowed root.",
+    cure: "Use a path within the roots, or name the folder with `--root` (library: `roots`).",
+  },
+  path_not_found: {
+    meaning: "There is no such file or folder, or it cannot be read.",
+    cure: "Check the spelling; relative paths start at the working directory.",
+  },
+  context_too_large: {
+    meaning: "The context would go over the limit of files or bytes; the message has the measured numbers.",
+    cure: "Load a smaller folder or file, or leave files out with a .gitignore.",
+  },
+  js_error: {
+    meaning: "The cell threw an error, or is no valid JavaScript.",
+    cure: "Read the traceback, change the cell and run it again.",
+  },
+  js_timeout: {
+    meaning: "The cell ran longer than `max_execution_ms`.",
+    cure: "Do less in one cell, use find and search instead of loops over P, or raise the limit.",
+  },
+  sandbox_violation: {
+    meaning: "The cell used `import`, `import()` or `require`.",
+    cure: "Use the builtins: they are globals.",
+  },
+  budget_exceeded: {
+    meaning: "The session's tokens, sub-calls or time are spent.",
+    cure: "Summarise and finish, or load the context again, which begins a new budget.",
+  },
+  cancelled: {
+    meaning: "The exec was cancelled from outside.",
+    cure: "Run the cell again, or end the session.",
+  },
+  policy_violation: {
+    meaning: "The cell asked for something that policy does not allow, such as a helper under a reserved name.",
+    cure: "Leave it out, choose another name, or ask for approval.",
+  },
+  reentrancy_error: {
+    meaning: "A sub-agent tried to use the runtime that runs it.",
+    cure: "Restructure so that calls do not nest.",
+  },
+  helper_limit_exceeded: {
+    meaning: "The helpers together would go over their limit.",
+    cure: "Remove helpers that are no longer used: `helpers.remove(name)`.",
+  },
+  memory_limit_exceeded: {
+    meaning: "The guest's heap or the memory store is full; the message says which.",
+    cure: "Keep less: delete keys (`memory.delete`, `memory.clear`), drop large variables, or raise `--memory-mb`.",
+  },
+  invalid_argument: {
+    meaning: "An option or argument of the caller is out of range or of the wrong type.",
+    cure: "Correct it as the message says.",
+  },
+  source_too_large: {
+    meaning: "The source of a cell or helper is over its limit.",
+    cure: "Send less code; keep data in the context or in memory, not in the source.",
+  },
+  machine_lost: {
+    meaning: "The machine that ran the guest ended unexpectedly.",
+    cure: "Run the cell again: the next exec gets a fresh machine, and a warning says what was lost.",
+  },
+  search_unavailable: {
+    meaning: "The search index could not be written or opened.",
+    cure: "Free space, or choose a folder for indexes that can be written; find works without an index.",
+  },
+  checkpoint_failed: {
+    meaning: "The exec could not be recorded; no call was sent without a record.",
+    cure: "Free space or check the store's folder, then run the cell again.",
+  },
+  session_closed: {
+    meaning: "The session was closed before the call.",
+    cure: "Open another session.",
+  },
+};

@@ -1,0 +1,12 @@
+import { builtins } from "../../builtins/index.ts";
+import { declarationsFile } from "./declarations.ts";
+import { runExamples } from "./examples.ts";
+import { referenceFile } from "./reference.ts";
+
+/** Files that are generated from the definitions: contents by path from the root of the checkout. */
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  return new Map([
+    ["docs/builtins.md", referenceFile(builtins, await runExamples(builtins))],
+    ["belay.d.ts", declarationsFile(builtins)],
+  ]);
+}

@@ -1,0 +1,78 @@
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type ExecLimits, LIMITS, MAX_EXEC_LIMITS } from "../../runtime/index.ts";
+
+type Unit = "bytes" | "ms" | "count";
+
+interface Note {
+  readonly what: string;
+  readonly unit: Unit;
+}
+
+const EXEC_NOTES: Readonly<Record<keyof ExecLimits, Note>> = {
+  max_output_bytes: { what: "stdout and stderr of one exec together", unit: "bytes" },
+  max_execution_ms: { what: "running time of the guest in one exec", unit: "ms" },
+  max_find_results: { what: "matches that one find returns", unit: "count" },
+};
+
+const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
+  resultBytes: { what: "`result` and `result_meta` together, as JSON", unit: "bytes" },
+  sourceBytes: { what: "source of a cell", unit: "bytes" },
+  guestHeapBytes: { what: "the guest's heap, without P (`--memory-mb`, `memoryMb` set it)", unit: "bytes" },
+  memoryStoreBytes: { what: "keys and values of `memory`", unit: "bytes" },
+  helpersBytes: { what: "names and sources of all helpers", unit: "bytes" },
+  searchResults: { what: "hits that one search returns", unit: "count" },
+  routeResults: { what: "routes that one find_routes returns", unit: "count" },
+  listedDocuments: { what: "documents that one list_docs returns", unit: "count" },
+  files: { what: "files of a context", unit: "count" },
+  contextBytes: { what: "a context, and one file loaded by name, in UTF-8", unit: "bytes" },
+  directoryFileBytes: { what: "a file within a loaded folder; larger ones are skipped and reported", unit: "bytes" },
+  errorMessageBytes: { what: "message of an error, and its traceback", unit: "bytes" },
+};
+
+const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {
+  max_tokens: { what: "tokens of all sub-calls, input and output", unit: "count" },
+  max_sub_calls: { what: "sub-calls", unit: "count" },
+  max_time_ms: { what: "time inside execs", unit: "ms" },
+};
+
+/** The limits with their defaults and, where a caller may ask for more, the most that it gets. */
+export function limitsTables(): string {
+  return [
+    "Of one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum; `limits_applied` in the answer says what held.",
+    table(
+      ["limit", "what", "default", "maximum"],
+      entries(EXEC_NOTES).map(([name, { what, unit }]) => [
+        `\`${name}\``,
+        what,
+        shown(DEFAULT_EXEC_LIMITS[name], unit),
+        shown(MAX_EXEC_LIMITS[name], unit),
+      ]),
+    ),
+    "Fixed:",
+    table(
+      ["what", "limit"],
+      entries(FIXED_NOTES).map(([name, { what, unit }]) => [what, shown(LIMITS[name], unit)]),
+    ),
+    "Budget of a session, from one load to the next:",
+    table(
+      ["budget", "what", "default"],
+      entries(BUDGET_NOTES).map(([name, { what, unit }]) => [`\`${name}\``, what, shown(DEFAULT_BUDGET[name], unit)]),
+    ),
+  ].join("\n\n");
+}
+
+function entries<Key extends string>(notes: Readonly<Record<Key, Note>>): [Key, Note][] {
+  const keys: Key[] = [];
+  for (const key in notes) keys.push(key);
+  return keys.map((key) => [key, notes[key]]);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+
+function shown(value: number, unit: Unit): string {
+  if (unit === "ms") return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
+  if (unit === "count") return value.toLocaleString("en-US");
+  return value % 2 ** 20 === 0 ? `${value / 2 ** 20} MB` : `${value / 2 ** 10} KB`;
+}

@@ -1,0 +1,48 @@
+import type { MACHINE_NAMES } from "../../builtins/index.ts";
+
+/** A global that the machine itself gives to every guest, for the reference and for editors. */
+export interface MachineName {
+  readonly signature: string;
+  readonly summary: string;
+  /** Its line in belay.d.ts; absent where a cell has no use for it. */
+  readonly declaration?: string;
+}
+
+export const MACHINE_NAME_NOTES: Readonly<Record<(typeof MACHINE_NAMES)[number], MachineName>> = {
+  print: {
+    signature: "function print(...values: unknown[]): void",
+    summary: "Writes its values and a newline to stdout: strings as they are, anything else as a readable text.",
+    declaration: "declare function print(...values: unknown[]): void;",
+  },
+  console: {
+    signature: `console.log(...values: unknown[]): void
+console.info(...values: unknown[]): void
+console.debug(...values: unknown[]): void
+console.warn(...values: unknown[]): void
+console.error(...values: unknown[]): void`,
+    summary: "log, info and debug write to stdout as print does, warn and error to stderr.",
+    declaration: `interface Console {
+  log(...values: unknown[]): void;
+  info(...values: unknown[]): void;
+  debug(...values: unknown[]): void;
+  warn(...values: unknown[]): void;
+  error(...values: unknown[]): void;
+}
+declare var console: Console;`,
+  },
+  require: {
+    signature: "function require(name: string): never",
+    summary: "Throws `sandbox_violation`, as `import` does: there are no modules in a cell.",
+  },
+  result: {
+    signature: "let result: unknown",
+    summary:
+      "Assign to it what the cell answers (`result_json`): any JSON value. Where it is not assigned, the value of the cell's last expression statement counts. It is undefined when a cell begins.",
+    declaration: "declare var result: unknown;",
+  },
+  result_meta: {
+    signature: "let result_meta: unknown",
+    summary: "Assign to it what describes the result (`result_meta`): pages, what was left out.",
+    declaration: "declare var result_meta: unknown;",
+  },
+};

@@ -1,0 +1,43 @@
+import { spawn } from "node:child_process";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The checkout. */
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+export interface Finished {
+  /** Exit status; null where a signal ended the process. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Both streams as they came. */
+  readonly output: string;
+}
+
+export interface RunOptions {
+  readonly cwd: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** Runs a program to its end without input. Rejects only where it cannot be started. */
+export function run(program: string, args: readonly string[], options: RunOptions): Promise<Finished> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    const text = { stdout: "", stderr: "", output: "" };
+    for (const stream of ["stdout", "stderr"] as const) {
+      child[stream].setEncoding("utf8").on("data", (chunk: string) => {
+        text[stream] += chunk;
+        text.output += chunk;
+      });
+    }
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, ...text }));
+  });
+}
+
+/** As `run`, for a step without which there is no going on. */
+export async function mustRun(program: string, args: readonly string[], options: RunOptions): Promise<Finished> {
+  const finished = await run(program, args, options);
+  if (finished.code === 0) return finished;
+  throw new Error(`${program} ${args.join(" ")} ended with ${finished.code}\n${finished.output}`);
+}

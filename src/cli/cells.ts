@@ -1,0 +1,73 @@
+import { readFileSync } from "node:fs";
+import { LIMITS } from "../index.ts";
+import type { Argument } from "./arguments.ts";
+import { errorCode } from "./home.ts";
+import { readStdin } from "./sources.ts";
+import { commandLine, UsageError } from "./usage.ts";
+
+/** A cell to run: its source, and what it is called in messages. */
+export interface Cell {
+  readonly name: string;
+  readonly source: string;
+}
+
+/** The cells named by FILE, `-` and `-e`, in the order of the command line. @throws UsageError */
+export async function readCells(args: readonly Argument[], signal: AbortSignal): Promise<Cell[]> {
+  const named = args.filter(({ option }) => option === null || option === "eval");
+  if (named.length === 0) throw noCell(args);
+  const reads = args.filter(({ option, value }) => value === "-" && option !== "eval").length;
+  if (reads > 1) {
+    throw new UsageError("stdin can be read only once: - stands there twice", commandLine(["help", "exec"]));
+  }
+  const cells: Cell[] = [];
+  for (const { option, value } of named) {
+    if (option === "eval") cells.push({ name: "-e", source: value });
+    else if (value !== "-") cells.push({ name: value, source: decoded(value, readCellFile(value, args)) });
+    // Whatever is over the limit of a cell is refused by the session, which knows how to say so.
+    else cells.push({ name: "stdin", source: decoded("stdin", await readStdin(STDIN_CELL_BYTES, signal)) });
+  }
+  return cells;
+}
+
+const STDIN_CELL_BYTES = 64 * LIMITS.sourceBytes;
+
+function noCell(args: readonly Argument[]): UsageError {
+  const contexts = contextsOf(args);
+  return new UsageError(
+    "there is no cell to run: name a FILE, pass -e CODE, or - to read it from stdin",
+    commandLine(["exec", "-e", "stats()", ...(contexts.length > 0 ? contexts : ["-c", "."])]),
+  );
+}
+
+const contextsOf = (args: readonly Argument[]) =>
+  args.filter(({ option }) => option === "context").flatMap(({ value }) => ["-c", value]);
+
+function readCellFile(path: string, args: readonly Argument[]): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EISDIR") {
+      throw new UsageError(
+        `${path} is a folder, and a cell is a file; to load it as the context use -c`,
+        commandLine(["exec", "-e", "stats()", "-c", path]),
+      );
+    }
+    if (code === "ENOENT" && /[\s();=]/.test(path)) {
+      throw new UsageError(
+        `no such file: ${path}; code is passed with -e`,
+        commandLine(["exec", "-e", path, ...contextsOf(args)]),
+      );
+    }
+    const problem = code === "ENOENT" ? "no such file" : `cannot be read (${code})`;
+    throw new UsageError(`${path}: ${problem}`, commandLine(["help", "exec"]));
+  }
+}
+
+function decoded(name: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${name} is not UTF-8 text`, `iconv -f ENCODING -t UTF-8 ${name}`);
+  }
+}

@@ -1,0 +1,87 @@
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Json } from "../index.ts";
+import { folderProblem, homeFolder } from "./home.ts";
+import { nodeProblem, OLDEST_NODE } from "./node-version.ts";
+import { megabytes } from "./numbers.ts";
+import { openQuietly } from "./session.ts";
+
+/** One thing that Belay needs. `detail` is what was found; `cure` what to do about it where it is not ok. */
+export interface Check {
+  readonly name: string;
+  readonly state: "ok" | "warning" | "failed";
+  readonly detail: string;
+  readonly cure?: string;
+}
+
+/** All checks, in the order in which a failure explains the next one. None of them throws. */
+export function checkInstallation(): (() => Promise<Check>)[] {
+  const checks: [name: string, cure: string, () => Promise<Omit<Check, "name">>][] = [
+    ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
+    ["engine", REINSTALL, checkEngine],
+    ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
+    ["store", "set BELAY_HOME to a folder that can be written", checkStore],
+    ["memory", "close other programs, or load smaller contexts", checkMemory],
+  ];
+  return checks.map(([name, cure, run]) => async () => {
+    const found = await run().catch((error: unknown) => ({
+      state: "failed" as const,
+      detail: error instanceof Error ? error.message : String(error),
+    }));
+    return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };
+  });
+}
+
+const REINSTALL = "install Belay again: npm install belay-rlm";
+/** A context of 100 MB with its index and the engine. */
+const ENOUGH_MEMORY = 512 * 2 ** 20;
+
+async function checkNode(): Promise<Omit<Check, "name">> {
+  const problem = nodeProblem(process.versions.node);
+  const detail = problem ?? `${process.versions.node} on ${process.platform} ${process.arch}`;
+  return { state: problem === null ? "ok" : "failed", detail };
+}
+
+async function checkEngine(): Promise<Omit<Check, "name">> {
+  await expectCell("6 * 7", 42);
+  await expectCell('find("needle").matches', [[2, 8]]);
+  return { state: "ok", detail: "a cell ran, and a find" };
+}
+
+/** Through the session, since that is where an index is built: a SQLite without FTS5 fails here. */
+async function checkSqlite(): Promise<Omit<Check, "name">> {
+  await expectCell('search("needle")[0].start', 0);
+  return { state: "ok", detail: `${process.versions.sqlite} with full-text search` };
+}
+
+async function expectCell(source: string, expected: Json): Promise<void> {
+  await using session = await openQuietly({});
+  await session.load({ text: "a needle in a haystack\n", name: "probe" });
+  const envelope = await session.exec(source);
+  const got = envelope.success ? JSON.stringify(envelope.result_json) : envelope.error_message;
+  if (got !== JSON.stringify(expected)) throw new Error(`${source} gave ${got} and not ${JSON.stringify(expected)}`);
+}
+
+async function checkStore(): Promise<Omit<Check, "name">> {
+  const folder = homeFolder(process.env);
+  const problem = folderProblem(folder) ?? folderProblem(join(folder, "index"));
+  if (problem !== null) return { state: "failed", detail: problem };
+  if (!existsSync(folder)) return { state: "ok", detail: `${folder} will be made when it is needed` };
+  const probe = join(folder, `probe-${process.pid}`);
+  writeFileSync(probe, "", { mode: 0o600 });
+  rmSync(probe);
+  const mode = statSync(folder).mode & 0o777;
+  if ((mode & 0o077) === 0 || process.platform === "win32") return { state: "ok", detail: folder };
+  return {
+    state: "warning",
+    detail: `${folder} has mode ${mode.toString(8).padStart(4, "0")}: other users may read what is kept there`,
+    cure: `chmod 700 ${folder}`,
+  };
+}
+
+async function checkMemory(): Promise<Omit<Check, "name">> {
+  const free = process.availableMemory();
+  const detail = `${megabytes(free)} free`;
+  if (free >= ENOUGH_MEMORY) return { state: "ok", detail };
+  return { state: "warning", detail: `${detail}: large contexts may not fit` };
+}

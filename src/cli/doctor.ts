@@ -1,0 +1,27 @@
+import type { Arguments } from "./arguments.ts";
+import { type Check, checkInstallation } from "./doctor-checks.ts";
+import { processTerminal, type Style } from "./terminal.ts";
+import { version } from "./version.ts";
+
+/** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */
+export async function doctor(args: Arguments): Promise<number> {
+  const { stdout } = processTerminal(() => {});
+  const checks: Check[] = [];
+  for (const check of checkInstallation()) checks.push(await check());
+  const isWell = checks.every(({ state }) => state !== "failed");
+  if (args.has("json")) {
+    stdout.writeRaw(`${JSON.stringify({ success: isWell, version: version(), checks })}\n`);
+    return isWell ? 0 : 1;
+  }
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  stdout.write(`belay ${version()}\n`);
+  for (const { name, state, detail, cure } of checks) {
+    stdout.write(state.padEnd(9), STYLES[state]);
+    stdout.write(`${name.padEnd(width)}  ${detail}\n`);
+    if (cure) stdout.write(`${" ".repeat(9 + width)}  cure: ${cure}\n`);
+  }
+  stdout.write(isWell ? "all is well\n" : `${checks.filter(({ state }) => state === "failed").length} failed\n`);
+  return isWell ? 0 : 1;
+}
+
+const STYLES: Record<Check["state"], Style> = { ok: "green", warning: "yellow", failed: "red" };

@@ -1,0 +1,66 @@
+import type { Option } from "./arguments.ts";
+import { COMMANDS, type Command } from "./commands.ts";
+import { version } from "./version.ts";
+import { paragraph, wrap } from "./wrap.ts";
+
+const WIDTH = 100;
+
+/** The help of `belay` itself: every command with an example. */
+export function help(): string {
+  const commands = COMMANDS.map(
+    ({ name, summary, example }) => `  ${name.padEnd(8)}${summary}\n            $ ${example}`,
+  );
+  return `belay ${version()}: explore a context of up to 100 MB with JavaScript, in a sandbox
+
+usage: belay COMMAND [ARGUMENT]...
+
+${commands.join("\n")}
+
+  help COMMAND, --help, --version
+            $ belay help exec
+
+${paragraph(
+  "A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.",
+  WIDTH,
+)}
+
+exit codes
+  0 success   1 a cell or a load failed   2 wrong usage   130 interrupted by Ctrl-C
+
+environment
+  BELAY_HOME  folder of search indexes and the REPL's history (default ~/.belay)
+  NO_COLOR    no colours on a terminal
+`;
+}
+
+/** The help of one command, with its options. */
+export function commandHelp({ name, usage, summary, details, options, example }: Command): string {
+  return `belay ${name}: ${summary}
+
+${usageLine({ name, usage })}
+
+${details.map((text) => paragraph(text, WIDTH)).join("\n\n")}
+
+options
+${options.map(optionHelp).join("\n")}
+
+example
+  $ ${example}
+`;
+}
+
+/** `usage: belay exec …`, wrapped under its first argument. */
+function usageLine({ name, usage }: Pick<Command, "name" | "usage">): string {
+  const lead = `usage: belay ${name} `;
+  const words = usage.match(/\[[^\]]*\]\S*|\S+/g) ?? [];
+  return lead + wrap(words, WIDTH - lead.length).join(`\n${" ".repeat(lead.length)}`);
+}
+
+const MARGIN = 26;
+
+function optionHelp({ name, short, value, summary, repeatable }: Option): string {
+  const spelling = `${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
+  const text = repeatable ? `${summary} (may be repeated)` : summary;
+  const lines = wrap(text.split(" "), WIDTH - MARGIN - 4);
+  return `  ${spelling.padEnd(MARGIN)}  ${lines.join(`\n${" ".repeat(MARGIN + 4)}`)}`;
+}

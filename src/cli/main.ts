@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+import { nodeProblem } from "./node-version.ts";
+import { silenceSqliteWarning } from "./sqlite-warning.ts";
+
+// Nothing else is imported before the two checks: an old Node may lack what the rest needs, and node:sqlite warns as
+// soon as it is loaded.
+const problem = nodeProblem(process.versions.node);
+if (problem === null) {
+  silenceSqliteWarning();
+  const { run } = await import("./run.ts");
+  process.exitCode = await run(process.argv.slice(2));
+} else {
+  process.stderr.write(`belay: ${problem}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,13 @@
+/** The oldest Node that runs Belay: the first 22 with `styleText`, `node:sqlite` and type stripping as used here. */
+export const OLDEST_NODE = "22.19.0";
+
+/** What is wrong with this version of Node and how to cure it, or null. */
+export function nodeProblem(version: string): string | null {
+  const given = numbers(version);
+  const oldest = numbers(OLDEST_NODE);
+  const first = oldest.findIndex((part, index) => part !== given[index]);
+  if (first < 0 || (given[first] ?? 0) > (oldest[first] ?? 0)) return null;
+  return `Node ${version} is too old: Belay needs ${OLDEST_NODE} or newer. Install one from https://nodejs.org, then run \`node --version\` to check which one is found first.`;
+}
+
+const numbers = (version: string) => version.split(".").map((part) => Number.parseInt(part, 10));

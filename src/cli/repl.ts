@@ -1,0 +1,106 @@
+import type { ExecEnvelope } from "../index.ts";
+import type { Arguments } from "./arguments.ts";
+import { DOT_COMMANDS, runDotCommand } from "./repl-commands.ts";
+import { type Control, openControl } from "./repl-control.ts";
+import { isIncomplete } from "./repl-input.ts";
+import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./repl-lines.ts";
+import { contextLine } from "./repl-show.ts";
+import { type CliSession, openCliSession } from "./session.ts";
+import { sessionFlags } from "./session-options.ts";
+import { showEnvelope } from "./show.ts";
+import { processTerminal, type Terminal } from "./terminal.ts";
+import { commandLine, UsageError } from "./usage.ts";
+import { version } from "./version.ts";
+
+/** `belay repl`: reads cells from a terminal, or from piped input. Gives the exit code. */
+export async function repl(args: Arguments): Promise<number> {
+  const flags = sessionFlags(args, "repl");
+  if (flags.contexts.includes("-")) {
+    const line = commandLine(["exec", "-e", "stats()", "-c", "-"]);
+    throw new UsageError("stdin holds the cells, so it cannot be the context too; exec takes it", line);
+  }
+  using control = openControl(() => terminal);
+  const terminal = processTerminal(() => control.end(0));
+  await using opened = await openCliSession(flags, terminal);
+  const isLoaded = await control.run(async (signal) => {
+    for (const [index, path] of flags.contexts.entries()) {
+      await opened.load(path, index === 0 ? "load" : "append", signal);
+    }
+    return true;
+  });
+  if (control.exitCode !== undefined || !isLoaded) return control.exitCode ?? 1;
+  using lines = openLines(control);
+  if (lines.isInteractive) {
+    terminal.stdout.write(`belay ${version()}: ${contextLine(opened.session)}\n`);
+    terminal.stdout.write(".help shows the builtins and commands, Ctrl-D ends\n", "dim");
+  }
+  const hasFailed = await converse({ opened, terminal, control, lines, quiet: flags.quiet });
+  return control.exitCode ?? (hasFailed && !lines.isInteractive ? 1 : 0);
+}
+
+interface Conversation {
+  readonly opened: CliSession;
+  readonly terminal: Terminal;
+  readonly control: Control;
+  readonly lines: Lines;
+  readonly quiet: boolean;
+}
+
+/** Reads and runs until the input ends; tells whether anything failed. */
+async function converse(conversation: Conversation): Promise<boolean> {
+  const { control, lines } = conversation;
+  let typed: string[] = [];
+  let hasFailed = false;
+  for (;;) {
+    const line = await lines.next(typed.length === 0 ? FIRST_PROMPT : NEXT_PROMPT);
+    if (line === undefined) break;
+    if (typeof line !== "string" || line.trim() === ".break") {
+      typed = [];
+      continue;
+    }
+    if (line.trim() === ".exit") return hasFailed;
+    if (typed.length === 0 && line.trim() === "") continue;
+    if (typed.length === 0 && /^\.[a-zA-Z]/.test(line)) {
+      hasFailed = !(await runDot(line, conversation)) || hasFailed;
+      continue;
+    }
+    // One empty line may belong to a function that is pasted; two say that nothing more will come.
+    const isClosed = line.trim() === "" && typed.at(-1)?.trim() === "";
+    typed.push(line);
+    if (!isClosed && isIncomplete(typed.join("\n"))) continue;
+    const source = typed.join("\n");
+    typed = [];
+    hasFailed = !(await runCell(source, conversation)) || hasFailed;
+  }
+  // Piped input that ends in the middle of a cell is told so by its syntax error.
+  if (typed.length === 0 || lines.isInteractive || control.exitCode !== undefined) return hasFailed;
+  return !(await runCell(typed.join("\n"), conversation)) || hasFailed;
+}
+
+async function runDot(line: string, { opened, terminal, control, quiet }: Conversation): Promise<boolean> {
+  const done = await control.run(async (signal) => ({
+    problem: await runDotCommand(line, { opened, terminal, signal, quiet }),
+  }));
+  if (done?.problem) terminal.stderr.write(`${done.problem}\n`);
+  return done !== undefined && done.problem === undefined;
+}
+
+async function runCell(source: string, { opened, terminal, control }: Conversation): Promise<boolean> {
+  opened.progress.begin();
+  const envelope = await control.run((signal) => opened.session.exec(source, { signal }));
+  opened.progress.end();
+  // Nobody reads any more.
+  if (control.exitCode === 0) return false;
+  if (!envelope) return false;
+  showEnvelope(envelope, terminal);
+  const meant = dotCommandMeant(source, envelope);
+  if (meant) terminal.stderr.write(`the REPL's own commands begin with a dot: .${meant}\n`);
+  return envelope.success;
+}
+
+/** `exit` and the like, typed without their dot. */
+function dotCommandMeant(source: string, envelope: ExecEnvelope): string | undefined {
+  if (envelope.success || envelope.error_name !== "ReferenceError") return undefined;
+  const word = /^\s*(\w+)\s*(?:\(\s*\))?\s*;?\s*$/.exec(source)?.[1];
+  return word === "quit" ? "exit" : DOT_COMMANDS.find(({ name }) => name === word)?.name;
+}

@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { isRouteFile, parseRoutes, type RouteEntry } from "./routes.ts";
+import { type Text, textFromParts } from "./text.ts";
+
+/** A file of the context. `start` and `end` are UTF-16 units of P. */
+export interface Document {
+  /** Relative path (a single file: its basename), made unique within the context. */
+  readonly id: string;
+  /** Absolute path on disk, or `-` for text that came from stdin or a caller. */
+  readonly path: string;
+  readonly start: number;
+  readonly end: number;
+  /** UTF-16 units: `end - start`. */
+  readonly size: number;
+}
+
+/** Something in a loaded folder that is not in P, and why. `path` is relative to that folder. */
+export interface SkippedFile {
+  path: string;
+  reason: string;
+}
+
+/** Facts about a context, by their wire names (spec §3.1). */
+export interface ContextStats {
+  /** UTF-16 units of P. */
+  length_chars: number;
+  /** `floor(length_chars / 4)`. */
+  length_tokens_estimate: number;
+  /** Lines of P; a newline at the very end begins no further line, and an empty P has none. */
+  line_count: number;
+  document_count: number;
+  has_routing: boolean;
+  routing_entry_count: number;
+  /** One per load or append: absolute paths, and names of texts. */
+  sources: string[];
+  context_hash: string;
+  /** All that was left out for another reason than an ignore rule; `files` holds the first 20. */
+  skipped: { count: number; files: SkippedFile[] };
+}
+
+/** What one load or append added to P. P is the concatenation of its parts. */
+export interface ContextPart {
+  /** SHA-256 of the part's UTF-8, hex. */
+  readonly hash: string;
+  /** Bytes of UTF-8. */
+  readonly bytes: number;
+}
+
+/** The loaded text P with its index. Immutable: an append makes a new one. All but `text` can be structured-cloned. */
+export interface Context {
+  /** SHA-256 of P's UTF-8, hex. */
+  readonly hash: string;
+  readonly text: Text;
+  readonly parts: readonly ContextPart[];
+  /** By `start`; they do not overlap, and separators lie between them. */
+  readonly documents: readonly Document[];
+  readonly routes: readonly RouteEntry[];
+  readonly stats: ContextStats;
+}
+
+/** A file that was read: its bytes (valid UTF-8) and the separator that stands before it in P. */
+export interface LoadedFile {
+  readonly relative: string;
+  readonly path: string;
+  readonly separator: Uint8Array;
+  readonly bytes: Uint8Array;
+}
+
+/** What one source gave. */
+export interface LoadedSource {
+  /** As it appears in `stats.sources`. */
+  readonly name: string;
+  readonly files: readonly LoadedFile[];
+  readonly skipped: readonly SkippedFile[];
+}
+
+const LISTED_SKIPS = 20;
+const SCAN_SLICE_BYTES = 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/** Awaited after work on that many bytes, so that the thread stays responsive; rejects to end the work. */
+export type Pause = (bytes: number) => Promise<void>;
+
+/** The context that follows `previous` (none: the first load). */
+export async function extendContext(
+  previous: Context | undefined,
+  source: LoadedSource,
+  pause: Pause,
+): Promise<Context> {
+  const before = previous === undefined ? [] : [previous.text.data.bytes];
+  const added = source.files.flatMap((file) => [file.separator, file.bytes]);
+  const text = textFromParts([...before, ...added]);
+  const { bytes } = text.data;
+  const firstByte = previous?.text.data.bytes.length ?? 0;
+  const { hash, newlines } = await scan(bytes, pause);
+  const part = previous === undefined ? { hash } : await scan(bytes.subarray(firstByte), pause);
+  const newDocuments = documentsOf(source, previous, text, firstByte);
+  const documents = [...(previous?.documents ?? []), ...newDocuments];
+  const routes = [...(previous?.routes ?? []), ...newDocuments.flatMap((document) => routesOf(document, text))];
+  return {
+    hash,
+    text,
+    parts: [...(previous?.parts ?? []), { hash: part.hash, bytes: bytes.length - firstByte }],
+    documents,
+    routes,
+    stats: {
+      length_chars: text.length,
+      length_tokens_estimate: Math.floor(text.length / 4),
+      line_count: newlines + (bytes.length > 0 && bytes.at(-1) !== NEWLINE ? 1 : 0),
+      document_count: documents.length,
+      has_routing: documents.some(({ id }) => isRouteFile(id)),
+      routing_entry_count: routes.length,
+      sources: [...(previous?.stats.sources ?? []), source.name],
+      context_hash: hash,
+      skipped: {
+        count: (previous?.stats.skipped.count ?? 0) + source.skipped.length,
+        files: [...(previous?.stats.skipped.files ?? []), ...source.skipped].slice(0, LISTED_SKIPS),
+      },
+    },
+  };
+}
+
+function documentsOf(source: LoadedSource, previous: Context | undefined, text: Text, firstByte: number): Document[] {
+  const taken = new Set(previous?.documents.map(({ id }) => id));
+  let at = firstByte;
+  return source.files.map(({ relative, path, separator, bytes }) => {
+    const start = text.unitAt(at + separator.length);
+    at += separator.length + bytes.length;
+    const end = text.unitAt(at);
+    const id = freeId(relative, basename(source.name), taken);
+    taken.add(id);
+    return { id, path, start, end, size: end - start };
+  });
+}
+
+function freeId(relative: string, folder: string, taken: ReadonlySet<string>): string {
+  const qualified = `${folder}/${relative}`;
+  if (!taken.has(relative)) return relative;
+  if (!taken.has(qualified)) return qualified;
+  for (let number = 2; ; number++) {
+    const id = `${qualified}~${number}`;
+    if (!taken.has(id)) return id;
+  }
+}
+
+function routesOf({ id, start, end }: Document, text: Text): RouteEntry[] {
+  return isRouteFile(id) ? parseRoutes(id, text.slice(start, end)) : [];
+}
+
+/** SHA-256, hex, and the number of newlines, in one pass. */
+async function scan(bytes: Uint8Array, pause: Pause): Promise<{ hash: string; newlines: number }> {
+  const hash = createHash("sha256");
+  let newlines = 0;
+  for (let start = 0; start < bytes.length; start += SCAN_SLICE_BYTES) {
+    const slice = bytes.subarray(start, start + SCAN_SLICE_BYTES);
+    hash.update(slice);
+    for (let at = 0; at < slice.length; at++) newlines += slice[at] === NEWLINE ? 1 : 0;
+    await pause(slice.length);
+  }
+  return { hash: hash.digest("hex"), newlines };
+}

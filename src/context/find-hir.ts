@@ -1,0 +1,120 @@
+import type { Class, Hir } from "rregex";
+
+/** What a pattern means, after Rust's parser: flags, shorthands and captures are resolved. */
+export type Expression =
+  | { readonly kind: "empty" }
+  | { readonly kind: "literal"; readonly text: string }
+  /** Ranges of code points, both ends included; none at all matches nothing. */
+  | { readonly kind: "class"; readonly ranges: readonly (readonly [first: number, last: number])[] }
+  | { readonly kind: "look"; readonly look: string }
+  | {
+      readonly kind: "repeat";
+      readonly min: number;
+      readonly max: number;
+      readonly lazy: boolean;
+      readonly sub: Expression;
+    }
+  | { readonly kind: "concat" | "either"; readonly parts: readonly Expression[] };
+
+/** Rust's high-level intermediate representation as a small tree. */
+export function readHir({ kind }: Hir): Expression {
+  switch (kind["@variant"]) {
+    case "Empty":
+      return { kind: "empty" };
+    case "Literal":
+      return { kind: "literal", text: Buffer.from(kind["@values"][0]["@values"][0]).toString("utf8") };
+    case "Class":
+      return { kind: "class", ranges: readClass(kind["@values"][0]) };
+    case "Look":
+      return { kind: "look", look: kind["@values"][0]["@variant"] };
+    case "Repetition": {
+      const { min, max = Number.POSITIVE_INFINITY, greedy, sub } = kind["@values"][0];
+      return { kind: "repeat", min, max, lazy: !greedy, sub: readHir(sub) };
+    }
+    case "Capture":
+      return readHir(kind["@values"][0].sub);
+    case "Concat":
+      return { kind: "concat", parts: kind["@values"][0].map(readHir) };
+    case "Alternation":
+      return { kind: "either", parts: kind["@values"][0].map(readHir) };
+  }
+}
+
+/** Whether a match can contain a line feed. */
+export function spansLines(expression: Expression): boolean {
+  switch (expression.kind) {
+    case "literal":
+      return expression.text.includes("\n");
+    case "class":
+      return expression.ranges.some(([first, last]) => first <= 10 && last >= 10);
+    case "repeat":
+      return spansLines(expression.sub);
+    case "concat":
+    case "either":
+      return expression.parts.some(spansLines);
+    default:
+      return false;
+  }
+}
+
+/** The longest possible match in bytes of UTF-8; may be Infinity. */
+export function longestMatch(expression: Expression): number {
+  switch (expression.kind) {
+    case "literal":
+      return Buffer.byteLength(expression.text);
+    case "class":
+      return expression.ranges.length === 0 ? 0 : utf8Bytes(expression.ranges.at(-1)?.[1] ?? 0);
+    case "repeat": {
+      const once = longestMatch(expression.sub);
+      return once === 0 ? 0 : once * expression.max;
+    }
+    case "concat":
+      return expression.parts.reduce((sum, part) => sum + longestMatch(part), 0);
+    case "either":
+      return Math.max(0, ...expression.parts.map(longestMatch));
+    default:
+      return 0;
+  }
+}
+
+/** The most characters that a match already begun can still need, an assertion counted as one. */
+export function longestFinish(expression: Expression): number {
+  switch (expression.kind) {
+    case "empty":
+      return 0;
+    case "literal":
+      return expression.text.length;
+    case "repeat":
+      return Math.max(expression.min, 1) * longestFinish(expression.sub);
+    case "concat":
+      return expression.parts.reduce((sum, part) => sum + longestFinish(part), 0);
+    case "either":
+      return Math.max(0, ...expression.parts.map(longestFinish));
+    default:
+      return 1;
+  }
+}
+
+/** Names of the assertions in it, as Rust calls them: `Start`, `EndLF`, `WordUnicode` … */
+export function looksOf(expression: Expression): readonly string[] {
+  switch (expression.kind) {
+    case "look":
+      return [expression.look];
+    case "repeat":
+      return looksOf(expression.sub);
+    case "concat":
+    case "either":
+      return expression.parts.flatMap(looksOf);
+    default:
+      return [];
+  }
+}
+
+function readClass(set: Class): [number, number][] {
+  if (set["@variant"] === "Bytes") return set["@values"][0].ranges.map(({ start, end }) => [start, end]);
+  return set["@values"][0].ranges.map(({ start, end }) => [start.codePointAt(0) ?? 0, end.codePointAt(0) ?? 0]);
+}
+
+function utf8Bytes(codePoint: number): number {
+  return codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
+}

@@ -1,0 +1,146 @@
+/** Part of the name of an index file: any change of what `indexForm` or `chunksOf` give must raise it. */
+export const INDEX_FORMAT = 1;
+
+/** More parts than this make a hash or base64, not a name: it is indexed whole only. */
+const MAX_PARTS = 16;
+
+const NON_ASCII = /[\u0080-\uffff]/;
+const LATIN_MARKS = /[\u0300-\u036f\ufe00-\ufe0f]/g;
+/** Scripts whose words are not, or not reliably, set apart by spaces. */
+const UNSPACED =
+  /[[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]&&[\p{L}\p{M}\p{N}]]+/gv;
+const NON_ASCII_NON_WORD = /(?![\0-\u007f])[^\p{L}\p{M}\p{N}]/gu;
+
+const TOKEN = /[a-z0-9\u0080-\uffff]+/g;
+/** Places where a name has a joint: `eH`, `PRe`, `p2`, `2s`, `x_y`, `x-y`. */
+const JOINT =
+  /[a-z0-9\u0080-\uffff][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z\u0080-\uffff][0-9]|[0-9][a-z\u0080-\uffff]|[A-Za-z0-9\u0080-\uffff][_-][A-Za-z0-9\u0080-\uffff]/g;
+const PART = /[A-Z]+(?![a-z\u0080-\uffff])[0-9]*|[A-Z]?[a-z\u0080-\uffff]+[0-9]*|[0-9]+/g;
+const DIGITS = /[0-9]/;
+
+/**
+ * The words of a text, lower case, without Latin, Greek and Cyrillic diacritics, in no particular order. A name
+ * gives itself and its parts: `parseHTTPRequest` → `parsehttprequest parse http request`; `max_bytes` and
+ * `max-bytes` → `max bytes maxbytes`. Runs of Chinese, Japanese, Korean and Thai give their characters and pairs.
+ */
+export function tokensOf(text: string): string[] {
+  return indexForm(text).match(TOKEN) ?? [];
+}
+
+/** The text that holds `tokensOf(text)` between ASCII characters other than letters and digits: what FTS5 is fed. */
+export function indexForm(text: string): string {
+  const folded = fold(text);
+  const added: string[] = [];
+  for (const { name, words, parts } of names(folded)) {
+    if (words > 1) added.push(name);
+    added.push(...parts);
+  }
+  return (added.length === 0 ? folded : `${folded} ${added.join(" ")}`).toLowerCase();
+}
+
+/**
+ * The distinct terms of a query with their weights. A whole name weighs twice as much as its parts together: BM25
+ * lets repetition more than double a part's worth, and a chunk with the name itself must win over that.
+ */
+export function queryTerms(query: string): Map<string, number> {
+  const terms = new Map(tokensOf(query).map((token) => [token, 1]));
+  for (const { name, words, parts } of names(fold(query))) {
+    const weight = 2 * (words > 1 ? words + parts.length : parts.length);
+    const term = name.toLowerCase();
+    if (weight > 0 && term !== "") terms.set(term, Math.max(terms.get(term) ?? 1, weight));
+  }
+  return terms;
+}
+
+function fold(text: string): string {
+  if (!NON_ASCII.test(text)) return text;
+  return text
+    .normalize("NFKD")
+    .replace(LATIN_MARKS, "")
+    .normalize("NFC")
+    .replace(UNSPACED, grams)
+    .replace(NON_ASCII_NON_WORD, " ");
+}
+
+function grams(run: string): string {
+  const characters = [...run];
+  const pairs = characters.slice(1).map((character, index) => `${characters[index]}${character}`);
+  return ` ${characters.join(" ")} ${pairs.join(" ")} `;
+}
+
+interface Name {
+  /** The name without its `_` and `-`. */
+  name: string;
+  /** Number of words that `_` and `-` set apart in it: these are tokens without further ado. */
+  words: number;
+  /** Parts that are not such words. */
+  parts: string[];
+}
+
+/** Names with a joint in a folded text; one in kebab case also gives each name between its hyphens. */
+function* names(folded: string): Generator<Name> {
+  for (const written of jointed(folded)) {
+    if (!written.includes("-")) {
+      yield nameOf(written);
+      continue;
+    }
+    const segments = written.split("-").map(nameOf);
+    yield* segments;
+    const words = segments.reduce((sum, segment) => sum + segment.words, 0);
+    if (words <= MAX_PARTS) yield { name: segments.map((segment) => segment.name).join(""), words, parts: [] };
+  }
+}
+
+/** Runs of letters, digits, `_` and `-` around each joint. One pass: the search goes on behind the run. */
+function* jointed(folded: string): Generator<string> {
+  let end = 0;
+  JOINT.lastIndex = 0;
+  for (let hit = JOINT.exec(folded); hit !== null; hit = JOINT.exec(folded)) {
+    let start = hit.index;
+    while (start > end && isNameUnit(folded.charCodeAt(start - 1))) start -= 1;
+    end = hit.index + hit[0].length;
+    while (isNameUnit(folded.charCodeAt(end))) end += 1;
+    yield folded.slice(start, end);
+    JOINT.lastIndex = end;
+  }
+}
+
+function isNameUnit(unit: number): boolean {
+  return (
+    (unit >= 97 && unit <= 122) ||
+    (unit >= 65 && unit <= 90) ||
+    (unit >= 48 && unit <= 57) ||
+    unit === 95 ||
+    unit === 45 ||
+    unit >= 128
+  );
+}
+
+function nameOf(written: string): Name {
+  if (!written.includes("_")) return { name: written, words: written === "" ? 0 : 1, parts: partsOf(written) };
+  const words = written.split("_").filter((word) => word !== "");
+  const parts = words.flatMap(partsOf);
+  return words.length > MAX_PARTS
+    ? { name: "", words: 0, parts }
+    : { name: words.join(""), words: words.length, parts };
+}
+
+/** `sha256Sum` → `sha256 sha 256 Sum`; nothing for a word without a joint. Single letters are left out. */
+function partsOf(word: string): string[] {
+  const parts: string[] = [];
+  const found = word.match(PART);
+  if (found === null || found.length > MAX_PARTS) return parts;
+  for (const part of found) {
+    if (part !== word && (part.length > 1 || isDigit(part, 0))) parts.push(part);
+    if (!isDigit(part, part.length - 1) || isDigit(part, 0)) continue;
+    const digits = part.search(DIGITS);
+    if (digits > 1) parts.push(part.slice(0, digits));
+    parts.push(part.slice(digits));
+  }
+  return parts;
+}
+
+function isDigit(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return unit >= 48 && unit <= 57;
+}

@@ -1,0 +1,153 @@
+import { isAscii } from "node:buffer";
+
+/** Structured-cloneable form of P: backed by SharedArrayBuffer, so it crosses threads without a copy. */
+export interface TextData {
+  /** P as valid UTF-8. */
+  readonly bytes: Uint8Array;
+  /** `anchors[i]`: UTF-16 units of all characters that begin before byte `i * 2048`. Empty when P is ASCII. */
+  readonly anchors: Uint32Array;
+  /** UTF-16 units. */
+  readonly length: number;
+}
+
+/** P: UTF-8 inside, UTF-16 units (the indices of a JavaScript string) outside. */
+export interface Text {
+  readonly data: TextData;
+  /** UTF-16 units. */
+  readonly length: number;
+  /** What `String.prototype.slice` returns for non-negative offsets in UTF-16 units, inside surrogate pairs too. */
+  slice(start: number, end: number): string;
+  /** UTF-16 offset of a byte offset that lies on a character boundary (clamped). */
+  unitAt(byte: number): number;
+  /** Byte offset of the character that contains the UTF-16 unit (clamped). */
+  byteAt(unit: number): number;
+}
+
+const BLOCK = 2048;
+
+/** The text made of valid UTF-8 parts, one after the other (each ends on a character boundary). */
+export function textFromParts(parts: readonly Uint8Array[]): Text {
+  const bytes = sharedBytes(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return openText(index(bytes));
+}
+
+/** The text of a JavaScript string; lone surrogates become U+FFFD. */
+export function textFromString(text: string): Text {
+  const bytes = sharedBytes(Buffer.byteLength(text, "utf8"));
+  viewOf(bytes).write(text, "utf8");
+  return openText(index(bytes));
+}
+
+/** Opens data that came from another thread; nothing is copied. */
+export function openText(data: TextData): Text {
+  const { bytes, length } = data;
+  const view = viewOf(bytes);
+  if (bytes.length === length) {
+    const clamp = (offset: number): number => Math.min(Math.max(offset, 0), length);
+    return {
+      data,
+      length,
+      slice: (start, end) => view.toString("latin1", clamp(start), clamp(end)),
+      unitAt: clamp,
+      byteAt: clamp,
+    };
+  }
+  return {
+    data,
+    length,
+    slice: (start, end) => sliceUnits(data, view, start, Math.min(end, length)),
+    unitAt: unitReader(data),
+    byteAt: (unit) => locate(data, unit).byte,
+  };
+}
+
+function sharedBytes(length: number): Uint8Array {
+  return new Uint8Array(new SharedArrayBuffer(length));
+}
+
+function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function index(bytes: Uint8Array): TextData {
+  if (isAscii(bytes)) return { bytes, anchors: new Uint32Array(new SharedArrayBuffer(0)), length: bytes.length };
+  const blocks = Math.ceil(bytes.length / BLOCK);
+  const anchors = new Uint32Array(new SharedArrayBuffer(blocks * Uint32Array.BYTES_PER_ELEMENT));
+  let units = 0;
+  for (let block = 0; block < blocks; block++) {
+    anchors[block] = units;
+    const end = Math.min((block + 1) * BLOCK, bytes.length);
+    units += countUnits(bytes, block * BLOCK, end);
+  }
+  return { bytes, anchors, length: units };
+}
+
+/** UTF-16 units of the characters that begin in `start..end`. */
+function countUnits(bytes: Uint8Array, start: number, end: number): number {
+  let units = 0;
+  for (let at = start; at < end; at++) units += unitsOf(bytes[at] ?? 0);
+  return units;
+}
+
+/** 0 for a continuation byte, 2 for the first byte of four, else 1. */
+function unitsOf(byte: number): number {
+  return byte < 0x80 ? 1 : byte < 0xc0 ? 0 : byte < 0xf0 ? 1 : 2;
+}
+
+/** Matches arrive in ascending order, so counting goes on from the last answer while it lies in the same block. */
+function unitReader({ bytes, anchors, length }: TextData): (byte: number) => number {
+  let lastByte = 0;
+  let lastUnit = 0;
+  return (byte) => {
+    if (byte >= bytes.length) return length;
+    const block = Math.floor(Math.max(byte, 0) / BLOCK);
+    if (byte < lastByte || lastByte < block * BLOCK) {
+      lastByte = block * BLOCK;
+      lastUnit = anchors[block] ?? 0;
+    }
+    lastUnit += countUnits(bytes, lastByte, byte);
+    lastByte = Math.max(byte, lastByte);
+    return lastUnit;
+  };
+}
+
+/** The character that contains `unit`: its first byte and its first unit. Past the end: the end. */
+function locate({ bytes, anchors, length }: TextData, unit: number): { byte: number; unit: number } {
+  if (unit >= length) return { byte: bytes.length, unit: length };
+  const block = lastAtMost(anchors, unit);
+  let byte = block * BLOCK;
+  let at = anchors[block] ?? 0;
+  for (;;) {
+    const units = unitsOf(bytes[byte] ?? 0);
+    if (units > 0 && at + units > unit) return { byte, unit: at };
+    at += units;
+    byte += 1;
+  }
+}
+
+function lastAtMost(anchors: Uint32Array, unit: number): number {
+  let low = 0;
+  let high = anchors.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if ((anchors[middle] ?? 0) <= unit) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function sliceUnits(data: TextData, view: Buffer, start: number, end: number): string {
+  const from = Math.max(start, 0);
+  if (end <= from) return "";
+  const first = locate(data, from);
+  const last = locate(data, end);
+  // An end inside a surrogate pair: the four bytes of the character are decoded, the second unit is cut off.
+  const endByte = last.unit < end ? last.byte + 4 : last.byte;
+  const decoded = view.toString("utf8", first.byte, endByte);
+  return first.unit === from && last.unit === end ? decoded : decoded.slice(from - first.unit, end - first.unit);
+}

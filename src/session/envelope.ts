@@ -1,0 +1,143 @@
+import type { CellEnd, ErrorCode, ExecEnd, ExecLimits, ExecState, Json } from "../../runtime/index.ts";
+import { isErrorCode } from "../../runtime/index.ts";
+import type { RemainingBudget } from "./ledger.ts";
+
+/** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */
+export type ExecEnvelope = ExecSuccess | ExecFailure;
+
+interface ExecFields {
+  readonly session_id: string;
+  readonly exec_id: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly result_json: Json;
+  readonly result_meta: Json;
+  /** stdout or stderr was cut at `max_output_bytes`. */
+  readonly truncated: boolean;
+  /** Each begins with its code. */
+  readonly warnings: readonly string[];
+  /** Wall time, ms. */
+  readonly execution_time_ms: number;
+  readonly limits_applied: ExecLimits;
+  readonly tool_override_events: readonly Json[];
+  readonly budget: RemainingBudget;
+  /** How often the exec was continued in a new process. */
+  readonly resumed: number;
+  readonly replayed_sub_calls: number;
+}
+
+export interface ExecSuccess extends ExecFields {
+  readonly success: true;
+}
+
+export interface ExecFailure extends ExecFields {
+  readonly success: false;
+  readonly error_code: ErrorCode;
+  /** `TypeError: …` for an error of the cell. */
+  readonly error_message: string;
+  readonly error_name: string;
+  /** 1-based, in the cell or helper that the traceback names first; null where the error has no place. */
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly traceback: string;
+  readonly suggestion: string;
+}
+
+export interface EnvelopeFacts {
+  readonly session_id: string;
+  readonly warnings: readonly string[];
+  readonly execution_time_ms: number;
+  readonly budget: RemainingBudget;
+}
+
+/** The error code of a cell's end, or null for a success. */
+export function codeOf(end: CellEnd): ErrorCode | null {
+  switch (end.kind) {
+    case "ok":
+      return null;
+    case "error":
+      return isErrorCode(end.code) ? end.code : "js_error";
+    case "timeout":
+      return "js_timeout";
+    case "cancelled":
+      return "cancelled";
+  }
+}
+
+export function envelope({ end, state }: Pick<ExecEnd, "end" | "state">, facts: EnvelopeFacts): ExecEnvelope {
+  const fields = fieldsOf(state, facts);
+  switch (end.kind) {
+    case "ok":
+      return {
+        success: true,
+        ...fields,
+        result_json: JSON.parse(end.result),
+        result_meta: end.meta === null ? null : JSON.parse(end.meta),
+      };
+    case "error": {
+      const { name, message, line, column, traceback } = end.error;
+      return {
+        success: false,
+        error_code: codeOf(end) ?? "js_error",
+        error_message: message ? `${name}: ${message}` : name,
+        error_name: name,
+        line,
+        column,
+        traceback,
+        suggestion: end.suggestion ?? "",
+        ...fields,
+      };
+    }
+    case "timeout":
+      return failure("js_timeout", `the cell ran longer than ${state.limits.max_execution_ms} ms`, fields, {
+        name: "TimeoutError",
+        suggestion:
+          "Do less in one cell, use find and search instead of loops over P, or raise the limit (max_execution_ms).",
+      });
+    case "cancelled":
+      return failure("cancelled", "the cell was cancelled", fields, {
+        name: "CancelledError",
+        suggestion: "Run the cell again, or end the session.",
+      });
+  }
+}
+
+function failure(
+  error_code: ErrorCode,
+  error_message: string,
+  fields: ExecFields,
+  { name, suggestion }: { name: string; suggestion: string },
+): ExecFailure {
+  const traceback = `${name}: ${error_message}`;
+  return {
+    success: false,
+    error_code,
+    error_message,
+    error_name: name,
+    line: null,
+    column: null,
+    traceback,
+    suggestion,
+    ...fields,
+  };
+}
+
+function fieldsOf(state: ExecState, facts: EnvelopeFacts): ExecFields {
+  const { output } = state;
+  return {
+    session_id: facts.session_id,
+    exec_id: state.exec_id,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    result_json: null,
+    result_meta: null,
+    truncated: output.truncated,
+    warnings: [...facts.warnings, ...state.warnings],
+    execution_time_ms: Math.round(facts.execution_time_ms),
+    limits_applied: state.limits,
+    tool_override_events: [],
+    budget: facts.budget,
+    resumed: 0,
+    replayed_sub_calls: 0,
+  };
+}

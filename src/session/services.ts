@@ -1,0 +1,67 @@
+import { mkdirSync } from "node:fs";
+import { type ContextServices, contextNotLoaded, type Services } from "../../builtins/index.ts";
+import { RlmError } from "../../runtime/index.ts";
+import { compileFind, find } from "../context/find.ts";
+import { openRoutes } from "../context/routes.ts";
+import { openSearchIndex, type SearchIndex } from "../context/search.ts";
+import { openText } from "../context/text.ts";
+import type { ContextMessage } from "./context-message.ts";
+
+/** What builtins reach in the worker: the context that the host sent last. */
+export interface WorkerServices extends Services {
+  use(message: ContextMessage): void;
+}
+
+export function openServices(): WorkerServices {
+  let current: (ContextServices & Disposable) | undefined;
+  return {
+    loaded: () => current,
+    context() {
+      if (!current) throw contextNotLoaded();
+      return current;
+    },
+    use(message) {
+      current?.[Symbol.dispose]();
+      current = contextServices(message);
+    },
+  };
+}
+
+function contextServices(message: ContextMessage): ContextServices & Disposable {
+  const text = openText(message.text);
+  const routes = openRoutes(message.routes);
+  let index: SearchIndex | undefined;
+  return {
+    hash: message.hash,
+    sources: message.stats.sources,
+    length: text.length,
+    lines: message.stats.line_count,
+    documents: message.documents,
+    slice: text.slice,
+    utf8: () => text.data.bytes,
+    find: (pattern, flags, limit) => find(text, compileFind(pattern, flags), limit),
+    prepareSearch(onProgress) {
+      index ??= openIndex({ text, documents: message.documents, hash: message.hash }, message.indexDir, onProgress);
+    },
+    search: (query, k) => index?.search(query, k) ?? [],
+    routes: (topic, limit) => routes.find(topic, limit),
+    [Symbol.dispose]: () => index?.[Symbol.dispose](),
+  };
+}
+
+function openIndex(
+  source: Parameters<typeof openSearchIndex>[0],
+  dir: string,
+  onProgress: (fraction: number) => void,
+): SearchIndex {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    return openSearchIndex(source, { dir, onProgress });
+  } catch (cause) {
+    const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
+    throw new RlmError("search_unavailable", `the search index could not be written (${reason})`, {
+      suggestion: "Free space, or set BELAY_HOME to a folder that can be written; find works without an index.",
+      cause,
+    });
+  }
+}

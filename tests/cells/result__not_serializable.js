@@ -1,0 +1,33 @@
+result = { a: Number.NaN, b: Infinity, c: -Infinity, ok: -0 };
+//=> {"success":true,"result_json":{"a":null,"b":null,"c":null,"ok":0},
+//   "warnings":["result_not_serializable: result.a (NaN)","result_not_serializable: result.b (Infinity)","result_not_serializable: result.c (-Infinity)"]}
+//---
+result = { items: [1, 2, 3, { fn() {} }] };
+//=> {"result_json":{"items":[1,2,3,{"fn":null}]},"warnings":["result_not_serializable: result.items[3].fn (a function)"]}
+//---
+const cycle = { b: [1] };
+cycle.b.push(cycle);
+cycle
+//=> {"result_json":{"b":[1,null]},"warnings":["result_not_serializable: result.b[1] [Circular]"]}
+//---
+[new Map([[1, 2]]), new Set(), /x/g, 10n, Symbol("s"), class K {}]
+//=> {"result_json":[null,null,null,null,null,null],"warnings":[
+//   "result_not_serializable: result[0] (a Map)","result_not_serializable: result[1] (a Set)",
+//   "result_not_serializable: result[2] (a RegExp)","result_not_serializable: result[3] (a BigInt)",
+//   "result_not_serializable: result[4] (a symbol)","result_not_serializable: result[5] (a function)"]}
+//---
+() => 1
+//=> {"success":true,"result_json":null,"warnings":["result_not_serializable: result (a function)"]}
+//---
+new Map()
+//=> {"result_json":null,"warnings":["result_not_serializable: result (a Map)"]}
+//---
+123n
+//=> {"result_json":null,"warnings":["result_not_serializable: result (a BigInt)"]}
+//---
+result = { "a b": { "日本": Number.NaN }, "": [Number.NaN], "0x": 1n };
+//=> {"warnings":["/^result_not_serializable: result\\[\"a b\"\\]\\[\"日本\"\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"\"\\]\\[0\\] \\(NaN\\)$/","/^result_not_serializable: result\\[\"0x\"\\] \\(a BigInt\\)$/"]}
+//---
+const shared = { a: 1 };
+[shared, shared]
+//=> {"result_json":[{"a":1},{"a":1}],"warnings":[]}

@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT, run } from "../../scripts/process.ts";
+import { folderWith } from "../support/tree.ts";
+
+const LAYERS = "biome.layers.jsonc";
+
+const WRONG: readonly [file: string, specifier: string][] = [
+  ["runtime/machine.ts", "../builtins/index.ts"],
+  ["runtime/machine.ts", "../src/index.ts"],
+  ["runtime/machine.ts", "quickjs-wasi"],
+  ["runtime/machine.ts", "quickjs-wasi/quickjs.wasm"],
+  ["runtime/quickjs-wasi.ts", "acorn"],
+  ["builtins/peek.ts", "../runtime/limits.ts"],
+  ["builtins/peek.ts", "../src/context/load.ts"],
+  ["builtins/peek.ts", "quickjs-wasi"],
+  ["src/index.ts", "./cli/main.ts"],
+  ["src/index.ts", "../runtime/machine.ts"],
+  ["src/context/load.ts", "../../runtime/errors.ts"],
+  ["src/context/load.ts", "../../builtins/index.ts"],
+  ["src/context/load.ts", "../session/session.ts"],
+  ["src/context/load.ts", "node:sqlite"],
+  ["src/context/search.ts", "rregex"],
+  ["src/context/find-engine.ts", "minisearch"],
+  ["src/session/session.ts", "../cli/terminal.ts"],
+  ["src/session/session.ts", "../../builtins/peek.ts"],
+  ["src/session/session.ts", "acorn"],
+  ["src/cli/exec.ts", "../../runtime/machine.ts"],
+  ["src/cli/exec.ts", "rregex"],
+];
+
+const RIGHT: readonly [file: string, specifier: string][] = [
+  ["runtime/machine.ts", "./limits.ts"],
+  ["runtime/machine.ts", "node:fs"],
+  ["runtime/quickjs-wasi.ts", "quickjs-wasi"],
+  ["runtime/transform.ts", "acorn"],
+  ["builtins/peek.ts", "../runtime/index.ts"],
+  ["src/index.ts", "./session/session.ts"],
+  ["src/context/load.ts", "../../runtime/index.ts"],
+  ["src/context/search.ts", "node:sqlite"],
+  ["src/context/find-engine.ts", "rregex"],
+  ["src/context/routes.ts", "minisearch"],
+  ["src/context/gitignore.ts", "ignore"],
+  ["src/session/session.ts", "../../builtins/index.ts"],
+  ["src/session/session.ts", "../context/load.ts"],
+  ["src/cli/exec.ts", "../session/session.ts"],
+  ["tests/runtime/machine.test.ts", "../../runtime/machine.ts"],
+];
+
+/** The lines `file:line` at which the linter refuses an import. One import stands on each line of a file. */
+async function refusedIn(imports: readonly (readonly [file: string, specifier: string])[]): Promise<string[]> {
+  const files: Record<string, string> = {};
+  for (const [file, specifier] of imports) files[file] = `${files[file] ?? ""}import "${specifier}";\n`;
+  const config = { extends: [`./${LAYERS}`], linter: { rules: { preset: "none" } } };
+  const cwd = folderWith({
+    ...files,
+    "biome.json": JSON.stringify(config),
+    [LAYERS]: readFileSync(join(ROOT, LAYERS), "utf8"),
+  });
+  const biome = join(ROOT, "node_modules/.bin/biome");
+  const { output } = await run(biome, ["lint", "--reporter=github", "--max-diagnostics=none"], { cwd });
+  const found = output.matchAll(/noRestrictedImports,file=(.+?),line=(\d+)/g);
+  return Array.from(found, ([, file = "", line]) => `${file.slice(cwd.length + 1) || file}:${line}`);
+}
+
+/** What each import of the list is called in `refusedIn`. */
+function linesOf(imports: readonly (readonly [file: string, specifier: string])[]): string[] {
+  const seen = new Map<string, number>();
+  return imports.map(([file]) => {
+    const line = (seen.get(file) ?? 0) + 1;
+    seen.set(file, line);
+    return `${file}:${line}`;
+  });
+}
+
+test("the linter refuses every import against the layers", async () => {
+  expect((await refusedIn(WRONG)).toSorted()).toEqual(linesOf(WRONG).toSorted());
+});
+
+test("the linter accepts the imports that the layers allow", async () => {
+  expect(await refusedIn(RIGHT)).toEqual([]);
+});

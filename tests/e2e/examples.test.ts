@@ -1,0 +1,64 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { mustRun, ROOT } from "../../scripts/process.ts";
+import { openSession } from "../../src/index.ts";
+
+const CELLS = globSync("*.js", { cwd: join(ROOT, "examples") }).toSorted();
+
+/** Runs the line `belay exec …` that a cell names for itself, over docs/, and gives the printed envelopes. */
+async function runAsItSays(file: string): Promise<{ success: boolean; result_json: unknown; warnings: string[] }[]> {
+  const source = readFileSync(join(ROOT, "examples", file), "utf8");
+  const [line = ""] = source.match(/(?<=^\/\/ {3}belay ).+$/m) ?? [];
+  expect(line).toMatch(/^exec .*-c PATH$/);
+  const args = line.replace("PATH", "docs").split(" ");
+  const { stdout } = await mustRun(process.execPath, ["src/cli/main.ts", ...args, "--json", "--quiet"], { cwd: ROOT });
+  return stdout
+    .trim()
+    .split("\n")
+    .map((envelope) => JSON.parse(envelope));
+}
+
+test.each(CELLS)("%s runs as its first lines say", async (file) => {
+  const envelopes = await runAsItSays(file);
+  expect(envelopes.filter(({ success }) => !success)).toEqual([]);
+  expect(envelopes.at(-1)?.result_json).not.toBeNull();
+});
+
+test("the demo finds documents, definitions, answers and routes in this repository", async () => {
+  const { stdout } = await mustRun("npm", ["run", "--silent", "demo", "--", "--json"], { cwd: ROOT });
+  const { result_json: found, warnings } = JSON.parse(stdout);
+  expect(warnings).toEqual([]);
+  expect(found.documents).toBeGreaterThan(100);
+  expect(found.definitions).toBeGreaterThan(100);
+  expect(found.answers.length).toBeGreaterThan(0);
+  expect(found.routes).toContain("docs/builtins.md");
+});
+
+test("passes go on where memory says, and end", async () => {
+  await using session = await openSession({ cwd: ROOT });
+  for (const index of Array(150).keys()) {
+    await session[index === 0 ? "load" : "loadAppend"]({ name: `${index}.txt`, text: "readFile toString" });
+  }
+  const cell = readFileSync(join(ROOT, "examples/02-multi-pass.js"), "utf8");
+  const first = await session.exec(cell);
+  const second = await session.exec(cell);
+  expect(first.result_json).toMatchObject({ pass: 1, done: false });
+  expect(second.result_json).toEqual({ pass: 2, done: true, shared: ["readFile", "toString"] });
+  expect(second.stdout).toContain("readFile stands in 150");
+});
+
+test("what a cell gives to helpers is there in the next", async () => {
+  await using session = await openSession({ cwd: ROOT });
+  await session.load({ name: "notes.txt", text: "one\ntwo TODO\n" });
+  await session.exec(readFileSync(join(ROOT, "examples/03-helpers.js"), "utf8"));
+  await session.exec("grep = placeOf = undefined");
+  expect((await session.exec('grep("two")')).result_json).toEqual(["notes.txt:2: two TODO"]);
+});
+
+test("the library example runs to its end", async () => {
+  const { stdout } = await mustRun(process.execPath, ["examples/library-session.ts"], { cwd: ROOT });
+  expect(stdout).toMatch(/^js_error: ReferenceError: fetch is not defined$/m);
+  expect(stdout).toMatch(/^js_timeout after 200 ms$/m);
+  expect(stdout.trimEnd()).toMatch(/\nstill there: \d+$/);
+});

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
+
+export interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  /** All of stdin; without it stdin is empty. */
+  readonly input?: string | Uint8Array;
+  /** Store folder; default: one of the run's own, which does not exist yet. */
+  readonly home?: string;
+  /** Given the process and what it has printed so far, at every piece of output. */
+  readonly onOutput?: (child: ChildProcess, stdout: string, stderr: string) => void;
+}
+
+/** Runs the real command to its end. */
+export async function belay(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  const child = startBelay(args, options);
+  child.stdin?.on("error", () => {});
+  child.stdin?.end(options.input ?? "");
+  return finished(child, options.onOutput);
+}
+
+/** Starts the command with stdin left open. */
+export function startBelay(args: readonly string[], { cwd, home }: RunOptions = {}): ChildProcess {
+  const env = { ...process.env, BELAY_HOME: home ?? join(temporaryFolder(), "home") };
+  return spawn(process.execPath, [MAIN, ...args], { ...(cwd === undefined ? {} : { cwd }), env });
+}
+
+export function finished(child: ChildProcess, onOutput?: RunOptions["onOutput"]): Promise<Run> {
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk) => {
+    stdout += chunk;
+    onOutput?.(child, stdout, stderr);
+  });
+  child.stderr?.on("data", (chunk) => {
+    stderr += chunk;
+    onOutput?.(child, stdout, stderr);
+  });
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+/** A line for a shell that runs the command. */
+export function belayLine(args: string): string {
+  return `'${process.execPath}' '${MAIN}' ${args}`;
+}
+
+/** An empty folder that goes when the test ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "belay-cli-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

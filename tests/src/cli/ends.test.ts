@@ -1,0 +1,43 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
+
+test("the first Ctrl-C cancels the running cell and ends the run", async () => {
+  const cells = ["-e", "'ready'", "-e", "for (;;) {}", "-e", "'never'"];
+  const sendOnceReady = (signal: NodeJS.Signals) => {
+    let isSent = false;
+    return (child: ReturnType<typeof startBelay>, stdout: string) => {
+      if (isSent || !stdout.includes("ready")) return;
+      isSent = true;
+      setTimeout(() => child.kill(signal), 300);
+    };
+  };
+  const [text, json] = await Promise.all([
+    belay(["exec", ...cells], { onOutput: sendOnceReady("SIGINT") }),
+    belay(["exec", "--json", ...cells], { onOutput: sendOnceReady("SIGTERM") }),
+  ]);
+  expect(text).toEqual({ code: 130, stdout: "ready\n", stderr: "cancelled\n" });
+  const envelopes = json.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(json).toMatchObject({ code: 143, stderr: "" });
+  expect(envelopes).toMatchObject([{ success: true }, { success: false, error_code: "cancelled" }]);
+});
+
+test("Ctrl-C while stdin is awaited ends the run", async () => {
+  const child = startBelay(["exec", "-"]);
+  // More than a pipe holds: once it is written, the command is reading.
+  child.stdin?.write("//".padEnd(500_000), () => child.kill("SIGINT"));
+  expect(await finished(child)).toEqual({ code: 130, stdout: "", stderr: "" });
+});
+
+test("a reader that goes away ends the run quietly", async () => {
+  const path = join(temporaryFolder(), "long.txt");
+  writeFileSync(path, "line\n".repeat(100_000));
+  const child = startBelay(["exec", "-c", path, "-e", "P", "-e", "P", "-e", "print(P); for (;;) {}"]);
+  child.stdin?.end();
+  child.stdout?.once("data", () => child.stdout?.destroy());
+  expect(await finished(child)).toMatchObject({ code: 0, stderr: "" });
+});

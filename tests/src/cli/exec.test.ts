@@ -1,0 +1,118 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { folderWith } from "../../support/tree.ts";
+import { belay, temporaryFolder } from "./belay.ts";
+
+const CORPUS = {
+  "docs/a.md": "# Alpha\nThe openSession function opens a session.\n",
+  "docs/b.md": "# Beta\nTODO: write this.\n",
+  "docs/logo.png": new Uint8Array([137, 80, 0, 0]),
+  "extra.txt": "extra\n",
+};
+
+test("output, result, skipped files and warnings reach the right streams", async () => {
+  const cwd = folderWith(CORPUS);
+  const code = 'print("seen"); console.error("aside"); result = { hits: find("TODO").matches.length, fn() {} }';
+  const run = await belay(["exec", "-e", code, "-c", "docs", "-c", "extra.txt"], { cwd });
+  expect(run).toMatchObject({ code: 0, stdout: 'seen\n{ "hits": 1, "fn": null }\n' });
+  const [skipped, printed, warned] = run.stderr.split("\n");
+  expect(skipped).toBe("docs: skipped 1 file: logo.png (binary)");
+  expect(printed).toBe("aside");
+  expect(warned).toMatch(/^warning: result_not_serializable: result\.fn\b/);
+});
+
+test("contexts are loaded in order, and appended ones keep their place", async () => {
+  const cwd = folderWith(CORPUS);
+  const [files, piped] = await Promise.all([
+    belay(["exec", "-q", "-c", "docs", "-c", "extra.txt", "-e", "list_docs().map(({ id }) => id)"], { cwd }),
+    belay(["exec", "-c", "-", "-e", "[P, list_docs()[0].id]"], { input: "über\n" }),
+  ]);
+  expect(files).toEqual({ code: 0, stdout: '["a.md", "b.md", "extra.txt"]\n', stderr: "" });
+  expect(piped).toEqual({ code: 0, stdout: '["über\\n", "stdin"]\n', stderr: "" });
+});
+
+test("search keeps its index in the store folder and prints nothing but the result", async () => {
+  const cwd = folderWith(CORPUS);
+  const home = join(temporaryFolder(), "deep", "home");
+  const args = ["exec", "-q", "-c", "docs", "-e", 'search("open session")[0].text'];
+  const run = await belay(args, { cwd, home });
+  expect(run).toEqual({ code: 0, stdout: "# Alpha\nThe openSession function opens a session.\n", stderr: "" });
+  expect(statSync(home).mode & 0o777).toBe(0o700);
+  expect(readdirSync(join(home, "index"))).toEqual([expect.stringMatching(/\.sqlite$/)]);
+  // A store folder that cannot be made costs the index, not the answer.
+  const under = join(cwd, "extra.txt", "home");
+  expect(await belay(args, { cwd, home: under })).toEqual(run);
+});
+
+test("cells run in the order given, in one session, until one fails", async () => {
+  const cwd = folderWith({
+    "one.js": "let seen = ['one'];",
+    "three.js": "\ufeffseen.push('three'); seen",
+    "four.js": "4",
+  });
+  const args = ["one.js", "-e", "seen.push('eval'), null", "three.js", "-e", "seen.missing.x", "four.js"];
+  const [text, json] = await Promise.all([
+    belay(["exec", ...args], { cwd }),
+    belay(["exec", "--json", ...args], { cwd }),
+  ]);
+  expect(text.code).toBe(1);
+  expect(text.stdout).toBe('["one", "eval", "three"]\n');
+  expect(text.stderr).toMatch(/^TypeError: .*\n {4}at <cell 4>:1:\d+\nsuggestion: .*\n/);
+  expect(text.stderr).toMatch(/\nstopped at cell 4 of 5 \(-e\); 1 cell not run\n$/);
+  const envelopes = json.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(json).toMatchObject({ code: 1, stderr: "" });
+  expect(envelopes.map(({ success }) => success)).toEqual([true, true, true, false]);
+  expect(new Set(envelopes.map(({ session_id }) => session_id)).size).toBe(1);
+  expect(new Set(envelopes.map(({ exec_id }) => exec_id)).size).toBe(4);
+  expect(envelopes[2]).toMatchObject({ result_json: ["one", "eval", "three"], stdout: "", warnings: [] });
+});
+
+test("a cell comes from stdin; without a context only its builtins fail", async () => {
+  const [ran, failed] = await Promise.all([
+    belay(["exec", "-"], { input: "memory.put('n', 6);\nmemory.get('n') * 7" }),
+    belay(["exec", "--json", "-e", "peek(0, 1)"]),
+  ]);
+  expect(ran).toEqual({ code: 0, stdout: "42\n", stderr: "" });
+  expect(failed.code).toBe(1);
+  expect(JSON.parse(failed.stdout)).toMatchObject({ success: false, error_code: "context_not_loaded" });
+});
+
+test("the options are the limits of the session", async () => {
+  const code = "print('x'.repeat(1000)); [limits(), 'ab'.repeat(30e6).length]";
+  const limits = ["--max-execution-ms", "120001", "--max-output-bytes=200", "--max-find-results", "3"];
+  const [run, starved] = await Promise.all([
+    belay(["exec", "--json", ...limits, "-e", code]),
+    belay(["exec", "--json", "--memory-mb", "16", "-e", code]),
+  ]);
+  const expected = { max_execution_ms: 120_001, max_output_bytes: 200, max_find_results: 3 };
+  const envelope = JSON.parse(run.stdout);
+  expect(envelope).toMatchObject({ success: true, truncated: true, result_json: [expected, 60e6] });
+  expect(envelope.limits_applied).toEqual(expected);
+  expect(JSON.parse(starved.stdout).error_code).toBe("memory_limit_exceeded");
+});
+
+test("what cannot be loaded ends the run with code 1 before any cell", async () => {
+  const cwd = folderWith(CORPUS);
+  const cell = ["-e", "print('ran')"];
+  const [missing, json, outside] = await Promise.all([
+    belay(["exec", ...cell, "-c", "docs", "-c", "dosc"], { cwd }),
+    belay(["exec", "--json", ...cell, "-c", "docs/logo.png"], { cwd }),
+    belay(["exec", ...cell, "-c", "/proc/self/status"], { cwd }),
+  ]);
+  expect(missing).toMatchObject({ code: 1, stdout: "" });
+  expect(missing.stderr).toMatch(/\nerror: dosc does not exist \(path_not_found\)\nsuggestion: .*\n$/);
+  expect(json).toMatchObject({ code: 1, stderr: "" });
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    success: false,
+    error_code: "invalid_argument",
+    error_message: expect.stringContaining("docs/logo.png"),
+    suggestion: expect.stringMatching(/./),
+    source: "docs/logo.png",
+    stdout: "",
+  });
+  expect(outside.stderr).toContain("(path_outside_sandbox)");
+});

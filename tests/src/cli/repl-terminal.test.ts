@@ -1,0 +1,50 @@
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { belayLine, finished, temporaryFolder } from "./belay.ts";
+
+const hasScript = spawnSync("script", ["--version"]).status === 0;
+
+test.skipIf(!hasScript)("a terminal has prompts, completion, a private history and escaped controls", async () => {
+  const home = join(temporaryFolder(), "home");
+  const terminal = spawn("script", ["-qec", belayLine("repl"), "/dev/null"], {
+    env: { ...process.env, BELAY_HOME: home, TERM: "xterm", NO_COLOR: "1" },
+  });
+  // What to type once the screen, since the last thing typed, ends so.
+  const steps: [seen: RegExp, type: string][] = [
+    [/no context is loaded.*\r\n.*\r\nbelay> $/, "[1,\r"],
+    [/\.\.\. $/, "41 + 1]\r"],
+    [/\[1, 42\]\r\nbelay> $/, "print('\\x1b[31mred\\u0007')\r"],
+    [/\\x1b\[31mred\\x07\r\nbelay> $/, "for (;;) {}\r"],
+    [/\{\}\r\n$/, "\x03"],
+    [/cancelled\r\nbelay> $/, "list_"],
+    [/list_$/, "\t"],
+    [/docs$/, "\x03"],
+    [/belay> $/, "\x03"],
+    [/\(Ctrl-C again.*\r\nbelay> $/, "\x03"],
+  ];
+  let from = 0;
+  const run = finished(terminal, (_child, stdout) => {
+    const [step] = steps;
+    if (!step?.[0].test(withoutSequences(stdout.slice(from)))) return;
+    steps.shift();
+    from = stdout.length;
+    // What is typed before the prompt is drawn to its end would be taken for pasted text.
+    setTimeout(() => terminal.stdin.write(step[1]), 50);
+  });
+  const timeout = setTimeout(() => terminal.kill(), 25_000);
+  const { code, stdout } = await run;
+  clearTimeout(timeout);
+  expect(steps, `the screen was ${JSON.stringify(stdout.slice(from))}`).toEqual([]);
+  expect(code).toBe(0);
+  const path = join(home, "history");
+  expect(readFileSync(path, "utf8").split("\n").slice(0, 2)).toEqual(["[1,", "41 + 1]"]);
+  expect([statSync(home).mode & 0o777, statSync(path).mode & 0o777]).toEqual([0o700, 0o600]);
+});
+
+/** What a terminal would show, without the moves of readline. */
+function withoutSequences(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+  return text.replace(/\x1b\[[\d;?]*[A-Za-z]/g, "");
+}

@@ -1,0 +1,108 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { folderWith } from "../../support/tree.ts";
+import { belay, finished, startBelay } from "./belay.ts";
+
+const script = (...lines: string[]) => `${lines.join("\n")}\n`;
+
+test("piped lines are grouped into cells, and state stays from one to the next", async () => {
+  const input = script(
+    "function count(text) {",
+    "",
+    "  return text.replace(`",
+    "`, '').length;",
+    "}",
+    'count("abc")',
+    "{ a: 1,",
+    "  b: [2] }",
+    "let x = 20",
+    "// nothing but a comment",
+    "x + 1",
+    ".exit",
+    '"not reached"',
+  );
+  const run = await belay(["repl"], { input });
+  expect(run).toEqual({ code: 0, stdout: '4\n{ "a": 1, "b": [2] }\n21\n', stderr: "" });
+});
+
+test("an open cell is dropped by .break, run by two empty lines, and run at the end of the input", async () => {
+  const [dropped, closed, ended] = await Promise.all([
+    belay(["repl"], { input: script("lost(", ".break", "1 + 1") }),
+    belay(["repl"], { input: script("open(", "", "", "2 + 2") }),
+    belay(["repl"], { input: script("3 + 3", "open(") }),
+  ]);
+  expect(dropped).toEqual({ code: 0, stdout: "2\n", stderr: "" });
+  expect(closed).toMatchObject({ code: 1, stdout: "4\n", stderr: expect.stringMatching(/^SyntaxError: /) });
+  expect(ended).toMatchObject({ code: 1, stdout: "6\n", stderr: expect.stringMatching(/^SyntaxError: /) });
+});
+
+test("dot-commands load contexts and show what the session holds", async () => {
+  const cwd = folderWith({ "docs/a.md": "alpha", "docs/logo.png": new Uint8Array(3), "more.txt": "beta" });
+  const input = script(
+    'memory.put("seen", [1, 2])',
+    ".memory",
+    ".memory seen",
+    ".memory sen",
+    'helpers.add("two", "const two = () => 2;")',
+    ".helpers",
+    "two()",
+    '.append "more.txt"',
+    "list_docs().map(({ id }) => id)",
+    ".load docs",
+    "memory.list().length",
+    ".stats now",
+    ".stats",
+  );
+  const { code, stdout, stderr } = await belay(["repl", "-c", "docs", "-q"], { cwd, input });
+  expect(stdout.split("\n").slice(0, 6)).toEqual([
+    "seen       5 bytes  [1,2]",
+    "[1, 2]",
+    "two      20 bytes  const two = () => 2;",
+    "2",
+    '["a.md", "more.txt"]',
+    "0",
+  ]);
+  expect(JSON.parse(stdout.slice(stdout.indexOf("{")))).toMatchObject({
+    document_count: 1,
+    sources: [join(cwd, "docs")],
+    skipped: { count: 1, files: [{ path: "logo.png" }] },
+  });
+  expect(stderr).toBe("there is no key sen; did you mean seen?\n.stats takes no argument\n");
+  expect(code).toBe(1);
+});
+
+test("help, and hints for what was probably meant", async () => {
+  const input = script(".help", ".help search", ".help nothing", ".stat", ".stats", ".load nowhere", ".load", "exit");
+  const { stdout, stderr } = await belay(["repl"], { input });
+  for (const expected of [".memory [KEY]", "  memory.put(key: string, value: Json): void", "BM25", "example:"]) {
+    expect(stdout).toContain(expected);
+  }
+  expect(stderr.split("\n").slice(0, 6)).toEqual([
+    "there is no builtin or command nothing",
+    "unknown command .stat; did you mean .stats?",
+    "no context is loaded; .load PATH loads one",
+    "error: nowhere does not exist (path_not_found)",
+    "suggestion: Check the spelling of the path.",
+    "type .load PATH",
+  ]);
+  expect(stderr).toMatch(/ReferenceError: exit .*\n(.*\n)*the REPL's own commands begin with a dot: \.exit\n$/);
+});
+
+test("Ctrl-C cancels the running cell and keeps the state; where nothing runs it ends", async () => {
+  const child = startBelay(["repl"]);
+  child.stdin?.write(script("let kept = 7", "'ready'", "for (;;) {}"));
+  let stage = 0;
+  const run = await finished(child, (_child, stdout, stderr) => {
+    if (stage === 0 && stdout.includes("ready")) {
+      stage = 1;
+      setTimeout(() => child.kill("SIGINT"), 300);
+    } else if (stage === 1 && stderr.includes("cancelled")) {
+      stage = 2;
+      child.stdin?.write(script("kept * 6"));
+    } else if (stage === 2 && stdout.includes("42")) {
+      stage = 3;
+      child.kill("SIGINT");
+    }
+  });
+  expect(run).toEqual({ code: 130, stdout: "ready\n42\n", stderr: "cancelled\n" });
+});

@@ -1,0 +1,125 @@
+import { afterAll, expect, test } from "vitest";
+import { openSession } from "../../../src/index.ts";
+
+const session = await openSession();
+const small = await openSession({ memoryMb: 16 });
+afterAll(() => Promise.all([session.close(), small.close()]));
+
+test("an endless loop ends at its limit, and what came before stays", async () => {
+  const before = await session.exec("let kept = { n: 1 }; kept.n");
+  expect(before).toMatchObject({ success: true, warnings: [] });
+  const cut = await session.exec("kept.n = 2; print('started'); for (;;) {}", { limits: { max_execution_ms: 100 } });
+  expect(cut).toMatchObject({
+    success: false,
+    error_code: "js_timeout",
+    error_message: expect.stringContaining("100 ms"),
+    suggestion: expect.stringContaining("max_execution_ms"),
+    stdout: "started\n",
+    result_json: null,
+    limits_applied: { max_execution_ms: 100 },
+  });
+  expect(await session.exec("kept.n")).toMatchObject({ success: true, result_json: 2, warnings: [] });
+});
+
+test.each([
+  ["a loop that catches", "for (;;) { try { for (;;) {} } catch {} }"],
+  ["an endless async loop", "for await (const x of (async function* () { for (;;) yield 1 })()) {}"],
+  ["a backtracking pattern", '/^(a+)+$/.test("a".repeat(40) + "b")'],
+  ["a thenable result that loops", "({ then() { for (;;) {} } })"],
+  ["a toJSON that loops", "({ toJSON() { for (;;) {} } })"],
+  ["a clock that stands still", "Date.now = () => 0; for (;;) {}"],
+])("%s ends as js_timeout, and the guest lives on", async (_name, source) => {
+  await session.exec("globalThis.alive = 'yes'");
+  const cut = await session.exec(source, { limits: { max_execution_ms: 100 } });
+  expect(cut).toMatchObject({ success: false, error_code: "js_timeout" });
+  expect(await session.exec("alive")).toMatchObject({ success: true, result_json: "yes", warnings: [] });
+});
+
+test("a promise chain without end ends as js_timeout; the guest comes to rest or is replaced", async () => {
+  await session.exec("globalThis.alive = 'yes'");
+  const source = "await (function again() { return Promise.resolve().then(again) })()";
+  const cut = await session.exec(source, { limits: { max_execution_ms: 100 } });
+  expect(cut).toMatchObject({ success: false, error_code: "js_timeout" });
+  const next = await session.exec("typeof alive");
+  const lost = next.warnings.some((text) => text.startsWith("state_lost"));
+  expect(next).toMatchObject({ success: true, result_json: lost ? "undefined" : "string" });
+});
+
+test("a native that ignores interrupts loses the guest: js_timeout, then state_lost once", async () => {
+  await session.load({ text: "the context", name: "c.txt" });
+  await session.exec("let gone = 1; memory.put('gone', 1)");
+  const cut = await session.exec("print('before'); Array(1e9).join('x')", { limits: { max_execution_ms: 300 } });
+  expect(cut).toMatchObject({ success: false, error_code: "js_timeout" });
+  const next = await session.exec("[typeof gone, memory.list(), P]");
+  expect(next).toMatchObject({
+    success: true,
+    result_json: ["undefined", [], "the context"],
+    warnings: [expect.stringMatching(/^state_lost: /)],
+  });
+  expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [] });
+});
+
+test.each([
+  ["an array of numbers", "let a = []; for (let n = 0; ; n++) a.push({ n })"],
+  ["buffers", "let b = []; for (;;) b.push(new ArrayBuffer(1 << 20))"],
+  ["strings", "let s = []; for (let i = 0; ; i++) s.push(`${i}`.repeat(10_000).toUpperCase())"],
+  ["a map", "let m = new Map(); for (let i = 0; ; i++) m.set(i, i)"],
+])("a guest heap filled by %s gives memory_limit_exceeded, and the next cell works", async (_name, source) => {
+  const full = await small.exec(source, { limits: { max_execution_ms: 20_000 } });
+  expect(full).toMatchObject({
+    success: false,
+    error_code: "memory_limit_exceeded",
+    error_message: expect.stringContaining("16 MB"),
+    suggestion: expect.stringMatching(/./),
+  });
+  expect(await small.exec("a = b = s = m = undefined; 'next'")).toMatchObject({ success: true, result_json: "next" });
+  expect(await small.exec("new Array(1000).fill('x').length")).toMatchObject({ success: true, result_json: 1000 });
+});
+
+test("the memory store has its own limit, and the message says which", async () => {
+  const full = await session.exec("memory.put('big', 'x'.repeat(6 * 1024 * 1024))");
+  expect(full).toMatchObject({ error_code: "memory_limit_exceeded", error_message: expect.stringContaining("memory store") });
+});
+
+test("a source over 256 KB is refused by its size", async () => {
+  const long = await session.exec(`/*${"x".repeat(256 * 1024)}*/ 1`);
+  expect(long).toMatchObject({ success: false, error_code: "source_too_large" });
+  expect(await session.exec(`/*${"x".repeat(256 * 1024 - 8)}*/ 1`)).toMatchObject({ success: true, result_json: 1 });
+});
+
+test("limits of the session hold for every exec, an override may go beyond them as far as policy allows", async () => {
+  await using own = await openSession({ limits: { max_execution_ms: 5000, max_output_bytes: 2_000_000 } });
+  expect((await own.exec("1")).limits_applied).toEqual({
+    max_output_bytes: 2_000_000,
+    max_execution_ms: 5000,
+    max_find_results: 10_000,
+  });
+  const overridden = await own.exec("1", {
+    limits: { max_execution_ms: 1e9, max_output_bytes: 1e9, max_find_results: -5 },
+  });
+  expect(overridden.limits_applied).toEqual({
+    max_output_bytes: 2_000_000,
+    max_execution_ms: 120_000,
+    max_find_results: 1,
+  });
+});
+
+test.each([
+  ["ASCII", "x", 1],
+  ["two-unit text", "日本語", 2],
+])("P of %s may be larger than the guest's own heap", async (_name, unit) => {
+  const length = 24 * 2 ** 20;
+  const text = `begin ${unit.repeat(length / unit.length / (unit === "x" ? 1 : 3))} end`;
+  await small.load({ text, name: "large.txt" });
+  const read = await small.exec("[P.length, P.slice(0, 5), P.slice(-3), P.charAt(P.length >> 1)]", {
+    limits: { max_execution_ms: 1000 },
+  });
+  expect(read).toMatchObject({
+    success: true,
+    result_json: [text.length, "begin", "end", text.charAt(text.length >> 1)],
+    warnings: [],
+  });
+  expect(await small.exec("const more = []; for (;;) more.push(new ArrayBuffer(1 << 20))")).toMatchObject({
+    error_code: "memory_limit_exceeded",
+  });
+});

@@ -1,0 +1,207 @@
+import { afterAll, expect, test } from "vitest";
+import { openSession, type Session } from "../../../src/index.ts";
+import { folderWith } from "../../support/tree.ts";
+
+const session = await openSession();
+afterAll(() => session.close());
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "it did not reject",
+    (error: unknown) => error,
+  );
+}
+
+test("an envelope names its session, its exec and the time it took", async () => {
+  const [first, second] = [await session.exec("1"), await session.exec("2")];
+  expect(first.session_id).toBe(session.id);
+  expect(first.exec_id).not.toBe(second.exec_id);
+  expect(Number.isInteger(first.execution_time_ms)).toBe(true);
+});
+
+test("without a context, what reads it fails by name and the rest runs", async () => {
+  await using bare = await openSession();
+  for (const call of ["P", "P.length", "peek(0, 1)", 'peek_doc("a")', 'find("a")', 'search("a")', "list_docs()", 'find_routes("a")', "stats()"]) {
+    expect(await bare.exec(call), call).toMatchObject({
+      success: false,
+      error_code: "context_not_loaded",
+      suggestion: expect.stringMatching(/./),
+    });
+  }
+  const rest = await bare.exec('memory.put("k", 1); helpers.add("h", "const one = 1"); [memory.list(), session().context_hash, budget().sub_calls]');
+  expect(rest).toMatchObject({ success: true, result_json: [["k"], null, 50] });
+  expect(await bare.exec("let code; try { P } catch (e) { code = e.code } code")).toMatchObject({
+    result_json: "context_not_loaded",
+  });
+});
+
+test("concurrent execs queue in the order they were asked", async () => {
+  const asked = Array.from({ length: 20 }, (_, i) =>
+    session.exec(i === 0 ? "globalThis.order = [0]" : `order.push(${i}); order.length`),
+  );
+  const done = await Promise.all(asked);
+  expect(done.slice(1).map(({ result_json }) => result_json)).toEqual(Array.from({ length: 19 }, (_, i) => i + 2));
+});
+
+test("two sessions share nothing", async () => {
+  await using other = await openSession();
+  await session.load({ text: "mine", name: "a" });
+  await session.exec("globalThis.secret = 1; Object.prototype.tampered = 1; memory.put('s', 1); helpers.add('h', 'const h = 1')");
+  expect(await other.exec("[typeof secret, {}.tampered, memory.list(), helpers.list(), session().context_chars]")).toMatchObject({
+    result_json: ["undefined", null, [], [], 0],
+  });
+  await session.exec("delete Object.prototype.tampered");
+});
+
+test("sessions run beside each other, with their own random", async () => {
+  await using other = await openSession();
+  const [a, b] = await Promise.all([session.exec("Math.random()"), other.exec("Math.random()")]);
+  expect(a.result_json).not.toBe(b.result_json);
+});
+
+test("load starts anew, loadAppend keeps everything", async () => {
+  const folder = folderWith({ "a.txt": "first\n", "b.txt": "second\n" });
+  await using own = await openSession({ cwd: folder });
+  await own.load("a.txt");
+  await own.exec("let kept = 1; memory.put('k', 2); helpers.add('h', 'const h = 3')");
+  expect(await own.exec("P")).toMatchObject({ result_json: "first\n" });
+
+  const appended = await own.loadAppend("b.txt");
+  expect(appended).toMatchObject({ success: true, stats: { document_count: 2, sources: [`${folder}/a.txt`, `${folder}/b.txt`] } });
+  const after = await own.exec("[P, kept, memory.get('k'), h, find('second').matches.length, list_docs().length]");
+  expect(after).toMatchObject({
+    result_json: [`first\n\n\n===== APPENDED: ${folder}/b.txt =====\n\nsecond\n`, 1, 2, 3, 1, 2],
+  });
+
+  await own.load("b.txt");
+  expect(await own.exec("[P, typeof kept, memory.list(), typeof h]")).toMatchObject({
+    result_json: ["second\n", "undefined", [], "undefined"],
+  });
+  expect(own.budget().remaining_time_ms).toBeGreaterThan(299_000);
+});
+
+test("a failed load changes nothing", async () => {
+  await session.load({ text: "kept", name: "a" });
+  await session.exec("let still = 1");
+  expect(await failureOf(session.load("/no/such/folder"))).toMatchObject({ code: "path_outside_sandbox" });
+  expect(await failureOf(session.load("no-such-file"))).toMatchObject({ code: "path_not_found" });
+  expect(await session.exec("[P, still]")).toMatchObject({ result_json: ["kept", 1], warnings: [] });
+});
+
+test("cells are numbered from the last load", async () => {
+  await session.load({ text: "x", name: "a" });
+  await session.exec("1");
+  expect(await session.exec("throw new Error('x')")).toMatchObject({ traceback: expect.stringContaining("<cell 2>:1") });
+  await session.load({ text: "x", name: "a" });
+  expect(await session.exec("throw new Error('x')")).toMatchObject({ traceback: expect.stringContaining("<cell 1>:1") });
+});
+
+test("an abort ends a running cell, which keeps what it set", async () => {
+  const controller = new AbortController();
+  const running = session.exec("globalThis.reached = 1; for (;;) {}", { signal: controller.signal });
+  setTimeout(() => controller.abort(), 60);
+  expect(await running).toMatchObject({ success: false, error_code: "cancelled", suggestion: expect.stringMatching(/./) });
+  expect(await session.exec("reached")).toMatchObject({ success: true, result_json: 1, warnings: [] });
+});
+
+test("an abort ends a native that ignores interrupts", async () => {
+  const controller = new AbortController();
+  const running = session.exec("Array(1e9).join('x')", { signal: controller.signal });
+  setTimeout(() => controller.abort(), 60);
+  expect(await running).toMatchObject({ success: false, error_code: "cancelled" });
+  expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [expect.stringMatching(/^state_lost: /)] });
+});
+
+test("a signal that is aborted already runs nothing", async () => {
+  const done = await session.exec("globalThis.never = 1", { signal: AbortSignal.abort() });
+  expect(done).toMatchObject({ success: false, error_code: "cancelled" });
+  expect(await session.exec("typeof never")).toMatchObject({ result_json: "undefined" });
+});
+
+test("an abort of one exec leaves the queued ones alone", async () => {
+  const controller = new AbortController();
+  const running = session.exec("for (;;) {}", { signal: controller.signal });
+  const queued = session.exec("'queued'");
+  controller.abort();
+  expect(await running).toMatchObject({ error_code: "cancelled" });
+  expect(await queued).toMatchObject({ success: true, result_json: "queued" });
+});
+
+test("close waits for what is queued; afterwards every call is refused", async () => {
+  const own = await openSession();
+  const running = own.exec("let n = 0; while (n < 1e5) n++; n");
+  const closing = own.close();
+  expect(await running).toMatchObject({ success: true, result_json: 100_000 });
+  await closing;
+  const calls: ((session: Session) => Promise<unknown>)[] = [
+    (closed) => closed.exec("1"),
+    (closed) => closed.load({ text: "x", name: "x" }),
+    (closed) => closed.memory.get("k"),
+    (closed) => closed.helpers.list(),
+  ];
+  for (const call of calls) expect(await failureOf(call(own))).toMatchObject({ code: "session_closed" });
+  await own.close();
+});
+
+test("memory from the host and from cells is one store", async () => {
+  await session.load({ text: "x", name: "x" });
+  const { memory } = session;
+  await memory.put("host", { a: [1, null] });
+  expect(await session.exec("memory.put('cell', 2); memory.get('host')")).toMatchObject({ result_json: { a: [1, null] } });
+  expect([await memory.get("cell"), await memory.get("missing"), await memory.list()]).toEqual([2, null, ["host", "cell"]]);
+  expect(await memory.batch([{ op: "get", key: "cell" }, { op: "delete", key: "cell" }, { op: "put", key: "n", value: 1 }])).toEqual([
+    { op: "get", key: "cell", value: 2 },
+    { op: "delete", key: "cell", ok: true },
+    { op: "put", key: "n", ok: true },
+  ]);
+  expect([await memory.delete("n"), await memory.delete("n")]).toEqual([true, false]);
+  await memory.clear();
+  expect(await memory.list()).toEqual([]);
+});
+
+test("a mistake in memory or helpers rejects with its code and changes nothing", async () => {
+  await session.load({ text: "x", name: "x" });
+  await session.memory.put("kept", 1);
+  expect(await failureOf(session.memory.put("", 1))).toMatchObject({ code: "js_error", suggestion: expect.stringMatching(/./) });
+  expect(await failureOf(session.memory.put("big", "x".repeat(6e6)))).toMatchObject({ code: "memory_limit_exceeded" });
+  const batch = session.memory.batch([{ op: "put", key: "kept", value: 2 }, { op: "put", key: "", value: 1 }]);
+  expect(await failureOf(batch)).toMatchObject({ code: "js_error" });
+  expect(await session.memory.get("kept")).toBe(1);
+  expect(await failureOf(session.helpers.add("find", "const a = 1"))).toMatchObject({ code: "policy_violation" });
+  expect(await failureOf(session.helpers.add("h", "const = 1"))).toMatchObject({ code: "js_error" });
+  expect(await failureOf(session.helpers.add("h", "import('x')"))).toMatchObject({ code: "sandbox_violation" });
+  expect(await failureOf(session.helpers.add("h", `/*${"x".repeat(2 ** 20)}*/`))).toMatchObject({ code: "helper_limit_exceeded" });
+  expect(await session.helpers.list()).toEqual([]);
+});
+
+test("helpers from the host run before each later cell", async () => {
+  await session.load({ text: "x", name: "x" });
+  await session.helpers.add("one", "const who = () => 'one'");
+  await session.helpers.add("two", "const who = () => 'two'");
+  expect(await session.exec("who()")).toMatchObject({ result_json: "two" });
+  await session.helpers.add("one", "const who = () => 'one again'");
+  expect(await session.helpers.list()).toEqual([
+    { name: "one", code: "const who = () => 'one again'" },
+    { name: "two", code: "const who = () => 'two'" },
+  ]);
+  expect(await session.exec("who()")).toMatchObject({ result_json: "two" });
+  expect([await session.helpers.remove("two"), await session.helpers.remove("two")]).toEqual([true, false]);
+  expect(await session.exec("who()")).toMatchObject({ result_json: "one again" });
+});
+
+test("a tampered guest does not mislead the host's memory and helpers", async () => {
+  await session.load({ text: "x", name: "x" });
+  await session.exec(`
+    JSON.stringify = () => '"hacked"'; JSON.parse = () => ({ hacked: 1 });
+    Map.prototype.get = Map.prototype.set = () => "hacked"; Array.prototype.toJSON = () => "hacked";
+    Object.prototype.toJSON = () => "hacked"; String.prototype.toJSON = () => "hacked"; Object.keys = () => []`);
+  await session.memory.put("k", { a: [1] });
+  await session.helpers.add("h", "const h = 1");
+  expect(await session.memory.list()).toEqual(["k"]);
+  expect(await session.helpers.list()).toEqual([{ name: "h", code: "const h = 1" }]);
+});
+
+test("a wrong heap size is refused", async () => {
+  expect(await failureOf(openSession({ memoryMb: 1 }))).toMatchObject({ code: "invalid_argument" });
+  expect(await failureOf(openSession({ memoryMb: Number.NaN }))).toMatchObject({ code: "invalid_argument" });
+});

@@ -1,0 +1,81 @@
+import { setTimeout } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import type { PendingCall, Settlement } from "../../runtime/index.ts";
+import type { JournalRecord } from "../../src/session/journal.ts";
+import { openSessionWith, type Session, type SessionOptions, type SessionParts } from "../../src/session/session.ts";
+import { openMemoryStore, type Store } from "../../src/session/store.ts";
+
+/** What happened, in order: records as they were committed, and calls as they were sent and answered. */
+export type Happening =
+  | { readonly event: "committed"; readonly record: JournalRecord }
+  | { readonly event: "sent" | "answered" | "aborted"; readonly id: string };
+
+export interface AsyncSession {
+  readonly session: Session;
+  readonly happenings: Happening[];
+  /** `rlm_start`, `sent id.1`, …: the happenings since the last call of this, one text each. */
+  story(): string[];
+}
+
+export interface AsyncParts {
+  /** Called before records are kept; may reject in the store's place, or take its time. */
+  beforeCommit?(records: readonly JournalRecord[]): Promise<void>;
+  options?: SessionOptions;
+  answer?: SessionParts["answer"];
+}
+
+/** A session whose cells can call `later(value, ms)` and `fails(code)`; closed when the test ends. Ids are id-1, id-2 … */
+export async function openAsyncSession({ beforeCommit, options = {}, answer }: AsyncParts = {}): Promise<AsyncSession> {
+  const happenings: Happening[] = [];
+  const kept = openMemoryStore();
+  const store: Store = {
+    async commit(id, records) {
+      await beforeCommit?.(records);
+      await kept.commit(id, records);
+      for (const record of records) happenings.push({ event: "committed", record });
+    },
+    journal: kept.journal,
+  };
+  let ids = 0;
+  const session = await openSessionWith(options, {
+    worker: new URL("./async-worker.ts", import.meta.url),
+    store,
+    newId: () => `id-${++ids}`,
+    async answer(call, signal) {
+      happenings.push({ event: "sent", id: call.id });
+      const settlement = await (answer ?? answerCall)(call, signal);
+      happenings.push({ event: signal.aborted ? "aborted" : "answered", id: call.id });
+      return settlement;
+    },
+  });
+  onTestFinished(() => session.close());
+  return {
+    session,
+    happenings,
+    story: () => happenings.splice(0).map(storyOf),
+  };
+}
+
+/** Answers `later` after its ms and `fails` at once; an abort ends the wait. */
+export async function answerCall(call: PendingCall, signal: AbortSignal): Promise<Settlement> {
+  const [value = null, ms] = call.args;
+  if (call.name === "fails") {
+    const error = { name: "Error", code: String(value), message: `it fails: ${value}`, suggestion: "Expect it." };
+    return { ok: false, error };
+  }
+  if (typeof ms === "number") await setTimeout(ms, undefined, { signal }).catch(() => {});
+  return { ok: true, value };
+}
+
+function storyOf(happening: Happening): string {
+  if (happening.event !== "committed") return `${happening.event} ${happening.id}`;
+  const { record } = happening;
+  switch (record.record) {
+    case "rlm_start":
+    case "rlm_complete":
+      return `${record.record} ${record.kind}`;
+    case "rlm_tool_call":
+    case "rlm_tool_result":
+      return `${record.record} ${record.call_id}`;
+  }
+}

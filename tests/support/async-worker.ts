@@ -1,0 +1,34 @@
+import { Type } from "typebox";
+import { builtins, createLibrary, defineAsyncBuiltin } from "../../builtins/index.ts";
+import { serveSandbox } from "../../runtime/index.ts";
+import type { ContextMessage } from "../../src/session/context-message.ts";
+import { openServices } from "../../src/session/services.ts";
+
+const later = defineAsyncBuiltin({
+  name: "later",
+  signature: "function later(value: Json, ms?: number): Promise<Json>",
+  summary: "The value, after a while.",
+  example: 'await later("x", 1)',
+  params: { value: Type.Unknown(), ms: Type.Optional(Type.Number()) },
+});
+
+const fails = defineAsyncBuiltin({
+  name: "fails",
+  signature: "function fails(code: string): Promise<never>",
+  summary: "An error with this code.",
+  example: 'await fails("timeout").catch((error) => error.code)',
+  params: { code: Type.String() },
+});
+
+// The machine's thread with two builtins that the host answers: what tests of the pending path call.
+await serveSandbox<null, ContextMessage>(() => {
+  const services = openServices();
+  return createLibrary(
+    services,
+    (message) => {
+      services.use(message);
+      return { command: "P.forget" };
+    },
+    [...builtins, later, fails],
+  );
+});
