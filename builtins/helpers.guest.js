@@ -42,6 +42,6 @@
     });
     return { helpers: names };
   });
-  guest.command("helpers", ({ op, name, code }) => guest.stringify(api[op](name, code)));
-  guest.command("helpers.sources", () => guest.stringify(api.list()));
+  guest.command("helpers", ({ op, name, code }) => guest.encode(api[op](name, code)));
+  guest.command("helpers.sources", () => guest.encode(api.list()));
 });

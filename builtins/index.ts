@@ -16,8 +16,8 @@ import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
-export { type AsyncBuiltin, type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
-export { type ContextServices, contextNotLoaded, type DocumentEntry, type Services } from "./services.ts";
+export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
+export { type ContextServices, contextNotLoaded, type Services } from "./services.ts";
 
 /** Every builtin, in the order of the documentation. */
 export const builtins: readonly Builtin[] = [

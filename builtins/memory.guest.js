@@ -107,6 +107,6 @@
   // The host's tools: { op, … } in, the member's value out.
   guest.command("memory", ({ op, key, value, ops }) => {
     const answer = op === "batch" ? api.batch(ops) : api[op](key, value);
-    return guest.stringify(answer);
+    return guest.encode(answer);
   });
 });

@@ -26,8 +26,11 @@ export function resultEnd(payload: string, warn: (text: string) => void): CellEn
   if (report.result !== null && size <= LIMITS.resultBytes) {
     return { kind: "ok", result: report.result, meta: report.meta };
   }
-  const measured = `${report.counted ? "" : "more than "}${megabytes(size)}`;
-  warn(`result_too_large: ${measured} > ${megabytes(LIMITS.resultBytes)}`);
+  if (!report.counted && size <= LIMITS.resultBytes) warn("result_too_large: more than 200,000 values");
+  else
+    warn(
+      `result_too_large: ${report.counted ? "" : "more than "}${megabytes(size)} > ${megabytes(LIMITS.resultBytes)}`,
+    );
   return { kind: "ok", result: "null", meta: null };
 }
 

@@ -24,6 +24,21 @@ export interface EngineOptions {
   prelude: string;
   /** JSON text, the prelude's second argument. */
   config: string;
+  /** Makes the guest a copy of the one the image was taken from; its prelude is in it. */
+  image?: EngineImage;
+}
+
+/** The functions that the prelude answers with. */
+export type PreludeEntry = "enter" | "finish" | "failed" | "describe" | "inject" | "rejected";
+
+/** A whole guest at rest. Only the build of the engine that made it can read it. */
+export interface EngineImage {
+  readonly memory: Uint8Array;
+  readonly stackPointer: number;
+  readonly runtimePtr: number;
+  readonly contextPtr: number;
+  /** Where the prelude's functions are in it. */
+  readonly entries: Readonly<Record<PreludeEntry, number>>;
 }
 
 /** `failure` is what the prelude's `describe` says of the thrown value, or null where even that could not run. */
@@ -43,6 +58,8 @@ export interface Engine extends Disposable {
   enter(name: string, payload: string): Entered;
   /** Runs one job of the queue. `stopped`: the job was cut by `shouldStop`. */
   runJob(): "ran" | "empty" | "stopped";
+  /** A copy of the guest, which must be at rest: no job queued, nothing of it running. */
+  image(): EngineImage;
   setMemoryLimit(bytes: number): void;
   /** Bytes that the guest's allocator has handed out. Walks the heap: not for hot paths. */
   heapBytes(): number;

@@ -1,4 +1,3 @@
-export type { Clock } from "./clock.ts";
 export { systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
@@ -13,8 +12,7 @@ export {
   MAX_EXEC_LIMITS,
 } from "./limits.ts";
 export { noOutput } from "./output.ts";
-export { type GuestModule, readGuestFile } from "./prelude.ts";
-export type { CallError, CellEnd, ExecInput, ExecState, Json, PendingCall, Settlement } from "./protocol.ts";
-export { type CallHost, type ExecEnd, openSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
+export { readGuestFile } from "./prelude.ts";
+export type { CellEnd, ExecState, Json, PendingCall, Settlement } from "./protocol.ts";
+export { type CallHost, type ExecEnd, openSandbox, type Sandbox } from "./sandbox.ts";
 export { serveSandbox } from "./serve.ts";
-export type { GuestError } from "./traceback.ts";

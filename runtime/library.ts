@@ -20,12 +20,6 @@ export interface CallScope {
   grantBytes(bytes: number): void;
 }
 
-/** A script that runs before each cell, under its own name in tracebacks. */
-export interface Preamble {
-  readonly filename: string;
-  readonly source: string;
-}
-
 /**
  * What a machine puts into its guest: functions that cells call by name. Lives in the worker. A function may throw
  * `RlmError`, which the guest sees as an error of class `guestName` with `code`; anything else is a fault of ours.
@@ -40,7 +34,7 @@ export interface Library<Message = never> {
   readonly modules: readonly GuestModule[];
   /** Every name that cells may neither declare nor assign. */
   readonly reserved: ReadonlySet<string>;
-  /** Name of the guest command that lists the preamble as `[{ filename, source }]`. */
+  /** Name of the guest command that lists the preamble, the scripts to run before each cell, as `[{ name, code }]`. */
   readonly preambleCommand?: string;
   /** A message from the host for the library alone (a new context). Answers a guest command to run, if any. */
   receive(message: Message): { command: string } | undefined;

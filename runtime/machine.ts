@@ -1,6 +1,6 @@
 import { type Clock, openRunClock } from "./clock.ts";
 import { neverSettles, outOfMemory, resultEnd, sourceTooLarge, syntaxEnd } from "./ends.ts";
-import { type Engine, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
+import { type Engine, type EngineImage, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import type { CallScope, Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
@@ -27,6 +27,15 @@ export interface MachineOptions {
   readonly notice: (text: string) => void;
   readonly printed: (part: Printed) => void;
   openEngine(options: EngineOptions): Promise<Engine>;
+  /** Makes the guest a copy of another machine's. */
+  readonly image?: MachineImage;
+}
+
+/** A guest at rest with what the machine knows of it. */
+export interface MachineImage {
+  readonly engine: EngineImage;
+  /** Bytes beyond its own limit that the guest was granted. */
+  readonly granted: number;
 }
 
 /**
@@ -38,6 +47,8 @@ export interface Machine extends Disposable {
   settle(id: string, settlement: Settlement, facts: Json): Slice;
   /** Ends an exec that waits for calls; the host has set the `cancel` word. */
   stop(): Slice;
+  /** A copy of the guest between execs. */
+  image(): MachineImage;
   /** Runs a guest command between execs. @throws RlmError with what the command threw */
   enter(name: string, payload: Json, maxMs: number): Json;
 }
@@ -50,7 +61,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   let state = idleState();
   let source = "";
   let facts: Json = null;
-  let granted = 0;
+  let granted = options.image?.granted ?? 0;
   let fresh: PendingCall[] = [];
   let done: { ok: boolean; payload: string } | undefined;
   let refusal: CallError | undefined;
@@ -90,7 +101,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
 
   const engine = await options.openEngine({
     host: { post, shouldStop: clock.shouldStop, now: () => options.clock.now() },
-    memoryLimit: options.memoryBytes,
+    memoryLimit: options.memoryBytes + granted,
+    ...(options.image ? { image: options.image.engine } : {}),
     prelude: preludeSource(library.modules),
     config: JSON.stringify({
       sync: Object.keys(library.sync).filter((name) => !name.includes(".")),
@@ -163,6 +175,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     done = undefined;
     refusal = undefined;
     clock.start(state.running_ms, state.limits.max_execution_ms);
+    if (clock.shouldStop()) return ended({ kind: "cancelled" });
     if (Buffer.byteLength(source) > LIMITS.sourceBytes) return ended(sourceTooLarge(source));
     try {
       const script = scripts.cell(state.cell, source);
@@ -310,7 +323,9 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     });
   }
 
-  return { exec, settle, stop, enter, [Symbol.dispose]: () => engine[Symbol.dispose]() };
+  const image = (): MachineImage => ({ engine: engine.image(), granted });
+
+  return { exec, settle, stop, image, enter, [Symbol.dispose]: () => engine[Symbol.dispose]() };
 }
 
 const NOT_AWAITED: CallError = {

@@ -140,6 +140,9 @@
   // --- values to JSON -------------------------------------------------------------------------------------------
 
   const MAX_DEPTH = 400;
+  /** Arrays of plain numbers and strings count as one. About half a second. */
+  const MAX_VALUES = 200_000;
+  const { min } = Math;
   const isPlain = (value) => {
     const prototype = getPrototypeOf(value);
     return prototype === ObjectPrototype || prototype === ArrayPrototype || prototype === null;
@@ -178,12 +181,13 @@
   /**
    * JSON text of a value by JSON.stringify's rules. What those rules would lose becomes null and is reported through
    * `lost(path, what)`. Stops storing at `room` UTF-16 units and goes on counting, for a bounded number of values.
+   * Without `toJSON` the values are the prelude's own, and a patched toJSON is not asked.
    */
-  function render(root, rootPath, room, lost) {
+  function render(root, rootPath, room, lost, toJSON = true) {
     let json = "";
     let size = 0;
     let visits = 0;
-    let lastVisit = Infinity;
+    let lastVisit = MAX_VALUES;
     // The way to the value in hand: the containers that hold it, and at each depth the key.
     const open = new SafeSet();
     const trail = newList();
@@ -191,7 +195,7 @@
     function write(text) {
       size += text.length;
       if (size <= room) json += text;
-      else if (lastVisit === Infinity) lastVisit = visits + 20_000;
+      else lastVisit = min(lastVisit, visits + 20_000);
     }
     function pathTo(depth) {
       let path = rootPath;
@@ -215,7 +219,6 @@
         else if (typeof item === "number" ? !isFiniteNumber(item) : typeof item !== "boolean") return false;
       }
       if (size + units > room) return false;
-      visits += value.length;
       write(stringify(value));
       return true;
     }
@@ -243,9 +246,9 @@
     function visit(given, prefix, depth) {
       visits++;
       let value = given;
-      if (typeof value === "object" && value !== null) {
-        const toJSON = value.toJSON;
-        if (typeof toJSON === "function") value = apply(toJSON, value, [depth > 0 ? `${trail[depth]}` : ""]);
+      if (toJSON && typeof value === "object" && value !== null) {
+        const convert = value.toJSON;
+        if (typeof convert === "function") value = apply(convert, value, [depth > 0 ? `${trail[depth]}` : ""]);
       }
       if (value === undefined) {
         if (prefix !== "") return false;
@@ -270,7 +273,7 @@
       if (setHas(open, value)) return lose(depth, "a cycle");
       if (depth >= MAX_DEPTH) return lose(depth, `nested deeper than ${MAX_DEPTH} levels`);
       const list = isArray(value);
-      if (list && flat(value)) return;
+      if (list && value.toJSON === undefined && flat(value)) return;
       setAdd(open, value);
       if (list) elements(value, depth + 1);
       else members(value, depth + 1);
@@ -278,13 +281,18 @@
     }
 
     visit(root, "", 0);
-    return { json, size, whole: size <= room, counted: visits <= lastVisit };
+    const counted = visits <= lastVisit;
+    return { json, size, counted, whole: counted && size <= room };
   }
   const identifier = /^[A-Za-z_$][\w$]*$/;
   const regExpTest = uncurry(RegExp.prototype.test);
   const isIdentifier = (key) => key.length < 100 && regExpTest(identifier, key);
 
   // --- calls out ------------------------------------------------------------------------------------------------
+
+  const { isView } = ArrayBuffer;
+  /** More than any builtin takes: the largest is a value for memory, 5 MB. */
+  const MAX_ARGUMENT_UNITS = 16 * 1024 * 1024;
 
   /** Arguments as a JSON array. A RegExp goes as { source, flags }; what JSON would lose is an error here. */
   function marshal(name, args) {
@@ -296,10 +304,13 @@
       if (typeof value === "object" && value !== null && brand(value, regExpSource)) {
         value = { __proto__: null, source: regExpSource(value), flags: regExpFlags(value) };
       }
-      const { json: text } = render(value, `argument ${i + 1}`, Infinity, (path, what) => {
+      const argument = `argument ${i + 1}`;
+      if (isView(value)) throw argumentError(`${name}: ${argument} is a typed array`, "Pass plain JSON values.");
+      const { json: text, whole } = render(value, argument, MAX_ARGUMENT_UNITS, (path, what) => {
         const cure = what === "a cycle" ? "Pass plain data without a reference to itself." : "Pass plain JSON values.";
         throw argumentError(`${name}: ${path} is ${what}`, cure);
       });
+      if (!whole) throw argumentError(`${name}: ${argument} is too large`, "Pass less at once.");
       json += i > 0 ? `,${text}` : text;
     }
     return `${json}]`;
@@ -488,7 +499,8 @@
     argumentError,
     render,
     parse,
-    stringify,
+    /** JSON text of a value of the module's own. */
+    encode: (value) => render(value, "value", Infinity, () => {}, false).json,
     builtin,
     install,
     constant,
@@ -618,8 +630,10 @@
   /** `result` where the cell set it, else the completion value where the cell ends in an expression. */
   async function finish(completion) {
     try {
-      const last = getOwnPropertyDescriptor(completion, "value")?.value;
-      let value = results.result !== undefined ? results.result : config.completion ? last : undefined;
+      const last = getOwnPropertyDescriptor(completion, "value");
+      if (!last && config.completion)
+        throw fail("js_error", "the cell's value was lost: Object.prototype was changed", "Assign to result.");
+      let value = results.result !== undefined ? results.result : config.completion ? last?.value : undefined;
       if (isObject(value)) value = await value;
       let meta = results.result_meta;
       if (isObject(meta)) meta = await meta;

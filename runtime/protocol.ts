@@ -1,4 +1,5 @@
 import type { ExecLimits } from "./limits.ts";
+import type { MachineImage } from "./machine.ts";
 import type { Output, Stream } from "./output.ts";
 import type { GuestError } from "./traceback.ts";
 
@@ -64,6 +65,7 @@ export type ToWorker<Message> =
   | { readonly kind: "enter"; readonly name: string; readonly payload: Json; readonly maxMs: number }
   /** Ends the exec that waits for calls, as cancelled. */
   | { readonly kind: "stop" }
+  | { readonly kind: "copy" }
   | { readonly kind: "library"; readonly message: Message; readonly maxMs: number };
 
 /** Worker → host: exactly one answer to each message that runs the guest. */
@@ -72,6 +74,7 @@ export type FromWorker =
   | { readonly kind: "idle"; readonly calls: readonly PendingCall[]; readonly state: ExecState }
   | { readonly kind: "ended"; readonly end: CellEnd; readonly state: ExecState; readonly clean: boolean }
   | { readonly kind: "entered"; readonly value: Json }
+  | { readonly kind: "copied"; readonly image: MachineImage }
   | { readonly kind: "refused"; readonly error: CallError }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "notice"; readonly text: string }

@@ -1,6 +1,13 @@
 import { readFile } from "node:fs/promises";
-import { EvalFlags, JSException, JSValueHandle, MAX_STACK_SIZE, QuickJS } from "quickjs-wasi";
-import { type Engine, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
+import { EvalFlags, JSException, JSValueHandle, MAX_STACK_SIZE, QuickJS, type QuickJSOptions } from "quickjs-wasi";
+import {
+  type Engine,
+  type EngineImage,
+  type EngineOptions,
+  type Entered,
+  MachineFault,
+  type PreludeEntry,
+} from "./engine.ts";
 
 /** Compiles the engine once per process; the module is handed to each worker. */
 export async function compileQuickJs(): Promise<WebAssembly.Module> {
@@ -12,8 +19,8 @@ export async function compileQuickJs(): Promise<WebAssembly.Module> {
 export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptions): Promise<Engine> {
   const { host } = options;
   let stopped = false;
-  let rejected: JSValueHandle | undefined;
-  const vm = await QuickJS.create({
+  let entries: Entries | undefined;
+  const vmOptions: QuickJSOptions = {
     wasm,
     memoryLimit: options.memoryLimit,
     maxStackSize: MAX_STACK_SIZE,
@@ -24,8 +31,8 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
       return true;
     },
     onUnhandledRejection: (promise, reason, isHandled) => {
-      if (!rejected) return;
-      attempt(() => callRaw(rejected, promise, reason, isHandled ? vm.true : vm.false));
+      const listener = entries?.rejected;
+      if (listener) attempt(() => call(listener, promise, reason, isHandled ? vm.true : vm.false));
     },
     wasi: (memory) => ({
       clock_time_get(_clock: number, _precision: bigint, out: number) {
@@ -41,17 +48,19 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
         return 0;
       },
     }),
-  });
+  };
+  const { image } = options;
+  const vm = image ? await QuickJS.restore({ ...image, extensions: [] }, vmOptions) : await QuickJS.create(vmOptions);
   const raw = vm._getExports();
 
   // The engine duplicates what a callback returns, so a reply is ours to free, and only once the call has returned.
   let lastReply: JSValueHandle | undefined;
-  const post = vm.newFunction("post", (kind, name, payload) => {
+  function post(kind?: JSValueHandle, name?: JSValueHandle, payload?: JSValueHandle): JSValueHandle {
     const reply = host.post(textOf(kind), textOf(name), textOf(payload));
     lastReply?.dispose();
     lastReply = typeof reply === "string" ? vm.newString(reply) : stringFromUtf8(reply);
     return lastReply;
-  });
+  }
 
   function textOf(handle: JSValueHandle | undefined): string {
     return handle?.isString ? handle.toString() : "";
@@ -85,7 +94,7 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
 
   function describe(thrown: JSValueHandle): string | null {
     try {
-      const text = callRaw(preludeDescribe, thrown);
+      const text = call(entry.describe, thrown);
       const json = text.toString();
       text.dispose();
       return json;
@@ -96,23 +105,25 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
     }
   }
 
-  function callRaw(fn: JSValueHandle | undefined, ...args: JSValueHandle[]): JSValueHandle {
-    if (!fn) throw new MachineFault("the prelude is not there");
-    return vm.callFunction(fn, vm.undefined, ...args);
+  const call = (fn: JSValueHandle, ...args: JSValueHandle[]) => vm.callFunction(fn, vm.undefined, ...args);
+
+  /** Runs the prelude of a new guest. */
+  function boot(): Entries {
+    const prelude = vm.evalCode(options.prelude, "<prelude>");
+    const config = vm.newString(options.config);
+    const made = call(prelude, vm.newFunction("post", post), config);
+    for (const handle of [prelude, config]) handle.dispose();
+    return eachEntry((name) => made.getProp(name));
   }
 
-  let preludeDescribe: JSValueHandle | undefined;
-  const boot = vm.evalCode(options.prelude, "<prelude>");
-  const config = vm.newString(options.config);
-  const entries = vm.callFunction(boot, vm.undefined, post, config);
-  for (const handle of [boot, config]) handle.dispose();
-  const enter = entries.getProp("enter");
-  const finish = entries.getProp("finish");
-  const failed = entries.getProp("failed");
-  const inject = entries.getProp("inject");
-  preludeDescribe = entries.getProp("describe");
-  rejected = entries.getProp("rejected");
-  entries.dispose();
+  /** Finds the prelude's functions again in a guest that was made from an image. */
+  function reopen({ entries: tokens }: EngineImage): Entries {
+    vm.registerHostCallback("post", post);
+    return eachEntry((name) => vm.importHandle(tokens[name]));
+  }
+
+  const entry = image ? reopen(image) : boot();
+  entries = entry;
 
   return {
     startCell(source, filename) {
@@ -120,11 +131,11 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
       try {
         const promise = vm.evalCode(source, filename, EvalFlags.ASYNC);
         // The engine's own subscription: a guest may have patched Promise.prototype.
-        vm.promiseThenRaw(promise, finish, failed).dispose();
+        vm.promiseThenRaw(promise, entry.finish, entry.failed).dispose();
         promise.dispose();
       } catch (error) {
         if (!(error instanceof JSException)) throw fault(error);
-        if (!stopped) attempt(() => callRaw(failed, error.handle));
+        if (!stopped) attempt(() => call(entry.failed, error.handle));
         error.dispose();
       }
     },
@@ -132,7 +143,7 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
       stopped = false;
       return attempt(() => {
         const names = vm.evalCode(source, filename);
-        const done = callRaw(inject, names);
+        const done = call(entry.inject, names);
         names.dispose();
         return done;
       });
@@ -146,7 +157,7 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
         const nameText = vm.newString(name);
         const payloadText = vm.newString(payload);
         try {
-          return callRaw(enter, nameText, payloadText);
+          return call(entry.enter, nameText, payloadText);
         } finally {
           nameText.dispose();
           payloadText.dispose();
@@ -165,8 +176,31 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
     },
     setMemoryLimit: (bytes) => raw.qjs_set_memory_limit(bytes),
     heapBytes: () => vm.getMemoryUsage().mallocSize,
+    image() {
+      const { memory, stackPointer, runtimePtr, contextPtr } = vm.snapshot();
+      return {
+        memory,
+        stackPointer,
+        runtimePtr,
+        contextPtr,
+        entries: eachEntry((name) => vm.exportHandle(entry[name])),
+      };
+    },
     linearBytes: () => raw.memory.buffer.byteLength,
     [Symbol.dispose]: () => vm.dispose(),
+  };
+}
+
+type Entries = Readonly<Record<PreludeEntry, JSValueHandle>>;
+
+function eachEntry<T>(make: (name: PreludeEntry) => T): Record<PreludeEntry, T> {
+  return {
+    enter: make("enter"),
+    finish: make("finish"),
+    failed: make("failed"),
+    describe: make("describe"),
+    inject: make("inject"),
+    rejected: make("rejected"),
   };
 }
 

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { placeless } from "./ends.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import { TERMINATE_MS } from "./limits.ts";
+import type { MachineImage } from "./machine.ts";
 import { appendOutput } from "./output.ts";
 import {
   type CellEnd,
@@ -60,6 +61,8 @@ export interface Sandbox<Message = unknown> extends AsyncDisposable {
   enter(name: string, payload: Json): Promise<Json>;
   /** A message for the library alone. @throws as `enter` */
   tell(message: Message): Promise<void>;
+  /** Another sandbox whose guest begins as a copy of this one. What was told to the library is not copied. */
+  copy(): Promise<Sandbox<Message>>;
 }
 
 /** How long a guest command of the host may run, ms: the stores it touches hold at most 5 MB. */
@@ -67,7 +70,14 @@ const COMMAND_MS = 10_000;
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 
-export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup>): Promise<Sandbox<Message>> {
+export function openSandbox<Setup, Message>(options: SandboxOptions<Setup>): Promise<Sandbox<Message>> {
+  return open(options, undefined);
+}
+
+async function open<Setup, Message>(
+  options: SandboxOptions<Setup>,
+  image: MachineImage | undefined,
+): Promise<Sandbox<Message>> {
   compiled ??= compileQuickJs();
   const clock = options.clock ?? systemClock;
   const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
@@ -76,6 +86,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup>
     shared,
     memoryBytes: options.memoryBytes,
     library: options.library,
+    ...(image ? { image } : {}),
   };
   const worker = new Worker(options.worker, {
     workerData: setup,
@@ -204,10 +215,10 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup>
     return { end: placeless("machine_lost", "MachineFault", why, machineLost(why).suggestion), state, lost: why };
   }
 
-  async function command(message: ToWorker<Message>): Promise<Json> {
+  async function command(message: ToWorker<Message>): Promise<FromWorker & { kind: "entered" | "copied" }> {
     Atomics.store(shared, SHARED.cancel, 0);
     const reply = await ask(message, COMMAND_MS);
-    if (reply.kind === "entered") return reply.value;
+    if (reply.kind === "entered" || reply.kind === "copied") return reply;
     if (reply.kind === "refused") {
       const { code, suggestion } = reply.error;
       throw new RlmError(isErrorCode(code) ? code : "js_error", reply.error.message, { suggestion });
@@ -218,7 +229,14 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup>
 
   return {
     exec,
-    enter: (name, payload) => command({ kind: "enter", name, payload, maxMs: COMMAND_MS }),
+    async enter(name, payload) {
+      const reply = await command({ kind: "enter", name, payload, maxMs: COMMAND_MS });
+      return reply.kind === "entered" ? reply.value : null;
+    },
+    async copy() {
+      const reply = await command({ kind: "copy" });
+      return open(options, reply.kind === "copied" ? reply.image : undefined);
+    },
     async tell(message) {
       await command({ kind: "library", message, maxMs: COMMAND_MS });
     },

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import type { Library } from "./library.ts";
-import { openMachine, type Slice } from "./machine.ts";
+import { type MachineImage, openMachine, type Slice } from "./machine.ts";
 import type { FromWorker, Printed, ToWorker } from "./protocol.ts";
 import { openQuickJs } from "./quickjs-wasi.ts";
 
@@ -13,6 +13,7 @@ export interface WorkerSetup<Setup> {
   readonly shared: Int32Array;
   readonly memoryBytes: number;
   readonly library: Setup;
+  readonly image?: MachineImage;
 }
 
 /** Runs a machine in this worker. Called once by the worker's entry module, which knows the library. */
@@ -30,6 +31,7 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
     notice: (text) => answer({ kind: "notice", text }),
     printed: openPrintRelay(systemClock, (parts) => answer({ kind: "printed", parts })),
     openEngine: (options) => openQuickJs(setup.wasm, options),
+    ...(setup.image ? { image: setup.image } : {}),
   });
 
   function run(message: ToWorker<Message>): Slice | FromWorker {
@@ -40,6 +42,8 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
         return machine.settle(message.id, message.settlement, message.facts);
       case "stop":
         return machine.stop();
+      case "copy":
+        return { kind: "copied", image: machine.image() };
       case "enter":
         return { kind: "entered", value: machine.enter(message.name, message.payload, message.maxMs) };
       case "library": {

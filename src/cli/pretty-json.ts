@@ -2,23 +2,29 @@ import type { Json } from "../index.ts";
 
 /** JSON for people: what fits into a line of `width` characters stands in one, the rest is indented by two. */
 export function prettyJson(value: Json, width: number): string {
-  return render(value, 0, width);
+  return render(value, { indent: 0, lead: 0 }, width);
 }
 
-function render(value: Json, indent: number, width: number): string {
+/** @param at columns before the line of the value, and those that its key takes */
+function render(value: Json, at: { indent: number; lead: number }, width: number): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  const items = Array.isArray(value)
-    ? value.map((item) => render(item, indent + 2, width))
-    : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${render(item, indent + 2, width)}`);
+  const indent = at.indent + 2;
+  const isList = Array.isArray(value);
+  const items = isList
+    ? value.map((item) => render(item, { indent, lead: 0 }, width))
+    : Object.entries(value).map(([name, item]) => {
+        const key = `${JSON.stringify(name)}: `;
+        return key + render(item, { indent, lead: key.length }, width);
+      });
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
   if (items.length === 0) return open + close;
-  const space = Array.isArray(value) ? "" : " ";
-  const length = items.reduce((sum, item) => sum + item.length + 2, indent + 2 * space.length);
+  const space = isList ? "" : " ";
+  const length = items.reduce((sum, item) => sum + item.length + 2, at.indent + at.lead + 2 * space.length);
   if (length <= width && !items.some((item) => item.includes("\n"))) {
     return `${open}${space}${items.join(", ")}${space}${close}`;
   }
-  const margin = " ".repeat(indent + 2);
-  return `${open}\n${items.map((item) => margin + item).join(",\n")}\n${" ".repeat(indent)}${close}`;
+  const margin = " ".repeat(indent);
+  return `${open}\n${items.map((item) => margin + item).join(",\n")}\n${" ".repeat(at.indent)}${close}`;
 }
 
 /** The parts of JSON text with what each is, for colours: joined they give the text. */

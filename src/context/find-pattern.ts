@@ -97,6 +97,14 @@ function rustFlags(flags: string): string {
   return used === "" ? "" : `(?${used})`;
 }
 
+/** What a search throws, in the guest's words: for windows the pattern grows a little, and may then be too large. */
+export function searchError(error: unknown): unknown {
+  return isRefusal(error) ? refusal(TOO_LARGE, SMALLER, error) : error;
+}
+
+const TOO_LARGE = "the compiled pattern is larger than 10 MB, or nested more than 250 deep";
+const SMALLER = "Use smaller counted repetitions, or several patterns.";
+
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && /^regex parse error|size limit/.test(error.message);
 }
@@ -109,10 +117,7 @@ function explain(failure: unknown, prefix: string, pattern: string): RlmError {
   }
   const message = failure instanceof Error ? failure.message : String(failure);
   if (message.includes("size limit")) {
-    return refusal(
-      "the compiled pattern is larger than 10 MB",
-      "Use smaller counted repetitions, or several patterns.",
-    );
+    return refusal(TOO_LARGE, SMALLER, failure);
   }
   const reason =
     message

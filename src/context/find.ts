@@ -1,4 +1,4 @@
-import type { FindPattern } from "./find-pattern.ts";
+import { type FindPattern, searchError } from "./find-pattern.ts";
 import { scan, type Windows } from "./find-scan.ts";
 import type { Text } from "./text.ts";
 
@@ -25,9 +25,13 @@ export function find(text: Text, pattern: FindPattern, limit: number): FindResul
 /** `find` with other window sizes; the result does not depend on them. */
 export function findIn(text: Text, pattern: FindPattern, limit: number, windows: Windows): FindResult {
   const matches: [number, number][] = [];
-  for (const [start, end] of scan(text.data.bytes, pattern, windows)) {
-    if (matches.length === limit) return { matches, capped: true };
-    matches.push([text.unitAt(start), text.unitAt(end)]);
+  try {
+    for (const [start, end] of scan(text.data.bytes, pattern, windows)) {
+      if (matches.length === limit) return { matches, capped: true };
+      matches.push([text.unitAt(start), text.unitAt(end)]);
+    }
+  } catch (error) {
+    throw searchError(error);
   }
   return { matches, capped: false };
 }

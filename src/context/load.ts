@@ -1,8 +1,7 @@
 import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { RlmError } from "../../runtime/errors.ts";
-import { LIMITS } from "../../runtime/limits.ts";
+import { LIMITS, RlmError } from "../../runtime/index.ts";
 import {
   type Context,
   extendContext,

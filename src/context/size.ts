@@ -1,5 +1,4 @@
-import { RlmError } from "../../runtime/errors.ts";
-import { LIMITS } from "../../runtime/limits.ts";
+import { LIMITS, RlmError } from "../../runtime/index.ts";
 
 /** What a context holds: documents, and bytes of UTF-8 with separators. */
 export interface ContextSize {

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { LIMITS } from "../../runtime/limits.ts";
+import { LIMITS } from "../../runtime/index.ts";
 import { type Refusal, type Roots, withFile } from "./roots.ts";
 import { exceeds } from "./size.ts";
 

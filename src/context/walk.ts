@@ -1,6 +1,6 @@
 import { type Dirent, type Stats, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { RlmError } from "../../runtime/errors.ts";
+import { RlmError } from "../../runtime/index.ts";
 import type { Pause, SkippedFile } from "./context.ts";
 import { type IgnoreRules, isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
 import {

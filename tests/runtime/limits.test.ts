@@ -9,7 +9,11 @@ test("without an override the session's limits hold", () => {
 
 test("an override goes down as far as one and up as far as policy allows", () => {
   const asked = { max_output_bytes: 1, max_execution_ms: 0, max_find_results: -7 };
-  expect(clampLimits(DEFAULT_EXEC_LIMITS, asked)).toEqual({ max_output_bytes: 100, max_execution_ms: 1, max_find_results: 1 });
+  expect(clampLimits(DEFAULT_EXEC_LIMITS, asked)).toEqual({
+    max_output_bytes: 100,
+    max_execution_ms: 1,
+    max_find_results: 1,
+  });
   const most = { max_output_bytes: 1e12, max_execution_ms: 1e12, max_find_results: 1e12 };
   expect(clampLimits(DEFAULT_EXEC_LIMITS, most)).toEqual(MAX_EXEC_LIMITS);
 });
@@ -20,10 +24,13 @@ test("a session that was given more may keep it", () => {
   expect(clampLimits(session, { max_execution_ms: 900_000 }).max_execution_ms).toBe(500_000);
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, undefined])("%s asks for nothing", (value) => {
-  const override = value === undefined ? {} : { max_execution_ms: value };
-  expect(clampLimits(DEFAULT_EXEC_LIMITS, override)).toEqual(DEFAULT_EXEC_LIMITS);
-});
+test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, undefined])(
+  "%s asks for nothing",
+  (value) => {
+    const override = value === undefined ? {} : { max_execution_ms: value };
+    expect(clampLimits(DEFAULT_EXEC_LIMITS, override)).toEqual(DEFAULT_EXEC_LIMITS);
+  },
+);
 
 test("whatever is asked, limits are whole numbers between one and the policy's", () => {
   fc.assert(

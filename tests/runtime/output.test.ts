@@ -25,7 +25,9 @@ test("lone surrogates become U+FFFD", () => {
 });
 
 test("both streams together never exceed the limit, and are cut only when they would", () => {
-  const pieces = fc.array(fc.tuple(fc.constantFrom("stdout" as const, "stderr" as const), fc.string({ unit: "binary" })));
+  const pieces = fc.array(
+    fc.tuple(fc.constantFrom("stdout" as const, "stderr" as const), fc.string({ unit: "binary" })),
+  );
   fc.assert(
     fc.property(pieces, fc.integer({ min: 100, max: 160 }), (given, max) => {
       const output = noOutput();

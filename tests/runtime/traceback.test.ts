@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { guestError, type Thrown } from "../../runtime/traceback.ts";
 
 const asWritten = (_file: string, _line: number, column: number) => column;
-const thrown = (fields: Partial<Thrown>): Thrown => ({ thrown: "error", name: "Error", message: "m", stack: "", classes: [], ...fields });
+const thrown = (fields: Partial<Thrown>): Thrown => ({
+  thrown: "error",
+  name: "Error",
+  message: "m",
+  stack: "",
+  classes: [],
+  ...fields,
+});
 
 test("only frames of cells, helpers and queries are shown, each with its mapped column", () => {
   const stack = [
@@ -44,7 +51,9 @@ test("long tracebacks are cut with a count", () => {
 });
 
 test("a thrown value that is no error is named as such", () => {
-  expect(guestError(thrown({ thrown: "value", name: "", message: "text" }), asWritten).traceback).toBe("Uncaught: text");
+  expect(guestError(thrown({ thrown: "value", name: "", message: "text" }), asWritten).traceback).toBe(
+    "Uncaught: text",
+  );
   expect(guestError(thrown({ thrown: "nothing", name: "", message: "null" }), asWritten).name).toBe("Uncaught");
   expect(guestError(thrown({ name: "", message: "" }), asWritten).traceback).toBe("Error");
 });

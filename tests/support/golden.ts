@@ -45,7 +45,8 @@ export function parseGolden(text: string, name: string): GoldenCell[] {
     lines = [];
     first = index + 2;
   });
-  if (cells.every(({ expected }) => expected === undefined)) throw new Error(`${name} expects nothing: add a //=> line`);
+  if (cells.every(({ expected }) => expected === undefined))
+    throw new Error(`${name} expects nothing: add a //=> line`);
   return cells;
 }
 

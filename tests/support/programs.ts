@@ -75,7 +75,9 @@ function statement(scope: Scope): Statement {
     case 10:
       return closures(scope);
     default:
-      return same(`try { ${inner(scope)} throw ${expression(scope)} } catch (error) { ${inner(scope)} } finally { ${inner(scope)} }`);
+      return same(
+        `try { ${inner(scope)} throw ${expression(scope)} } catch (error) { ${inner(scope)} } finally { ${inner(scope)} }`,
+      );
   }
 }
 
@@ -159,7 +161,10 @@ function inner(scope: Scope): string {
     unused: () => `inner${scope.depth}_${++made}`,
     depth: scope.depth + 2,
   };
-  return Array.from({ length: scope.choose(3) }, () => `${statement(block).declared.replaceAll("var ", "let ")}; `).join("");
+  return Array.from(
+    { length: scope.choose(3) },
+    () => `${statement(block).declared.replaceAll("var ", "let ")}; `,
+  ).join("");
 }
 
 function assignment(scope: Scope): string {

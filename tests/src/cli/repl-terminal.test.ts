@@ -13,16 +13,16 @@ test.skipIf(!hasScript)("a terminal has prompts, completion, a private history a
   });
   // What to type once the screen, since the last thing typed, ends so.
   const steps: [seen: RegExp, type: string][] = [
-    [/no context is loaded.*\r\n.*\r\nbelay> $/, "[1,\r"],
+    [/no context is loaded.*\n.*\nbelay> $/, "[1,\r"],
     [/\.\.\. $/, "41 + 1]\r"],
-    [/\[1, 42\]\r\nbelay> $/, "print('\\x1b[31mred\\u0007')\r"],
-    [/\\x1b\[31mred\\x07\r\nbelay> $/, "for (;;) {}\r"],
-    [/\{\}\r\n$/, "\x03"],
-    [/cancelled\r\nbelay> $/, "list_"],
+    [/\[1, 42\]\nbelay> $/, "print('\\x1b[31mred\\u0007')\r"],
+    [/\\x1b\[31mred\\x07\nbelay> $/, "for (;;) {}\r"],
+    [/\{\}\n$/, "\x03"],
+    [/cancelled\nbelay> $/, "list_"],
     [/list_$/, "\t"],
     [/docs$/, "\x03"],
     [/belay> $/, "\x03"],
-    [/\(Ctrl-C again.*\r\nbelay> $/, "\x03"],
+    [/\(Ctrl-C again.*\nbelay> $/, "\x03"],
   ];
   let from = 0;
   const run = finished(terminal, (_child, stdout) => {
@@ -46,5 +46,5 @@ test.skipIf(!hasScript)("a terminal has prompts, completion, a private history a
 /** What a terminal would show, without the moves of readline. */
 function withoutSequences(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
-  return text.replace(/\x1b\[[\d;?]*[A-Za-z]/g, "");
+  return text.replace(/\x1b\[[\d;?]*[A-Za-z]|\r/g, "");
 }

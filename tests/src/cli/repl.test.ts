@@ -12,7 +12,7 @@ test("piped lines are grouped into cells, and state stays from one to the next",
     "  return text.replace(`",
     "`, '').length;",
     "}",
-    'count("abc")',
+    'count("a\\nc")',
     "{ a: 1,",
     "  b: [2] }",
     "let x = 20",
@@ -22,7 +22,7 @@ test("piped lines are grouped into cells, and state stays from one to the next",
     '"not reached"',
   );
   const run = await belay(["repl"], { input });
-  expect(run).toEqual({ code: 0, stdout: '4\n{ "a": 1, "b": [2] }\n21\n', stderr: "" });
+  expect(run).toEqual({ code: 0, stdout: '2\n{ "a": 1, "b": [2] }\n21\n', stderr: "" });
 });
 
 test("an open cell is dropped by .break, run by two empty lines, and run at the end of the input", async () => {

@@ -209,7 +209,7 @@ test.each([
   ["\\Z", "", "find: unrecognized escape sequence at index 0"],
   ["a", "y", 'find: flag "y" is not supported'],
   ["a", "gv", 'find: flag "v" is not supported'],
-  ["(?:\\w{100}){200}", "", "find: the compiled pattern is larger than 10 MB"],
+  ["(?:\\w{100}){200}", "", "find: the compiled pattern is larger than 10 MB, or nested more than 250 deep"],
 ])("%j with flags %j is refused: %s", (pattern, flags, message) => {
   const error = thrownBy(() => compileFind(pattern, flags));
   expect(error).toMatchObject({ code: "js_error", guestName: "SyntaxError", message });
@@ -219,6 +219,18 @@ test.each([
 test("a pattern of more than 16,384 characters is refused", () => {
   expect(compileFind("a".repeat(16_384), "").maxBytes).toBe(16_384);
   expect(thrownBy(() => compileFind("a".repeat(16_385), "")).message).toMatch("16385 characters");
+});
+
+test("a pattern that is too deep only in windows is refused as such", () => {
+  const depth = 83;
+  const pattern = compileFind(`${"(?:a".repeat(depth)}\\b\\s+${")*".repeat(depth)}`, "");
+  const error = thrownBy(() =>
+    findIn(textFromString("a a".repeat(99)), pattern, 10, { smallest: 1, largest: 1, effort: 0 }),
+  );
+  expect(error).toMatchObject({
+    guestName: "SyntaxError",
+    message: expect.stringContaining("nested more than 250 deep"),
+  });
 });
 
 test("a pattern that reads the rest of the text for every match is given up", () => {

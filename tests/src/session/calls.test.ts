@@ -4,7 +4,9 @@ import { openAsyncSession } from "../../support/async-session.ts";
 test("await gives the answer, and values cross whole", async () => {
   const { session } = await openAsyncSession();
   const values = [null, 0, -1.5, "é😀\u0000\u2028", [1, [2]], { a: { b: [] } }, false];
-  const done = await session.exec(`const got = []; for (const v of ${JSON.stringify(values)}) got.push(await later(v)); got`);
+  const done = await session.exec(
+    `const got = []; for (const v of ${JSON.stringify(values)}) got.push(await later(v)); got`,
+  );
   expect(done).toMatchObject({ success: true, result_json: values, warnings: [] });
 });
 
@@ -36,10 +38,14 @@ test("Promise.all, allSettled, any and race settle as their answers come", async
 
 test("for await walks over calls in their order, a generator makes them one by one", async () => {
   const { session, story } = await openAsyncSession();
-  const over = await session.exec("const seen = []; for await (const v of [later(1, 15), later(2)]) seen.push(v); seen");
+  const over = await session.exec(
+    "const seen = []; for await (const v of [later(1, 15), later(2)]) seen.push(v); seen",
+  );
   expect(over).toMatchObject({ result_json: [1, 2] });
   story();
-  await session.exec("async function* each() { for (const n of [1, 2]) yield await later(n) } for await (const n of each());");
+  await session.exec(
+    "async function* each() { for (const n of [1, 2]) yield await later(n) } for await (const n of each());",
+  );
   expect(story().filter((line) => /tool/.test(line))).toEqual([
     "rlm_tool_call id-3.1",
     "rlm_tool_result id-3.1",
@@ -68,8 +74,14 @@ test("a failed call is an Error with its code, caught or not", async () => {
 test("arguments are checked where the call is made, and nothing is sent", async () => {
   const { session, story } = await openAsyncSession();
   const wrong = await session.exec("await fails(42)");
-  expect(wrong).toMatchObject({ success: false, error_name: "TypeError", error_message: expect.stringMatching(/code.*42/) });
-  const cyclic = await session.exec("const a = []; a.push(a); let code; await later(a).catch((e) => { code = e.name }); code");
+  expect(wrong).toMatchObject({
+    success: false,
+    error_name: "TypeError",
+    error_message: expect.stringMatching(/code.*42/),
+  });
+  const cyclic = await session.exec(
+    "const a = []; a.push(a); let code; await later(a).catch((e) => { code = e.name }); code",
+  );
   expect(cyclic).toMatchObject({ success: true, result_json: "TypeError" });
   expect(story().filter((line) => /tool|sent/.test(line))).toEqual([]);
 });
@@ -87,7 +99,11 @@ test("calls that the cell does not await are counted, told and aborted", async (
 test("a call that is never awaited by a cell without any await is never sent", async () => {
   const { session, story } = await openAsyncSession();
   const done = await session.exec("later(1); 2");
-  expect(done).toMatchObject({ success: true, result_json: 2, warnings: expect.arrayContaining(["unawaited_sub_calls: 1"]) });
+  expect(done).toMatchObject({
+    success: true,
+    result_json: 2,
+    warnings: expect.arrayContaining(["unawaited_sub_calls: 1"]),
+  });
   expect(story()).toEqual(["rlm_start cell", "rlm_complete cell"]);
 });
 
@@ -103,14 +119,22 @@ test("a call made by a callback after the cell's end is refused, not sent", asyn
      1`,
   );
   expect(done).toMatchObject({ success: true, result_json: 1 });
-  expect(await session.exec("codes")).toMatchObject({ result_json: ["not_awaited", "not_awaited", "not_awaited", "not_awaited"] });
+  expect(await session.exec("codes")).toMatchObject({
+    result_json: ["not_awaited", "not_awaited", "not_awaited", "not_awaited"],
+  });
   expect(story().filter((line) => line.startsWith("sent"))).toEqual(["sent id-2.1", "sent id-2.2"]);
 });
 
 test("nothing of an ended cell runs on in the next", async () => {
   const { session } = await openAsyncSession();
-  await session.exec('(async () => { await Promise.resolve(later("x", 5000)).catch(() => {}); await later("y"); globalThis.leak = 1 })(); 1');
-  expect(await session.exec('await later("z", 5); typeof leak')).toMatchObject({ success: true, result_json: "undefined", warnings: [] });
+  await session.exec(
+    '(async () => { await Promise.resolve(later("x", 5000)).catch(() => {}); await later("y"); globalThis.leak = 1 })(); 1',
+  );
+  expect(await session.exec('await later("z", 5); typeof leak')).toMatchObject({
+    success: true,
+    result_json: "undefined",
+    warnings: [],
+  });
 });
 
 test("a thousand calls are in flight at once", async () => {
@@ -144,7 +168,9 @@ test("waiting for calls is no guest running time", async () => {
 test("running time counts over the slices between calls", async () => {
   const { session } = await openAsyncSession();
   const busy = "const until = Date.now() + 120; while (Date.now() < until);";
-  const done = await session.exec(`for (let i = 0; i < 9; i++) { ${busy} await later(i) }`, { limits: { max_execution_ms: 300 } });
+  const done = await session.exec(`for (let i = 0; i < 9; i++) { ${busy} await later(i) }`, {
+    limits: { max_execution_ms: 300 },
+  });
   expect(done).toMatchObject({ success: false, error_code: "js_timeout" });
   expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2 });
 });

@@ -103,7 +103,9 @@ test("a failed exec says so in its rlm_complete", async () => {
 
 test("calls are spent from the budget, by the journal, until the next load", async () => {
   const { session } = await openAsyncSession();
-  const done = await session.exec("const before = budget().sub_calls; await later(1); await later(2); [before, budget().sub_calls]");
+  const done = await session.exec(
+    "const before = budget().sub_calls; await later(1); await later(2); [before, budget().sub_calls]",
+  );
   expect(done).toMatchObject({ result_json: [50, 48], budget: { remaining_sub_calls: 48 } });
   expect(session.budget().remaining_sub_calls).toBe(48);
   await session.load({ text: "x", name: "x" });
@@ -120,7 +122,11 @@ test("a store that fails at call time: no call is sent, the exec fails, the next
   await session.exec("let kept = 1");
   broken = true;
   const failed = await session.exec("globalThis.leak = 0; await later(1).catch(() => {}); leak = 1; await later(2)");
-  expect(failed).toMatchObject({ success: false, error_code: "checkpoint_failed", suggestion: expect.stringMatching(/./) });
+  expect(failed).toMatchObject({
+    success: false,
+    error_code: "checkpoint_failed",
+    suggestion: expect.stringMatching(/./),
+  });
   expect(story().filter((line) => line.startsWith("sent"))).toEqual([]);
   broken = false;
   const next = await session.exec('await later("next")');

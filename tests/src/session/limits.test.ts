@@ -78,7 +78,10 @@ test.each([
 
 test("the memory store has its own limit, and the message says which", async () => {
   const full = await session.exec("memory.put('big', 'x'.repeat(6 * 1024 * 1024))");
-  expect(full).toMatchObject({ error_code: "memory_limit_exceeded", error_message: expect.stringContaining("memory store") });
+  expect(full).toMatchObject({
+    error_code: "memory_limit_exceeded",
+    error_message: expect.stringContaining("memory store"),
+  });
 });
 
 test("a source over 256 KB is refused by its size", async () => {

@@ -21,14 +21,26 @@ test("an envelope names its session, its exec and the time it took", async () =>
 
 test("without a context, what reads it fails by name and the rest runs", async () => {
   await using bare = await openSession();
-  for (const call of ["P", "P.length", "peek(0, 1)", 'peek_doc("a")', 'find("a")', 'search("a")', "list_docs()", 'find_routes("a")', "stats()"]) {
+  for (const call of [
+    "P",
+    "P.length",
+    "peek(0, 1)",
+    'peek_doc("a")',
+    'find("a")',
+    'search("a")',
+    "list_docs()",
+    'find_routes("a")',
+    "stats()",
+  ]) {
     expect(await bare.exec(call), call).toMatchObject({
       success: false,
       error_code: "context_not_loaded",
       suggestion: expect.stringMatching(/./),
     });
   }
-  const rest = await bare.exec('memory.put("k", 1); helpers.add("h", "const one = 1"); [memory.list(), session().context_hash, budget().sub_calls]');
+  const rest = await bare.exec(
+    'memory.put("k", 1); helpers.add("h", "const one = 1"); [memory.list(), session().context_hash, budget().sub_calls]',
+  );
   expect(rest).toMatchObject({ success: true, result_json: [["k"], null, 50] });
   expect(await bare.exec("let code; try { P } catch (e) { code = e.code } code")).toMatchObject({
     result_json: "context_not_loaded",
@@ -46,8 +58,12 @@ test("concurrent execs queue in the order they were asked", async () => {
 test("two sessions share nothing", async () => {
   await using other = await openSession();
   await session.load({ text: "mine", name: "a" });
-  await session.exec("globalThis.secret = 1; Object.prototype.tampered = 1; memory.put('s', 1); helpers.add('h', 'const h = 1')");
-  expect(await other.exec("[typeof secret, {}.tampered, memory.list(), helpers.list(), session().context_chars]")).toMatchObject({
+  await session.exec(
+    "globalThis.secret = 1; Object.prototype.tampered = 1; memory.put('s', 1); helpers.add('h', 'const h = 1')",
+  );
+  expect(
+    await other.exec("[typeof secret, {}.tampered, memory.list(), helpers.list(), session().context_chars]"),
+  ).toMatchObject({
     result_json: ["undefined", null, [], [], 0],
   });
   await session.exec("delete Object.prototype.tampered");
@@ -67,7 +83,10 @@ test("load starts anew, loadAppend keeps everything", async () => {
   expect(await own.exec("P")).toMatchObject({ result_json: "first\n" });
 
   const appended = await own.loadAppend("b.txt");
-  expect(appended).toMatchObject({ success: true, stats: { document_count: 2, sources: [`${folder}/a.txt`, `${folder}/b.txt`] } });
+  expect(appended).toMatchObject({
+    success: true,
+    stats: { document_count: 2, sources: [`${folder}/a.txt`, `${folder}/b.txt`] },
+  });
   const after = await own.exec("[P, kept, memory.get('k'), h, find('second').matches.length, list_docs().length]");
   expect(after).toMatchObject({
     result_json: [`first\n\n\n===== APPENDED: ${folder}/b.txt =====\n\nsecond\n`, 1, 2, 3, 1, 2],
@@ -91,16 +110,24 @@ test("a failed load changes nothing", async () => {
 test("cells are numbered from the last load", async () => {
   await session.load({ text: "x", name: "a" });
   await session.exec("1");
-  expect(await session.exec("throw new Error('x')")).toMatchObject({ traceback: expect.stringContaining("<cell 2>:1") });
+  expect(await session.exec("throw new Error('x')")).toMatchObject({
+    traceback: expect.stringContaining("<cell 2>:1"),
+  });
   await session.load({ text: "x", name: "a" });
-  expect(await session.exec("throw new Error('x')")).toMatchObject({ traceback: expect.stringContaining("<cell 1>:1") });
+  expect(await session.exec("throw new Error('x')")).toMatchObject({
+    traceback: expect.stringContaining("<cell 1>:1"),
+  });
 });
 
 test("an abort ends a running cell, which keeps what it set", async () => {
   const controller = new AbortController();
   const running = session.exec("globalThis.reached = 1; for (;;) {}", { signal: controller.signal });
   setTimeout(() => controller.abort(), 60);
-  expect(await running).toMatchObject({ success: false, error_code: "cancelled", suggestion: expect.stringMatching(/./) });
+  expect(await running).toMatchObject({
+    success: false,
+    error_code: "cancelled",
+    suggestion: expect.stringMatching(/./),
+  });
   expect(await session.exec("reached")).toMatchObject({ success: true, result_json: 1, warnings: [] });
 });
 
@@ -109,7 +136,10 @@ test("an abort ends a native that ignores interrupts", async () => {
   const running = session.exec("Array(1e9).join('x')", { signal: controller.signal });
   setTimeout(() => controller.abort(), 60);
   expect(await running).toMatchObject({ success: false, error_code: "cancelled" });
-  expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [expect.stringMatching(/^state_lost: /)] });
+  expect(await session.exec("1 + 1")).toMatchObject({
+    result_json: 2,
+    warnings: [expect.stringMatching(/^state_lost: /)],
+  });
 });
 
 test("a signal that is aborted already runs nothing", async () => {
@@ -147,9 +177,21 @@ test("memory from the host and from cells is one store", async () => {
   await session.load({ text: "x", name: "x" });
   const { memory } = session;
   await memory.put("host", { a: [1, null] });
-  expect(await session.exec("memory.put('cell', 2); memory.get('host')")).toMatchObject({ result_json: { a: [1, null] } });
-  expect([await memory.get("cell"), await memory.get("missing"), await memory.list()]).toEqual([2, null, ["host", "cell"]]);
-  expect(await memory.batch([{ op: "get", key: "cell" }, { op: "delete", key: "cell" }, { op: "put", key: "n", value: 1 }])).toEqual([
+  expect(await session.exec("memory.put('cell', 2); memory.get('host')")).toMatchObject({
+    result_json: { a: [1, null] },
+  });
+  expect([await memory.get("cell"), await memory.get("missing"), await memory.list()]).toEqual([
+    2,
+    null,
+    ["host", "cell"],
+  ]);
+  expect(
+    await memory.batch([
+      { op: "get", key: "cell" },
+      { op: "delete", key: "cell" },
+      { op: "put", key: "n", value: 1 },
+    ]),
+  ).toEqual([
     { op: "get", key: "cell", value: 2 },
     { op: "delete", key: "cell", ok: true },
     { op: "put", key: "n", ok: true },
@@ -162,15 +204,23 @@ test("memory from the host and from cells is one store", async () => {
 test("a mistake in memory or helpers rejects with its code and changes nothing", async () => {
   await session.load({ text: "x", name: "x" });
   await session.memory.put("kept", 1);
-  expect(await failureOf(session.memory.put("", 1))).toMatchObject({ code: "js_error", suggestion: expect.stringMatching(/./) });
+  expect(await failureOf(session.memory.put("", 1))).toMatchObject({
+    code: "js_error",
+    suggestion: expect.stringMatching(/./),
+  });
   expect(await failureOf(session.memory.put("big", "x".repeat(6e6)))).toMatchObject({ code: "memory_limit_exceeded" });
-  const batch = session.memory.batch([{ op: "put", key: "kept", value: 2 }, { op: "put", key: "", value: 1 }]);
+  const batch = session.memory.batch([
+    { op: "put", key: "kept", value: 2 },
+    { op: "put", key: "", value: 1 },
+  ]);
   expect(await failureOf(batch)).toMatchObject({ code: "js_error" });
   expect(await session.memory.get("kept")).toBe(1);
   expect(await failureOf(session.helpers.add("find", "const a = 1"))).toMatchObject({ code: "policy_violation" });
   expect(await failureOf(session.helpers.add("h", "const = 1"))).toMatchObject({ code: "js_error" });
   expect(await failureOf(session.helpers.add("h", "import('x')"))).toMatchObject({ code: "sandbox_violation" });
-  expect(await failureOf(session.helpers.add("h", `/*${"x".repeat(2 ** 20)}*/`))).toMatchObject({ code: "helper_limit_exceeded" });
+  expect(await failureOf(session.helpers.add("h", `/*${"x".repeat(2 ** 20)}*/`))).toMatchObject({
+    code: "helper_limit_exceeded",
+  });
   expect(await session.helpers.list()).toEqual([]);
 });
 

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ERROR_CODES, type ExecEnvelope, openSession, type Session } from "../src/index.ts";
+
+let session: Session;
+beforeAll(async () => {
+  session = await openSession({ memoryMb: 32 });
+  await reset();
+});
+afterAll(() => session.close());
+
+async function reset(): Promise<void> {
+  await session.load({ text: "first line\nTODO: second line\n", name: "notes.txt" });
+}
+
+type Outcome = "ok" | "any" | (typeof ERROR_CODES)[number];
+
+/** Hostile cells by what they attack: each ends as a value, with what is named here. */
+const attacks: readonly (readonly [name: string, outcome: Outcome, source: string])[] = [
+  [
+    "tamper: patched primordials before builtins",
+    "ok",
+    `Array.prototype.push = () => { throw 1 }; Array.prototype[Symbol.iterator] = function* () { throw 2 };
+     JSON.stringify = () => "{}"; JSON.parse = () => ({ hacked: 1 }); Object.keys = () => []; Reflect.ownKeys = () => [];
+     Map.prototype.get = Map.prototype.set = () => "hacked"; String.prototype.slice = () => "hacked";
+     memory.put("k", { a: [1, 2] }); result = [memory.get("k"), peek(0, 5), find("TODO").matches]`,
+  ],
+  [
+    "tamper: builtins cannot be replaced",
+    "ok",
+    `for (const k of ["P", "peek", "find", "memory", "console", "result"]) {
+     try { globalThis[k] = () => "HACK" } catch {} try { delete globalThis[k] } catch {}
+     try { Object.defineProperty(globalThis, k, { value: () => "HACK" }) } catch {} }
+     result = [peek(0, 5), typeof P, typeof memory.put]`,
+  ],
+  [
+    "tamper: Object.prototype setters and getters",
+    "any",
+    `for (const k of ["id", "value", "error", "name", "code", "get", "set", "toJSON", "then", "length"])
+     try { Object.defineProperty(Object.prototype, k, { get() { throw new Error("trap " + k) }, set() {}, configurable: true }) } catch {}
+     peek(0, 5)`,
+  ],
+  [
+    "tamper: frozen globals",
+    "any",
+    "Object.freeze(globalThis); Object.freeze(Object.prototype); Object.freeze(Array.prototype); 'frozen'",
+  ],
+  [
+    "tamper: no constructor reaches the host",
+    "ok",
+    `[peek, find, search, print, memory.put].map((f) => f.constructor.constructor("return typeof process + typeof require('x')"))
+     .map((f) => { try { return f() } catch (e) { return e.code } })`,
+  ],
+  [
+    "tamper: Promise replaced",
+    "any",
+    "globalThis.Promise = class { constructor() { for (;;) {} } }; Promise.prototype.then = () => {}; await 1; 1",
+  ],
+  [
+    "tamper: stack formatting",
+    "any",
+    "Error.prepareStackTrace = (e, frames) => frames; Error.stackTraceLimit = 1e9; peek(null)",
+  ],
+  ["result: a revoked proxy", "js_error", "const r = Proxy.revocable({}, {}); r.revoke(); r.proxy"],
+  [
+    "result: a proxy with endless keys",
+    "any",
+    "new Proxy({}, { ownKeys: () => Array.from({ length: 1e6 }, (_, i) => 'k' + i), getOwnPropertyDescriptor: () => ({ value: 1, enumerable: true, configurable: true }) })",
+  ],
+  ["result: a proxy that lies about its length", "any", "new Proxy([], { get: (t, k) => (k === 'length' ? 1e9 : 1) })"],
+  ["result: a DAG of 2^40 leaves", "any", "let a = [1]; for (let i = 0; i < 40; i++) a = [a, a]; a"],
+  ["result: 100,000 levels deep", "ok", "let b = []; for (let i = 0; i < 1e5; i++) b = [b]; b"],
+  ["result: a thenable that never ends", "js_timeout", "({ then() { for (;;) {} } })"],
+  ["result: a thenable of thenables", "any", "const t = { then(r) { r(t) } }; t"],
+  [
+    "thrown: getters that loop",
+    "any",
+    "throw { get name() { for (;;) {} }, get message() { for (;;) {} }, get stack() { for (;;) {} }, toString() { for (;;) {} } }",
+  ],
+  [
+    "thrown: an error whose own properties throw",
+    "js_error",
+    "const e = new Error('x'); for (const k of ['name', 'message', 'stack']) Object.defineProperty(e, k, { get() { throw e } }); throw e",
+  ],
+  ["thrown: a revoked proxy", "js_error", "const p = Proxy.revocable({}, {}); p.revoke(); throw p.proxy"],
+  ["thrown: 30 MB of message", "js_error", "throw new Error('x'.repeat(3e7 / 4).toUpperCase())"],
+  [
+    "thrown: a prototype chain of proxies",
+    "any",
+    "const c = new Proxy({}, { getPrototypeOf: () => c, get: () => c, getOwnPropertyDescriptor: () => undefined }); throw c",
+  ],
+  ["stack: plain recursion", "js_error", "(function f() { f() })()"],
+  ["stack: recursion in catch", "any", "function f() { try { f() } catch { f() } } f()"],
+  ["stack: a getter of itself", "js_error", "const o = { get x() { return this.x } }; o.x"],
+  ["stack: 100,000 bound functions", "any", "let f = () => 1; for (let i = 0; i < 1e5; i++) f = f.bind(null); f()"],
+  ["stack: JSON.parse of a million brackets", "js_error", "JSON.parse('['.repeat(1e6))"],
+  ["stack: String of deep arrays", "any", "let d = []; for (let i = 0; i < 1e5; i++) d = [d]; String(d)"],
+  ["parser: nested parentheses in eval", "any", "eval('('.repeat(1e5) + '1' + ')'.repeat(1e5))"],
+  ["parser: nested brackets in the cell", "any", `${"[".repeat(20_000)}1${"]".repeat(20_000)}`],
+  ["parser: nested functions in the cell", "any", `${"(()=>".repeat(20_000)}1${")".repeat(20_000)}`],
+  ["parser: a chain of 20,000 operators", "any", `1${"+1".repeat(20_000)}`],
+  ["parser: 20,000 declarations", "any", `let ${Array.from({ length: 20_000 }, (_, i) => `x${i}`).join(",")}; 1`],
+  ["output: a flood of lines", "ok", "for (let i = 0; i < 2e4; i++) console.log('line ' + i); 'done'"],
+  ["output: one line of 30 MB", "ok", "print('x'.repeat(1e7)); 'done'"],
+  [
+    "output: hostile values",
+    "any",
+    "print(new Proxy({}, { ownKeys() { throw 1 } }), { get x() { throw 2 } }, Object.create(new Proxy({}, {})))",
+  ],
+  [
+    "arguments: typed arrays over a resized buffer",
+    "any",
+    "const buffer = new ArrayBuffer(8, { maxByteLength: 1 << 20 }); const u = new Uint8Array(buffer); buffer.resize(1 << 20); peek(u, u)",
+  ],
+  [
+    "arguments: getters that change their mind",
+    "js_error",
+    "let n = 0; peek({ get valueOf() { n++; return () => n } }, 5)",
+  ],
+  [
+    "arguments: odd numbers",
+    "ok",
+    "[NaN, Infinity, -1, -0, 2 ** 31, 2 ** 53, 1e308, 0.5, '10', null, undefined, [], {}, true, 10n].map((v) => { try { return typeof peek(v, v) } catch (e) { return e.code } })",
+  ],
+  ["arguments: toJSON that loops", "js_timeout", "memory.put('k', { toJSON() { for (;;) {} } })"],
+  [
+    "arguments: toJSON that calls back in",
+    "any",
+    "memory.put('k', { toJSON() { memory.clear(); return memory.batch([{ op: 'put', key: 'k', value: { toJSON: () => memory.list() } }]) } })",
+  ],
+  ["memory: a buffer of 2 GB", "any", "new ArrayBuffer(2 ** 31 - 1)"],
+  [
+    "memory: a full heap that goes on in catch",
+    "any",
+    "const all = []; for (;;) { try { for (;;) all.push(new Array(1e4).fill(0)) } catch {} }",
+  ],
+  ["jobs: a flood of microtasks", "any", "for (let i = 0; i < 3e5; i++) Promise.resolve().then(() => i); 1"],
+  ["jobs: rejections by the thousand", "ok", "for (let i = 0; i < 1e4; i++) Promise.reject(new Error('r' + i)); 1"],
+  [
+    "host: the surface of globalThis",
+    "ok",
+    "['process', 'require', 'Buffer', 'WebAssembly', 'fetch', 'setTimeout', 'std', 'os', 'bjson'].filter((k) => { try { return typeof globalThis[k] === 'object' } catch { return true } })",
+  ],
+  ["host: modules through eval", "any", "await eval(\"import('node:fs')\")"],
+  ["host: modules through Function", "any", "await new Function(\"return import('node:fs')\")()"],
+  ["time: Atomics.wait", "any", "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)"],
+];
+
+/** Everything of an envelope that is text. */
+const textOf = (envelope: ExecEnvelope) => JSON.stringify(envelope);
+
+test.each(attacks)("%s", async (name, outcome, source) => {
+  const done = await session.exec(source, { limits: { max_execution_ms: 400 } });
+  if (!done.success) expect(ERROR_CODES).toContain(done.error_code);
+  if (outcome === "ok") expect(done).toMatchObject({ success: true });
+  else if (outcome !== "any") expect(done).toMatchObject({ success: false, error_code: outcome });
+  expect(textOf(done)).not.toMatch(/\/work|node_modules|file:\/\/|node:internal|\.ts:\d/);
+  expect(done.execution_time_ms).toBeLessThan(10_000);
+
+  const next = await session.exec("1 + 1");
+  expect(next).toMatchObject({ success: true, result_json: 2 });
+  // What these change or fill outlives them by design; the others are run one after another in the same guest.
+  if (/^(tamper|memory)/.test(name)) await reset();
+});
+
+test("what hostile cells saw was right", async () => {
+  const source = (name: string) => attacks.find(([title]) => title.startsWith(name))?.[2] ?? "";
+  await reset();
+  expect(await session.exec(source("tamper: patched"))).toMatchObject({
+    result_json: [{ a: [1, 2] }, "first", [[11, 15]]],
+  });
+  await reset();
+  expect(await session.exec(source("tamper: builtins"))).toMatchObject({
+    result_json: ["first", "string", "function"],
+  });
+  expect(await session.exec(source("tamper: no constructor"))).toMatchObject({
+    result_json: Array(5).fill("sandbox_violation"),
+  });
+  expect(await session.exec(source("arguments: odd"))).toMatchObject({
+    result_json: [
+      ...["js_error", "js_error", "string", "string", "string", "string", "string"],
+      ...Array(8).fill("js_error"),
+    ],
+  });
+  expect(await session.exec(source("host: the surface"))).toMatchObject({ result_json: [] });
+});

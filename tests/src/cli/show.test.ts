@@ -1,0 +1,111 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { jsonParts, prettyJson } from "../../../src/cli/pretty-json.ts";
+import { openProgress } from "../../../src/cli/progress.ts";
+import { skippedLine } from "../../../src/cli/skipped.ts";
+import { type Output, visible } from "../../../src/cli/terminal.ts";
+import type { Json } from "../../../src/index.ts";
+
+const json = fc.jsonValue().map((value): Json => JSON.parse(JSON.stringify(value)));
+
+test("pretty JSON is the same JSON, and its parts are the whole of it", () => {
+  fc.assert(
+    fc.property(json, fc.integer({ min: 1, max: 120 }), (value, width) => {
+      const text = prettyJson(value, width);
+      expect(JSON.parse(text)).toEqual(value);
+      expect(
+        jsonParts(text)
+          .map((part) => part.text)
+          .join(""),
+      ).toBe(text);
+    }),
+  );
+});
+
+test("what fits into a line stands in one", () => {
+  expect(
+    prettyJson(
+      {
+        matches: [
+          [1, 2],
+          [3, 4],
+        ],
+        capped: false,
+      },
+      60,
+    ),
+  ).toBe('{ "matches": [[1, 2], [3, 4]], "capped": false }');
+  expect(
+    prettyJson(
+      {
+        matches: [
+          [1, 2],
+          [3, 4],
+        ],
+        capped: false,
+        empty: [],
+      },
+      24,
+    ),
+  ).toBe(
+    ["{", '  "matches": [', "    [1, 2],", "    [3, 4]", "  ],", '  "capped": false,', '  "empty": []', "}"].join("\n"),
+  );
+  expect(jsonParts('{ "a": ["b", -1.5e3, true] }').filter(({ kind }) => kind !== "other")).toEqual([
+    { kind: "key", text: '"a"' },
+    { kind: "string", text: '"b"' },
+    { kind: "number", text: "-1.5e3" },
+    { kind: "word", text: "true" },
+  ]);
+});
+
+test("control characters are shown, newlines and tabs kept", () => {
+  expect(visible("a\tb\nc\r\x1b[2J\x07\x7f\x9b31mé")).toBe("a\tb\nc\\r\\x1b[2J\\x07\\x7f\\x9b31mé");
+});
+
+/** An output that keeps what is written, and a clock that the test moves. */
+function record(isTerminal: boolean) {
+  const written: string[] = [];
+  const write = (text: string) => void written.push(text);
+  const output: Output = { isTerminal, columns: 40, colours: false, paint: (text) => text, write, writeRaw: write };
+  const clock = { now: 0 };
+  return { written, clock, progress: openProgress(output, () => clock.now) };
+}
+
+test("progress speaks after a second, then every three where it cannot rewrite a line", () => {
+  const { written, clock, progress } = record(false);
+  progress.begin("docs");
+  for (clock.now = 0; clock.now <= 5000; clock.now += 250) {
+    progress.report({ kind: "load", files: clock.now, bytes: clock.now * 2 ** 20 });
+  }
+  progress.end();
+  expect(written).toEqual(["loading docs: 1,000 files, 1000.0 MB\n", "loading docs: 4,000 files, 4000.0 MB\n"]);
+});
+
+test("on a terminal progress is one line, which goes before other output", () => {
+  const { written, clock, progress } = record(true);
+  progress.begin();
+  clock.now = 999;
+  progress.report({ kind: "notice", text: "indexing for search: 1 %" });
+  clock.now = 1000;
+  progress.report({ kind: "notice", text: "indexing for search: 2 %" });
+  clock.now = 1050;
+  progress.report({ kind: "notice", text: "indexing for search: 3 %" });
+  clock.now = 1100;
+  progress.report({ kind: "notice", text: "x".repeat(100) });
+  progress.end();
+  progress.end();
+  const clear = "\r\x1b[K";
+  expect(written).toEqual([clear, "indexing for search: 2 %", clear, "x".repeat(39), clear]);
+});
+
+test("skipped files are named when few and counted when many", () => {
+  const binary = (path: string) => ({ path, reason: "binary (NUL in the first 8 KB)" });
+  const large = (path: string) => ({ path, reason: "14.2 MB > 10 MB" });
+  expect(skippedLine({ count: 0, files: [] })).toBeNull();
+  expect(skippedLine({ count: 2, files: [binary("a"), large("b")] })).toBe(
+    "skipped 2 files: a (binary), b (14.2 MB > 10 MB)",
+  );
+  const many = [...Array.from({ length: 12 }, () => binary("a")), ...Array.from({ length: 8 }, () => large("b"))];
+  expect(skippedLine({ count: 1020, files: many })).toBe("skipped 1,020 files (12 binary, 8 over 10 MB, 1000 more)");
+  expect(skippedLine({ count: 5, files: [] })).toBe("skipped 5 files");
+});

@@ -1,0 +1,131 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { parseArguments } from "../../../src/cli/arguments.ts";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { commandHelp, help } from "../../../src/cli/help.ts";
+import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
+import { run } from "../../../src/cli/run.ts";
+import { sessionFlags } from "../../../src/cli/session-options.ts";
+import { UsageError } from "../../../src/cli/usage.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, belayLine } from "./belay.ts";
+
+/** Message and line of the UsageError that these arguments of a command give. */
+function refusal(name: string, ...args: string[]): string {
+  const command = COMMANDS.find((known) => known.name === name);
+  try {
+    sessionFlags(parseArguments(name, command?.options ?? [], args), name);
+    return "accepted";
+  } catch (error) {
+    if (error instanceof UsageError) return `${error.message} | ${error.line}`;
+    throw error;
+  }
+}
+
+test.each([
+  [["--jsn", "a b.js"], "unknown option --jsn; did you mean --json? | belay exec --json 'a b.js'"],
+  [
+    ["--max-output-byte=7"],
+    "unknown option --max-output-byte; did you mean --max-output-bytes? | belay exec --max-output-bytes=7",
+  ],
+  [["--memory", "9"], "unknown option --memory; did you mean --memory-mb? | belay exec --memory-mb 9"],
+  [["-x"], "unknown option -x | belay help exec"],
+  [["--json=yes"], "--json takes no value | belay help exec"],
+  [["-c"], "-c needs PATH | belay help exec"],
+  [["-c", "--json"], "-c needs PATH, but --json follows | belay help exec"],
+  [["-c", "-docs"], "-c needs PATH, but -docs looks like an option (if it is a path, write ./-docs) | belay help exec"],
+  [["--root="], "--root needs DIR, but it is empty | belay help exec"],
+  [["--max-execution-ms", "1.5"], "--max-execution-ms is 1.5: it takes a whole number from 1 | belay help exec"],
+  [["--max-execution-ms", "0"], "--max-execution-ms is 0: it takes a whole number from 1 | belay help exec"],
+  [["--max-find-results", "-3"], "--max-find-results is -3: it takes a whole number from 1 | belay help exec"],
+  [["--max-output-bytes", "9e99"], "--max-output-bytes is 9e99: it takes a whole number from 1 | belay help exec"],
+  [["--memory-mb", "4"], "--memory-mb is 4: it takes 8 to 2048 | belay help exec"],
+  [["-c", "-", "-c", "-"], "stdin can be read only once: -c - stands there twice | belay help exec"],
+  [["-e", "-1", "--", "--json", "-c"], "accepted"],
+])("exec %j", (args, expected) => {
+  expect(refusal("exec", ...args)).toBe(expected);
+});
+
+test("arguments keep their order, and the last of a repeated number counts", () => {
+  const command = COMMANDS.find(({ name }) => name === "exec");
+  const args = ["a.js", "-e", "-1", "-cdocs", "--memory-mb", "16", "--memory-mb=32", "--", "--b.js"];
+  const parsed = parseArguments("exec", command?.options ?? [], args);
+  expect(parsed.inOrder.map(({ option, value }) => [option, value])).toEqual([
+    [null, "a.js"],
+    ["eval", "-1"],
+    ["context", "docs"],
+    ["memory-mb", "16"],
+    ["memory-mb", "32"],
+    [null, "--b.js"],
+  ]);
+  expect(sessionFlags(parsed, "exec")).toEqual({
+    contexts: ["docs"],
+    roots: [],
+    limits: {},
+    memoryMb: 32,
+    quiet: false,
+  });
+});
+
+test("wrong usage ends with code 2 and a line that can be typed", async () => {
+  const folder = folderWith({ "docs/a.md": "a", "cell.js": "1", "latin1.js": new Uint8Array([0xe9]) });
+  const [docs, cell, latin1] = ["docs", "cell.js", "latin1.js"].map((name) => join(folder, name));
+  const cases: [args: (string | undefined)[], stderr: string][] = [
+    [[cell], `belay: ${cell} is no command; cells are run by exec\ntry: belay exec ${cell}\n`],
+    [["help", "exce"], "belay: unknown command exce; did you mean exec?\ntry: belay help exec\n"],
+    [["-e", "1"], "belay: options come after the command; -e is none of belay itself\ntry: belay --help\n"],
+    [["exec", "-c", docs], `try: belay exec -e 'stats()' -c ${docs}\n`],
+    [["exec"], "name a FILE, pass -e CODE, or - to read it from stdin\ntry: belay exec -e 'stats()' -c .\n"],
+    [["exec", docs], `to load it as the context use -c\ntry: belay exec -e 'stats()' -c ${docs}\n`],
+    [["exec", "P.length", "-c", "docs"], "belay exec: P.length: no such file\ntry: belay help exec\n"],
+    [["exec", "stats()", "-c", "docs"], "code is passed with -e\ntry: belay exec -e 'stats()' -c docs\n"],
+    [["exec", "-", "-c", "-"], "stdin can be read only once: - stands there twice\ntry: belay help exec\n"],
+    [["exec", latin1], `belay exec: ${latin1} is not UTF-8 text\n`],
+    [["repl", docs], `belay repl: repl takes no argument ${docs}\ntry: belay repl -c ${docs}\n`],
+    [["repl", "-c", "-"], "exec takes it\ntry: belay exec -e 'stats()' -c -\n"],
+    [["doctor", "twice"], "belay doctor: doctor takes no argument twice\ntry: belay help doctor\n"],
+  ];
+  const written: string[] = [];
+  const spy = vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(String(text)) > 0);
+  onTestFinished(() => spy.mockRestore());
+  for (const [args, stderr] of cases) {
+    written.length = 0;
+    expect(await run(args.map(String)), stderr).toBe(2);
+    expect(written.join("")).toContain(stderr);
+  }
+  const spawned = await belay(["exce", "-e", "1"]);
+  const stderr = "belay: unknown command exce; did you mean exec?\ntry: belay exec -e 1\n";
+  expect(spawned).toEqual({ code: 2, stdout: "", stderr });
+});
+
+test("help names every option, and its examples run", () => {
+  const folder = folderWith({ "a.txt": "TODO\n" });
+  for (const command of COMMANDS) {
+    expect(help()).toContain(`$ ${command.example}\n`);
+    for (const option of command.options) expect(commandHelp(command)).toContain(`--${option.name}`);
+    const line = command.example.replace(/\bbelay (?=exec|repl|doctor)/, `${belayLine("")} `);
+    const { status, stdout, stderr } = spawnSync("sh", ["-c", line], { cwd: folder, encoding: "utf8" });
+    expect([status, stderr], line).toEqual([0, ""]);
+    expect(stdout, line).toMatch(/./);
+  }
+  expect(
+    Math.max(...COMMANDS.flatMap((command) => commandHelp(command).split("\n")).map(({ length }) => length)),
+  ).toBeLessThanOrEqual(100);
+});
+
+test("help and version, by all their names", async () => {
+  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
+  const [one, two] = await Promise.all([belay(["--version"]), belay(["exec", "-c", "x", "--help"])]);
+  expect(one).toEqual({ code: 0, stdout: `belay ${version}\n`, stderr: "" });
+  expect(two.stdout).toMatch(/^belay exec: .*\n\nusage: belay exec \[FILE \| -\]/);
+});
+
+test("a Node that is too old is refused in one line", () => {
+  for (const old of ["20.20.2", "22.18.9", "9.99.0"])
+    expect(nodeProblem(old)).toContain(`needs ${OLDEST_NODE} or newer`);
+  for (const good of ["22.19.0", "22.20.0", "24.0.0", "25.1.0-nightly"]) expect(nodeProblem(good)).toBeNull();
+  const { engines } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
+  expect(`>=${OLDEST_NODE}`).toMatch(new RegExp(`^${engines.node}`));
+});
