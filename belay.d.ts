@@ -89,6 +89,20 @@ declare const helpers: {
   remove(name: string): boolean;
 };
 
+/**
+ * Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files (read_file,
+ * glob, grep). With `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error
+ * that has `code` and `retriable`. Each call counts against budget().
+ */
+declare function llm_query(prompt: string, options?: SubCallOptions | string[]): Promise<string>;
+
+/**
+ * Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error:
+ * { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless
+ * `partial: true`.
+ */
+declare function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions): Promise<BatchAnswer>;
+
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 
@@ -190,3 +204,34 @@ interface Budget {
 type Json = any;
 type MemoryOp = { op: "put"; key: string; value: Json } | { op: "get" | "delete"; key: string };
 type MemoryResult = { op: string; key: string; ok?: boolean; value?: Json };
+
+interface SubCallOptions {
+  /** Tools of the sub-agent; [] for a plain answer. Default: read_file, glob, grep. */
+  tools?: string[];
+  /** "provider/id"; default: the session's model. */
+  model?: string;
+  system?: string;
+  /** Output tokens, thinking included; default 4096. */
+  max_tokens?: number;
+  /** For the whole call; default 120,000. */
+  timeout_ms?: number;
+  /** A JSON Schema that the answer must fit. */
+  schema?: object;
+}
+/** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
+interface SubAgentError extends Error {
+  code: string;
+  /** The same call may succeed if it is made again. */
+  retriable: boolean;
+}
+
+interface BatchOptions extends SubCallOptions {
+  /** Sub-calls of this batch in flight at once; default 5. */
+  max_concurrent?: number;
+  /** Send what the budget allows instead of refusing the batch. */
+  partial?: boolean;
+}
+interface BatchAnswer {
+  results: (any | { error: { code: string; message: string; retriable: boolean } })[];
+  execution_mode: "parallel";
+}

@@ -1,5 +1,4 @@
-import { type Static, type TProperties, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import * as v from "valibot";
 import { argumentError, type CallScope, type Json } from "../runtime/index.ts";
 import type { Services } from "./services.ts";
 
@@ -28,8 +27,11 @@ export interface SyncBuiltin extends Described {
 /** Its answer comes later, from the host; the cell awaits it. */
 export interface AsyncBuiltin extends Described {
   readonly kind: "async";
-  readonly check: (args: readonly Json[]) => void;
+  readonly check: CallCheck;
 }
+
+/** Looks at the arguments of a call when it is made. @throws RlmError with what is wrong: the guest's promise rejects */
+export type CallCheck = (args: readonly Json[], scope: CallScope) => void;
 
 /** Lives in the guest's heap, as guest code in the file beside it; `host` are the functions that this code calls. */
 export interface GuestBuiltin extends Described {
@@ -37,19 +39,27 @@ export interface GuestBuiltin extends Described {
   readonly source: URL;
   /** By full name, such as `helpers.check`: only guest modules can call it. */
   readonly host: Readonly<Record<string, HostFunction>>;
+  /** Calls that this code makes and that the host answers later. */
+  readonly calls: Readonly<Record<string, CallCheck>>;
   /** Other global names that the guest code installs. */
   readonly aliases: readonly string[];
 }
 
 export type Builtin = SyncBuiltin | AsyncBuiltin | GuestBuiltin;
 
-/** Parameters in their order: positional arguments are checked against them. Optional ones may be undefined or null. */
-type Params = TProperties;
+/** Parameters in their order: positional arguments are checked against them. null counts as left out. */
+type Params = Readonly<Record<string, v.GenericSchema>>;
+type Arguments<P extends Params> = v.InferOutput<v.ObjectSchema<P, undefined>>;
+
+/** What parameters are made of, with messages that follow the parameter's name. */
+export const integer = v.pipe(v.number("must be an integer"), v.integer("must be an integer"));
+export const string = v.string("must be a string");
+export const optional = <S extends v.GenericSchema>(schema: S) => v.optional(schema);
 
 export function defineBuiltin<P extends Params>(
   definition: Described & {
     params: P;
-    run(services: Services, args: Static<ReturnType<typeof Type.Object<P>>>, scope: CallScope): Json;
+    run(services: Services, args: Arguments<P>, scope: CallScope): Json;
   },
 ): SyncBuiltin {
   const { params, run, ...described } = definition;
@@ -63,35 +73,28 @@ export function defineAsyncBuiltin<P extends Params>(definition: Described & { p
 }
 
 export function defineGuestBuiltin(
-  definition: Described & { source: URL; host?: Readonly<Record<string, HostFunction>>; aliases?: readonly string[] },
+  definition: Described & { source: URL } & Partial<Pick<GuestBuiltin, "host" | "calls" | "aliases">>,
 ): GuestBuiltin {
-  return { ...definition, kind: "guest", host: definition.host ?? {}, aliases: definition.aliases ?? [] };
+  return { host: {}, calls: {}, aliases: [], ...definition, kind: "guest" };
 }
 
 /** Turns positional arguments into named ones, or throws a TypeError that names the first wrong one. */
-export function argumentCheck<P extends Params>(
-  name: string,
-  params: P,
-): (args: readonly Json[]) => Static<ReturnType<typeof Type.Object<P>>> {
+export function argumentCheck<P extends Params>(name: string, params: P): (args: readonly Json[]) => Arguments<P> {
   const names = Object.keys(params);
-  const schema = Type.Object(params);
-  let compiled: ReturnType<typeof Compile<typeof schema>> | undefined;
+  const schema = v.object(params);
   return (args) => {
-    compiled ??= Compile(schema);
-    const named: Record<string, Json> = {};
-    names.forEach((key, index) => {
-      const value = args[index];
-      const optional = Type.IsOptional(params[key]);
-      if (value !== undefined && !(optional && value === null)) named[key] = value;
-    });
     if (args.length > names.length) {
       throw argumentError("TypeError", `${name} takes ${usage(names)}`, `Leave out what comes after ${names.length}.`);
     }
-    if (compiled.Check(named)) return named;
-    const missing = names.find((key) => !(key in named) && !Type.IsOptional(params[key]));
-    const [first] = compiled.Errors(named).filter(({ keyword }) => keyword !== "required");
-    const key = first?.instancePath.split("/")[1] ?? missing ?? "";
-    const wrong = first ? `${first.message}, got ${shown(named[key])}` : "is missing";
+    const given = names.map((key, index): [string, Json | undefined] => [key, args[index]]);
+    const named = Object.fromEntries(
+      given.filter(([key, value]) => value !== undefined && !(value === null && isOptional(params[key]))),
+    );
+    const checked = v.safeParse(schema, named);
+    if (checked.success) return checked.output;
+    const [issue] = checked.issues;
+    const key = String(issue.path?.[0].key ?? "an argument");
+    const wrong = key in named ? `${issue.message}, got ${shown(named[key])}` : "is missing";
     throw argumentError(
       "TypeError",
       `${name}: ${key} ${wrong}`,
@@ -99,6 +102,8 @@ export function argumentCheck<P extends Params>(
     );
   };
 }
+
+const isOptional = (schema: v.GenericSchema | undefined) => schema?.type === "optional";
 
 const usage = (names: readonly string[]) =>
   names.length === 0 ? "no arguments" : `${names.length} argument${names.length > 1 ? "s" : ""} (${names.join(", ")})`;

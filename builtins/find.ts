@@ -1,7 +1,10 @@
-import { Type } from "typebox";
-import { defineBuiltin } from "./define.ts";
+import * as v from "valibot";
+import { defineBuiltin, optional, string } from "./define.ts";
 
-const RegExpSource = Type.Object({ source: Type.String(), flags: Type.String() });
+const Pattern = v.union(
+  [v.string(), v.object({ source: v.string(), flags: v.string() })],
+  "must be a string or a RegExp",
+);
 
 export const find = defineBuiltin({
   name: "find",
@@ -15,7 +18,7 @@ export const find = defineBuiltin({
   /** True where P has more matches than the limit. */
   capped: boolean;
 }`,
-  params: { pattern: Type.Union([Type.String(), RegExpSource]), flags: Type.Optional(Type.String()) },
+  params: { pattern: Pattern, flags: optional(string) },
   run(services, { pattern, flags }, scope) {
     const [source, own] = typeof pattern === "string" ? [pattern, ""] : [pattern.source, pattern.flags];
     const found = services.context().find(source, flags ?? own, scope.limits.max_find_results);

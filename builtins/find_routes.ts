@@ -1,6 +1,5 @@
-import { Type } from "typebox";
 import { LIMITS } from "../runtime/index.ts";
-import { defineBuiltin } from "./define.ts";
+import { defineBuiltin, integer, optional, string } from "./define.ts";
 
 export const find_routes = defineBuiltin({
   name: "find_routes",
@@ -16,7 +15,7 @@ export const find_routes = defineBuiltin({
   relevance: number;
   label: string;
 }`,
-  params: { topic: Type.String(), limit: Type.Optional(Type.Integer()) },
+  params: { topic: string, limit: optional(integer) },
   run: (services, { topic, limit = 10 }) =>
     services
       .context()

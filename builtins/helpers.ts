@@ -1,8 +1,7 @@
-import { Type } from "typebox";
 import { LIMITS, RlmError } from "../runtime/index.ts";
-import { argumentCheck, defineGuestBuiltin } from "./define.ts";
+import { argumentCheck, defineGuestBuiltin, string } from "./define.ts";
 
-const checkArguments = argumentCheck("helpers.add", { name: Type.String(), code: Type.String() });
+const checkArguments = argumentCheck("helpers.add", { name: string, code: string });
 
 export const helpers = defineGuestBuiltin({
   name: "helpers",

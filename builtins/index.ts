@@ -7,6 +7,8 @@ import { find_routes } from "./find_routes.ts";
 import { helpers } from "./helpers.ts";
 import { limits } from "./limits.ts";
 import { list_docs } from "./list_docs.ts";
+import { llm_query } from "./llm_query.ts";
+import { llm_query_batch } from "./llm_query_batch.ts";
 import { memory } from "./memory.ts";
 import { P } from "./P.ts";
 import { peek } from "./peek.ts";
@@ -18,6 +20,7 @@ import { stats } from "./stats.ts";
 
 export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
 export { type ContextServices, contextNotLoaded, type Services } from "./services.ts";
+export { readSubCall, type SubCallRequest } from "./sub-call.ts";
 
 /** Every builtin, in the order of the documentation. */
 export const builtins: readonly Builtin[] = [
@@ -34,6 +37,8 @@ export const builtins: readonly Builtin[] = [
   budget,
   memory,
   helpers,
+  llm_query,
+  llm_query_batch,
 ];
 
 /** Names that the machine itself gives to every guest. */
@@ -54,7 +59,11 @@ export function createLibrary<Message>(
       hostFunctions.map(([name, run]) => [name, (args, scope) => run(services, args, scope)] as const),
     ),
     async: Object.fromEntries(
-      defined.flatMap((builtin) => (builtin.kind === "async" ? [[builtin.name, { check: builtin.check }]] : [])),
+      defined.flatMap((builtin): [string, Library<Message>["async"][string]][] => {
+        if (builtin.kind === "async") return [[builtin.name, { installed: true, check: builtin.check }]];
+        if (builtin.kind === "sync") return [];
+        return Object.entries(builtin.calls).map(([name, check]) => [name, { installed: false, check }]);
+      }),
     ),
     texts: {
       P: (scope) => {

@@ -1,6 +1,5 @@
-import { Type } from "typebox";
 import { LIMITS } from "../runtime/index.ts";
-import { defineBuiltin } from "./define.ts";
+import { defineBuiltin, optional, string } from "./define.ts";
 
 export const list_docs = defineBuiltin({
   name: "list_docs",
@@ -19,7 +18,7 @@ export const list_docs = defineBuiltin({
   start: number;
   end: number;
 }`,
-  params: { prefix: Type.Optional(Type.String()) },
+  params: { prefix: optional(string) },
   run(services, { prefix = "" }, scope) {
     const listed = services.context().documents.filter(({ id }) => id.startsWith(prefix));
     if (listed.length > LIMITS.listedDocuments) scope.warn("list_docs_capped");

@@ -1,11 +1,10 @@
-import { Type } from "typebox";
-import { defineBuiltin } from "./define.ts";
+import { defineBuiltin, integer } from "./define.ts";
 
 export const peek = defineBuiltin({
   name: "peek",
   signature: "function peek(start: number, end: number): string",
   summary: "Characters start..end of P (UTF-16 units, clamped to P).",
   example: "peek(0, 200)",
-  params: { start: Type.Integer(), end: Type.Integer() },
+  params: { start: integer, end: integer },
   run: (services, { start, end }) => services.context().slice(start, end),
 });

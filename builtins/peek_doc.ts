@@ -1,5 +1,4 @@
-import { Type } from "typebox";
-import { defineBuiltin } from "./define.ts";
+import { defineBuiltin, integer, optional, string } from "./define.ts";
 
 export const peek_doc = defineBuiltin({
   name: "peek_doc",
@@ -7,7 +6,7 @@ export const peek_doc = defineBuiltin({
   summary:
     "Characters start..end of one document, by its id from list_docs() (offsets within the document, UTF-16 units, clamped); the whole document without offsets, an empty string where there is no such document.",
   example: "const first = list_docs()[0];\nfirst ? peek_doc(first.id, 0, 100) : null",
-  params: { doc_id: Type.String(), start: Type.Optional(Type.Integer()), end: Type.Optional(Type.Integer()) },
+  params: { doc_id: string, start: optional(integer), end: optional(integer) },
   run(services, { doc_id, start = 0, end = Number.MAX_SAFE_INTEGER }) {
     const context = services.context();
     const document = context.documents.find(({ id }) => id === doc_id);

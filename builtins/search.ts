@@ -1,6 +1,5 @@
-import { Type } from "typebox";
 import { LIMITS } from "../runtime/index.ts";
-import { defineBuiltin } from "./define.ts";
+import { defineBuiltin, integer, optional, string } from "./define.ts";
 
 export const search = defineBuiltin({
   name: "search",
@@ -16,7 +15,7 @@ export const search = defineBuiltin({
   start: number;
   end: number;
 }`,
-  params: { query: Type.String(), k: Type.Optional(Type.Integer()) },
+  params: { query: string, k: optional(integer) },
   run(services, { query, k = 10 }, scope) {
     const context = services.context();
     scope.offClock(() =>

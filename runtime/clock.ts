@@ -6,9 +6,18 @@ export interface Clock {
   now(): number;
   /** ms that never run backwards: what limits are measured by. */
   monotonic(): number;
+  /** Runs something once, after `ms`. Returns what calls it off. */
+  after(ms: number, run: () => void): () => void;
 }
 
-export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
 
 export type StopReason = "timeout" | "cancelled";
 

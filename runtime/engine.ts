@@ -6,7 +6,7 @@
 /** What the engine needs from the machine around it. */
 export interface EngineHost {
   /**
-   * The guest's one way out. `kind` is one of `sync | call | print | done | text | bytes`. Answers a string, or bytes
+   * The guest's one way out. `kind` is one of `sync | call | site | print | done | text | bytes`. Answers a string, or bytes
    * of UTF-8 that become a guest string without passing through a host string. Must not throw.
    */
   post(kind: string, name: string, payload: string): string | Uint8Array;

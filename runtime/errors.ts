@@ -22,6 +22,9 @@ export const ERROR_CODES = [
   "search_unavailable",
   "session_closed",
   "checkpoint_failed",
+  "no_model_configured",
+  "auth_expired",
+  "invalid_config",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
@@ -34,7 +37,7 @@ export interface RlmErrorOptions {
   /** What the caller can do about it, as a sentence. */
   suggestion: string;
   /** The error class that the guest sees where this crosses into a cell (default `Error`). */
-  guestName?: "Error" | "TypeError" | "SyntaxError" | "RangeError";
+  guestName?: string;
   cause?: unknown;
 }
 
@@ -43,7 +46,7 @@ export class RlmError extends Error {
   override readonly name = "RlmError";
   readonly code: ErrorCode;
   readonly suggestion: string;
-  readonly guestName: NonNullable<RlmErrorOptions["guestName"]>;
+  readonly guestName: string;
 
   constructor(code: ErrorCode, message: string, options: RlmErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

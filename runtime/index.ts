@@ -1,4 +1,4 @@
-export { systemClock } from "./clock.ts";
+export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
 export type { CallScope, Library } from "./library.ts";

@@ -14,6 +14,8 @@ export interface CallScope {
   notice(text: string): void;
   /** Checks a helper's source. @throws RlmError, a SyntaxError for the guest */
   checkHelper(name: string, source: string): void;
+  /** Calls that the guest has made in this slice and that are not sent yet. */
+  newCalls(): number;
   /** Wall time since this slice of the exec began, ms. */
   sliceMs(): number;
   /** Lets the guest allocate `bytes` more than its own limit, for as long as it holds them. */
@@ -27,8 +29,13 @@ export interface CallScope {
 export interface Library<Message = never> {
   /** Answer at once. Read-only or idempotent: a slice that died is run again from its checkpoint. */
   readonly sync: Readonly<Record<string, (args: readonly Json[], scope: CallScope) => Json>>;
-  /** Answered by the host, later: `check` looks at the arguments at call time. */
-  readonly async: Readonly<Record<string, { check(args: readonly Json[], scope: CallScope): void }>>;
+  /**
+   * Answered by the host, later: `check` looks at the arguments at call time. `installed`: cells call it by its name;
+   * else only guest modules do.
+   */
+  readonly async: Readonly<
+    Record<string, { readonly installed: boolean; check(args: readonly Json[], scope: CallScope): void }>
+  >;
   /** Texts that the guest takes whole, as UTF-8. */
   readonly texts: Readonly<Record<string, (scope: CallScope) => Uint8Array>>;
   readonly modules: readonly GuestModule[];

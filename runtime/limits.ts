@@ -41,7 +41,17 @@ export const LIMITS = {
   files: 10_000,
   contextBytes: 100 * MB,
   directoryFileBytes: 10 * MB,
-  errorMessageBytes: 8 * KB,
+  errorMessageUnits: 8 * KB,
+  batchPrompts: 1000,
+  promptBytes: MB,
+  answerUnits: 200_000,
+  subAgentTurns: 10,
+  subCallMaxTokens: 4096,
+  subCallTimeoutMs: 120_000,
+  /** Sub-calls in flight at once. */
+  concurrency: 5,
+  maxConcurrency: 100,
+  timeOverMs: 5000,
 } as const;
 
 /** Budget of a session, by its wire names (spec §7.1). */
@@ -49,6 +59,8 @@ export const DEFAULT_BUDGET = {
   max_tokens: 500_000,
   max_sub_calls: 50,
   max_time_ms: 300_000,
+  /** USD by the models' price lists; null: no limit. */
+  max_cost_usd: null,
 };
 
 /** How long after the deadline a machine may take to come to rest, and when it is ended from outside (ms). */
@@ -57,11 +69,14 @@ export const TERMINATE_MS = 500;
 
 const MIN_EXEC_LIMITS: ExecLimits = { max_output_bytes: 100, max_execution_ms: 1, max_find_results: 1 };
 
-/** @throws RlmError `invalid_argument` for a limit that is not a whole number above zero */
-export function checkLimits(limits: Readonly<Record<string, number | undefined>>): void {
+/** @throws RlmError `invalid_argument` for a limit that is not a whole number above zero (of dollars: not above zero) */
+export function checkLimits(limits: Readonly<Record<string, number | null | undefined>>): void {
   for (const [name, value] of Object.entries(limits)) {
-    if (value === undefined || (Number.isSafeInteger(value) && value > 0)) continue;
-    throw new RlmError("invalid_argument", `${name} is ${value}`, { suggestion: "Pass a whole number above zero." });
+    if (value === undefined || value === null) continue;
+    const whole = !name.endsWith("_usd");
+    if (value > 0 && (whole ? Number.isSafeInteger(value) : Number.isFinite(value))) continue;
+    const suggestion = `Pass a ${whole ? "whole " : ""}number above zero.`;
+    throw new RlmError("invalid_argument", `${name} is ${value}`, { suggestion });
   }
 }
 

@@ -9,7 +9,7 @@ import { preludeSource } from "./prelude.ts";
 import type { CallError, CellEnd, ExecInput, ExecState, Json, PendingCall, Printed, Settlement } from "./protocol.ts";
 import { openScripts } from "./scripts.ts";
 import { suggestionFor } from "./suggestions.ts";
-import { guestError, type Thrown } from "./traceback.ts";
+import { callSite, guestError, type Thrown } from "./traceback.ts";
 import { CellSyntaxError } from "./transform.ts";
 
 /** Where a slice of guest running ended: waiting for calls, or the exec is over. */
@@ -64,6 +64,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   let granted = options.image?.granted ?? 0;
   let fresh: PendingCall[] = [];
   let done: { ok: boolean; payload: string } | undefined;
+  let site: string | undefined;
   let refusal: CallError | undefined;
   let fault: MachineFault | undefined;
 
@@ -92,6 +93,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
         suggestion: suggestionFor("SyntaxError", thrown.message, helper),
       });
     },
+    newCalls: () => fresh.length,
     sliceMs: clock.sliceMs,
     grantBytes(bytes) {
       granted = bytes;
@@ -106,10 +108,11 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     prelude: preludeSource(library.modules),
     config: JSON.stringify({
       sync: Object.keys(library.sync).filter((name) => !name.includes(".")),
-      async: Object.keys(library.async),
+      async: Object.keys(library.async).filter((name) => library.async[name]?.installed),
       completion: false,
       outputUnits: DEFAULT_EXEC_LIMITS.max_output_bytes,
       resultUnits: LIMITS.resultBytes,
+      messageUnits: LIMITS.errorMessageUnits,
     }),
   });
 
@@ -118,6 +121,9 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       switch (kind) {
         case "sync":
           return reply(library.sync[name]?.(fromGuest(payload), scope) ?? null);
+        case "site":
+          site = payload;
+          return "";
         case "call":
           return startCall(name, fromGuest(payload));
         case "print":
@@ -149,7 +155,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     if (refusal) return `e${JSON.stringify(refusal)}`;
     library.async[name]?.check(args, scope);
     const id = `${state.exec_id}.${state.next_call++}`;
-    fresh.push({ id, name, args });
+    const where = site === undefined ? undefined : callSite(site);
+    fresh.push({ id, name, args, ...(where ? { site: where } : {}) });
     outstanding.add(id);
     return `s${id}`;
   }
@@ -174,12 +181,17 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     fresh = [];
     done = undefined;
     refusal = undefined;
+    site = undefined;
     clock.start(state.running_ms, state.limits.max_execution_ms);
     if (clock.shouldStop()) return ended({ kind: "cancelled" });
     if (Buffer.byteLength(source) > LIMITS.sourceBytes) return ended(sourceTooLarge(source));
     try {
       const script = scripts.cell(state.cell, source);
-      command("begin", { completion: script.completion, outputUnits: state.limits.max_output_bytes });
+      command("begin", {
+        completion: script.completion,
+        outputUnits: state.limits.max_output_bytes,
+        sites: input.sites === true,
+      });
       for (const { filename, source: text } of preamble()) {
         const ran = engine.runPreamble(text, filename);
         if (!ran.ok) return clock.stopped() ? cut() : ended(thrownEnd(readThrown(ran)));

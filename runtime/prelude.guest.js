@@ -17,6 +17,7 @@
   const SafeSet = Set;
   const SafeMap = Map;
   const SafePromise = Promise;
+  const SafeError = Error;
   const DateClass = Date;
   const { isError } = Error;
   const errorStack = getter(Error.prototype, "stack");
@@ -60,6 +61,7 @@
     const Class = errorClasses[info.name] ?? Error;
     const error = new Class(info.message);
     defineProperty(error, "code", dataProperty(info.code));
+    if (typeof info.retriable === "boolean") defineProperty(error, "retriable", dataProperty(info.retriable));
     weakSet(made, error, info);
     return error;
   }
@@ -129,7 +131,7 @@
       __proto__: null,
       thrown: thrown === null || thrown === undefined ? "nothing" : isError(thrown) ? "error" : "value",
       name: clip(name, 100),
-      message: clip(message, 8192),
+      message: clip(message, config.messageUnits),
       stack: clip(stack, 16384),
       classes: classesOf(thrown),
       code: known?.code,
@@ -273,7 +275,7 @@
       if (setHas(open, value)) return lose(depth, "a cycle");
       if (depth >= MAX_DEPTH) return lose(depth, `nested deeper than ${MAX_DEPTH} levels`);
       const list = isArray(value);
-      if (list && value.toJSON === undefined && flat(value)) return;
+      if (list && toJSON && value.toJSON === undefined && flat(value)) return;
       setAdd(open, value);
       if (list) elements(value, depth + 1);
       else members(value, depth + 1);
@@ -335,6 +337,7 @@
 
   function callAsync(name, args) {
     return new SafePromise((resolve, reject) => {
+      if (config.sites) post("site", "", stackOf(new SafeError("")));
       const id = open(post("call", name, marshal(name, args)));
       mapSet(pending, id, { __proto__: null, resolve, reject });
     });
@@ -501,11 +504,16 @@
     parse,
     /** JSON text of a value of the module's own. */
     encode: (value) => render(value, "value", Infinity, () => {}, false).json,
+    /** Errors of that name, from the host, are made with this class. */
+    errorClass: (name, Class) => {
+      errorClasses[name] = Class;
+    },
     builtin,
     install,
     constant,
     named,
     append,
+    put: (list, index, value) => defineProperty(list, index, dataProperty(value)),
     isObject,
     objectKeys,
     utf8Length: (text) => +post("bytes", "", text),
@@ -575,6 +583,7 @@
     begin(options) {
       config.completion = options.completion;
       config.outputUnits = options.outputUnits;
+      config.sites = options.sites;
       results.result = undefined;
       results.result_meta = undefined;
       mapClear(unhandled);
@@ -631,9 +640,12 @@
   async function finish(completion) {
     try {
       const last = getOwnPropertyDescriptor(completion, "value");
-      if (!last && config.completion)
-        throw fail("js_error", "the cell's value was lost: Object.prototype was changed", "Assign to result.");
-      let value = results.result !== undefined ? results.result : config.completion ? last?.value : undefined;
+      let value = results.result;
+      if (value === undefined && config.completion) {
+        if (!last)
+          throw fail("js_error", "the cell's value was lost: Object.prototype was changed", "Assign to result.");
+        value = last.value;
+      }
       if (isObject(value)) value = await value;
       let meta = results.result_meta;
       if (isObject(meta)) meta = await meta;

@@ -8,7 +8,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** All that an exec has gathered so far, serialisable: it is the meta of a checkpoint. */
 export interface ExecState {
   readonly exec_id: string;
-  /** Number of the cell in its session, 1-based: tracebacks say `<cell 3>`. */
+  /** Number of the cell in its session, 1-based: tracebacks say `<cell 3>`. 0 for the cell of a query, `<query>`. */
   readonly cell: number;
   readonly limits: ExecLimits;
   readonly output: Output;
@@ -24,6 +24,8 @@ export interface ExecState {
 export interface ExecInput {
   readonly source: string;
   readonly state: ExecState;
+  /** Whether calls say where they were made. */
+  readonly sites?: boolean;
   /** Facts of the session that builtins answer from (budget, sources …); the machine only passes them on. */
   readonly facts: Json;
 }
@@ -33,6 +35,8 @@ export interface PendingCall {
   readonly id: string;
   readonly name: string;
   readonly args: readonly Json[];
+  /** Where it was made, `<cell 1>:3`; only where the exec asked for sites. */
+  readonly site?: string;
 }
 
 /** The answer to a call: what the guest's promise is settled with. */
@@ -45,6 +49,8 @@ export interface CallError {
   readonly code: string;
   readonly message: string;
   readonly suggestion: string;
+  /** The same call may succeed if it is made again. */
+  readonly retriable?: boolean;
 }
 
 /** How the guest code of an exec ended. JSON texts stay texts: the machine does not read what a cell returns. */

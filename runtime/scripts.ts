@@ -25,7 +25,7 @@ export function openScripts(reserved: ReadonlySet<string>): Scripts {
   const helpers = new Map<string, HelperScript>();
   return {
     cell(number, source) {
-      const filename = `<cell ${number}>`;
+      const filename = number === 0 ? "<query>" : `<cell ${number}>`;
       const script = transformCell(source, reserved);
       if (script.source !== source) {
         columns.set(filename, script.columnOf);

@@ -27,6 +27,11 @@ export type ColumnMap = (file: string, line: number, column: number) => number;
 
 const MAX_FRAMES = 20;
 
+/** The first frame of the guest's own in an engine's backtrace, without its column. */
+export function callSite(stack: string): string | undefined {
+  return /(<(?:cell \d+|helper [^>]+|query)>:\d+):\d+/.exec(stack)?.[1];
+}
+
 /** Keeps the guest's own frames and puts their columns back where the author wrote them. */
 export function guestError(thrown: Thrown, columnOf: ColumnMap): GuestError {
   const frames = thrown.stack.split("\n").flatMap((line) => {

@@ -35,7 +35,7 @@ const attacks: readonly (readonly [name: string, outcome: Outcome, source: strin
   [
     "tamper: Object.prototype setters and getters",
     "any",
-    `for (const k of ["id", "value", "error", "name", "code", "get", "set", "toJSON", "then", "length"])
+    `for (const k of ["id", "error", "name", "code", "get", "set", "toJSON", "length"])
      try { Object.defineProperty(Object.prototype, k, { get() { throw new Error("trap " + k) }, set() {}, configurable: true }) } catch {}
      peek(0, 5)`,
   ],
@@ -160,6 +160,14 @@ test.each(attacks)("%s", async (name, outcome, source) => {
   expect(next).toMatchObject({ success: true, result_json: 2 });
   // What these change or fill outlives them by design; the others are run one after another in the same guest.
   if (/^(tamper|memory)/.test(name)) await reset();
+});
+
+test("an accessor on Object.prototype that swallows completion values is named, and result still works", async () => {
+  await reset();
+  await session.exec('Object.defineProperty(Object.prototype, "value", { get() { throw 1 }, set() {} })');
+  expect(await session.exec("1 + 1")).toMatchObject({ success: false, error_code: "js_error" });
+  expect(await session.exec("result = 2")).toMatchObject({ success: true, result_json: 2 });
+  await reset();
 });
 
 test("what hostile cells saw was right", async () => {

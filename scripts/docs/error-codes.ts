@@ -74,6 +74,18 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The exec could not be recorded; no call was sent without a record.",
     cure: "Free space or check the store's folder, then run the cell again.",
   },
+  no_model_configured: {
+    meaning: "A sub-call was made and no model is configured, or the model that was named is not known.",
+    cure: "Name one: `--model PROVIDER/ID`, and `--base-url URL` for a server of your own.",
+  },
+  auth_expired: {
+    meaning: "The login that Pi keeps for this provider has expired; Belay never refreshes it.",
+    cure: "Run `pi` and `/login`, or set the provider's API key.",
+  },
+  invalid_config: {
+    meaning: "A configuration file, environment variable or setting cannot be used; the message names it.",
+    cure: "Correct it as the message says.",
+  },
   session_closed: {
     meaning: "The session was closed before the call.",
     cure: "Open another session.",

@@ -25,13 +25,23 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   files: { what: "files of a context", unit: "count" },
   contextBytes: { what: "a context, and one file loaded by name, in UTF-8", unit: "bytes" },
   directoryFileBytes: { what: "a file within a loaded folder; larger ones are skipped and reported", unit: "bytes" },
-  errorMessageBytes: { what: "message of an error, and its traceback", unit: "bytes" },
+  errorMessageUnits: { what: "message of an error, in characters", unit: "count" },
+  batchPrompts: { what: "prompts of one llm_query_batch", unit: "count" },
+  promptBytes: { what: "one prompt", unit: "bytes" },
+  answerUnits: { what: "answer of one sub-call, in characters", unit: "count" },
+  subAgentTurns: { what: "turns of a sub-agent", unit: "count" },
+  subCallMaxTokens: { what: "output tokens of one request, unless `max_tokens` says otherwise", unit: "count" },
+  subCallTimeoutMs: { what: "one sub-call, unless `timeout_ms` says otherwise", unit: "ms" },
+  concurrency: { what: "sub-calls in flight at once (`--concurrency`, `max_concurrent` of a batch)", unit: "count" },
+  maxConcurrency: { what: "sub-calls in flight at once that can be asked for", unit: "count" },
+  timeOverMs: { what: "running time that a cell has left when the session's time is over", unit: "ms" },
 };
 
 const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {
   max_tokens: { what: "tokens of all sub-calls, input and output", unit: "count" },
   max_sub_calls: { what: "sub-calls", unit: "count" },
   max_time_ms: { what: "time inside execs", unit: "ms" },
+  max_cost_usd: { what: "dollars, by the models' price lists", unit: "count" },
 };
 
 /** The limits with their defaults and, where a caller may ask for more, the most that it gets. */
@@ -71,7 +81,8 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
-function shown(value: number, unit: Unit): string {
+function shown(value: number | null, unit: Unit): string {
+  if (value === null) return "no limit";
   if (unit === "ms") return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
   if (unit === "count") return value.toLocaleString("en-US");
   return value % 2 ** 20 === 0 ? `${value / 2 ** 20} MB` : `${value / 2 ** 10} KB`;

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { LIMITS } from "../index.ts";
+import { LIMITS, RlmError } from "../index.ts";
 import type { Argument } from "./arguments.ts";
 import { errorCode } from "./home.ts";
 import { readStdin } from "./sources.ts";
@@ -23,13 +23,19 @@ export async function readCells(args: readonly Argument[], signal: AbortSignal):
   for (const { option, value } of named) {
     if (option === "eval") cells.push({ name: "-e", source: value });
     else if (value !== "-") cells.push({ name: value, source: decoded(value, readCellFile(value, args)) });
-    // Whatever is over the limit of a cell is refused by the session, which knows how to say so.
-    else cells.push({ name: "stdin", source: decoded("stdin", await readStdin(STDIN_CELL_BYTES, signal)) });
+    else cells.push({ name: "stdin", source: decoded("stdin", await readStdinCell(signal)) });
   }
   return cells;
 }
 
-const STDIN_CELL_BYTES = 64 * LIMITS.sourceBytes;
+async function readStdinCell(signal: AbortSignal): Promise<Buffer> {
+  if (process.stdin.isTTY) process.stderr.write("type the cell, then Ctrl-D on a line of its own\n");
+  const source = await readStdin(LIMITS.sourceBytes, signal);
+  if (source) return source;
+  throw new RlmError("source_too_large", `the cell on stdin has more than ${LIMITS.sourceBytes} bytes`, {
+    suggestion: "A context comes from stdin with `-c -`; a cell reads it with peek, find and search.",
+  });
+}
 
 function noCell(args: readonly Argument[]): UsageError {
   const contexts = contextsOf(args);

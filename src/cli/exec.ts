@@ -11,25 +11,26 @@ import { processTerminal, type Terminal } from "./terminal.ts";
 /** `belay exec`: loads the contexts, then runs the cells in one session until one fails. Gives the exit code. */
 export async function exec(args: Arguments): Promise<number> {
   using stop = openStop();
-  const terminal = processTerminal(() => stop.ask(0));
+  const code = await execUntil(stop, args);
+  // Writing to stdout fails after the fact, and by then nothing else is left to wait for.
+  return stop.exitCode || code;
+}
+
+async function execUntil(stop: Stop, args: Arguments): Promise<number> {
+  const terminal = processTerminal(stop.ask);
   const flags = sessionFlags(args, "exec");
   const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
-  let source: string | null = null;
   let opened: CliSession | undefined;
   try {
     const cells = await readCells(args.inOrder, stop.signal);
     opened = await openCliSession(flags, terminal);
-    for (const [index, path] of flags.contexts.entries()) {
-      source = path;
-      await opened.load(path, index === 0 ? "load" : "append", stop.signal);
-    }
-    source = null;
+    await opened.loadAll(stop.signal);
     return await runCells(cells, opened, report, stop);
   } catch (error) {
-    if (stop.exitCode !== undefined && !(error instanceof RlmError)) return stop.exitCode;
-    if (!(error instanceof RlmError)) throw error;
-    if (stop.exitCode !== 0) report.failure(error, { session_id: opened?.session.id ?? null, source });
-    return stop.exitCode ?? 1;
+    if (error instanceof RlmError) report.failure(error, opened?.session.id ?? null);
+    // What is aborted while it reads stdin says so with an error of its own.
+    else if (stop.exitCode === undefined) throw error;
+    return 1;
   } finally {
     await opened?.[Symbol.asyncDispose]();
   }
@@ -44,24 +45,24 @@ async function runCells(cells: readonly Cell[], opened: CliSession, report: Repo
     if (stop.exitCode === 0) return 0;
     report.envelope(envelope);
     if (stop.exitCode !== undefined) return stop.exitCode;
-    if (!envelope.success) {
-      if (cells.length > 1) report.stoppedAt(cell, index, cells.length);
-      return 1;
-    }
+    if (envelope.success) continue;
+    if (cells.length > 1) report.stoppedAt(cell, index, cells.length);
+    return 1;
   }
   return 0;
 }
 
 interface Report {
   envelope(envelope: ExecEnvelope): void;
-  failure(error: RlmError, facts: { session_id: string | null; source: string | null }): void;
+  /** @param session id, where there is one already */
+  failure(error: RlmError, session: string | null): void;
   stoppedAt(cell: Cell, index: number, count: number): void;
 }
 
 /** One JSON object a line, and nothing else on stdout. */
 const jsonReport = ({ stdout }: Terminal): Report => ({
   envelope: (envelope) => stdout.writeRaw(`${JSON.stringify(envelope)}\n`),
-  failure: (error, facts) => stdout.writeRaw(`${failureJson(error, facts)}\n`),
+  failure: (error, session) => stdout.writeRaw(`${failureJson(error, session)}\n`),
   stoppedAt() {},
 });
 

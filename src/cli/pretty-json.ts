@@ -5,10 +5,13 @@ export function prettyJson(value: Json, width: number): string {
   return render(value, { indent: 0, lead: 0 }, width);
 }
 
+/** Deeper levels are not indented further: a list in a list in a list … would take the square of its depth. */
+const DEEPEST = 100;
+
 /** @param at columns before the line of the value, and those that its key takes */
 function render(value: Json, at: { indent: number; lead: number }, width: number): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const indent = at.indent + 2;
+  const indent = Math.min(at.indent + 2, DEEPEST);
   const isList = Array.isArray(value);
   const items = isList
     ? value.map((item) => render(item, { indent, lead: 0 }, width))

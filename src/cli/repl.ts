@@ -20,12 +20,10 @@ export async function repl(args: Arguments): Promise<number> {
     throw new UsageError("stdin holds the cells, so it cannot be the context too; exec takes it", line);
   }
   using control = openControl(() => terminal);
-  const terminal = processTerminal(() => control.end(0));
+  const terminal = processTerminal(control.end);
   await using opened = await openCliSession(flags, terminal);
   const isLoaded = await control.run(async (signal) => {
-    for (const [index, path] of flags.contexts.entries()) {
-      await opened.load(path, index === 0 ? "load" : "append", signal);
-    }
+    await opened.loadAll(signal);
     return true;
   });
   if (control.exitCode !== undefined || !isLoaded) return control.exitCode ?? 1;

@@ -61,13 +61,13 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
 }
 
 /** The same as one JSON object, with the fields of an exec's error envelope that it can fill. */
-export function failureJson(error: RlmError, facts: { session_id: string | null; source: string | null }): string {
+export function failureJson(error: RlmError, session_id: string | null): string {
   return JSON.stringify({
     success: false,
     error_code: error.code,
     error_message: error.message,
     suggestion: error.suggestion,
-    ...facts,
+    session_id,
     stdout: "",
     stderr: "",
     result_json: null,

@@ -19,27 +19,24 @@ export function checkPaths(paths: readonly string[]): void {
   }
 }
 
-/** What `-c` names: a path, or stdin as the document `stdin`. */
+/** What `-c` names: a path, or stdin as the document `stdin`. @throws RlmError `context_too_large` */
 export async function contextSource(path: string, signal: AbortSignal): Promise<LoadSource> {
-  return path === "-" ? { text: await readStdin(LIMITS.contextBytes, signal), name: "stdin" } : path;
+  if (path !== "-") return path;
+  const text = await readStdin(LIMITS.contextBytes, signal);
+  if (text) return { text, name: "stdin" };
+  throw new RlmError("context_too_large", `stdin holds more than ${megabytes(LIMITS.contextBytes)}`, {
+    suggestion: "Pass a part of it, or split it into files and load a folder.",
+  });
 }
 
-/**
- * All of stdin. Rejects with the signal's abort.
- *
- * @throws RlmError `context_too_large` beyond `limit` bytes
- */
-export async function readStdin(limit: number, signal: AbortSignal): Promise<Buffer> {
+/** All of stdin, or undefined where it holds more than `limit` bytes. Rejects with the signal's abort. */
+export async function readStdin(limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of addAbortSignal(signal, process.stdin)) {
     chunks.push(Buffer.from(chunk));
     size += chunk.length;
-    if (size <= limit) continue;
-    process.stdin.destroy();
-    throw new RlmError("context_too_large", `stdin holds more than ${megabytes(limit)}`, {
-      suggestion: "Pass a part of it, or split it into files and load a folder.",
-    });
+    if (size > limit) return undefined;
   }
   return Buffer.concat(chunks);
 }

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { errorCode } from "./home.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -24,18 +25,21 @@ export interface Terminal {
 
 const COLUMNS_OF_A_FILE = 100;
 
-/** The process's stdout and stderr. `onClosed` is called once when the reader of stdout has gone away. */
-export function processTerminal(onClosed: () => void): Terminal {
-  const stdout = outputOver(process.stdout, process.env);
-  const stderr = outputOver(process.stderr, process.env);
+/**
+ * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout, with the exit
+ * code to end with: 0 where its reader has gone away, 1 where writing failed (which is then on stderr).
+ */
+export function processTerminal(onClosed: (exitCode: number) => void): Terminal {
+  let isClosed = false;
   process.stdout.on("error", (error) => {
-    if (isClosedPipe(error)) onClosed();
-    else throw error;
+    if (isClosed) return;
+    isClosed = true;
+    const isGone = errorCode(error) === "EPIPE";
+    if (!isGone) process.stderr.write(`belay: stdout cannot be written (${errorCode(error)})\n`);
+    onClosed(isGone ? 0 : 1);
   });
-  process.stderr.on("error", (error) => {
-    if (!isClosedPipe(error)) throw error;
-  });
-  return { stdout, stderr };
+  process.stderr.on("error", () => {});
+  return { stdout: outputOver(process.stdout, process.env), stderr: outputOver(process.stderr, process.env) };
 }
 
 function outputOver(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
@@ -59,10 +63,6 @@ function outputOver(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output 
       stream.write(text);
     },
   };
-}
-
-function isClosedPipe(error: Error): boolean {
-  return "code" in error && (error.code === "EPIPE" || error.code === "ERR_STREAM_DESTROYED");
 }
 
 /** Control characters other than \n and \t as `\r` or `\x1b`. */

@@ -1,34 +1,30 @@
 import { createRequire } from "node:module";
-import type { Hir, Match, RRegex } from "rregex";
+import type { Hir, Match } from "rregex";
 import { recent } from "./find-cache.ts";
-
-interface Binding {
-  readonly RRegex: new (source: string) => RRegex;
-  readonly __wasm: { readonly memory: { readonly buffer: ArrayBufferLike } };
-}
+import { type Compiled, type Engine, type Haystack, openEngine } from "./find-wasm.ts";
 
 interface Generation {
-  compiled(source: string): RRegex;
-  bytes(): number;
+  readonly engine: Engine;
+  compiled(source: string): Compiled;
 }
 
 /**
- * The allocator inside rregex 1.13 gives little back: half a megabyte stays behind for each compiled `\w`, and the
- * text of a call that is not ASCII up to four times over. So its WebAssembly instance is thrown away at this size.
+ * The allocator inside rregex 1.13 gives little back: half a megabyte stays behind for each compiled `\w`, and a copy of
+ * each match. So its WebAssembly instance is thrown away at this size.
  */
 const RETIRE_BYTES = 64 * 1024 * 1024;
 const COMPILED = 20;
 
 let current: Generation | undefined;
 
-/** All matches of a Rust pattern, in bytes of the UTF-8 of `text`. The whole of it is kept: mind the number. */
-export function findAll(source: string, text: string): readonly Match[] {
-  return call(source, (regex) => regex.findAll(text));
+/** All matches of a Rust pattern, in bytes. The whole list is kept, with a copy of each match: mind the number. */
+export function findAll(source: string, haystack: Haystack): readonly Match[] {
+  return call(source, (regex, engine) => engine.findAll(regex, haystack));
 }
 
 /** The first match at or after a byte offset; what precedes the offset is seen by assertions. */
-export function findFrom(source: string, text: string, byte: number): Match | undefined {
-  return call(source, (regex) => regex.findAt(text, byte));
+export function findFrom(source: string, haystack: Haystack, byte: number): Match | undefined {
+  return call(source, (regex, engine) => engine.findFrom(regex, haystack, byte));
 }
 
 /** The syntax tree of a Rust pattern. Throws the engine's Error where it is refused or too large. */
@@ -36,17 +32,20 @@ export function parse(source: string): Hir {
   return call(source, (regex) => regex.syntax());
 }
 
-/** A trap leaves the instance in an unknown state, so it is not used again. */
-function call<Result>(source: string, use: (regex: RRegex) => Result): Result {
+/**
+ * What the engine refuses is a plain Error. Anything else (a trap, a text for which there is no memory) leaves the
+ * instance in an unknown state, so it is not used again.
+ */
+function call<Result>(source: string, use: (regex: Compiled, engine: Engine) => Result): Result {
   current ??= startGeneration();
-  const { compiled, bytes } = current;
+  const { compiled, engine } = current;
   try {
-    return use(compiled(source));
+    return use(compiled(source), engine);
   } catch (error) {
-    if (error instanceof Error && error.name === "RuntimeError") current = undefined;
+    if (!(error instanceof Error && error.name === "Error")) current = undefined;
     throw error;
   } finally {
-    if (bytes() > RETIRE_BYTES) current = undefined;
+    if (engine.bytes() > RETIRE_BYTES) current = undefined;
   }
 }
 
@@ -55,14 +54,7 @@ function startGeneration(): Generation {
   const require = createRequire(import.meta.url);
   const path = require.resolve("rregex");
   delete require.cache[path];
-  const binding: Binding = require(path);
+  const engine = openEngine(require(path));
   delete require.cache[path];
-  return {
-    compiled: recent(
-      COMPILED,
-      (source) => new binding.RRegex(source),
-      (regex) => regex.free(),
-    ),
-    bytes: () => binding.__wasm.memory.buffer.byteLength,
-  };
+  return { engine, compiled: recent(COMPILED, engine.compile, (regex) => regex.free()) };
 }

@@ -1,6 +1,7 @@
 import { argumentError } from "../../runtime/index.ts";
 import { findAll, findFrom } from "./find-engine.ts";
 import type { FindPattern } from "./find-pattern.ts";
+import type { Haystack } from "./find-wasm.ts";
 import { afterLineFeed, before, boundary, next, windowEnd } from "./find-window.ts";
 
 /** Bytes of text given to the engine at once: from `smallest`, growing to `largest` while matches are rare. */
@@ -70,7 +71,7 @@ function searchWindow(search: Search, { from, lastEnd }: Position, size: number)
   const last = end === haystack.length;
   const certain = last ? end + 1 : certainBefore(search, from, end);
   const { start, context } = pieceStart(search, from, lastEnd);
-  const piece = haystack.toString("utf8", start, end);
+  const piece = haystack.subarray(start, end);
   const stop = certain === undefined ? absentFrom(piece) : undefined;
   const spelling = pattern.spelling({ stop, context });
   const found = findAll(spelling, withRun(piece, stop, pattern))
@@ -92,7 +93,7 @@ function searchFirst({ haystack, pattern }: Search, { from, lastEnd }: Position,
   const end = windowEnd(haystack, from, size);
   const last = end === haystack.length;
   const start = pattern.looks ? Math.max(before(haystack, from), 0) : from;
-  const piece = haystack.toString("utf8", start, end);
+  const piece = haystack.subarray(start, end);
   const stop = last ? undefined : absentFrom(piece);
   const spelling = pattern.spelling({ stop, context: false });
   const text = withRun(piece, stop, pattern);
@@ -128,7 +129,7 @@ function certainBefore(search: Search, from: number, end: number): number | unde
 function openFrom(search: Search, from: number, end: number): number | undefined {
   const { haystack, pattern } = search;
   const start = Math.max(before(haystack, from), 0);
-  const piece = haystack.toString("utf8", start, end);
+  const piece = haystack.subarray(start, end);
   const stop = absentFrom(piece);
   const found = findFrom(pattern.openAtEnd(stop), withRun(piece, stop, pattern), from - start);
   const open = Math.min(end, start + (found?.start ?? piece.length));
@@ -156,7 +157,7 @@ function cutAtLine(haystack: Buffer, from: number, open: number): number {
 }
 
 /** A character that does not occur in the piece; among the first eight if at all possible, as ASCII is searched faster. */
-function absentFrom(piece: string): string {
+function absentFrom(piece: Buffer): string {
   let code = 1;
   while (piece.includes(String.fromCodePoint(code))) code = code === 8 ? PRIVATE_USE : code + 1;
   return String.fromCodePoint(code);
@@ -164,8 +165,8 @@ function absentFrom(piece: string): string {
 
 const PRIVATE_USE = 0xf0000;
 
-function withRun(piece: string, stop: string | undefined, pattern: FindPattern): string {
-  return stop === undefined ? piece : piece + stop.repeat(pattern.finish);
+function withRun(piece: Buffer, stop: string | undefined, pattern: FindPattern): Haystack {
+  return stop === undefined ? [piece] : [piece, Buffer.from(stop.repeat(pattern.finish))];
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { CellEnd, ErrorCode, ExecEnd, ExecLimits, ExecState, Json } from "../../runtime/index.ts";
 import { isErrorCode } from "../../runtime/index.ts";
+import type { ToolOverrideEvent } from "./journal.ts";
 import type { RemainingBudget } from "./ledger.ts";
 
 /** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */
@@ -19,7 +20,7 @@ interface ExecFields {
   /** Wall time, ms. */
   readonly execution_time_ms: number;
   readonly limits_applied: ExecLimits;
-  readonly tool_override_events: readonly Json[];
+  readonly tool_override_events: readonly ToolOverrideEvent[];
   readonly budget: RemainingBudget;
   /** How often the exec was continued in a new process. */
   readonly resumed: number;
@@ -46,6 +47,7 @@ export interface ExecFailure extends ExecFields {
 export interface EnvelopeFacts {
   readonly session_id: string;
   readonly warnings: readonly string[];
+  readonly events: readonly ToolOverrideEvent[];
   readonly execution_time_ms: number;
   readonly budget: RemainingBudget;
 }
@@ -135,7 +137,7 @@ function fieldsOf(state: ExecState, facts: EnvelopeFacts): ExecFields {
     warnings: [...facts.warnings, ...state.warnings],
     execution_time_ms: Math.round(facts.execution_time_ms),
     limits_applied: state.limits,
-    tool_override_events: [],
+    tool_override_events: facts.events,
     budget: facts.budget,
     resumed: 0,
     replayed_sub_calls: 0,

@@ -1,10 +1,12 @@
 import {
   type CallHost,
+  type Clock,
   clampLimits,
   type ExecEnd,
   type ExecLimits,
   type ExecState,
   type Json,
+  LIMITS,
   noOutput,
   type PendingCall,
   placeless,
@@ -12,10 +14,12 @@ import {
   type Settlement,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
+import type { RequestBudget } from "../model/port.ts";
+import { openBudget } from "./budget.ts";
 import { codeOf } from "./envelope.ts";
 import type { Guest } from "./guest.ts";
-import type { ExecKind, JournalRecord } from "./journal.ts";
-import { type BudgetLimits, type Ledger, remaining, spend } from "./ledger.ts";
+import type { ExecKind, JournalRecord, ToolOverrideEvent, ToolResult } from "./journal.ts";
+import { type BudgetLimits, type Ledger, spend } from "./ledger.ts";
 import type { Store } from "./store.ts";
 
 /** Where a session stands: what an exec starts from and what it leaves. */
@@ -38,12 +42,38 @@ export type ExecRequest =
 
 /** What an exec gives beside the new head. */
 export type ExecOutcome =
-  | { readonly kind: "cell"; readonly end: ExecEnd; readonly warnings: readonly string[]; readonly timeMs: number }
+  | {
+      readonly kind: "cell";
+      readonly end: ExecEnd;
+      readonly warnings: readonly string[];
+      readonly events: readonly ToolOverrideEvent[];
+      readonly timeMs: number;
+    }
   | { readonly kind: "load" | "append"; readonly context: Context }
   | { readonly kind: "memory" | "helpers"; readonly value: Json };
 
-/** Answers a call of an async builtin. Must not reject. */
-export type Answer = (call: PendingCall, signal: AbortSignal) => Promise<Settlement>;
+/** What came of a call: what the guest gets, and what the record keeps beside it. */
+export interface Answered {
+  readonly settlement: Settlement;
+  readonly record: Pick<ToolResult, "usage" | "attempts" | "model" | "refused" | "tool_override_event">;
+}
+
+/** What an exec lends to the answering of one call. */
+export interface CallContext {
+  readonly budget: RequestBudget;
+  /** Aborted when the exec ends or is cancelled. */
+  readonly signal: AbortSignal;
+  /** Aborted when the session's time is over. */
+  readonly timeOver: AbortSignal;
+}
+
+/** Answers the calls of async builtins. */
+export interface Answers {
+  /** What the worker has to know of sub-calls before a cell makes one: part of the exec's facts. */
+  readonly facts: { readonly [name: string]: Json };
+  /** Must not reject: a call that fails is an answer. */
+  answer(call: PendingCall, context: CallContext): Promise<Answered>;
+}
 
 /** All that an exec needs and that does not change from exec to exec. */
 export interface ExecParts {
@@ -52,8 +82,8 @@ export interface ExecParts {
   readonly guest: Guest;
   readonly limits: ExecLimits;
   readonly budget: BudgetLimits;
-  readonly answer: Answer;
-  readonly clock: { now(): number; monotonic(): number };
+  readonly answers: Answers;
+  readonly clock: Clock;
   readonly newId: () => string;
 }
 
@@ -71,6 +101,7 @@ export async function exec(
   const exec_id = parts.newId();
   const startedAt = clock.monotonic();
   let ledger = head.ledger;
+  const events: ToolOverrideEvent[] = [];
   const commit = async (records: readonly JournalRecord[]) => {
     await store.commit(session, records);
     ledger = records.reduce(spend, ledger);
@@ -102,7 +133,7 @@ export async function exec(
         const warnings = head.lost ? [stateLost(head.lost)] : [];
         return {
           head: { ...head, cells: head.cells + 1, ledger, used: !end.lost, lost: end.lost },
-          outcome: { kind: "cell", end, warnings, timeMs },
+          outcome: { kind: "cell", end, warnings, events, timeMs },
         };
       }
       case "load": {
@@ -143,9 +174,20 @@ export async function exec(
       running_ms: 0,
       next_call: 1,
     };
-    const facts = (): Json => ({ ...remaining(ledger, parts.budget) });
-    if (remaining(ledger, parts.budget).remaining_time_ms === 0) return timeIsSpent(state, parts.budget);
-    const guest = await parts.guest.use(head.context);
+    const budget = openBudget(parts.budget, head.ledger);
+    const timeLeft = budget.left().remaining_time_ms;
+    if (timeLeft === 0) return timeIsSpent(state, parts.budget);
+    const timeOver = new AbortController();
+    const outOfTime = new AbortController();
+    const callOff = [
+      clock.after(timeLeft, () => timeOver.abort()),
+      clock.after(timeLeft + LIMITS.timeOverMs, () => outOfTime.abort()),
+    ];
+    const facts = (): Json => ({
+      ...parts.answers.facts,
+      ...budget.left(),
+      remaining_time_ms: Math.max(0, timeLeft - (clock.monotonic() - startedAt)),
+    });
     const calls: CallHost = {
       facts,
       async begin(pending) {
@@ -153,19 +195,35 @@ export async function exec(
         await commit(
           pending.map(({ id, name, args }) => ({ record: "rlm_tool_call", exec_id, call_id: id, name, args, at })),
         );
+        budget.follow(ledger);
       },
-      async run(call, aborted) {
-        const settlement = await parts.answer(call, aborted);
+      async run(call, signal) {
+        const { settlement, record } = await parts.answers.answer(call, {
+          budget: budget.open(call.id),
+          signal,
+          timeOver: timeOver.signal,
+        });
         // The exec has ended without this answer, and its record is closed.
-        if (aborted.aborted) return settlement;
+        if (signal.aborted) return settlement;
         const success = settlement.ok;
         const value: Json = settlement.ok ? settlement.value : { ...settlement.error };
         const at = clock.now();
-        await commit([{ record: "rlm_tool_result", exec_id, call_id: call.id, success, value, at }]);
+        await commit([{ record: "rlm_tool_result", exec_id, call_id: call.id, success, value, ...record, at }]);
+        budget.close(call.id, ledger);
+        if (record.tool_override_event) events.push(record.tool_override_event);
         return settlement;
       },
     };
-    return guest.exec({ source, state, facts: facts() }, calls, signal);
+    try {
+      const guest = await parts.guest.use(head.context);
+      const stop = signal ? AbortSignal.any([signal, outOfTime.signal]) : outOfTime.signal;
+      const ended = await guest.exec({ source, state, facts: facts() }, calls, stop);
+      if (events.some(({ denied_tools }) => denied_tools.length > 0)) ended.state.warnings.push("tool_override_denied");
+      const spent = outOfTime.signal.aborted && ended.end.kind === "cancelled" && !signal?.aborted;
+      return spent ? { ...timeIsSpent(ended.state, parts.budget), lost: ended.lost } : ended;
+    } finally {
+      for (const each of callOff) each();
+    }
   }
 }
 

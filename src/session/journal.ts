@@ -1,4 +1,5 @@
 import type { ExecState, Json } from "../../runtime/index.ts";
+import type { Usage } from "../model/port.ts";
 
 /** What an exec does. Every change of a session is an exec of one of these kinds. */
 export type ExecKind = "cell" | "load" | "append" | "helpers" | "memory";
@@ -32,9 +33,33 @@ export interface ToolResult {
   readonly exec_id: string;
   readonly call_id: string;
   readonly success: boolean;
+  /** The answer, or the error that the guest sees. */
   readonly value: Json;
+  readonly usage: Usage;
+  /** Requests that failed and were sent again. */
+  readonly attempts: readonly Attempt[];
+  /** `provider/id`; empty where no model was asked. */
+  readonly model: string;
+  /** Policy refused it: nothing was sent, and it counts as no sub-call. */
+  readonly refused: boolean;
+  readonly tool_override_event: ToolOverrideEvent | null;
   readonly at: number;
 }
+
+export interface Attempt {
+  readonly code: string;
+  /** How long was waited before the next one, ms. */
+  readonly waited_ms: number;
+}
+
+/** A sub-call asked for other tools than the default ones (spec §6.3). */
+export type ToolOverrideEvent = {
+  readonly builtin: string;
+  readonly requested_tools: readonly string[];
+  readonly granted_tools: readonly string[];
+  readonly denied_tools: readonly string[];
+  readonly reason: string;
+};
 
 export interface Complete {
   readonly record: "rlm_complete";

@@ -14,8 +14,9 @@ import {
 } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/context.ts";
 import { load, loadAppend, type Source } from "../context/load.ts";
+import { withoutModel } from "./answers.ts";
 import { type ExecEnvelope, envelope } from "./envelope.ts";
-import { type Answer, type ExecOutcome, type ExecParts, type ExecRequest, exec, type Head } from "./exec.ts";
+import { type Answers, type ExecOutcome, type ExecParts, type ExecRequest, exec, type Head } from "./exec.ts";
 import { openGuest } from "./guest.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type RemainingBudget, remaining, spend } from "./ledger.ts";
 import { openMemoryStore, type Store } from "./store.ts";
@@ -107,7 +108,7 @@ export interface Session extends AsyncDisposable {
 export interface SessionParts {
   readonly worker: URL;
   readonly store: Store;
-  readonly answer: Answer;
+  readonly answers: Answers;
   readonly clock: ExecParts["clock"];
   readonly newId: () => string;
 }
@@ -122,9 +123,7 @@ export async function openSessionWith(options: SessionOptions, parts: Partial<Se
   return open(options, {
     worker: workerUrl(),
     store: openMemoryStore(),
-    answer: async (call) => {
-      throw new Error(`no builtin ${call.name} is answered by the host`);
-    },
+    answers: withoutModel(),
     clock: systemClock,
     newId: newUlid,
     ...parts,
@@ -146,7 +145,7 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
   const parts: ExecParts = {
     session: id,
     store: given.store,
-    answer: given.answer,
+    answers: given.answers,
     clock: given.clock,
     newId: given.newId,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
@@ -236,6 +235,7 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
       return envelope(outcome.end, {
         session_id: id,
         warnings: outcome.warnings,
+        events: outcome.events,
         execution_time_ms: outcome.timeMs,
         budget: remaining(head.ledger, parts.budget),
       });

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { PendingCall, Settlement } from "../../runtime/index.ts";
 import type { JournalRecord } from "../../src/session/journal.ts";
-import { openSessionWith, type Session, type SessionOptions, type SessionParts } from "../../src/session/session.ts";
+import { openSessionWith, type Session, type SessionOptions } from "../../src/session/session.ts";
 import { openMemoryStore, type Store } from "../../src/session/store.ts";
 
 /** What happened, in order: records as they were committed, and calls as they were sent and answered. */
@@ -21,7 +21,7 @@ export interface AsyncParts {
   /** Called before records are kept; may reject in the store's place, or take its time. */
   beforeCommit?(records: readonly JournalRecord[]): Promise<void>;
   options?: SessionOptions;
-  answer?: SessionParts["answer"];
+  answer?: (call: PendingCall, signal: AbortSignal) => Promise<Settlement>;
 }
 
 /** A session whose cells can call `later(value, ms)` and `fails(code)`; closed when the test ends. Ids are id-1, id-2 … */
@@ -41,11 +41,14 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
     worker: new URL("./async-worker.ts", import.meta.url),
     store,
     newId: () => `id-${++ids}`,
-    async answer(call, signal) {
-      happenings.push({ event: "sent", id: call.id });
-      const settlement = await (answer ?? answerCall)(call, signal);
-      happenings.push({ event: signal.aborted ? "aborted" : "answered", id: call.id });
-      return settlement;
+    answers: {
+      facts: {},
+      async answer(call, { signal }) {
+        happenings.push({ event: "sent", id: call.id });
+        const settlement = await (answer ?? answerCall)(call, signal);
+        happenings.push({ event: signal.aborted ? "aborted" : "answered", id: call.id });
+        return { settlement, record: FREE };
+      },
     },
   });
   onTestFinished(() => session.close());
@@ -56,8 +59,16 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
   };
 }
 
+const FREE = {
+  usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+  attempts: [],
+  model: "",
+  refused: false,
+  tool_override_event: null,
+};
+
 /** Answers `later` after its ms and `fails` at once; an abort ends the wait. */
-export async function answerCall(call: PendingCall, signal: AbortSignal): Promise<Settlement> {
+async function answerCall(call: PendingCall, signal: AbortSignal): Promise<Settlement> {
   const [value = null, ms] = call.args;
   if (call.name === "fails") {
     const error = { name: "Error", code: String(value), message: `it fails: ${value}`, suggestion: "Expect it." };

@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import * as v from "valibot";
 import { builtins, createLibrary, defineAsyncBuiltin } from "../../builtins/index.ts";
 import { serveSandbox } from "../../runtime/index.ts";
 import type { ContextMessage } from "../../src/session/context-message.ts";
@@ -9,7 +9,7 @@ const later = defineAsyncBuiltin({
   signature: "function later(value: Json, ms?: number): Promise<Json>",
   summary: "The value, after a while.",
   example: 'await later("x", 1)',
-  params: { value: Type.Unknown(), ms: Type.Optional(Type.Number()) },
+  params: { value: v.unknown(), ms: v.optional(v.number()) },
 });
 
 const fails = defineAsyncBuiltin({
@@ -17,7 +17,7 @@ const fails = defineAsyncBuiltin({
   signature: "function fails(code: string): Promise<never>",
   summary: "An error with this code.",
   example: 'await fails("timeout").catch((error) => error.code)',
-  params: { code: Type.String() },
+  params: { code: v.string() },
 });
 
 // The machine's thread with two builtins that the host answers: what tests of the pending path call.

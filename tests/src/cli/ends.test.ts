@@ -1,7 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
+import { belay, belayLine, finished, startBelay, temporaryFolder } from "./belay.ts";
 
 test("the first Ctrl-C cancels the running cell and ends the run", async () => {
   const cells = ["-e", "'ready'", "-e", "for (;;) {}", "-e", "'never'"];
@@ -27,9 +28,9 @@ test("the first Ctrl-C cancels the running cell and ends the run", async () => {
 });
 
 test("Ctrl-C while stdin is awaited ends the run", async () => {
-  const child = startBelay(["exec", "-"]);
+  const child = startBelay(["exec", "-e", "1", "-c", "-"]);
   // More than a pipe holds: once it is written, the command is reading.
-  child.stdin?.write("//".padEnd(500_000), () => child.kill("SIGINT"));
+  child.stdin?.write("x".repeat(2_000_000), () => child.kill("SIGINT"));
   expect(await finished(child)).toEqual({ code: 130, stdout: "", stderr: "" });
 });
 
@@ -40,4 +41,9 @@ test("a reader that goes away ends the run quietly", async () => {
   child.stdin?.end();
   child.stdout?.once("data", () => child.stdout?.destroy());
   expect(await finished(child)).toMatchObject({ code: 0, stderr: "" });
+});
+
+test.skipIf(!existsSync("/dev/full"))("a full disk under stdout is a failure", () => {
+  const { status, stderr } = spawnSync("sh", ["-c", `${belayLine("exec -e 1")} > /dev/full`], { encoding: "utf8" });
+  expect([status, stderr]).toEqual([1, "belay: stdout cannot be written (ENOSPC)\n"]);
 });

@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { belayLine, finished, temporaryFolder } from "./belay.ts";
 
-const hasScript = spawnSync("script", ["--version"]).status === 0;
+/** Of util-linux: runs a command on a terminal of its own. */
+const SCRIPT = "script";
+const hasScript = spawnSync(SCRIPT, ["--version"]).status === 0;
 
 test.skipIf(!hasScript)("a terminal has prompts, completion, a private history and escaped controls", async () => {
   const home = join(temporaryFolder(), "home");
-  const terminal = spawn("script", ["-qec", belayLine("repl"), "/dev/null"], {
+  const terminal = spawn(SCRIPT, ["-qec", belayLine("repl"), "/dev/null"], {
     env: { ...process.env, BELAY_HOME: home, TERM: "xterm", NO_COLOR: "1" },
   });
   // What to type once the screen, since the last thing typed, ends so.

@@ -5,7 +5,6 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { parseArguments } from "../../../src/cli/arguments.ts";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { commandHelp, help } from "../../../src/cli/help.ts";
-import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
 import { run } from "../../../src/cli/run.ts";
 import { sessionFlags } from "../../../src/cli/session-options.ts";
 import { UsageError } from "../../../src/cli/usage.ts";
@@ -120,12 +119,4 @@ test("help and version, by all their names", async () => {
   const [one, two] = await Promise.all([belay(["--version"]), belay(["exec", "-c", "x", "--help"])]);
   expect(one).toEqual({ code: 0, stdout: `belay ${version}\n`, stderr: "" });
   expect(two.stdout).toMatch(/^belay exec: .*\n\nusage: belay exec \[FILE \| -\]/);
-});
-
-test("a Node that is too old is refused in one line", () => {
-  for (const old of ["20.20.2", "22.18.9", "9.99.0"])
-    expect(nodeProblem(old)).toContain(`needs ${OLDEST_NODE} or newer`);
-  for (const good of ["22.19.0", "22.20.0", "24.0.0", "25.1.0-nightly"]) expect(nodeProblem(good)).toBeNull();
-  const { engines } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
-  expect(`>=${OLDEST_NODE}`).toMatch(new RegExp(`^${engines.node}`));
 });

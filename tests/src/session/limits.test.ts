@@ -62,7 +62,7 @@ test("a native that ignores interrupts loses the guest: js_timeout, then state_l
 test.each([
   ["an array of numbers", "let a = []; for (let n = 0; ; n++) a.push({ n })"],
   ["buffers", "let b = []; for (;;) b.push(new ArrayBuffer(1 << 20))"],
-  ["strings", "let s = []; for (let i = 0; ; i++) s.push(`${i}`.repeat(10_000).toUpperCase())"],
+  ["strings", "let s = []; for (let i = 0; ; i++) s.push(String(i).repeat(10_000).toUpperCase())"],
   ["a map", "let m = new Map(); for (let i = 0; ; i++) m.set(i, i)"],
 ])("a guest heap filled by %s gives memory_limit_exceeded, and the next cell works", async (_name, source) => {
   const full = await small.exec(source, { limits: { max_execution_ms: 20_000 } });

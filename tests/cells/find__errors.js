@@ -1,3 +1,21 @@
+find("(");
+//=> {"success":false,"error_code":"js_error","error_name":"SyntaxError","line":1,"column":1,"suggestion":"/./"}
+//---
+find("(?=TODO)");
+//=> {"success":false,"error_code":"js_error","error_name":"SyntaxError","error_message":"/\\(\\?=/","suggestion":"/filter/"}
+//---
+find("(a)\\1");
+//=> {"success":false,"error_name":"SyntaxError","suggestion":"/./"}
+//---
+let seen;
+try {
+  find("[");
+} catch (error) {
+  seen = [error.name, error.code, error instanceof SyntaxError];
+}
+seen;
+//=> {"success":true,"result_json":["SyntaxError","js_error",true]}
+//---
 find();
 //=> {"success":false,"error_code":"js_error","error_name":"TypeError","error_message":"/^TypeError: find: pattern /","suggestion":"/find\\(pattern, flags\\)/"}
 //---

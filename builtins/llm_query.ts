@@ -1,0 +1,32 @@
+import { defineGuestBuiltin } from "./define.ts";
+import { checkSubCall, readSubCall } from "./sub-call.ts";
+
+export const llm_query = defineGuestBuiltin({
+  name: "llm_query",
+  signature: "function llm_query(prompt: string, options?: SubCallOptions | string[]): Promise<string>",
+  summary:
+    "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files (read_file, glob, grep). With `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error that has `code` and `retriable`. Each call counts against budget().",
+  example: 'await llm_query("Summarise:\\n" + peek(0, 2000), { tools: [] }).catch((error) => error.code)',
+  types: `interface SubCallOptions {
+  /** Tools of the sub-agent; [] for a plain answer. Default: read_file, glob, grep. */
+  tools?: string[];
+  /** "provider/id"; default: the session's model. */
+  model?: string;
+  system?: string;
+  /** Output tokens, thinking included; default 4096. */
+  max_tokens?: number;
+  /** For the whole call; default 120,000. */
+  timeout_ms?: number;
+  /** A JSON Schema that the answer must fit. */
+  schema?: object;
+}
+/** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
+interface SubAgentError extends Error {
+  code: string;
+  /** The same call may succeed if it is made again. */
+  retriable: boolean;
+}`,
+  source: new URL("./llm_query.guest.js", import.meta.url),
+  calls: { llm_query: (args, scope) => checkSubCall(readSubCall("llm_query", args), scope) },
+  aliases: ["SubAgentError", "BudgetExceededError", "PolicyViolationError", "SubCallTimeoutError", "ReentrancyError"],
+});

@@ -1,0 +1,62 @@
+import * as v from "valibot";
+import { argumentError, type CallScope, type Json, LIMITS } from "../runtime/index.ts";
+import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
+import { budgetExceeded, callsLeft, readSubCall, tokensLeft } from "./sub-call.ts";
+
+const checkArguments = argumentCheck("llm_query_batch", {
+  prompts: v.array(v.unknown(), "must be an array of prompts"),
+  options: optional(v.looseObject({}, "must be an object")),
+});
+
+export const llm_query_batch = defineGuestBuiltin({
+  name: "llm_query_batch",
+  signature:
+    "function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions): Promise<BatchAnswer>",
+  summary:
+    "Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error: { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless `partial: true`.",
+  example: 'await llm_query_batch(["a", "b"], { tools: [], max_concurrent: 2 }).catch((error) => error.code)',
+  types: `interface BatchOptions extends SubCallOptions {
+  /** Sub-calls of this batch in flight at once; default 5. */
+  max_concurrent?: number;
+  /** Send what the budget allows instead of refusing the batch. */
+  partial?: boolean;
+}
+interface BatchAnswer {
+  results: (any | { error: { code: string; message: string; retriable: boolean } })[];
+  execution_mode: "parallel";
+}`,
+  source: new URL("./llm_query_batch.guest.js", import.meta.url),
+  host: {
+    /** How many of the prompts may be sent. */
+    "llm_query_batch.plan": (_services, args, scope) => plan(args, scope),
+  },
+});
+
+function plan(args: readonly Json[], scope: CallScope): number {
+  const { prompts, options = {} } = checkArguments(args);
+  if (prompts.length > LIMITS.batchPrompts) {
+    throw argumentError("RangeError", `llm_query_batch: ${prompts.length} prompts (limit 1,000)`, "Split the batch.");
+  }
+  const { partial, max_concurrent, ...shared } = Object.assign(Object.create(null), options);
+  if (max_concurrent !== undefined && !(Number.isInteger(max_concurrent) && max_concurrent > 0)) {
+    throw argumentError("TypeError", "llm_query_batch: max_concurrent must be an integer above 0", "Pass 1 to 100.");
+  }
+  const left = callsLeft(scope);
+  let tokens = tokensLeft(scope);
+  let allowed = 0;
+  for (const [index, item] of prompts.entries()) {
+    const own: { [key: string]: Json } = typeof item === "string" ? { prompt: item } : Object.assign({}, item);
+    const { prompt, ...rest } = own;
+    const request = readSubCall(`llm_query_batch: prompts[${index}]`, [prompt ?? null, { ...shared, ...rest }]);
+    tokens -= Math.ceil((request.prompt.length + (request.system ?? "").length) / 4);
+    if (allowed < left && tokens >= 0) allowed++;
+    else if (partial !== true) {
+      throw budgetExceeded(
+        tokens < 0
+          ? `the prompts alone are about ${tokensLeft(scope) - tokens} tokens, ${tokensLeft(scope)} are left`
+          : `${prompts.length} prompts, ${left} sub-calls are left`,
+      );
+    }
+  }
+  return allowed;
+}

@@ -1,0 +1,64 @@
+import { compileFind, find } from "../../context/find.ts";
+import { textFromString } from "../../context/text.ts";
+
+/**
+ * Whether each path (relative, with `/`) matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A pattern
+ * holds at any depth; one that begins with `/` or `./` only at the top. All paths are matched in one pass of the
+ * linear-time engine, since the pattern is the model's. Throws RlmError for a pattern that it cannot compile.
+ */
+export function matchGlob(pattern: string, paths: readonly string[]): boolean[] {
+  const matched = paths.map(() => false);
+  const lines = paths.map((path) => path.replaceAll("\n", "\ufffd"));
+  const found = find(textFromString(lines.join("\n")), compileFind(expression(pattern), "m"), paths.length);
+  let line = 0;
+  let start = 0;
+  for (const [at] of found.matches) {
+    while (start < at) start += (lines[line++]?.length ?? 0) + 1;
+    matched[line] = true;
+  }
+  return matched;
+}
+
+const FOLDERS = "(?:[^/\\n]*/)*";
+
+function expression(pattern: string): string {
+  const isTop = /^\.?\//.test(pattern);
+  const body = translate(pattern.replace(/^\.?\/+/, "").replace(/\/+$/, ""));
+  return `^${isTop ? "" : FOLDERS}${body}$`;
+}
+
+function translate(pattern: string): string {
+  let depth = 0;
+  const token = /\*\*\/|\*+|\?|\[(!|\^)?(\]?[^\]]*)\]|\\[^]|[{},]|[^]/gu;
+  const isBalanced = balanced(pattern);
+  return pattern.replace(token, (text, negation: string | undefined, members: string | undefined, at: number) => {
+    const opensName = at === 0 || pattern[at - 1] === "/";
+    if (text === "**/") return opensName ? FOLDERS : "[^/\\n]*/";
+    if (text === "**" && opensName && at + 2 === pattern.length) return "[^\\n]*";
+    if (text.startsWith("*")) return "[^/\\n]*";
+    if (text === "?") return "[^/\\n]";
+    if (members !== undefined && members !== "") return `[${negation ? "^/\\n" : ""}${classOf(members)}]`;
+    if (isBalanced && text === "{") return `(?:${++depth > 0 ? "" : ""}`;
+    if (isBalanced && text === "}") return depth-- > 0 ? ")" : "\\}";
+    if (text === "," && depth > 0) return "|";
+    return escaped(text.length > 1 && text.startsWith("\\") ? text.slice(1) : text);
+  });
+}
+
+function balanced(pattern: string): boolean {
+  let depth = 0;
+  for (const character of pattern) {
+    if (character === "{") depth += 1;
+    else if (character === "}" && --depth < 0) return false;
+  }
+  return depth === 0;
+}
+
+function classOf(members: string): string {
+  return members.replace(/[\\^[\]&~]|-(?=-)/g, "\\$&");
+}
+
+/** The text as a Rust pattern that matches only it. */
+export function escaped(text: string): string {
+  return text.replace(/[\\.+*?()|[\]{}^$#&~-]/g, "\\$&");
+}

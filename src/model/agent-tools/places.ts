@@ -1,0 +1,139 @@
+import { lstatSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import type { Pause } from "../../context/context.ts";
+import { isIgnored, rulesAbove, topRules, withRuleFile } from "../../context/gitignore.ts";
+import { isWithin, locate, openRoots, type Roots } from "../../context/roots.ts";
+import { readListed } from "../../context/text-file.ts";
+import { walk } from "../../context/walk.ts";
+
+/** Where the read-only tools may read. */
+export interface ReadableRoots {
+  /** Folders, or single files, absolute or relative to `cwd`. */
+  readonly roots: readonly string[];
+  readonly cwd: string;
+}
+
+/** A file or folder that a model named. `path` is absolute, free of symlinks and in a root. */
+export interface Place {
+  readonly given: string;
+  readonly path: string;
+  readonly isFolder: boolean;
+}
+
+/** A file that the loader would reach. */
+export interface FoundFile {
+  /** Relative to the first root, or absolute: what the tools take as a path again. */
+  readonly name: string;
+  /** Relative to the searched folder. */
+  readonly below: string;
+  readonly path: string;
+}
+
+/**
+ * Finds what a model named: an absolute path, or one relative to a root (the first that has it) or to `cwd`. Throws
+ * RlmError for what is missing, outside the roots, or left out by the loader (ignored, in .git).
+ */
+export function placeOf({ roots: given, cwd }: ReadableRoots, name: string): Place {
+  const roots = openRoots(given, cwd);
+  const bases = isAbsolute(name) ? [cwd] : [...roots.map(baseOf), cwd];
+  let outside: unknown;
+  let isMissing = false;
+  for (const base of bases) {
+    try {
+      const path = locate(roots, name, base);
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats !== undefined) return checked(roots, { given: name, path, isFolder: stats.isDirectory() });
+      isMissing = true;
+    } catch (error) {
+      if (!(error instanceof RlmError) || error.code !== "path_outside_sandbox") throw unreadable(name, error);
+      outside = error;
+    }
+  }
+  if (!isMissing) throw outside;
+  throw new RlmError("path_not_found", `${name} does not exist`, { suggestion: "List files with glob." });
+}
+
+/** The files at or below a place (none: below all roots) that the loader would reach, in the order of the roots and of their paths. */
+export async function filesIn(
+  { roots: given, cwd }: ReadableRoots,
+  place: Place | undefined,
+  pause: Pause,
+): Promise<FoundFile[]> {
+  const roots = openRoots(given, cwd);
+  if (place?.isFolder === false) return [{ name: place.given, below: basename(place.path), path: place.path }];
+  const found: FoundFile[] = [];
+  const seen = new Set<string>();
+  for (const [index, root] of roots.entries()) {
+    if (place !== undefined && !isWithin(root, place.path)) continue;
+    const files = isFolder(root) ? (await walk(roots, root, pause)).files : [{ relative: basename(root), path: root }];
+    const fresh = files.filter(({ path }) => !seen.has(path) && (place === undefined || isWithin(place.path, path)));
+    for (const { relative: inRoot, path } of fresh) {
+      const name = index === 0 ? inRoot : join(baseOf(root), inRoot);
+      found.push({ name, path, below: place === undefined ? inRoot : relative(place.path, path) });
+    }
+    for (const { path } of fresh) seen.add(path);
+  }
+  return found;
+}
+
+/** The text of a file as the loader would take it, or why it would not. */
+export function textOf({ roots, cwd }: ReadableRoots, path: string): { text: string } | { reason: string } {
+  const content = readListed(openRoots(roots, cwd), path, LIMITS.directoryFileBytes);
+  if ("reason" in content) return { reason: content.reason };
+  if ("size" in content) return { reason: "too large" };
+  const { buffer, byteOffset, length } = content.bytes;
+  return { text: Buffer.from(buffer, byteOffset, length).toString("utf8") };
+}
+
+const SLICE_BYTES = 1024 * 1024;
+
+/** Lets other work of the thread run about every megabyte; rejects once the signal is aborted. */
+export function pauseFor(signal: AbortSignal): Pause {
+  let sincePause = 0;
+  return async (bytes) => {
+    signal.throwIfAborted();
+    sincePause += bytes;
+    if (sincePause < SLICE_BYTES) return;
+    sincePause = 0;
+    await setImmediate();
+  };
+}
+
+function baseOf(root: string): string {
+  return isFolder(root) ? root : dirname(root);
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function checked(roots: Roots, place: Place): Place {
+  if (roots.some((root) => isWithin(root, place.path) && isReached(root, place))) return place;
+  throw new RlmError("path_not_found", `${place.given} is left out: .gitignore excludes it, or it is in .git`, {
+    suggestion: "List files with glob.",
+  });
+}
+
+/** Whether a walk from the root, as the loader makes it, comes to the place. */
+function isReached(root: string, place: Place): boolean {
+  if (place.path === root) return true;
+  const names = relative(root, place.path).split("/");
+  if (names.includes(".git")) return false;
+  let rules = rulesAbove(root, () => {});
+  let folder = root;
+  for (const [depth, name] of names.entries()) {
+    if (lstatSync(join(folder, ".git"), { throwIfNoEntry: false })) rules = topRules(folder, folder, () => {});
+    rules = withRuleFile(rules, folder, join(folder, ".gitignore"), () => {});
+    folder = join(folder, name);
+    if (isIgnored(rules, folder, place.isFolder || depth < names.length - 1)) return false;
+  }
+  return true;
+}
+
+/** The system refused to look (a folder without permission, a name that is too long): said without its absolute path. */
+function unreadable(name: string, error: unknown): unknown {
+  if (error instanceof RlmError || !(error instanceof Error && "code" in error)) return error;
+  return new RlmError("path_not_found", `${name} cannot be read (${error.code})`, { suggestion: "Read another file." });
+}

@@ -1,0 +1,53 @@
+import { Type } from "typebox";
+import { RlmError } from "../../../runtime/index.ts";
+import { fitting, linesOf, MAX_BYTES, MAX_LINES, size, withNotes } from "./output.ts";
+import { placeOf, type ReadableRoots, textOf } from "./places.ts";
+import { type AgentTool, defineReadTool } from "./tool.ts";
+
+/** `read_file`: lines of a text file, with the parameters and bounds of Pi's `read`. */
+export function readFileTool(readable: ReadableRoots): AgentTool {
+  return defineReadTool({
+    name: "read_file",
+    description: `Read a text file. The answer is cut to ${MAX_LINES} lines or ${MAX_BYTES / 1024}KB, whichever comes first; use offset and limit to read on.`,
+    params: {
+      path: Type.String({ description: "Path of the file, relative or absolute", minLength: 1 }),
+      offset: Type.Optional(Type.Integer({ description: "Line number to start reading from (1-indexed)", minimum: 0 })),
+      limit: Type.Optional(Type.Integer({ description: "Maximum number of lines to read", minimum: 1 })),
+    },
+    async run({ path, offset, limit }) {
+      const place = placeOf(readable, path);
+      if (place.isFolder) throw refusal(`${path} is a folder: list it with glob`);
+      const content = textOf(readable, place.path);
+      if ("reason" in content) throw refusal(`${path} cannot be read: ${content.reason}`);
+      return { text: pageOf(content.text, Math.max(1, offset ?? 1), Math.min(limit ?? MAX_LINES, MAX_LINES)) };
+    },
+  });
+}
+
+function pageOf(text: string, first: number, count: number): string {
+  const page: string[] = [];
+  let total = 0;
+  for (const { number, start, end } of linesOf(text)) {
+    total = number;
+    if (number >= first && number < first + count) page.push(text.slice(start, end));
+  }
+  if (total === 0) return "[The file is empty]";
+  if (first > total) throw refusal(`offset ${first} is beyond the end of the file (${total} lines)`);
+  const { shown, cut } = fitting(page);
+  const last = first + shown.length - 1;
+  if (shown.length === 0) {
+    const bytes = size(Buffer.byteLength(page[0] ?? ""));
+    const more = first < total ? `; offset=${first + 1} continues after it` : "";
+    return `[Line ${first} has ${bytes}, more than ${size(MAX_BYTES)}: grep shows the text around a match${more}]`;
+  }
+  if (last === total) return shown.join("\n");
+  const why = cut ? ` (${size(MAX_BYTES)} limit)` : "";
+  return withNotes(shown.join("\n"), [
+    `Showing lines ${first}-${last} of ${total}${why}`,
+    `Use offset=${last + 1} to continue`,
+  ]);
+}
+
+function refusal(message: string): RlmError {
+  return new RlmError("invalid_argument", message, { suggestion: "Read another file or part." });
+}

@@ -1,0 +1,140 @@
+import type { Json } from "../../runtime/index.ts";
+
+/** What a provider charged for one request. Tokens; cost in USD by the model's price list. */
+export interface Usage {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_read: number;
+  readonly cache_write: number;
+  readonly cost_usd: number;
+}
+
+/** A tool that a model may call. `parameters` is a JSON Schema of an object. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: { readonly [key: string]: Json };
+}
+
+export interface ToolUse {
+  readonly id: string;
+  readonly name: string;
+  /** As the model gave them: not checked. */
+  readonly arguments: { readonly [key: string]: Json };
+}
+
+export type ModelMessage =
+  | { readonly role: "user"; readonly text: string }
+  /** An earlier answer of the same model, as its adapter gave it. */
+  | { readonly role: "assistant"; readonly answer: ModelTurn }
+  | {
+      readonly role: "tool";
+      readonly use: Pick<ToolUse, "id" | "name">;
+      readonly text: string;
+      readonly isError: boolean;
+    };
+
+export interface ModelRequest {
+  readonly system: string | null;
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly ToolSpec[];
+  /** Output tokens, thinking included. */
+  readonly maxTokens: number;
+  /** From sending to the end of the answer, ms. */
+  readonly timeoutMs: number;
+}
+
+/** Why a sub-call failed (semantics 21). */
+export type SubCallCode =
+  | "timeout"
+  | "budget_exceeded"
+  | "sub_agent_error"
+  | "empty_answer"
+  | "truncated_answer"
+  | "content_filtered"
+  | "rate_limited"
+  | "provider_error"
+  | "auth_failed"
+  | "auth_expired"
+  | "schema_mismatch"
+  | "cancelled"
+  | "not_awaited"
+  | "process_restarted"
+  | "policy_violation"
+  | "reentrancy_error"
+  | "no_model_configured";
+
+/** A failure that a cell can catch. */
+export interface SubCallError {
+  readonly code: SubCallCode;
+  /** Names the thing; never holds a key. */
+  readonly message: string;
+  readonly suggestion: string;
+  /** The same call may succeed if it is made again. */
+  readonly retriable: boolean;
+}
+
+/** One answer of a model. `raw` is the adapter's own form, needed to go on with the conversation. */
+export interface ModelTurn {
+  readonly text: string;
+  readonly toolUses: readonly ToolUse[];
+  /** `length`: cut at maxTokens, thinking included. */
+  readonly stop: "end" | "tools" | "length";
+  readonly raw: unknown;
+}
+
+/** A request that was sent, whatever came of it. */
+export type ModelAnswer = {
+  readonly usage: Usage;
+  /** The provider reported usage; else it is zero and the caller charges its estimate. */
+  readonly charged: boolean;
+} & (
+  | { readonly ok: true; readonly turn: ModelTurn }
+  | {
+      readonly ok: false;
+      readonly error: SubCallError /** The server's Retry-After, ms. */;
+      readonly retryAfterMs?: number;
+    }
+);
+
+/** A model behind its provider. */
+export interface Model {
+  /** `provider/id`: in records and messages. */
+  readonly id: string;
+  /** USD per million tokens, or null where no price is known. */
+  readonly price: { readonly input: number; readonly output: number } | null;
+  /**
+   * Sends one request, once: no retries in here. Never rejects; an abort of the signal ends it within a second with the
+   * code `cancelled`, its timeout with `timeout`. Connections are closed in both cases.
+   */
+  complete(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>;
+}
+
+/** Models by name. */
+export interface Models {
+  /** The model for calls that name none, or null. */
+  readonly fallback: string | null;
+  /** @throws RlmError `no_model_configured` (naming the flag to pass) for null without a fallback, and for unknown names (naming the nearest) */
+  resolve(name: string | null): Model;
+}
+
+/** What a request may cost at the most: held from before it is sent until its usage is known. */
+export interface RequestEstimate {
+  readonly input_tokens: number;
+  readonly max_tokens: number;
+  readonly cost_usd: number;
+}
+
+export interface Reservation {
+  /** Replaces the estimate by what the provider charged. Called once. */
+  settle(usage: Usage): void;
+}
+
+/** The budget as a sub-call sees it. */
+export interface RequestBudget {
+  /**
+   * Resolves once the estimate fits beside all that is spent and held: it waits for requests in flight. A value of type
+   * SubCallError (code `budget_exceeded`) where it can never fit, `cancelled` where the signal aborts first.
+   */
+  reserve(estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
+import { silenceSqliteWarning } from "../../../src/cli/sqlite-warning.ts";
+
+test("a Node that is too old is refused in one line", () => {
+  for (const old of ["20.20.2", "22.18.9", "9.99.0"]) {
+    expect(nodeProblem(old)).toMatch(new RegExp(`^Node ${old} is too old: Belay needs ${OLDEST_NODE} or newer.*$`));
+  }
+  for (const good of ["22.19.0", "22.20.0", "24.0.0", "25.1.0-nightly"]) expect(nodeProblem(good)).toBeNull();
+  const { engines } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
+  expect(`>=${OLDEST_NODE}`).toMatch(new RegExp(`^${engines.node}`));
+});
+
+test("of all warnings, only that of node:sqlite is dropped", () => {
+  const emit = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  onTestFinished(() => emit.mockRestore());
+  silenceSqliteWarning();
+  const sqlite = "SQLite is an experimental feature and might change at any time";
+  process.emitWarning(sqlite, "ExperimentalWarning");
+  expect(emit).not.toHaveBeenCalled();
+  process.emitWarning("Type Stripping is an experimental feature", "ExperimentalWarning");
+  process.emitWarning(sqlite, "DeprecationWarning", "X1");
+  process.emitWarning(new Error("plain"));
+  expect(emit.mock.calls).toEqual([
+    ["Type Stripping is an experimental feature", "ExperimentalWarning"],
+    [sqlite, "DeprecationWarning", "X1"],
+    [new Error("plain")],
+  ]);
+});
