@@ -66,6 +66,7 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
 interface SubCallFacts {
   readonly remaining_sub_calls: number;
   readonly remaining_tokens: number;
+  readonly remaining_time_ms: number;
   /** Why no sub-call can be made at all, or null. */
   readonly no_model: string | null;
 }
@@ -73,28 +74,29 @@ interface SubCallFacts {
 /** Looks at a sub-call when the cell makes it: what is wrong with it or over the budget is refused at once. */
 export function checkSubCall(request: SubCallRequest, scope: CallScope): void {
   if (request.prompt.includes("[object Promise]")) scope.warn("unawaited_value_in_prompt");
-  refuseBeyond(1, scope);
+  requireModel(request, scope);
+  if (subCallFacts(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
+  const left = callsLeft(scope);
+  if (left < 1) throw budgetExceeded("no sub-calls are left");
 }
 
-/** Calls that may still be made. @throws RlmError `no_model_configured` */
+/** @throws RlmError `no_model_configured` where neither the call nor the session names a model */
+export function requireModel({ model }: Pick<SubCallRequest, "model">, scope: CallScope): void {
+  const { no_model } = subCallFacts(scope);
+  if (no_model === null || model !== undefined) return;
+  throw new RlmError("no_model_configured", "no model is configured for sub-calls", {
+    guestName: "SubAgentError",
+    suggestion: no_model,
+  });
+}
+
+/** Calls that may still be made. */
 export function callsLeft(scope: CallScope): number {
-  const facts = subCallFacts(scope);
-  if (facts.no_model !== null) {
-    throw new RlmError("no_model_configured", "no model is configured for sub-calls", {
-      guestName: "SubAgentError",
-      suggestion: facts.no_model,
-    });
-  }
-  return Math.max(0, facts.remaining_sub_calls - scope.newCalls());
+  return Math.max(0, subCallFacts(scope).remaining_sub_calls - scope.newCalls());
 }
 
 export function tokensLeft(scope: CallScope): number {
   return subCallFacts(scope).remaining_tokens;
-}
-
-function refuseBeyond(calls: number, scope: CallScope): void {
-  const left = callsLeft(scope);
-  if (left < calls) throw budgetExceeded(`${left} sub-calls are left`);
 }
 
 export function budgetExceeded(why: string): RlmError {
@@ -110,6 +112,7 @@ function subCallFacts(scope: CallScope): SubCallFacts {
   return {
     remaining_sub_calls: count(facts.remaining_sub_calls),
     remaining_tokens: count(facts.remaining_tokens),
+    remaining_time_ms: count(facts.remaining_time_ms),
     no_model: typeof facts.no_model === "string" ? facts.no_model : null,
   };
 }

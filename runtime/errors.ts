@@ -25,6 +25,17 @@ export const ERROR_CODES = [
   "no_model_configured",
   "auth_expired",
   "invalid_config",
+  "timeout",
+  "sub_agent_error",
+  "empty_answer",
+  "truncated_answer",
+  "content_filtered",
+  "rate_limited",
+  "provider_error",
+  "auth_failed",
+  "schema_mismatch",
+  "not_awaited",
+  "process_restarted",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

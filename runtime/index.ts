@@ -13,6 +13,6 @@ export {
 } from "./limits.ts";
 export { noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
-export type { CellEnd, ExecState, Json, PendingCall, Settlement } from "./protocol.ts";
+export type { CallError, CellEnd, ExecState, Json, PendingCall, Settlement } from "./protocol.ts";
 export { type CallHost, type ExecEnd, openSandbox, type Sandbox } from "./sandbox.ts";
 export { serveSandbox } from "./serve.ts";

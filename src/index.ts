@@ -1,17 +1,21 @@
 /** Belay's library: open a session, load a context, run cells. */
 export { ERROR_CODES, type ErrorCode, type ExecLimits, type Json, LIMITS, RlmError } from "../runtime/index.ts";
 export type { ContextStats, SkippedFile } from "./context/context.ts";
-export type { ExecEnvelope, ExecFailure, ExecSuccess } from "./session/envelope.ts";
-export type { RemainingBudget } from "./session/ledger.ts";
-export {
-  type ExecOptions,
-  type LoadingOptions,
-  type LoadResult,
-  type LoadSource,
-  openSession,
-  type Progress,
-  type Session,
-  type SessionHelpers,
-  type SessionMemory,
-  type SessionOptions,
-} from "./session/session.ts";
+export type { QueryOptions, SearchStrategy } from "./query/query.ts";
+export type {
+  CallProgress,
+  ExecOptions,
+  LoadingOptions,
+  LoadResult,
+  LoadSource,
+  Progress,
+  Session,
+  SessionHelpers,
+  SessionMemory,
+  SessionOptions,
+  SubAgentPolicy,
+} from "./session/api.ts";
+export type { CallEstimate, DryRun } from "./session/dry-run.ts";
+export type { ExecEnvelope, ExecFailure, ExecSuccess, QueryEnvelope } from "./session/envelope.ts";
+export type { BudgetLimits, RemainingBudget } from "./session/ledger.ts";
+export { openSession } from "./session/session.ts";

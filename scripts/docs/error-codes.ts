@@ -86,6 +86,44 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "A configuration file, environment variable or setting cannot be used; the message names it.",
     cure: "Correct it as the message says.",
   },
+  timeout: {
+    meaning: "A sub-call took longer than its `timeout_ms`.",
+    cure: "Ask for less, or raise `timeout_ms`; the call may be made again.",
+  },
+  sub_agent_error: {
+    meaning: "A sub-agent came to no answer, for instance within its turns.",
+    cure: "Ask a smaller question, or with `tools: []`.",
+  },
+  empty_answer: { meaning: "The model answered with nothing.", cure: "Make the call again, or ask differently." },
+  truncated_answer: {
+    meaning: "The answer was cut at `max_tokens`, thinking included, or is longer than an answer may be.",
+    cure: "Raise `max_tokens`, or ask for a shorter answer.",
+  },
+  content_filtered: {
+    meaning: "The provider refused or filtered the answer.",
+    cure: "Ask differently, or use another model.",
+  },
+  rate_limited: {
+    meaning: "The provider limits requests, and waiting for it would take longer than the call may.",
+    cure: "Make the call again later, or lower the concurrency.",
+  },
+  provider_error: {
+    meaning: "The provider failed: no connection, a broken answer, a server error.",
+    cure: "Make the call again; `--base-url` and the network are worth a look.",
+  },
+  auth_failed: { meaning: "The provider refused the key.", cure: "Check the key of the provider." },
+  schema_mismatch: {
+    meaning: "The answer did not fit `schema`, also after one repair.",
+    cure: "Simplify the schema, or describe it in the prompt.",
+  },
+  not_awaited: {
+    meaning: "The cell ended before this call was awaited.",
+    cure: "Await every call: `await Promise.all(calls)`.",
+  },
+  process_restarted: {
+    meaning: "The process ended while this call was in flight, and it may not be sent twice.",
+    cure: "Catch it, and decide whether to make the call again.",
+  },
   session_closed: {
     meaning: "The session was closed before the call.",
     cure: "Open another session.",

@@ -1,15 +1,141 @@
-import type { Answers } from "./exec.ts";
+import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
+import { type CallError, type Clock, LIMITS } from "../../runtime/index.ts";
+import type { Models, SubCallError } from "../model/port.ts";
+import type { SubAgentPolicy } from "./api.ts";
+import { FREE } from "./dry-run.ts";
+import type { Answered, Answers, CallContext } from "./exec.ts";
+import { type Gate, openGate } from "./gate.ts";
 
 /** The flag to pass, for whoever makes a sub-call without a model. */
-export const NO_MODEL =
+const NO_MODEL =
   "Name a model: `--model PROVIDER/ID` on the command line (with `--base-url URL` for a server of your own), `model` in the library's options.";
 
-/** Answers of a session without a model: cells are refused at the call. */
-export function withoutModel(): Answers {
+export interface AnswersOptions {
+  readonly models: Models;
+  /** Folders that sub-agents may read. */
+  readonly roots: readonly string[];
+  readonly cwd: string;
+  readonly concurrency: number;
+  readonly policy: SubAgentPolicy;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
+export function openAnswers(options: AnswersOptions): Answers {
+  const session = openGate(options.concurrency);
+  /** Of the batches in flight; a batch ends with the exec that made it. */
+  const batches = new Map<string, Gate>();
+
+  function gateOf(callId: string, { batch }: SubCallRequest): Gate {
+    if (batch?.max_concurrent === undefined) return session;
+    const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
+    const gate = batches.get(key) ?? openGate(Math.min(batch.max_concurrent, LIMITS.maxConcurrency));
+    batches.set(key, gate);
+    if (batches.size > 100) batches.delete(batches.keys().next().value ?? "");
+    return gate;
+  }
+
   return {
-    facts: { no_model: NO_MODEL },
-    answer: async (call) => {
-      throw new Error(`nothing answers ${call.name}`);
+    facts: { no_model: options.models.fallback === null ? NO_MODEL : null },
+    async answer(call, context) {
+      const request = readSubCall(call.name, call.args);
+      const stop = AbortSignal.any([context.signal, context.timeOver]);
+      const answered = await gateOf(call.id, request).run(stop, () => ask(options, request, context, stop));
+      if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
+      return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
     },
   };
 }
+
+/** The model layer is loaded with the first call: sessions that make none do not wait for it. */
+async function ask(
+  options: AnswersOptions,
+  request: SubCallRequest,
+  context: CallContext,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const { decideTools, readOnlyTools, runSubCall } = await import("../model/index.ts");
+  const { policy, clock } = options;
+  const lent = policy.tools ?? [];
+  const decision = await decideTools(request.tools, {
+    builtin: "llm_query",
+    prompt: request.prompt,
+    grantable: lent,
+    allowed_tool_overrides: policy.allowed_tool_overrides ?? [],
+    require_approval: policy.require_approval ?? true,
+    ...(policy.approve ? { approve: policy.approve } : {}),
+  });
+  const event = decision.event;
+  if (!decision.ok)
+    return { ...refused(decision.error), record: { ...FREE, refused: true, tool_override_event: event } };
+  const outcome = await runSubCall(
+    {
+      prompt: request.prompt,
+      system: request.system ?? null,
+      tools: decision.granted,
+      schema: request.schema ?? null,
+      max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens,
+      timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
+      model: request.model ?? null,
+    },
+    {
+      models: options.models,
+      budget: context.budget,
+      tools: [...readOnlyTools({ roots: options.roots, cwd: options.cwd }), ...lent],
+      maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
+      clock,
+      random: options.random,
+      sleep: (ms, aborted) => sleep(clock, ms, aborted),
+    },
+    signal,
+  );
+  const { usage, attempts, model } = outcome;
+  const record = { usage, attempts, model, refused: false, tool_override_event: event };
+  const settlement = outcome.ok
+    ? ({ ok: true, value: outcome.value } as const)
+    : ({ ok: false, error: guestError(outcome.error) } as const);
+  return { settlement, record };
+}
+
+function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const callOff = clock.after(ms, resolve);
+    signal.addEventListener("abort", () => (callOff(), resolve()), { once: true });
+  });
+}
+
+/** The error as the guest gets it: its class by its code. */
+function guestError({ code, message, suggestion, retriable }: SubCallError): CallError {
+  return { name: CLASS_OF[code] ?? "SubAgentError", code, message, suggestion, retriable };
+}
+
+const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
+  budget_exceeded: "BudgetExceededError",
+  policy_violation: "PolicyViolationError",
+  timeout: "SubCallTimeoutError",
+  reentrancy_error: "ReentrancyError",
+};
+
+function refused(error: SubCallError): Answered {
+  return { settlement: { ok: false, error: guestError(error) }, record: FREE };
+}
+
+function wasCancelled({ settlement }: Answered): boolean {
+  return !settlement.ok && settlement.error.code === "cancelled";
+}
+
+const CANCELLED: SubCallError = {
+  code: "cancelled",
+  message: "the call was cancelled",
+  suggestion: "Run the cell again.",
+  retriable: true,
+};
+
+const TIME_OVER: SubCallError = {
+  code: "budget_exceeded",
+  message: "the session's time is over",
+  suggestion: "Finish now with what there is.",
+  retriable: false,
+};

@@ -143,3 +143,21 @@ function fieldsOf(state: ExecState, facts: EnvelopeFacts): ExecFields {
     replayed_sub_calls: 0,
   };
 }
+
+/** What a query answers (spec §3.4). A failure is that of its cell. */
+export type QueryEnvelope =
+  | {
+      readonly success: true;
+      readonly session_id: string;
+      readonly exec_id: string;
+      /** Cites its sources as `[path:start-end]`. */
+      readonly answer: string;
+      readonly sections_analyzed: number;
+      /** `path:start-end` of each, UTF-16 units of the document. */
+      readonly sections: readonly string[];
+      readonly search_strategy_used: string;
+      readonly warnings: readonly string[];
+      readonly execution_time_ms: number;
+      readonly budget: RemainingBudget;
+    }
+  | ExecFailure;

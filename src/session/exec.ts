@@ -11,11 +11,14 @@ import {
   type PendingCall,
   placeless,
   RlmError,
+  type Sandbox,
   type Settlement,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
 import type { RequestBudget } from "../model/port.ts";
+import type { CallProgress } from "./api.ts";
 import { openBudget } from "./budget.ts";
+import type { ContextMessage } from "./context-message.ts";
 import { codeOf } from "./envelope.ts";
 import type { Guest } from "./guest.ts";
 import type { ExecKind, JournalRecord, ToolOverrideEvent, ToolResult } from "./journal.ts";
@@ -36,14 +39,16 @@ export interface Head {
 
 /** What is asked of an exec. */
 export type ExecRequest =
-  | { readonly kind: "cell"; readonly source: string; readonly limits: Partial<ExecLimits> }
+  | { readonly kind: "cell"; readonly source: string; readonly limits: Partial<ExecLimits>; readonly sites?: boolean }
+  /** A cell of ours, on a copy of the guest: only the ledger moves. `prompt` is what the journal keeps. */
+  | { readonly kind: "query"; readonly prompt: string; readonly source: string }
   | { readonly kind: "load" | "append"; readonly source: string; read(current: Context | null): Promise<Context> }
   | { readonly kind: "memory" | "helpers"; readonly input: Json };
 
 /** What an exec gives beside the new head. */
 export type ExecOutcome =
   | {
-      readonly kind: "cell";
+      readonly kind: "cell" | "query";
       readonly end: ExecEnd;
       readonly warnings: readonly string[];
       readonly events: readonly ToolOverrideEvent[];
@@ -83,6 +88,8 @@ export interface ExecParts {
   readonly limits: ExecLimits;
   readonly budget: BudgetLimits;
   readonly answers: Answers;
+  /** Told whenever a sub-call is sent or answered. */
+  readonly onCalls?: (progress: CallProgress) => void;
   readonly clock: Clock;
   readonly newId: () => string;
 }
@@ -125,7 +132,8 @@ export async function exec(
   try {
     switch (request.kind) {
       case "cell": {
-        const end = await runCell(request.source, request.limits);
+        const guest = await parts.guest.use(head.context);
+        const end = await runCell(guest, request);
         const code = codeOf(end.end);
         await complete("cell", code === null, code, { state: end.state });
         const timeMs = clock.monotonic() - startedAt;
@@ -135,6 +143,17 @@ export async function exec(
           head: { ...head, cells: head.cells + 1, ledger, used: !end.lost, lost: end.lost },
           outcome: { kind: "cell", end, warnings, events, timeMs },
         };
+      }
+      case "query": {
+        const copy = await parts.guest.copy(head.context);
+        const end = await copy
+          .use(head.context)
+          .then((guest) => runCell(guest, { ...request, limits: {} }))
+          .finally(() => copy[Symbol.asyncDispose]());
+        const code = codeOf(end.end);
+        await complete("query", code === null, code, { state: end.state });
+        const timeMs = clock.monotonic() - startedAt;
+        return { head: { ...head, ledger }, outcome: { kind: "query", end, warnings: [], events, timeMs } };
       }
       case "load": {
         const context = await request.read(null);
@@ -164,11 +183,14 @@ export async function exec(
     throw error;
   }
 
-  async function runCell(source: string, override: Partial<ExecLimits>): Promise<ExecEnd> {
+  async function runCell(
+    guest: Sandbox<ContextMessage>,
+    { kind, source, limits, sites = false }: CellRequest,
+  ): Promise<ExecEnd> {
     const state: ExecState = {
       exec_id,
-      cell: head.cells + 1,
-      limits: clampLimits(parts.limits, override),
+      cell: kind === "query" ? 0 : head.cells + 1,
+      limits: clampLimits(parts.limits, limits),
       output: noOutput(),
       warnings: [],
       running_ms: 0,
@@ -188,6 +210,18 @@ export async function exec(
       ...budget.left(),
       remaining_time_ms: Math.max(0, timeLeft - (clock.monotonic() - startedAt)),
     });
+    let sent = 0;
+    let done = 0;
+    const tell = () =>
+      parts.onCalls?.({
+        done,
+        running: sent - done,
+        left: budget.left().remaining_sub_calls,
+        tokens: ledger.tokens,
+        cost_usd: ledger.cost_usd,
+        held_tokens: budget.held().tokens,
+        held_cost_usd: budget.held().cost_usd,
+      });
     const calls: CallHost = {
       facts,
       async begin(pending) {
@@ -196,6 +230,8 @@ export async function exec(
           pending.map(({ id, name, args }) => ({ record: "rlm_tool_call", exec_id, call_id: id, name, args, at })),
         );
         budget.follow(ledger);
+        sent += pending.length;
+        tell();
       },
       async run(call, signal) {
         const { settlement, record } = await parts.answers.answer(call, {
@@ -210,14 +246,15 @@ export async function exec(
         const at = clock.now();
         await commit([{ record: "rlm_tool_result", exec_id, call_id: call.id, success, value, ...record, at }]);
         budget.close(call.id, ledger);
+        done++;
+        tell();
         if (record.tool_override_event) events.push(record.tool_override_event);
         return settlement;
       },
     };
     try {
-      const guest = await parts.guest.use(head.context);
       const stop = signal ? AbortSignal.any([signal, outOfTime.signal]) : outOfTime.signal;
-      const ended = await guest.exec({ source, state, facts: facts() }, calls, stop);
+      const ended = await guest.exec({ source, state, sites, facts: facts() }, calls, stop);
       if (events.some(({ denied_tools }) => denied_tools.length > 0)) ended.state.warnings.push("tool_override_denied");
       const spent = outOfTime.signal.aborted && ended.end.kind === "cancelled" && !signal?.aborted;
       return spent ? { ...timeIsSpent(ended.state, parts.budget), lost: ended.lost } : ended;
@@ -227,12 +264,20 @@ export async function exec(
   }
 }
 
+interface CellRequest {
+  readonly kind: "cell" | "query";
+  readonly source: string;
+  readonly limits: Partial<ExecLimits>;
+  readonly sites?: boolean;
+}
+
 interface CompleteFacts {
   readonly context: Context;
   readonly state: ExecState;
 }
 
 function inputOf(request: ExecRequest): Json {
+  if (request.kind === "query") return request.prompt;
   return "input" in request ? request.input : request.source;
 }
 

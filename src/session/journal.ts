@@ -2,7 +2,7 @@ import type { ExecState, Json } from "../../runtime/index.ts";
 import type { Usage } from "../model/port.ts";
 
 /** What an exec does. Every change of a session is an exec of one of these kinds. */
-export type ExecKind = "cell" | "load" | "append" | "helpers" | "memory";
+export type ExecKind = "cell" | "query" | "load" | "append" | "helpers" | "memory";
 
 /** The ordered records of a session. Field names are those of the checkpointing spec. */
 export type JournalRecord = Start | ToolCall | ToolResult | Complete;

@@ -6,7 +6,6 @@ import {
   checkLimits,
   DEFAULT_BUDGET,
   DEFAULT_EXEC_LIMITS,
-  type ExecLimits,
   type Json,
   LIMITS,
   RlmError,
@@ -14,103 +13,28 @@ import {
 } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/context.ts";
 import { load, loadAppend, type Source } from "../context/load.ts";
-import { withoutModel } from "./answers.ts";
+import { openModels } from "../model/models.ts";
+import type { Models } from "../model/port.ts";
+import { queryCell, readQueryResult } from "../query/query.ts";
+import { openAnswers } from "./answers.ts";
+import type { ExecOptions, LoadingOptions, LoadResult, LoadSource, Session, SessionOptions } from "./api.ts";
+import { type DryRun, openDryAnswers } from "./dry-run.ts";
 import { type ExecEnvelope, envelope } from "./envelope.ts";
 import { type Answers, type ExecOutcome, type ExecParts, type ExecRequest, exec, type Head } from "./exec.ts";
 import { openGuest } from "./guest.ts";
-import { type BudgetLimits, EMPTY_LEDGER, type RemainingBudget, remaining, spend } from "./ledger.ts";
+import { EMPTY_LEDGER, remaining, spend } from "./ledger.ts";
 import { openMemoryStore, type Store } from "./store.ts";
-
-export type Progress =
-  /** What a load has read so far. */
-  | { readonly kind: "load"; readonly files: number; readonly bytes: number }
-  /** What a builtin is busy with, for people. */
-  | { readonly kind: "notice"; readonly text: string };
-
-export interface SessionOptions {
-  /** Folders from which contexts may be loaded; default: `cwd`. */
-  readonly roots?: readonly string[];
-  /** What relative paths are relative to; default: the process's. */
-  readonly cwd?: string;
-  /** Limits of every exec of the session, unless it overrides them. */
-  readonly limits?: Partial<ExecLimits>;
-  readonly budget?: Partial<BudgetLimits>;
-  /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
-  readonly memoryMb?: number;
-  /** Folder that keeps search indexes for later sessions; default: a temporary one, removed by `close`. */
-  readonly indexDir?: string;
-  readonly onProgress?: (progress: Progress) => void;
-}
-
-export interface ExecOptions {
-  /** Limits for this exec alone; clamped by policy, and shown in `limits_applied`. */
-  readonly limits?: Partial<ExecLimits>;
-  /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
-  readonly signal?: AbortSignal;
-}
-
-export interface LoadingOptions {
-  /** Folders that may be read for this load, beside the session's. */
-  readonly roots?: readonly string[];
-  readonly signal?: AbortSignal;
-}
-
-/** A path, or text at hand under a document name. */
-export type LoadSource = string | { readonly text: string | Uint8Array; readonly name: string };
-
-export interface LoadResult {
-  readonly success: true;
-  readonly stats: ContextStats;
-}
-
-/** JSON values by key, in the guest's heap. Every method rejects with RlmError; a rejected batch changed nothing. */
-export interface SessionMemory {
-  put(key: string, value: Json): Promise<void>;
-  /** null for a missing key. */
-  get(key: string): Promise<Json>;
-  delete(key: string): Promise<boolean>;
-  list(): Promise<string[]>;
-  clear(): Promise<void>;
-  batch(
-    ops: readonly ({ op: "put"; key: string; value: Json } | { op: "get" | "delete"; key: string })[],
-  ): Promise<Json>;
-}
-
-/** Scripts that run before each cell. */
-export interface SessionHelpers {
-  add(name: string, code: string): Promise<void>;
-  list(): Promise<{ name: string; code: string }[]>;
-  remove(name: string): Promise<boolean>;
-}
-
-/**
- * A guest over a context. Calls queue: one runs at a time, in the order they were made. A failing cell is a value
- * (`success: false`); what a caller gets wrong rejects with `RlmError`.
- */
-export interface Session extends AsyncDisposable {
-  readonly id: string;
-  /** Loads a context and starts anew: variables, helpers, memory and budget are reset. */
-  load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
-  /** Adds to the context; variables, helpers, memory and budget stay. */
-  loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
-  /** Runs a cell. */
-  exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
-  readonly memory: SessionMemory;
-  readonly helpers: SessionHelpers;
-  /** The loaded context's facts, or null. */
-  stats(): ContextStats | null;
-  budget(): RemainingBudget;
-  /** Waits for what is queued, then ends the guest. */
-  close(): Promise<void>;
-}
 
 /** What a test or another host may replace. */
 export interface SessionParts {
   readonly worker: URL;
   readonly store: Store;
-  readonly answers: Answers;
+  /** Answers calls instead of the models that the options name. */
+  readonly answers?: Answers;
+  readonly models?: Models;
   readonly clock: ExecParts["clock"];
   readonly newId: () => string;
+  readonly random: () => number;
 }
 
 /** Opens a session of its own, isolated from all others. */
@@ -123,15 +47,15 @@ export async function openSessionWith(options: SessionOptions, parts: Partial<Se
   return open(options, {
     worker: workerUrl(),
     store: openMemoryStore(),
-    answers: withoutModel(),
     clock: systemClock,
     newId: newUlid,
+    random: Math.random,
     ...parts,
   });
 }
 
 async function open(options: SessionOptions, given: SessionParts): Promise<Session> {
-  checkLimits({ ...options.limits, ...options.budget });
+  checkLimits({ ...options.limits, ...options.budget, concurrency: options.concurrency });
   const id = given.newId();
   const memoryBytes = (options.memoryMb ?? LIMITS.guestHeapBytes / 2 ** 20) * 2 ** 20;
   if (!(memoryBytes >= MIN_MEMORY_MB * 2 ** 20 && memoryBytes <= MAX_MEMORY_MB * 2 ** 20)) {
@@ -142,10 +66,22 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
   const temporary = options.indexDir === undefined ? await mkdtemp(join(tmpdir(), "belay-")) : undefined;
   const cwd = options.cwd ?? process.cwd();
   const roots = options.roots ?? [cwd];
+  const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
   const parts: ExecParts = {
     session: id,
     store: given.store,
-    answers: given.answers,
+    answers:
+      given.answers ??
+      openAnswers({
+        models,
+        roots,
+        cwd,
+        concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
+        policy: options.subAgents ?? {},
+        clock: given.clock,
+        random: given.random,
+      }),
+    onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
     clock: given.clock,
     newId: given.newId,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
@@ -222,23 +158,65 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
       });
     });
 
+  function answerOf(outcome: ExecOutcome): ExecEnvelope {
+    if (!("end" in outcome)) throw new Error("a cell gave another outcome");
+    return envelope(outcome.end, {
+      session_id: id,
+      warnings: outcome.warnings,
+      events: outcome.events,
+      execution_time_ms: outcome.timeMs,
+      budget: remaining(head.ledger, parts.budget),
+    });
+  }
+
+  /** The cell on a copy of the guest, with a journal, answers and a head of its own that are thrown away. */
+  async function dryRun(source: string, { limits = {}, signal }: ExecOptions): Promise<DryRun> {
+    const { estimateSubCall, placeholderAnswer } = await import("../model/index.ts");
+    const answers = openDryAnswers({
+      estimate: (call) => estimateSubCall(call, models),
+      placeholder: (call) => ({ ok: true, value: placeholderAnswer(call) }),
+    });
+    const guest = await parts.guest.copy(head.context);
+    try {
+      const apart = { ...parts, store: openMemoryStore(), guest, answers };
+      const { outcome } = await exec(apart, head, { kind: "cell", source, limits, sites: true }, signal);
+      const answer = answerOf(outcome);
+      return { envelope: answer, estimate: answers.estimate(!answer.success) };
+    } finally {
+      await guest[Symbol.asyncDispose]();
+    }
+  }
+
   return {
     id,
     load: (source, options) => loading("load", source, options),
     loadAppend: (source, options) => loading("append", source, options),
     async exec(source, { limits = {}, signal } = {}) {
-      if (typeof source !== "string") {
-        throw new RlmError("invalid_argument", `the cell is ${typeof source}`, { suggestion: "Pass source text." });
-      }
-      const outcome = await perform({ kind: "cell", source, limits }, signal);
-      if (outcome.kind !== "cell") throw new Error("a cell gave another outcome");
-      return envelope(outcome.end, {
-        session_id: id,
-        warnings: outcome.warnings,
-        events: outcome.events,
-        execution_time_ms: outcome.timeMs,
-        budget: remaining(head.ledger, parts.budget),
-      });
+      checkSource(source);
+      return answerOf(await perform({ kind: "cell", source, limits }, signal));
+    },
+    async query(prompt, { signal, ...options } = {}) {
+      const outcome = await perform({ kind: "query", prompt, source: queryCell(prompt, options) }, signal);
+      const answer = answerOf(outcome);
+      if (!answer.success) return answer;
+      const { answer: text, sections, strategy, failed } = readQueryResult(answer.result_json);
+      const { session_id, exec_id, execution_time_ms, budget } = answer;
+      return {
+        success: true,
+        session_id,
+        exec_id,
+        answer: text,
+        sections_analyzed: sections.length - failed,
+        sections,
+        search_strategy_used: strategy,
+        warnings: [...answer.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])],
+        execution_time_ms,
+        budget,
+      };
+    },
+    async dryRun(source, options = {}) {
+      checkSource(source);
+      return inTurn(() => dryRun(source, options));
     },
     memory: {
       async put(key, value) {
@@ -271,6 +249,19 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
     await parts.guest[Symbol.asyncDispose]();
     if (temporary) await rm(temporary, { recursive: true, force: true });
   }
+}
+
+function checkSource(source: unknown): void {
+  if (typeof source === "string") return;
+  throw new RlmError("invalid_argument", `the cell is ${typeof source}`, { suggestion: "Pass source text." });
+}
+
+function namedModel({ model, baseUrl, apiKeyEnv }: SessionOptions) {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
+  };
 }
 
 /** Ids sort by time, also within one millisecond. */

@@ -19,6 +19,7 @@ export function matchGlob(pattern: string, paths: readonly string[]): boolean[] 
   return matched;
 }
 
+const TOKEN = /\*\*\/|\*+|\?|\[(!|\^)?(\]?[^\]]*)\]|\\.|[{},]|./gsu;
 const FOLDERS = "(?:[^/\\n]*/)*";
 
 function expression(pattern: string): string {
@@ -29,27 +30,30 @@ function expression(pattern: string): string {
 
 function translate(pattern: string): string {
   let depth = 0;
-  const token = /\*\*\/|\*+|\?|\[(!|\^)?(\]?[^\]]*)\]|\\[^]|[{},]|[^]/gu;
   const isBalanced = balanced(pattern);
-  return pattern.replace(token, (text, negation: string | undefined, members: string | undefined, at: number) => {
+  return pattern.replace(TOKEN, (text, negation: string | undefined, members: string | undefined, at: number) => {
     const opensName = at === 0 || pattern[at - 1] === "/";
     if (text === "**/") return opensName ? FOLDERS : "[^/\\n]*/";
     if (text === "**" && opensName && at + 2 === pattern.length) return "[^\\n]*";
     if (text.startsWith("*")) return "[^/\\n]*";
     if (text === "?") return "[^/\\n]";
     if (members !== undefined && members !== "") return `[${negation ? "^/\\n" : ""}${classOf(members)}]`;
-    if (isBalanced && text === "{") return `(?:${++depth > 0 ? "" : ""}`;
-    if (isBalanced && text === "}") return depth-- > 0 ? ")" : "\\}";
+    if (isBalanced && (text === "{" || text === "}")) {
+      depth += text === "{" ? 1 : -1;
+      return text === "{" ? "(?:" : ")";
+    }
     if (text === "," && depth > 0) return "|";
     return escaped(text.length > 1 && text.startsWith("\\") ? text.slice(1) : text);
   });
 }
 
+/** Whether its braces, other than escaped ones and those in brackets, are alternatives; else they stand for themselves. */
 function balanced(pattern: string): boolean {
   let depth = 0;
-  for (const character of pattern) {
-    if (character === "{") depth += 1;
-    else if (character === "}" && --depth < 0) return false;
+  for (const [token] of pattern.matchAll(TOKEN)) {
+    if (token === "{") depth += 1;
+    if (token === "}") depth -= 1;
+    if (depth < 0) return false;
   }
   return depth === 0;
 }

@@ -47,7 +47,8 @@ function withFolders(files: readonly { name: string; below: string }[]): Map<str
   const entries = new Map<string, string>();
   for (const { name, below } of files) {
     const above = name.slice(0, name.length - below.length);
-    for (let slash = below.indexOf("/"); slash !== -1; slash = below.indexOf("/", slash + 1)) {
+    const isBelow = name.endsWith(below);
+    for (let slash = below.indexOf("/"); isBelow && slash !== -1; slash = below.indexOf("/", slash + 1)) {
       entries.set(above + below.slice(0, slash + 1), below.slice(0, slash));
     }
     entries.set(name, below);

@@ -12,6 +12,7 @@ export interface MatchedLine extends Line {
 export const LINE_UNITS = 500;
 const UNITS_BEFORE_MATCH = 100;
 /** Searching one line alone takes about as long as reading this much. */
+const MAX_CANDIDATES = 1_000_000;
 const LINE_COST_BYTES = 16 * 1024;
 
 /**
@@ -28,7 +29,7 @@ export async function matchedLines(
   const body = text.endsWith("\n") ? text.slice(0, -1) : text;
   if (text === "") return [];
   const isExact = rest.lineLocal;
-  const { matches } = find(textFromString(body), rest, isExact ? limit : body.length + 1);
+  const { matches } = find(textFromString(body), rest, isExact ? limit : MAX_CANDIDATES);
   const matched: MatchedLine[] = [];
   const lines = linesOf(text);
   let line = lines.next().value;

@@ -41,7 +41,8 @@ export function grepTool(readable: ReadableRoots): AgentTool {
       const place = path === undefined || path === "" ? undefined : placeOf(readable, path);
       const pause = pauseFor(signal);
       const files = await filesIn(readable, place, pause);
-      const chosen = glob === undefined ? undefined : matchGlob(glob, files.map(({ below }) => below)); // biome-ignore format: one line
+      const paths = files.map(({ below }) => below);
+      const chosen = glob === undefined ? undefined : matchGlob(glob, paths);
       const found: Found[] = [];
       let left = limit + 1;
       for (const [index, file] of files.entries()) {

@@ -1,0 +1,61 @@
+import type { AssistantMessage, AssistantMessageEvent } from "@mariozechner/pi-ai";
+
+/** What an answer is that the server ended without a reason: broken off, or cut at the token limit. */
+export type Unfinished = "broken" | "length";
+
+/**
+ * pi-ai 0.73 takes the end of a stream for the end of the answer in these protocols, with or without a finish reason.
+ * In the Responses API an answer that reached its token limit ends with an event that pi-ai skips.
+ */
+const UNCHECKED: Readonly<Record<string, Unfinished>> = {
+  "openai-completions": "broken",
+  "mistral-conversations": "broken",
+  "google-generative-ai": "broken",
+  "google-vertex": "broken",
+  "openai-responses": "length",
+  "azure-openai-responses": "length",
+};
+
+/**
+ * Watches whether the provider tells a stop reason: the message of the stream's first event is the one that grows into the
+ * answer, and pi-ai sets its `stopReason`, which begins as "stop", when the reason comes. Ask once the message is there.
+ */
+export function watchFinish(
+  api: string,
+  stream: AsyncIterable<AssistantMessageEvent>,
+): (message: AssistantMessage) => Unfinished | null {
+  const unfinished = UNCHECKED[api];
+  if (unfinished === undefined) return () => null;
+  let told = true;
+  const begin = (message: AssistantMessage) => {
+    if (message.content.length > 0 || message.responseId !== undefined) return;
+    told = false;
+    let reason = message.stopReason;
+    Object.defineProperty(message, "stopReason", {
+      ...ORDINARY,
+      get: () => reason,
+      set: (value: AssistantMessage["stopReason"]) => {
+        told = true;
+        reason = value;
+      },
+    });
+  };
+  void onStart(stream, begin);
+  return (message) => {
+    const { stopReason } = message;
+    Object.defineProperty(message, "stopReason", { ...ORDINARY, value: stopReason, writable: true });
+    return told ? null : unfinished;
+  };
+}
+
+const ORDINARY = { enumerable: true, configurable: true };
+
+async function onStart(
+  stream: AsyncIterable<AssistantMessageEvent>,
+  begin: (message: AssistantMessage) => void,
+): Promise<void> {
+  for await (const event of stream) {
+    if (event.type === "start") begin(event.partial);
+    return;
+  }
+}

@@ -1,0 +1,21 @@
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+export type PiAi = typeof import("@mariozechner/pi-ai");
+export type PiOAuth = typeof import("@mariozechner/pi-ai/oauth");
+
+const require = createRequire(import.meta.url);
+
+/**
+ * pi-ai with its list of models, loaded at the first call and blocking: a model is resolved inside synchronous code, and
+ * commands that call none must not wait for it. The package has an entry for `import` alone, so it is found as an import
+ * and required by its file: both give the same module.
+ */
+export function loadPiAi(): PiAi {
+  return require(fileURLToPath(import.meta.resolve("@mariozechner/pi-ai")));
+}
+
+/** What pi-ai knows of logins: needed for models behind one alone. */
+export function loadPiOAuth(): PiOAuth {
+  return require(fileURLToPath(import.meta.resolve("@mariozechner/pi-ai/oauth")));
+}

@@ -1,0 +1,92 @@
+import type { ModelAnswer, SubCallError, Usage } from "./port.ts";
+
+/** The first wait is up to this long; it doubles with each retry. */
+const BASE_MS = 500;
+const CAP_MS = 8000;
+
+export interface RetryOptions {
+  /** Milliseconds on the scale of `deadline`. */
+  now(): number;
+  /** Resolves after `ms`, or as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** From 0 up to 1. */
+  random(): number;
+  /** Default 3. */
+  readonly maxRetries?: number;
+  /** When the time of the call is over: no wait goes beyond it. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+/** An attempt that failed and was to be made again. */
+export interface FailedAttempt {
+  readonly code: SubCallError["code"];
+  /** How long it was waited before the next attempt, ms. */
+  readonly waited_ms: number;
+  /** The provider told what it charged for it: that is contained in the usage of the answer. */
+  readonly charged: boolean;
+}
+
+export interface RetriedAnswer {
+  /** The last answer; where it is charged, its usage is the sum over all attempts. */
+  readonly answer: ModelAnswer;
+  readonly attempts: readonly FailedAttempt[];
+}
+
+/**
+ * Sends until an answer comes that a retry would not change: transient failures (`rate_limited` and `provider_error`
+ * that say so) are sent again after exponential backoff with full jitter, or after the server's Retry-After. A wait that
+ * would go beyond the deadline is not begun: the failure is the answer. `attempt` counts from 0.
+ */
+export async function withRetries(
+  send: (attempt: number) => Promise<ModelAnswer>,
+  options: RetryOptions,
+): Promise<RetriedAnswer> {
+  const attempts: FailedAttempt[] = [];
+  const usages: Usage[] = [];
+  for (;;) {
+    const answer = await send(attempts.length);
+    usages.push(answer.usage);
+    const total = answer.charged ? { ...answer, usage: sum(usages) } : answer;
+    if (answer.ok || !isTransient(answer.error) || attempts.length >= (options.maxRetries ?? 3)) {
+      return { answer: total, attempts };
+    }
+    const wait = waitOf(answer.retryAfterMs, attempts.length, options.random());
+    if (options.now() + wait >= options.deadline) return { answer: total, attempts };
+    await options.sleep(wait, options.signal);
+    attempts.push({ code: answer.error.code, waited_ms: wait, charged: answer.charged });
+    if (options.signal.aborted) return { answer: cancelledAfter(answer, sum(usages)), attempts };
+  }
+}
+
+function isTransient(error: SubCallError): boolean {
+  return error.retriable && (error.code === "rate_limited" || error.code === "provider_error");
+}
+
+/** Calls that were told the same Retry-After come back spread over the base wait, not all at once. */
+function waitOf(retryAfterMs: number | undefined, retries: number, random: number): number {
+  if (retryAfterMs !== undefined) return Math.round(retryAfterMs + random * BASE_MS);
+  return Math.round(random * Math.min(CAP_MS, BASE_MS * 2 ** retries));
+}
+
+function cancelledAfter(answer: ModelAnswer, usage: Usage): ModelAnswer {
+  const error: SubCallError = {
+    code: "cancelled",
+    message: "cancelled while waiting to send the call again",
+    suggestion: "Make the call again.",
+    retriable: false,
+  };
+  return { ok: false, usage, charged: answer.charged, error };
+}
+
+function sum(usages: readonly Usage[]): Usage {
+  const total = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
+  for (const usage of usages) {
+    total.input += usage.input;
+    total.output += usage.output;
+    total.cache_read += usage.cache_read;
+    total.cache_write += usage.cache_write;
+    total.cost_usd += usage.cost_usd;
+  }
+  return total;
+}

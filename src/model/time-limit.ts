@@ -1,0 +1,43 @@
+/** How long a provider's SDK may take to come to rest after an abort, ms: it tells what was charged until then. */
+const REST_MS = 500;
+
+/** Timers hold no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export interface Limited {
+  /** Aborts with the given signal and when the time is over. */
+  readonly signal: AbortSignal;
+  /** Resolves with null when whoever was told to end has not done so in time. */
+  readonly overdue: Promise<null>;
+  /** What ended it first, or null. */
+  ended(): "cancelled" | "timeout" | null;
+  /** Frees the timers and the listener; aborts nothing. */
+  release(): void;
+}
+
+/** A signal and a time limit in one: after either, the caller waits for `REST_MS` at the most. */
+export function limited(signal: AbortSignal, timeoutMs: number): Limited {
+  const controller = new AbortController();
+  const { promise: overdue, resolve } = Promise.withResolvers<null>();
+  let ended: "cancelled" | "timeout" | null = null;
+  let rest: ReturnType<typeof setTimeout> | undefined;
+  const end = (by: "cancelled" | "timeout") => {
+    if (ended !== null) return;
+    ended = by;
+    rest = setTimeout(resolve, REST_MS, null);
+    controller.abort();
+  };
+  const cancel = () => end("cancelled");
+  const timer = setTimeout(end, Math.min(timeoutMs, LONGEST_MS), "timeout");
+  signal.addEventListener("abort", cancel, { once: true });
+  return {
+    signal: controller.signal,
+    overdue,
+    ended: () => ended,
+    release() {
+      clearTimeout(timer);
+      clearTimeout(rest);
+      signal.removeEventListener("abort", cancel);
+    },
+  };
+}

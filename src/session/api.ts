@@ -1,0 +1,142 @@
+import type { ExecLimits, Json } from "../../runtime/index.ts";
+import type { ContextStats } from "../context/context.ts";
+import type { AgentTool } from "../model/agent-tools/index.ts";
+import type { QueryOptions } from "../query/query.ts";
+import type { DryRun } from "./dry-run.ts";
+import type { ExecEnvelope, QueryEnvelope } from "./envelope.ts";
+import type { BudgetLimits, RemainingBudget } from "./ledger.ts";
+
+export type Progress =
+  /** What a load has read so far. */
+  | { readonly kind: "load"; readonly files: number; readonly bytes: number }
+  /** What a builtin is busy with, for people. */
+  | { readonly kind: "notice"; readonly text: string }
+  /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
+  | ({ readonly kind: "calls" } & CallProgress);
+
+export interface CallProgress {
+  readonly done: number;
+  readonly running: number;
+  /** Sub-calls that the budget still allows. */
+  readonly left: number;
+  /** Spent since the last load; USD by price lists. */
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** Held by requests in flight: what they may take at the most. */
+  readonly held_tokens: number;
+  readonly held_cost_usd: number;
+}
+
+export interface SessionOptions {
+  /** Folders from which contexts may be loaded; default: `cwd`. */
+  readonly roots?: readonly string[];
+  /** What relative paths are relative to; default: the process's. */
+  readonly cwd?: string;
+  /** Limits of every exec of the session, unless it overrides them. */
+  readonly limits?: Partial<ExecLimits>;
+  readonly budget?: Partial<BudgetLimits>;
+  /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
+  readonly memoryMb?: number;
+  /** Folder that keeps search indexes for later sessions; default: a temporary one, removed by `close`. */
+  readonly indexDir?: string;
+  /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */
+  readonly model?: string;
+  /** An OpenAI-compatible server: the provider's name is then free, as in `local/scripted`. */
+  readonly baseUrl?: string;
+  /** Name of the environment variable that holds the key. */
+  readonly apiKeyEnv?: string;
+  /** Sub-calls in flight at once (default 5). */
+  readonly concurrency?: number;
+  /** What sub-agents may be given beyond reading. */
+  readonly subAgents?: SubAgentPolicy;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** Tools of sub-agents beyond the default ones, which only read (spec §6.3). */
+export interface SubAgentPolicy {
+  /** Tools that the host can lend. */
+  readonly tools?: readonly AgentTool[];
+  /** Names of those that cells may ask for. */
+  readonly allowed_tool_overrides?: readonly string[];
+  /** Ask `approve` for each call that wants one (default true). */
+  readonly require_approval?: boolean;
+  readonly approve?: (request: {
+    readonly builtin: string;
+    readonly tools: readonly string[];
+    readonly prompt: string;
+  }) => Promise<boolean>;
+  /** Turns of a sub-agent (default 10). */
+  readonly maxTurns?: number;
+}
+
+export interface ExecOptions {
+  /** Limits for this exec alone; clamped by policy, and shown in `limits_applied`. */
+  readonly limits?: Partial<ExecLimits>;
+  /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
+  readonly signal?: AbortSignal;
+}
+
+export interface LoadingOptions {
+  /** Folders that may be read for this load, beside the session's. */
+  readonly roots?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+/** A path, or text at hand under a document name. */
+export type LoadSource = string | { readonly text: string | Uint8Array; readonly name: string };
+
+export interface LoadResult {
+  readonly success: true;
+  readonly stats: ContextStats;
+}
+
+/** JSON values by key, in the guest's heap. Every method rejects with RlmError; a rejected batch changed nothing. */
+export interface SessionMemory {
+  put(key: string, value: Json): Promise<void>;
+  /** null for a missing key. */
+  get(key: string): Promise<Json>;
+  delete(key: string): Promise<boolean>;
+  list(): Promise<string[]>;
+  clear(): Promise<void>;
+  batch(
+    ops: readonly ({ op: "put"; key: string; value: Json } | { op: "get" | "delete"; key: string })[],
+  ): Promise<Json>;
+}
+
+/** Scripts that run before each cell. */
+export interface SessionHelpers {
+  add(name: string, code: string): Promise<void>;
+  list(): Promise<{ name: string; code: string }[]>;
+  remove(name: string): Promise<boolean>;
+}
+
+/**
+ * A guest over a context. Calls queue: one runs at a time, in the order they were made. A failing cell is a value
+ * (`success: false`); what a caller gets wrong rejects with `RlmError`.
+ */
+export interface Session extends AsyncDisposable {
+  readonly id: string;
+  /** Loads a context and starts anew: variables, helpers, memory and budget are reset. */
+  load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
+  /** Adds to the context; variables, helpers, memory and budget stay. */
+  loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
+  /** Runs a cell. */
+  exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
+  /**
+   * Answers a question about the context: finds relevant sections, asks the model about each, puts the notes together.
+   * Variables, helpers and memory stay as they are; the budget is spent.
+   */
+  query(prompt: string, options?: QueryOptions & { signal?: AbortSignal }): Promise<QueryEnvelope>;
+  /**
+   * What a cell would take: runs it on a copy of the guest with placeholders for answers. Nothing is sent, changed or
+   * spent.
+   */
+  dryRun(code: string, options?: ExecOptions): Promise<DryRun>;
+  readonly memory: SessionMemory;
+  readonly helpers: SessionHelpers;
+  /** The loaded context's facts, or null. */
+  stats(): ContextStats | null;
+  budget(): RemainingBudget;
+  /** Waits for what is queued, then ends the guest. */
+  close(): Promise<void>;
+}
