@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../nearest.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 /** An option of a command, as help shows it and the parser checks it. */

@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../nearest.ts";
 import { type DotHelp, describe, helpNames, overview } from "./repl-help.ts";
 import { contextLine, showHelpers, showMemory, showStats } from "./repl-show.ts";
 import type { CliSession } from "./session.ts";

@@ -26,7 +26,7 @@ export interface Compiled {
  * leak where a character is not ASCII; these take UTF-8 where it lies. They are not promised to anyone: hence the exact
  * version in package.json, and `expectSearch`.
  */
-export interface Binding {
+interface Binding {
   readonly RRegex: new (source: string) => Compiled;
   readonly __wasm: {
     readonly memory: WebAssembly.Memory;

@@ -43,7 +43,7 @@ export function authorize(
   for (const [name, value] of Object.entries({ ...entry?.headers, ...modelHeaders })) {
     headers[name] = resolveEntry(value, sources.env, `the header ${name} of ${provider} in models.json`);
   }
-  if (entry?.authHeader && key !== null) headers["Authorization"] = `Bearer ${key}`;
+  if (entry?.authHeader && key !== null) headers.Authorization = `Bearer ${key}`;
   return { key, headers, expires };
 }
 

@@ -82,13 +82,13 @@ function customModel(
   entry: PiModelEntry,
   sibling: PiModel<Api> | undefined,
 ): ListedModel | undefined {
-  const api = textOf(entry["api"]) ?? provider.api ?? sibling?.api;
-  const baseUrl = textOf(entry["baseUrl"]) ?? provider.baseUrl ?? sibling?.baseUrl;
+  const api = textOf(entry.api) ?? provider.api ?? sibling?.api;
+  const baseUrl = textOf(entry.baseUrl) ?? provider.baseUrl ?? sibling?.baseUrl;
   if (api === undefined || baseUrl === undefined) return undefined;
   const { id } = entry;
   const base = { ...UNLISTED, id, name: id, api, baseUrl, provider: name, maxTokens: 16_384 };
   const model = changed({ ...base, ...compatOf(provider.compat) }, entry);
-  return { model, price: isRecord(entry["cost"]) ? priceOf(model) : null, headers: headersOf(entry) };
+  return { model, price: isRecord(entry.cost) ? priceOf(model) : null, headers: headersOf(entry) };
 }
 
 function overridden(listed: PiModel<Api>, provider: PiProvider | undefined): ListedModel {
@@ -104,9 +104,9 @@ function changed(model: PiModel<Api>, entry: Readonly<Record<string, unknown>>):
   const { cost, compat, thinkingLevelMap } = entry;
   return {
     ...model,
-    reasoning: typeof entry["reasoning"] === "boolean" ? entry["reasoning"] : model.reasoning,
-    contextWindow: numberOf(entry["contextWindow"]) ?? model.contextWindow,
-    maxTokens: numberOf(entry["maxTokens"]) ?? model.maxTokens,
+    reasoning: typeof entry.reasoning === "boolean" ? entry.reasoning : model.reasoning,
+    contextWindow: numberOf(entry.contextWindow) ?? model.contextWindow,
+    maxTokens: numberOf(entry.maxTokens) ?? model.maxTokens,
     cost: isRecord(cost) ? changedCost(model.cost, cost) : model.cost,
     ...(isRecord(compat) ? compatOf({ ...model.compat, ...compat }) : {}),
     ...(isLevels(thinkingLevelMap) ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),
@@ -115,10 +115,10 @@ function changed(model: PiModel<Api>, entry: Readonly<Record<string, unknown>>):
 
 function changedCost(cost: PiModel<Api>["cost"], changes: Readonly<Record<string, unknown>>): PiModel<Api>["cost"] {
   return {
-    input: numberOf(changes["input"]) ?? cost.input,
-    output: numberOf(changes["output"]) ?? cost.output,
-    cacheRead: numberOf(changes["cacheRead"]) ?? cost.cacheRead,
-    cacheWrite: numberOf(changes["cacheWrite"]) ?? cost.cacheWrite,
+    input: numberOf(changes.input) ?? cost.input,
+    output: numberOf(changes.output) ?? cost.output,
+    cacheRead: numberOf(changes.cacheRead) ?? cost.cacheRead,
+    cacheWrite: numberOf(changes.cacheWrite) ?? cost.cacheWrite,
   };
 }
 
@@ -140,7 +140,7 @@ function priceOf({ cost }: PiModel<Api>): { input: number; output: number } {
 }
 
 function headersOf(entry: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  return isTexts(entry["headers"]) ? entry["headers"] : {};
+  return isTexts(entry.headers) ? entry.headers : {};
 }
 
 function textOf(value: unknown): string | undefined {

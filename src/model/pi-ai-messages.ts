@@ -55,5 +55,5 @@ function toAssistant(raw: unknown): AssistantMessage {
 }
 
 function isAssistantMessage(value: unknown): value is AssistantMessage {
-  return isRecord(value) && value["role"] === "assistant" && Array.isArray(value["content"]);
+  return isRecord(value) && value.role === "assistant" && Array.isArray(value.content);
 }

@@ -1,11 +1,12 @@
 import type { Api, AssistantMessage, AssistantMessageEventStream, Model as PiModel } from "@mariozechner/pi-ai";
 import { RlmError } from "../../runtime/index.ts";
-import { failure, failureOf, unsent } from "./failure.ts";
+import { failure, unsent } from "./failure.ts";
 import type { Authorization } from "./keys.ts";
 import { watchFinish } from "./pi-ai-finish.ts";
 import type { PiAi } from "./pi-ai-load.ts";
 import { toContext, toTurn, toUsage } from "./pi-ai-messages.ts";
-import type { Model, ModelAnswer, ModelRequest, Usage } from "./port.ts";
+import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "./port.ts";
+import { explain, type Place, type Refusal } from "./refusal.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
 import { type Limited, limited } from "./time-limit.ts";
 
@@ -14,83 +15,80 @@ export interface PiAiModelParts {
   readonly price: Model["price"];
   /** Asked before each request. @throws RlmError, which becomes the answer */
   authorize(): Promise<Authorization> | Authorization;
-  /** Asked before the first request: which copy of pi-ai sends. */
+  /** The copy of pi-ai that sends. Asked before each request, outside of its time. */
   load(): Pick<PiAi, "streamSimple">;
 }
-
-/** Longer than any request: an SDK's own limit must not end one before ours does. */
-const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** A model that pi-ai sends to. */
 export function piAiModel(parts: PiAiModelParts): Model {
   const { model, price } = parts;
-  const id = `${model.provider}/${model.id}`;
+  const place: Place = { id: `${model.provider}/${model.id}`, api: model.api, host: hostOf(model.baseUrl) };
   return {
-    id,
+    id: place.id,
     price,
     async complete(request, signal) {
-      if (signal.aborted) return unsent(cancelled(id));
+      if (signal.aborted) return unsent(cancelled(place));
       const secrets: string[] = [];
       const seen: SeenResponse = { status: null, retryAfterMs: null, networkError: null };
-      const limit = limited(signal, request.timeoutMs);
+      let limit: Limited | undefined;
       try {
+        const { streamSimple } = parts.load();
         const authorization = await parts.authorize();
         secrets.push(authorization.key ?? "", ...Object.values(authorization.headers));
-        const stream = watchResponses(seen, () => send(parts, request, authorization, limit.signal));
-        return await receive(stream, { model, id, seen, secrets, limit, timeoutMs: request.timeoutMs });
+        limit = limited(signal, request.timeoutMs);
+        const options = optionsOf(request, model, authorization, limit.signal);
+        const stream = watchResponses(seen, () => streamSimple(model, toContext(request), options));
+        return await receive(stream, request.timeoutMs, limit, { place, seen, secrets });
       } catch (error) {
-        return unsent(problemOf(error, parts, secrets));
+        return unsent(unsendable(error, { place, seen, secrets }));
       } finally {
-        limit.release();
+        limit?.release();
       }
     },
   };
 }
 
-function send(
-  { model, load }: PiAiModelParts,
+/** Longer than any request: an SDK's own limit must not end one before ours does. */
+const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;
+
+function optionsOf(
   request: ModelRequest,
+  model: PiModel<Api>,
   { key, headers }: Authorization,
   signal: AbortSignal,
-): AssistantMessageEventStream {
-  const most = model.maxTokens > 0 ? model.maxTokens : request.maxTokens;
-  return load().streamSimple(model, toContext(request), {
+): NonNullable<Parameters<PiAi["streamSimple"]>[2]> {
+  return {
     ...(key === null ? {} : { apiKey: key }),
     headers: { ...headers },
     signal,
-    maxTokens: Math.min(request.maxTokens, most),
+    maxTokens: model.maxTokens > 0 ? Math.min(request.maxTokens, model.maxTokens) : request.maxTokens,
     maxRetries: 0,
     timeoutMs: NO_SDK_TIMEOUT_MS,
-  });
+  };
 }
 
-interface Exchange {
-  readonly model: PiModel<Api>;
-  readonly id: string;
-  readonly seen: SeenResponse;
-  readonly secrets: readonly string[];
-  readonly limit: Limited;
-  readonly timeoutMs: number;
-}
-
-async function receive(stream: AssistantMessageEventStream, exchange: Exchange): Promise<ModelAnswer> {
-  const { model, id, seen, secrets, limit } = exchange;
-  const unfinishedOf = watchFinish(model.api, stream);
+async function receive(
+  stream: AssistantMessageEventStream,
+  timeoutMs: number,
+  limit: Limited,
+  refusal: Omit<Refusal, "said">,
+): Promise<ModelAnswer> {
+  const { place, seen } = refusal;
+  const unfinishedOf = watchFinish(place.api, stream);
   const message = await Promise.race([stream.result(), limit.overdue]);
   const usage = toUsage(message);
-  const failed = { ok: false, usage, charged: isReported(usage) || isRefused(seen) } as const;
-  if (limit.ended() === "cancelled") return { ...failed, error: cancelled(id) };
-  if (limit.ended() === "timeout" || !message) return { ...failed, error: timedOut(id, exchange.timeoutMs) };
+  const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen) } as const;
+  if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
+  if (limit.ended() === "timeout" || !message) return { ...failed, error: timedOut(place, timeoutMs) };
   const unfinished = unfinishedOf(message);
   if (message.stopReason === "error" || message.stopReason === "aborted") {
-    const place = { id, api: model.api, host: hostOf(model.baseUrl) };
-    return { ...failed, ...failureOf(place, message.errorMessage ?? "no reason given", seen, secrets) };
+    return { ...failed, ...explain({ ...refusal, said: message.errorMessage ?? "no reason given" }) };
   }
-  if (unfinished === "broken") return { ...failed, error: broken(id) };
-  return answerOf(message, id, usage, unfinished === "length" || message.stopReason === "length");
+  if (unfinished === "broken") return { ...failed, error: broken(place) };
+  return answerOf(message, place, usage, unfinished === "length" || message.stopReason === "length");
 }
 
-function answerOf(message: AssistantMessage, id: string, usage: Usage, cut: boolean): ModelAnswer {
+function answerOf(message: AssistantMessage, { id }: Place, usage: Usage, cut: boolean): ModelAnswer {
   const turn = toTurn(message, cut);
   const charged = isReported(usage);
   if (turn.stop !== "end" || turn.text.trim() !== "") return { ok: true, usage, charged, turn };
@@ -102,33 +100,32 @@ function isReported(usage: Usage): boolean {
 }
 
 /** Nothing is charged for a request that the server refused, or that never reached it. */
-function isRefused(seen: SeenResponse): boolean {
-  const unreached = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
-  return (seen.status ?? 0) >= 400 || (seen.networkError !== null && unreached.includes(seen.networkError));
+function isFree({ status, networkError }: SeenResponse): boolean {
+  return (status ?? 0) >= 400 || (networkError !== null && UNREACHED.includes(networkError));
 }
 
-function cancelled(id: string) {
+const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
+
+function cancelled({ id }: Place): SubCallError {
   return failure("cancelled", `${id}: the request was cancelled`);
 }
 
-function timedOut(id: string, timeoutMs: number) {
+function timedOut({ id }: Place, timeoutMs: number): SubCallError {
   return failure("timeout", `${id}: no whole answer within ${timeoutMs} ms`);
 }
 
-function broken(id: string) {
+function broken({ id }: Place): SubCallError {
   return failure("provider_error", `${id}: the answer broke off before its end`);
 }
 
-/** Something threw before the request was on its way. */
-function problemOf(error: unknown, { model }: PiAiModelParts, secrets: readonly string[]) {
+/** Something threw before the request was on its way: it would do so again. */
+function unsendable(error: unknown, refusal: Omit<Refusal, "said">): SubCallError {
   if (error instanceof RlmError) {
     const code = error.code === "auth_expired" ? "auth_expired" : "no_model_configured";
     return failure(code, error.message, { suggestion: error.suggestion });
   }
   const said = error instanceof Error ? error.message : String(error);
-  const seen: SeenResponse = { status: null, retryAfterMs: null, networkError: null };
-  const place = { id: `${model.provider}/${model.id}`, api: model.api, host: hostOf(model.baseUrl) };
-  return { ...failureOf(place, said, seen, secrets).error, retriable: false };
+  return { ...explain({ ...refusal, said }).error, retriable: false };
 }
 
 function hostOf(baseUrl: string): string {

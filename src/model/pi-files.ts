@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { RlmError } from "../../runtime/index.ts";
+import { invalidFile, readJsonFile } from "./pi-json.ts";
 import { isRecord } from "./records.ts";
 
 /** Environment variables by name. */
@@ -45,32 +45,35 @@ export interface PiFiles {
 
 /** Pi's folder: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`. */
 export function agentDirOf(env: Env): string {
-  const home = env["HOME"] ?? homedir();
-  const named = env["PI_CODING_AGENT_DIR"];
+  const home = env.HOME ?? homedir();
+  const named = env.PI_CODING_AGENT_DIR;
   if (!named) return join(home, ".pi", "agent");
   return /^~(?=\/|$)/.test(named) ? join(home, named.slice(1)) : named;
 }
 
 /**
  * Reads auth.json and models.json of Pi's folder; a file that is not there counts as empty. Never writes, and takes no
- * lock: Pi writes auth.json in one call.
+ * lock: Pi writes each in one call.
  *
- * @throws RlmError `invalid_config` for a file that is no JSON of the expected shape: skipping it could send a prompt
- * past the proxy that it names
+ * @throws RlmError `invalid_config` for files that are not what Pi writes: to skip models.json could send a prompt past
+ * the proxy that it names. Logins of a type that is not known are passed over
  */
 export function readPiFiles(agentDir: string): PiFiles {
-  const auth = join(agentDir, "auth.json");
-  const models = join(agentDir, "models.json");
-  const credentials = entriesOf(
-    readJson(auth, (text) => text),
-    auth,
-    readCredential,
-  );
-  const listed = readJson(models, withoutComments);
-  if (listed !== undefined && (!isRecord(listed) || !isRecord(listed["providers"]))) {
-    throw invalid(models, "providers is missing");
+  const credentials = new Map<string, PiCredential>();
+  for (const [name, value] of Object.entries(readJsonFile(join(agentDir, "auth.json")) ?? {})) {
+    const credential = readCredential(value);
+    if (credential) credentials.set(name, credential);
   }
-  return { credentials, providers: entriesOf(listed?.["providers"], models, readProvider) };
+  const file = join(agentDir, "models.json");
+  const listed = readJsonFile(file) ?? { providers: {} };
+  if (!isRecord(listed.providers)) throw invalidFile(file, "providers is missing");
+  const providers = new Map<string, PiProvider>();
+  for (const [name, value] of Object.entries(listed.providers)) {
+    const provider = readProvider(value);
+    if (!provider) throw invalidFile(file, `the provider ${name} has fields of wrong types`);
+    providers.set(name, provider);
+  }
+  return { credentials, providers };
 }
 
 /**
@@ -84,43 +87,6 @@ export function resolveEntry(entry: string, env: Env, what: string): string {
   throw new RlmError("no_model_configured", `${what} is a command, and Belay runs no commands of Pi's files`, {
     suggestion: "Put the key into an environment variable and pass --api-key-env NAME.",
   });
-}
-
-function readJson(file: string, prepare: (text: string) => string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    if (isRecord(error) && error["code"] === "ENOENT") return undefined;
-    throw invalid(file, "it cannot be read", error);
-  }
-  if (text.trim() === "") return undefined;
-  try {
-    return JSON.parse(prepare(text));
-  } catch {
-    // The parser's own message quotes the text, which may be a key.
-    throw invalid(file, "it is no JSON");
-  }
-}
-
-/** Pi allows line comments and trailing commas in models.json. */
-function withoutComments(text: string): string {
-  const kept = (match: string, other: string) => (match.startsWith('"') ? match : other);
-  return text
-    .replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*/g, (match) => kept(match, ""))
-    .replace(/"(?:\\.|[^"\\])*"|,(\s*[}\]])/g, (match, end: string) => kept(match, end));
-}
-
-function entriesOf<T>(json: unknown, file: string, read: (value: unknown) => T | undefined): Map<string, T> {
-  const entries = new Map<string, T>();
-  if (json === undefined) return entries;
-  if (!isRecord(json)) throw invalid(file, "it holds no object");
-  for (const [name, value] of Object.entries(json)) {
-    const entry = read(value);
-    if (entry === undefined) throw invalid(file, `the entry ${name} is not of the shape that Pi writes`);
-    entries.set(name, entry);
-  }
-  return entries;
 }
 
 function readCredential(value: unknown): PiCredential | undefined {
@@ -140,7 +106,7 @@ function readProvider(value: unknown): PiProvider | undefined {
   return {
     ...textsOf(value, ["baseUrl", "api", "apiKey"]),
     ...(isRecord(compat) ? { compat } : {}),
-    authHeader: value["authHeader"] === true,
+    authHeader: value.authHeader === true,
     headers,
     models,
     modelOverrides: Object.fromEntries(overrides),
@@ -166,13 +132,9 @@ export function isTexts(value: unknown): value is Readonly<Record<string, string
 }
 
 function isModelEntry(value: unknown): value is PiModelEntry {
-  return isRecord(value) && typeof value["id"] === "string" && isTexts(value["headers"] ?? {});
+  return isRecord(value) && typeof value.id === "string" && isTexts(value.headers ?? {});
 }
 
 function isOverride(entry: [string, unknown]): entry is [string, Readonly<Record<string, unknown>>] {
   return isRecord(entry[1]);
-}
-
-function invalid(file: string, problem: string, cause?: unknown): RlmError {
-  return new RlmError("invalid_config", `${file}: ${problem}`, { suggestion: "Correct or remove the file.", cause });
 }

@@ -31,25 +31,25 @@ function subscribeOnce(): void {
   subscribed = true;
   subscribe("undici:request:create", (event) => {
     const seen = calls.getStore();
-    if (seen && isRecord(event) && isRecord(event["request"])) byRequest.set(event["request"], seen);
+    if (seen && isRecord(event) && isRecord(event.request)) byRequest.set(event.request, seen);
   });
   subscribe("undici:request:headers", (event) => {
     const seen = seenBy(event);
-    if (!seen || !isRecord(event) || !isRecord(event["response"])) return;
-    const { statusCode, headers } = event["response"];
+    if (!seen || !isRecord(event) || !isRecord(event.response)) return;
+    const { statusCode, headers } = event.response;
     seen.status = typeof statusCode === "number" ? statusCode : null;
     seen.retryAfterMs = readRetryAfter(headersOf(headers));
   });
   subscribe("undici:request:error", (event) => {
     const seen = seenBy(event);
-    if (!seen || !isRecord(event) || !isRecord(event["error"])) return;
-    const { code } = event["error"];
+    if (!seen || !isRecord(event) || !isRecord(event.error)) return;
+    const { code } = event.error;
     if (typeof code === "string") seen.networkError = code;
   });
 }
 
 function seenBy(event: unknown): SeenResponse | undefined {
-  return isRecord(event) && isRecord(event["request"]) ? byRequest.get(event["request"]) : undefined;
+  return isRecord(event) && isRecord(event.request) ? byRequest.get(event.request) : undefined;
 }
 
 /** Names and values take turns, as bytes. */

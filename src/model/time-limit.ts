@@ -30,6 +30,7 @@ export function limited(signal: AbortSignal, timeoutMs: number): Limited {
   const cancel = () => end("cancelled");
   const timer = setTimeout(end, Math.min(timeoutMs, LONGEST_MS), "timeout");
   signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
   return {
     signal: controller.signal,
     overdue,

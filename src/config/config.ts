@@ -1,0 +1,67 @@
+import { nearest } from "../nearest.ts";
+import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
+import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
+import { isLimit, KEYS, LIMIT_DEFAULTS, type LimitKey, type Settings, valueOf, variableOf } from "./settings.ts";
+
+export { KEYS, LIMIT_DEFAULTS, type Settings, valueOf } from "./settings.ts";
+export { checkSettings } from "./problems.ts";
+export { PROJECT_FILE } from "./files.ts";
+
+/** Where configuration is looked for. */
+export interface ConfigPlaces {
+  /** A project's file is looked for here and above, as far as the top of the repository. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `~/.belay/config.json`; need not exist. */
+  readonly userFile: string;
+}
+
+/**
+ * What holds: flags before `BELAY_*` variables before the project's file before the user's. The project's file may
+ * lower limits and choose a model, no more (semantics 37); of its limits and the user's the lesser holds.
+ *
+ * @throws RlmError `invalid_config`, naming the file or variable and the key
+ */
+export function readConfig(flags: Settings, { cwd, env, userFile }: ConfigPlaces): Settings {
+  const user = readUserFile(userFile);
+  const projectFile = findProjectFile(cwd);
+  const asked = { ...readVariables(env), ...flags };
+  const project = projectFile === undefined ? {} : readProjectFile(projectFile, userFile);
+  const lowered: { -readonly [key in LimitKey]?: number } = {};
+  for (const key of Object.keys(project)) {
+    const value = isLimit(key) ? project[key] : undefined;
+    if (!isLimit(key) || value === undefined || asked[key] !== undefined) continue;
+    const most = atMost(key, user);
+    if (value > most) {
+      const problem = `${projectFile}: ${key} is ${value}; a project may lower a limit, and this one is ${most}`;
+      throw refusedToProject(problem, key, userFile);
+    }
+    lowered[key] = Math.min(value, user[key] ?? Number.POSITIVE_INFINITY);
+  }
+  return { ...user, ...project, ...lowered, ...asked };
+}
+
+/** A user who allows less than usual must not make a project's file an error. */
+function atMost(key: LimitKey, user: Settings): number {
+  const usual = LIMIT_DEFAULTS[key] ?? Number.POSITIVE_INFINITY;
+  return Math.max(usual, user[key] ?? 0);
+}
+
+function readVariables(env: ConfigPlaces["env"]): Settings {
+  const given: Record<string, unknown> = {};
+  for (const key of KEYS) {
+    const text = env[variableOf(key)];
+    if (text) given[key] = valueOf(key, text);
+  }
+  const variables = KEYS.map(variableOf);
+  for (const [name, text] of Object.entries(env)) {
+    if (!text || !name.startsWith("BELAY_") || variables.includes(name) || OTHERS.includes(name)) continue;
+    // A limit that is misspelt would be no limit.
+    const meant = nearest(name, variables);
+    if (meant) throw invalidConfig(`unknown variable ${name}; did you mean ${meant}?`, "Rename it, or unset it.");
+  }
+  return checkSettings(given, "", variableOf);
+}
+
+/** Variables of Belay that are no settings. */
+const OTHERS = ["BELAY_HOME", "BELAY_DEBUG"];

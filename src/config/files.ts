@@ -1,0 +1,87 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, relative, resolve } from "node:path";
+import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
+import { type Settings, USER_ONLY } from "./settings.ts";
+
+export const PROJECT_FILE = "belay.config.json";
+
+/**
+ * The project's file: the nearest from `cwd` upward as far as the top of its repository (the folder with `.git`).
+ * Outside a repository only `cwd` counts: a parent folder, such as /tmp, may be anybody's.
+ */
+export function findProjectFile(cwd: string): string | undefined {
+  const found: string[] = [];
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    const path = join(folder, PROJECT_FILE);
+    if (existsSync(path)) found.push(path);
+    if (existsSync(join(folder, ".git"))) return found[0];
+    if (dirname(folder) === folder) break;
+  }
+  const own = join(resolve(cwd), PROJECT_FILE);
+  return found[0] === own ? own : undefined;
+}
+
+/** A file that its user wrote; nothing where there is none. @throws RlmError `invalid_config` */
+export function readUserFile(path: string): Settings {
+  return withRoots(checkSettings(readObject(path), `${path}: `), dirname(path));
+}
+
+/** A file that came with a project: it may not grant anything. @throws RlmError `invalid_config` */
+export function readProjectFile(path: string, userFile: string): Settings {
+  const given = readObject(path);
+  const refused = USER_ONLY.find((key) => Object.hasOwn(given, key));
+  if (refused) throw refusedToProject(`${path}: a project may not set ${refused}`, refused, userFile);
+  const folder = dirname(path);
+  const settings = withRoots(checkSettings(given, `${path}: `), folder);
+  const outside = settings.roots?.find((root) => !isInside(root, folder));
+  if (outside === undefined) return settings;
+  throw refusedToProject(`${path}: the root ${outside} lies outside the project`, "roots", userFile);
+}
+
+function readObject(path: string): Readonly<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return {};
+    throw invalidConfig(`${path} cannot be read`, "Make it a file that you can read, or remove it.", error);
+  }
+  const value = parsed(text.replace(/^\ufeff/, ""), path);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  throw invalidConfig(`${path} holds no JSON object`, `Write { "model": "PROVIDER/ID" }, for example.`);
+}
+
+function parsed(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const { message } = cause instanceof Error ? cause : { message: "" };
+    // The message may quote the file, and a key may stand there.
+    const place = /\(line \d+ column \d+\)/.exec(message)?.[0];
+    throw invalidConfig(
+      `${path} is no JSON${place ? ` ${place}` : ""}`,
+      "Write names and texts in double quotes, without comments and without a comma after the last entry.",
+    );
+  }
+}
+
+/** Roots of a file are relative to its folder, or to the home folder where they begin with `~/`. */
+function withRoots(settings: Settings, folder: string): Settings {
+  if (!settings.roots) return settings;
+  return { ...settings, roots: settings.roots.map((root) => resolve(folder, root.replace(/^~(?=\/|$)/, homedir()))) };
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(real(folder), real(path));
+  return way !== ".." && !/^\.\.[/\\]/.test(way) && resolve(way) !== way;
+}
+
+/** Where a path leads, symlinks followed as far as it exists. */
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(real(dirname(path)), relative(dirname(path), path));
+  }
+}

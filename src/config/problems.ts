@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { RlmError } from "../../runtime/index.ts";
+import { nearest } from "../nearest.ts";
+import { KEYS, type Settings, SettingsSchema, variableOf } from "./settings.ts";
+
+/**
+ * Settings from what stands in one place. Messages name the place and the key, and no value: it may be an API key that
+ * was put there by mistake.
+ *
+ * @param spelling of a key in that place
+ * @throws RlmError `invalid_config`
+ */
+export function checkSettings(
+  given: Readonly<Record<string, unknown>>,
+  place: string,
+  spelling: (key: string) => string = (key) => key,
+): Settings {
+  const checked = v.safeParse(SettingsSchema, given);
+  if (checked.success) return checked.output;
+  const [issue] = checked.issues;
+  const key = String(issue.path?.[0].key);
+  if (!KEYS.includes(key)) throw unknownKey(key, place);
+  throw invalidConfig(`${place}${spelling(key)} ${issue.message}`, `Correct it, or take it out.`);
+}
+
+function unknownKey(key: string, place: string): RlmError {
+  const meant = nearest(key, KEYS);
+  const question = meant ? `; did you mean ${meant}?` : "";
+  return invalidConfig(`${place}unknown key ${key}${question}`, `Keys are ${KEYS.join(", ")}.`);
+}
+
+/** A project's file sets what it may not. */
+export function refusedToProject(problem: string, key: string, userFile: string): RlmError {
+  return invalidConfig(problem, `Set it in ${userFile}, as ${variableOf(key)}, or with a flag.`);
+}
+
+export function invalidConfig(problem: string, suggestion: string, cause?: unknown): RlmError {
+  return new RlmError("invalid_config", problem, { suggestion, ...(cause === undefined ? {} : { cause }) });
+}

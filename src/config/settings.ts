@@ -1,0 +1,80 @@
+import { delimiter } from "node:path";
+import * as v from "valibot";
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS } from "../../runtime/index.ts";
+
+const WHOLE = "must be a whole number from 1";
+const count = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minValue(1, WHOLE));
+const countUpTo = (most: number, message = `${WHOLE} to ${most}`) =>
+  v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message));
+const DOLLARS = "must be a number of dollars above 0";
+const MODEL = "must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
+const VARIABLE = "must be the name of an environment variable, not the key itself";
+const NAMES = "must be a list of names";
+const PATHS = "must be a list of folders";
+const MEGABYTES = "must be a whole number from 8 to 2048";
+
+/** What configuration can set, by its wire names; the same names in files, `BELAY_*` variables and flags. */
+export const SettingsSchema = v.strictObject({
+  /** Model of sub-calls. */
+  model: v.exactOptional(v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL))),
+  /** An OpenAI-compatible server. */
+  base_url: v.exactOptional(v.string("must be an address such as http://127.0.0.1:8080/v1")),
+  /** Name of the environment variable that holds the API key. */
+  api_key_env: v.exactOptional(v.pipe(v.string(VARIABLE), v.regex(/^[A-Za-z_]\w*$/, VARIABLE))),
+  max_sub_calls: v.exactOptional(count),
+  max_tokens: v.exactOptional(count),
+  /** Wall time inside execs, ms. */
+  max_time_ms: v.exactOptional(count),
+  max_cost_usd: v.exactOptional(v.pipe(v.number(DOLLARS), v.finite(DOLLARS), v.gtValue(0, DOLLARS))),
+  /** Sub-calls in flight at once. */
+  concurrency: v.exactOptional(countUpTo(LIMITS.maxConcurrency)),
+  /** Turns of a sub-agent. */
+  max_turns: v.exactOptional(count),
+  max_execution_ms: v.exactOptional(count),
+  max_output_bytes: v.exactOptional(count),
+  max_find_results: v.exactOptional(count),
+  /** The guest's heap. */
+  memory_mb: v.exactOptional(
+    v.pipe(v.number(MEGABYTES), v.integer(MEGABYTES), v.minValue(8, MEGABYTES), v.maxValue(2048, MEGABYTES)),
+  ),
+  /** Folders into which symlinks of a context may lead. */
+  roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
+  /** Tools beyond reading that cells may ask for, where the host lends any. */
+  allowed_tool_overrides: v.exactOptional(v.array(v.string(NAMES), NAMES)),
+  require_approval: v.exactOptional(v.boolean("must be true or false")),
+});
+
+export type Settings = Readonly<v.InferOutput<typeof SettingsSchema>>;
+export type Key = keyof Settings;
+
+export const KEYS: readonly string[] = Object.keys(SettingsSchema.entries);
+
+/** Keys that limit, with what holds where nobody sets them (null: no limit). A project may only lower these. */
+export const LIMIT_DEFAULTS = {
+  ...DEFAULT_BUDGET,
+  ...DEFAULT_EXEC_LIMITS,
+  concurrency: LIMITS.concurrency,
+  max_turns: LIMITS.subAgentTurns,
+  memory_mb: LIMITS.guestHeapBytes / 2 ** 20,
+} satisfies { readonly [key in Key]?: number | null };
+
+export type LimitKey = keyof typeof LIMIT_DEFAULTS;
+
+export function isLimit(key: string): key is LimitKey {
+  return Object.hasOwn(LIMIT_DEFAULTS, key);
+}
+
+/** What grants access or spends another's key: never a project's to decide (semantics 37). */
+export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "allowed_tool_overrides", "require_approval"];
+
+/** The variable of a key: `BELAY_MAX_TOKENS`. */
+export const variableOf = (key: string) => `BELAY_${key.toUpperCase()}`;
+
+/** A value as the text of a variable or flag has it; the schema judges it. */
+export function valueOf(key: string, text: string): unknown {
+  if (isLimit(key)) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (key === "roots") return text.split(delimiter);
+  if (key === "allowed_tool_overrides") return text.split(",").map((name) => name.trim());
+  if (key === "require_approval") return text === "true" || (text === "false" ? false : text);
+  return text;
+}
