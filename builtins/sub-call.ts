@@ -86,6 +86,7 @@ export function requireModel({ model }: Pick<SubCallRequest, "model">, scope: Ca
   if (no_model === null || model !== undefined) return;
   throw new RlmError("no_model_configured", "no model is configured for sub-calls", {
     guestName: "SubAgentError",
+    retriable: false,
     suggestion: no_model,
   });
 }
@@ -102,6 +103,7 @@ export function tokensLeft(scope: CallScope): number {
 export function budgetExceeded(why: string): RlmError {
   return new RlmError("budget_exceeded", `the session's budget does not allow this: ${why}`, {
     guestName: "BudgetExceededError",
+    retriable: false,
     suggestion: "Look at budget() first; summarise with what there is, or ask for a larger budget.",
   });
 }

@@ -49,6 +49,8 @@ export interface RlmErrorOptions {
   suggestion: string;
   /** The error class that the guest sees where this crosses into a cell (default `Error`). */
   guestName?: string;
+  /** For errors of sub-calls: the same call may succeed if it is made again. */
+  retriable?: boolean;
   cause?: unknown;
 }
 
@@ -58,12 +60,14 @@ export class RlmError extends Error {
   readonly code: ErrorCode;
   readonly suggestion: string;
   readonly guestName: string;
+  readonly retriable: boolean | undefined;
 
   constructor(code: ErrorCode, message: string, options: RlmErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.suggestion = options.suggestion;
     this.guestName = options.guestName ?? "Error";
+    this.retriable = options.retriable;
   }
 }
 

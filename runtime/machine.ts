@@ -164,7 +164,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   /** What the guest may know of a failure: a mistake of the caller whole, a fault of ours by name alone. */
   function callError(error: unknown): CallError {
     if (error instanceof RlmError) {
-      return { name: error.guestName, code: error.code, message: error.message, suggestion: error.suggestion };
+      const { guestName: name, code, message, suggestion, retriable } = error;
+      return { name, code, message, suggestion, ...(retriable === undefined ? {} : { retriable }) };
     }
     fault ??= error instanceof MachineFault ? error : new MachineFault(`a builtin failed: ${String(error)}`);
     return { name: "Error", code: "machine_lost", message: "the builtin failed inside", suggestion: "Run it again." };

@@ -80,7 +80,7 @@
 
   /** The engine's own backtrace; a guest that formats stacks itself (prepareStackTrace) goes without. */
   function stackOf(value) {
-    const stack = isError(value) ? errorStack(value) : "";
+    const stack = weakGet(made, value)?.stack ?? (isError(value) ? errorStack(value) : "");
     return typeof stack === "string" ? stack : "";
   }
 
@@ -337,9 +337,11 @@
 
   function callAsync(name, args) {
     return new SafePromise((resolve, reject) => {
-      if (config.sites) post("site", "", stackOf(new SafeError("")));
+      // Where the call stands: its error comes from outside, with no stack of its own.
+      const stack = stackOf(new SafeError(""));
+      if (config.sites) post("site", "", stack);
       const id = open(post("call", name, marshal(name, args)));
-      mapSet(pending, id, { __proto__: null, resolve, reject });
+      mapSet(pending, id, { __proto__: null, resolve, reject, stack });
     });
   }
 
@@ -599,8 +601,9 @@
       const entry = mapGet(pending, answer.id);
       if (!entry) return;
       mapDelete(pending, answer.id);
-      if (answer.error) entry.reject(makeError(answer.error));
-      else entry.resolve(answer.value);
+      if (answer.error) {
+        entry.reject(makeError({ __proto__: null, ...answer.error, stack: entry.stack }));
+      } else entry.resolve(answer.value);
     },
     /** Forgets calls that nobody will answer. */
     drop() {

@@ -247,6 +247,7 @@ async function open<Setup, Message>(
 }
 
 function checkpointFailed(cause: unknown): CellEnd {
+  if (cause instanceof RlmError) return placeless(cause.code, cause.name, cause.message, cause.suggestion);
   const why = cause instanceof Error ? cause.message : String(cause);
   return placeless(
     "checkpoint_failed",

@@ -8,7 +8,7 @@ export interface Option {
   readonly name: string;
   readonly short?: string;
   /** What stands for its value in the usage line; an option without one is a switch. */
-  readonly value?: "CODE" | "PATH" | "DIR" | "N";
+  readonly value?: "CODE" | "PATH" | "DIR" | "N" | "USD" | "PROVIDER/ID" | "URL" | "NAME";
   readonly repeatable?: true;
   readonly summary: string;
 }
@@ -22,6 +22,8 @@ export interface Argument {
 /** The checked arguments of one command. */
 export interface Arguments {
   readonly inOrder: readonly Argument[];
+  /** All of them as they were typed. */
+  readonly typed: readonly string[];
   has(name: string): boolean;
   all(name: string): string[];
   /** A whole number from 1; the last one where the option was repeated. @throws UsageError */
@@ -62,6 +64,7 @@ export function parseArguments(command: string, options: readonly Option[], args
   const all = (name: string) => inOrder.filter(({ option }) => option === name).map(({ value }) => value);
   return {
     inOrder,
+    typed: args,
     has: (name) => inOrder.some(({ option }) => option === name),
     all,
     number: (name) => numberFrom(command, name, all(name).at(-1)),

@@ -1,12 +1,16 @@
-import { type ExecEnvelope, RlmError } from "../index.ts";
+import { type DryRun, type ExecEnvelope, RlmError } from "../index.ts";
 import type { Arguments } from "./arguments.ts";
+import type { CallsTaken } from "./call-line.ts";
 import { type Cell, readCells } from "./cells.ts";
+import { showDryRun } from "./dry-run.ts";
 import { amount } from "./numbers.ts";
 import { type CliSession, openCliSession } from "./session.ts";
 import { sessionFlags } from "./session-options.ts";
+import { readSettings } from "./settings.ts";
 import { failureJson, showEnvelope, showFailure } from "./show.ts";
 import { openStop, type Stop } from "./stop.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
+import { commandLine, UsageError } from "./usage.ts";
 
 /** `belay exec`: loads the contexts, then runs the cells in one session until one fails. Gives the exit code. */
 export async function exec(args: Arguments): Promise<number> {
@@ -22,10 +26,12 @@ async function execUntil(stop: Stop, args: Arguments): Promise<number> {
   const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
   let opened: CliSession | undefined;
   try {
+    const settings = readSettings(flags);
     const cells = await readCells(args.inOrder, stop.signal);
-    opened = await openCliSession(flags, terminal);
+    const [dry] = args.has("dry-run") ? onlyCell(cells) : [];
+    opened = await openCliSession(flags, settings, terminal);
     await opened.loadAll(stop.signal);
-    return await runCells(cells, opened, report, stop);
+    return await (dry ? estimate(dry, opened, report, stop) : runCells(cells, opened, report, stop));
   } catch (error) {
     if (error instanceof RlmError) report.failure(error, opened?.session.id ?? null);
     // What is aborted while it reads stdin says so with an error of its own.
@@ -36,14 +42,32 @@ async function execUntil(stop: Stop, args: Arguments): Promise<number> {
   }
 }
 
+/** Each dry run has a copy of the guest for itself, so a second cell would miss what the first defines. */
+function onlyCell(cells: readonly Cell[]): readonly Cell[] {
+  if (cells.length === 1) return cells;
+  throw new UsageError(
+    `--dry-run takes one cell, and there are ${cells.length}; put them into one file`,
+    commandLine(["help", "exec"]),
+  );
+}
+
+async function estimate(cell: Cell, { session, progress }: CliSession, report: Report, stop: Stop): Promise<number> {
+  progress.begin();
+  const dry = await session.dryRun(cell.source, { signal: stop.signal });
+  progress.end();
+  if (stop.exitCode === 0) return 0;
+  report.dryRun(dry);
+  return stop.exitCode ?? (dry.envelope.success ? 0 : 1);
+}
+
 async function runCells(cells: readonly Cell[], opened: CliSession, report: Report, stop: Stop): Promise<number> {
   for (const [index, cell] of cells.entries()) {
     opened.progress.begin();
     const envelope = await opened.session.exec(cell.source, { signal: stop.signal });
-    opened.progress.end();
+    const taken = opened.progress.end();
     // The reader of stdout has gone: nobody is left to report to.
     if (stop.exitCode === 0) return 0;
-    report.envelope(envelope);
+    report.envelope(envelope, taken);
     if (stop.exitCode !== undefined) return stop.exitCode;
     if (envelope.success) continue;
     if (cells.length > 1) report.stoppedAt(cell, index, cells.length);
@@ -53,7 +77,8 @@ async function runCells(cells: readonly Cell[], opened: CliSession, report: Repo
 }
 
 interface Report {
-  envelope(envelope: ExecEnvelope): void;
+  envelope(envelope: ExecEnvelope, taken: CallsTaken | null): void;
+  dryRun(dry: DryRun): void;
   /** @param session id, where there is one already */
   failure(error: RlmError, session: string | null): void;
   stoppedAt(cell: Cell, index: number, count: number): void;
@@ -62,12 +87,14 @@ interface Report {
 /** One JSON object a line, and nothing else on stdout. */
 const jsonReport = ({ stdout }: Terminal): Report => ({
   envelope: (envelope) => stdout.writeRaw(`${JSON.stringify(envelope)}\n`),
+  dryRun: ({ envelope, estimate }) => stdout.writeRaw(`${JSON.stringify({ ...envelope, estimate })}\n`),
   failure: (error, session) => stdout.writeRaw(`${failureJson(error, session)}\n`),
   stoppedAt() {},
 });
 
 const textReport = (terminal: Terminal): Report => ({
-  envelope: (envelope) => showEnvelope(envelope, terminal),
+  envelope: (envelope, taken) => showEnvelope(envelope, taken, terminal),
+  dryRun: (dry) => showDryRun(dry, terminal),
   failure: (error) => showFailure(error, terminal),
   stoppedAt(cell, index, count) {
     const left = count - index - 1;

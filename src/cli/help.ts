@@ -1,3 +1,4 @@
+import { KEYS } from "../config/config.ts";
 import type { Option } from "./arguments.ts";
 import { COMMANDS, type Command } from "./commands.ts";
 import { version } from "./version.ts";
@@ -25,10 +26,20 @@ ${paragraph(
 )}
 
 exit codes
-  0 success   1 a cell or a load failed   2 wrong usage   130 interrupted by Ctrl-C
+  0 success   1 a cell, a load or a setting failed   2 wrong usage   130 interrupted by Ctrl-C
+
+settings
+${paragraph(
+  `Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-4-5" }. Keys: ${KEYS.join(", ")}.`,
+  WIDTH,
+)}
+${paragraph(
+  "A project's file may choose the model and lower limits; the rest is for your own file, variables and flags.",
+  WIDTH,
+)}
 
 environment
-  BELAY_HOME  folder of search indexes and the REPL's history (default ~/.belay)
+  BELAY_HOME  folder of config.json, search indexes and the REPL's history (default ~/.belay)
   NO_COLOR    no colours on a terminal
 `;
 }

@@ -1,30 +1,50 @@
-import type { Progress } from "../index.ts";
+import type { CallProgress, Progress } from "../index.ts";
+import { type CallsTaken, callLine } from "./call-line.ts";
 import { amount, megabytes } from "./numbers.ts";
 import type { Output } from "./terminal.ts";
 
-/** Says on stderr what takes long. */
+/** Says on stderr what takes long, and keeps count of sub-calls. */
 export interface ProgressLine {
   /** Something that may take long begins: a load of this source, or a cell. */
   begin(source?: string): void;
   report(progress: Progress): void;
-  /** Takes the line away before other output. */
-  end(): void;
+  /** Takes the line away before other output; tells what sub-calls took since `begin`, or null where there were none. */
+  end(): CallsTaken | null;
+  /** A context was loaded: what the session has spent is nothing again. */
+  reset(): void;
 }
+
+/** Time as progress needs it. */
+export interface ProgressClock {
+  /** ms, monotonic. */
+  now(): number;
+  /** Calls again and again, that many ms apart, until what it gives is called; does not keep the process alive. */
+  every(ms: number, work: () => void): () => void;
+}
+
+export const processClock: ProgressClock = {
+  now: () => performance.now(),
+  every(ms, work) {
+    const timer = setInterval(work, ms).unref();
+    return () => clearInterval(timer);
+  },
+};
 
 const QUIET_MS = 1000;
 const TERMINAL_STEP_MS = 100;
 const FILE_STEP_MS = 3000;
+/** The seconds go on while all sub-calls are waited for. */
+const TICK_MS = 1000;
 
-/**
- * Speaks after a second: on a terminal in one line that is rewritten, elsewhere with a line every three seconds.
- *
- * @param now ms, monotonic
- */
-export function openProgress(output: Output, now: () => number): ProgressLine {
+/** Speaks after a second: on a terminal in one line that is rewritten, elsewhere with a line every three seconds. */
+export function openProgress(output: Output, { now, every }: ProgressClock): ProgressLine {
   let beganAt = now();
   let saidAt = Number.NEGATIVE_INFINITY;
   let source = "";
   let onLine = false;
+  let calls: CallProgress | undefined;
+  let stopTicking = () => {};
+  const counted = openCount(now);
 
   function say(text: string): void {
     const at = now();
@@ -44,17 +64,60 @@ export function openProgress(output: Output, now: () => number): ProgressLine {
       beganAt = now();
       saidAt = Number.NEGATIVE_INFINITY;
       source = of;
+      counted.begin();
     },
     report(progress) {
-      if (progress.kind === "notice") say(progress.text);
-      else say(`loading ${source}: ${amount(progress.files, "file")}, ${megabytes(progress.bytes)}`);
+      if (progress.kind === "notice") return say(progress.text);
+      if (progress.kind === "load") {
+        return say(`loading ${source}: ${amount(progress.files, "file")}, ${megabytes(progress.bytes)}`);
+      }
+      counted.report(progress);
+      const tell = () => calls && say(callLine(calls, now() - beganAt));
+      if (!calls) stopTicking = every(TICK_MS, tell);
+      calls = progress;
+      tell();
     },
     end() {
+      stopTicking();
+      calls = undefined;
       if (onLine) output.writeRaw("\r\x1b[K");
       onLine = false;
+      return counted.end();
+    },
+    reset: counted.reset,
+  };
+}
+
+/** For --quiet: nothing is said, sub-calls are counted. */
+export function quietProgress({ now }: ProgressClock): ProgressLine {
+  const { report, ...count } = openCount(now);
+  return { ...count, report: (progress) => progress.kind === "calls" && report(progress) };
+}
+
+/** Takes the difference between what the session had spent before and has spent now. */
+function openCount(now: () => number) {
+  let spent = NOTHING;
+  let beganAt = now();
+  let latest: CallProgress | undefined;
+  return {
+    begin() {
+      beganAt = now();
+    },
+    report(progress: CallProgress) {
+      latest = progress;
+    },
+    end(): CallsTaken | null {
+      if (!latest) return null;
+      const { done, running, tokens, cost_usd } = latest;
+      const taken = { tokens: tokens - spent.tokens, cost_usd: cost_usd - spent.cost_usd };
+      spent = { tokens, cost_usd };
+      latest = undefined;
+      return { done, unfinished: running, ...taken, elapsed: now() - beganAt };
+    },
+    reset() {
+      spent = NOTHING;
     },
   };
 }
 
-/** For --quiet. */
-export const noProgress: ProgressLine = { begin() {}, report() {}, end() {} };
+const NOTHING = { tokens: 0, cost_usd: 0 };

@@ -7,6 +7,7 @@ import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./repl-lines.t
 import { contextLine } from "./repl-show.ts";
 import { type CliSession, openCliSession } from "./session.ts";
 import { sessionFlags } from "./session-options.ts";
+import { readSettings } from "./settings.ts";
 import { showEnvelope } from "./show.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 import { commandLine, UsageError } from "./usage.ts";
@@ -21,7 +22,7 @@ export async function repl(args: Arguments): Promise<number> {
   }
   using control = openControl(() => terminal);
   const terminal = processTerminal(control.end);
-  await using opened = await openCliSession(flags, terminal);
+  await using opened = await openCliSession(flags, readSettings(flags), terminal);
   const isLoaded = await control.run(async (signal) => {
     await opened.loadAll(signal);
     return true;
@@ -86,11 +87,11 @@ async function runDot(line: string, { opened, terminal, control, quiet }: Conver
 async function runCell(source: string, { opened, terminal, control }: Conversation): Promise<boolean> {
   opened.progress.begin();
   const envelope = await control.run((signal) => opened.session.exec(source, { signal }));
-  opened.progress.end();
+  const taken = opened.progress.end();
   // Nobody reads any more.
   if (control.exitCode === 0) return false;
   if (!envelope) return false;
-  showEnvelope(envelope, terminal);
+  showEnvelope(envelope, taken, terminal);
   const meant = dotCommandMeant(source, envelope);
   if (meant) terminal.stderr.write(`the REPL's own commands begin with a dot: .${meant}\n`);
   return envelope.success;

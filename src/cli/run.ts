@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { RlmError } from "../../runtime/index.ts";
+import { nearest } from "../nearest.ts";
 import { type Arguments, parseArguments } from "./arguments.ts";
 import { COMMANDS, type Command } from "./commands.ts";
 import { commandHelp, help } from "./help.ts";
-import { nearest } from "../nearest.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
 

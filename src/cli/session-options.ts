@@ -1,10 +1,9 @@
-import { DEFAULT_EXEC_LIMITS, type ExecLimits, LIMITS } from "../../runtime/index.ts";
+import { RlmError } from "../../runtime/index.ts";
+import { checkSettings, fromText, KEYS, LIMIT_DEFAULTS, type Settings } from "../config/config.ts";
 import type { Arguments, Option } from "./arguments.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
-/** As the session checks it; here a mistake is one of usage. */
-const LEAST_MB = 8;
-const MOST_MB = 2048;
+const usual = (key: keyof typeof LIMIT_DEFAULTS) => LIMIT_DEFAULTS[key];
 
 /** The options of every command that opens a session. */
 export const SESSION_OPTIONS: readonly Option[] = [
@@ -22,54 +21,79 @@ export const SESSION_OPTIONS: readonly Option[] = [
     summary: "also allow symlinks of a context to lead into DIR; every -c PATH is allowed by itself",
   },
   {
+    name: "model",
+    value: "PROVIDER/ID",
+    summary: "model of sub-calls, such as anthropic/claude-sonnet-4-5; its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
+  },
+  {
+    name: "base-url",
+    value: "URL",
+    summary: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME)",
+  },
+  { name: "api-key-env", value: "NAME", summary: "another environment variable that holds the API key" },
+  { name: "max-sub-calls", value: "N", summary: `sub-calls that may be made (default ${usual("max_sub_calls")})` },
+  {
+    name: "max-tokens",
+    value: "N",
+    summary: `tokens of all sub-calls, input and output (default ${usual("max_tokens")})`,
+  },
+  { name: "max-time-ms", value: "N", summary: `wall time inside cells, ms (default ${usual("max_time_ms")})` },
+  { name: "max-cost-usd", value: "USD", summary: "dollars of all sub-calls, by the model's price list" },
+  { name: "concurrency", value: "N", summary: `sub-calls in flight at once (default ${usual("concurrency")})` },
+  {
     name: "max-execution-ms",
     value: "N",
-    summary: `running time of a cell, ms (default ${DEFAULT_EXEC_LIMITS.max_execution_ms})`,
+    summary: `running time of a cell, waiting excepted, ms (default ${usual("max_execution_ms")})`,
   },
   {
     name: "max-output-bytes",
     value: "N",
-    summary: `what a cell may print, bytes (default ${DEFAULT_EXEC_LIMITS.max_output_bytes})`,
+    summary: `what a cell may print, bytes (default ${usual("max_output_bytes")})`,
   },
   {
     name: "max-find-results",
     value: "N",
-    summary: `matches that one find returns (default ${DEFAULT_EXEC_LIMITS.max_find_results})`,
+    summary: `matches that one find returns (default ${usual("max_find_results")})`,
   },
   {
     name: "memory-mb",
     value: "N",
-    summary: `heap of the cells, ${LEAST_MB} to ${MOST_MB} (default ${LIMITS.guestHeapBytes / 2 ** 20}); P comes on top`,
+    summary: `heap of the cells, 8 to 2048 (default ${usual("memory_mb")}); P comes on top`,
   },
   { name: "quiet", short: "q", summary: "no progress and no skipped files on stderr; warnings and errors stay" },
 ];
 
 /** What the options above ask for. */
 export interface SessionFlags {
+  readonly command: string;
   readonly contexts: readonly string[];
-  readonly roots: readonly string[];
-  readonly limits: Partial<ExecLimits>;
-  readonly memoryMb: number | undefined;
+  /** The settings among them. */
+  readonly settings: Settings;
   readonly quiet: boolean;
+  /** The arguments as they were typed, for a line that corrects them. */
+  readonly typed: readonly string[];
 }
 
-/** @throws UsageError for a number out of range and for stdin as two contexts */
+/** @throws UsageError for a value that its option does not take and for stdin as two contexts */
 export function sessionFlags(args: Arguments, command: string): SessionFlags {
+  const help = commandLine(["help", command]);
   const contexts = args.all("context");
   if (contexts.filter((path) => path === "-").length > 1) {
-    throw new UsageError("stdin can be read only once: -c - stands there twice", commandLine(["help", command]));
+    throw new UsageError("stdin can be read only once: -c - stands there twice", help);
   }
-  const memoryMb = args.number("memory-mb");
-  if (memoryMb !== undefined && (memoryMb < LEAST_MB || memoryMb > MOST_MB)) {
-    throw new UsageError(
-      `--memory-mb is ${memoryMb}: it takes ${LEAST_MB} to ${MOST_MB}`,
-      commandLine(["help", command]),
-    );
+  const given: Record<string, unknown> = {};
+  for (const key of KEYS) {
+    const text = args.all(flagOf(key)).at(-1);
+    if (text !== undefined) given[key] = fromText(key, text);
   }
-  const limits: Partial<ExecLimits> = {};
-  for (const name of ["max_execution_ms", "max_output_bytes", "max_find_results"] as const) {
-    const value = args.number(name.replaceAll("_", "-"));
-    if (value !== undefined) limits[name] = value;
+  const roots = args.all("root");
+  if (roots.length > 0) given.roots = roots;
+  try {
+    const settings = checkSettings(given, "", (key) => `--${flagOf(key)}`);
+    return { command, contexts, settings, quiet: args.has("quiet"), typed: args.typed };
+  } catch (error) {
+    throw error instanceof RlmError ? new UsageError(error.message, help) : error;
   }
-  return { contexts, roots: args.all("root"), limits, memoryMb, quiet: args.has("quiet") };
 }
+
+const flagOf = (key: string) => key.replaceAll("_", "-");

@@ -1,8 +1,10 @@
-import type { Session } from "../index.ts";
-import { openSessionWith, type SessionOptions } from "../session/session.ts";
+import type { Settings } from "../config/config.ts";
+import type { Session, SessionOptions } from "../index.ts";
+import { openSessionWith } from "../session/session.ts";
 import { indexFolder } from "./home.ts";
-import { noProgress, openProgress, type ProgressLine } from "./progress.ts";
+import { openProgress, type ProgressLine, processClock, quietProgress } from "./progress.ts";
 import type { SessionFlags } from "./session-options.ts";
+import { sessionOptions } from "./settings.ts";
 import { skippedLine } from "./skipped.ts";
 import { checkPaths, contextSource } from "./sources.ts";
 import type { Terminal } from "./terminal.ts";
@@ -17,15 +19,18 @@ export interface CliSession extends AsyncDisposable {
   load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
 }
 
-/** Opens the session that the flags ask for; nothing is loaded yet. */
-export async function openCliSession(flags: SessionFlags, { stderr }: Terminal): Promise<CliSession> {
-  const named = [...flags.roots, ...flags.contexts].filter((path) => path !== "-");
-  const progress = flags.quiet ? noProgress : openProgress(stderr, () => performance.now());
+/** Opens the session that flags and settings ask for; nothing is loaded yet. */
+export async function openCliSession(
+  flags: SessionFlags,
+  settings: Settings,
+  { stderr }: Terminal,
+): Promise<CliSession> {
+  const { roots = [] } = settings;
+  const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
   const indexDir = indexFolder(process.env);
   const session = await openQuietly({
-    roots: named,
-    limits: flags.limits,
-    ...(flags.memoryMb === undefined ? {} : { memoryMb: flags.memoryMb }),
+    ...sessionOptions(settings),
+    roots: [...roots, ...flags.contexts].filter((path) => path !== "-"),
     ...(indexDir === undefined ? {} : { indexDir }),
     onProgress: progress.report,
   });
@@ -40,6 +45,7 @@ export async function openCliSession(flags: SessionFlags, { stderr }: Terminal):
       const options = { signal, roots: path === "-" ? [] : [path] };
       const { stats } = await (kind === "load" ? session.load(source, options) : session.loadAppend(source, options));
       progress.end();
+      if (kind === "load") progress.reset();
       const line = skippedLine({
         count: stats.skipped.count - (before?.count ?? 0),
         files: stats.skipped.files.slice(before?.files.length ?? 0),
@@ -55,7 +61,7 @@ export async function openCliSession(flags: SessionFlags, { stderr }: Terminal):
     progress,
     async loadAll(signal) {
       // All of them before the first is read, which may take long.
-      checkPaths([...flags.roots, ...flags.contexts]);
+      checkPaths([...roots, ...flags.contexts]);
       for (const [index, path] of flags.contexts.entries()) await load(path, index === 0 ? "load" : "append", signal);
     },
     load,

@@ -1,12 +1,15 @@
-import type { ExecEnvelope, Json, RlmError } from "../index.ts";
+import type { ExecEnvelope, ExecFailure, Json, RlmError } from "../index.ts";
+import { type CallsTaken, takenLine } from "./call-line.ts";
+import { amount } from "./numbers.ts";
 import { jsonParts, prettyJson } from "./pretty-json.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
 
 /**
- * An exec for people: what it printed, its result, then on stderr its meta (on a terminal only), warnings and error.
- * A string is shown raw, null not at all, everything else as JSON.
+ * An exec for people: what it printed, its result, then on stderr its meta and what sub-calls took (both on a terminal
+ * only), warnings and error. A string is shown raw, null not at all, everything else as JSON.
  */
-export function showEnvelope(envelope: ExecEnvelope, { stdout, stderr }: Terminal): void {
+export function showEnvelope(envelope: ExecEnvelope, taken: CallsTaken | null, terminal: Terminal): void {
+  const { stdout, stderr } = terminal;
   stdout.write(envelope.stdout);
   stderr.write(envelope.stderr);
   if (envelope.result_json !== null) {
@@ -16,14 +19,24 @@ export function showEnvelope(envelope: ExecEnvelope, { stdout, stderr }: Termina
   if (envelope.result_meta !== null && stderr.isTerminal) {
     stderr.write(`meta: ${prettyJson(envelope.result_meta, stderr.columns)}\n`, "dim");
   }
-  for (const warning of envelope.warnings) stderr.write(`warning: ${warning}\n`, "yellow");
-  if (envelope.success) return;
-  if (envelope.error_code === "cancelled") {
-    stderr.write("cancelled\n", "red");
+  showWarnings(envelope.warnings, terminal);
+  if (!envelope.success) showError(envelope, taken, terminal);
+  if (taken && stderr.isTerminal) stderr.write(`${takenLine(taken)}\n`, "dim");
+}
+
+export function showWarnings(warnings: readonly string[], { stderr }: Terminal): void {
+  for (const warning of warnings) stderr.write(`warning: ${warning}\n`, "yellow");
+}
+
+/** Why a cell or query failed. */
+export function showError(failure: ExecFailure, taken: CallsTaken | null, { stderr }: Terminal): void {
+  if (failure.error_code === "cancelled") {
+    const calls = taken ? `: ${amount(taken.done, "sub-call")} done, ${taken.unfinished} given up` : "";
+    stderr.write(`cancelled${calls}\n`, "red");
     return;
   }
-  stderr.write(`${envelope.traceback}\n`, "red");
-  if (envelope.suggestion) stderr.write(`suggestion: ${envelope.suggestion}\n`);
+  stderr.write(`${failure.traceback}\n`, "red");
+  if (failure.suggestion) stderr.write(`suggestion: ${failure.suggestion}\n`);
 }
 
 /** A value and a newline. */

@@ -1,11 +1,11 @@
 import { nearest } from "../nearest.ts";
 import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
-import { isLimit, KEYS, LIMIT_DEFAULTS, type LimitKey, type Settings, valueOf, variableOf } from "./settings.ts";
+import { fromText, isLimit, KEYS, LIMIT_DEFAULTS, type LimitKey, type Settings, variableOf } from "./settings.ts";
 
-export { KEYS, LIMIT_DEFAULTS, type Settings, valueOf } from "./settings.ts";
-export { checkSettings } from "./problems.ts";
 export { PROJECT_FILE } from "./files.ts";
+export { checkSettings } from "./problems.ts";
+export { fromText, KEYS, LIMIT_DEFAULTS, type Settings } from "./settings.ts";
 
 /** Where configuration is looked for. */
 export interface ConfigPlaces {
@@ -51,7 +51,7 @@ function readVariables(env: ConfigPlaces["env"]): Settings {
   const given: Record<string, unknown> = {};
   for (const key of KEYS) {
     const text = env[variableOf(key)];
-    if (text) given[key] = valueOf(key, text);
+    if (text) given[key] = fromText(key, text);
   }
   const variables = KEYS.map(variableOf);
   for (const [name, text] of Object.entries(env)) {

@@ -71,7 +71,7 @@ export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "allowed
 export const variableOf = (key: string) => `BELAY_${key.toUpperCase()}`;
 
 /** A value as the text of a variable or flag has it; the schema judges it. */
-export function valueOf(key: string, text: string): unknown {
+export function fromText(key: string, text: string): unknown {
   if (isLimit(key)) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (key === "roots") return text.split(delimiter);
   if (key === "allowed_tool_overrides") return text.split(",").map((name) => name.trim());

@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
-import { registeredModel, serverModel } from "./pi-ai-registry.ts";
+import { registeredModel, registeredPrice, serverModel } from "./pi-ai-registry.ts";
 import { agentDirOf, type Env } from "./pi-files.ts";
 import type { Model, Models } from "./port.ts";
 
@@ -27,11 +27,16 @@ export function openModels(options: ModelsOptions): Models {
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
   const registry = { env, apiKeyEnv, now, agentDir: options.agentDir ?? agentDirOf(env) };
   const opened = new Map<string, Model>();
+  const nameOf = (name: string | null): string => {
+    const wanted = name ?? options.model;
+    if (wanted === undefined) throw noModel(baseUrl !== undefined);
+    return wanted;
+  };
   return {
     fallback: options.model ?? null,
+    price: (name) => (baseUrl === undefined ? registeredPrice(nameOf(name), registry) : null),
     resolve(name) {
-      const wanted = name ?? options.model;
-      if (wanted === undefined) throw noModel(baseUrl !== undefined);
+      const wanted = nameOf(name);
       const known = opened.get(wanted);
       if (known) return known;
       const model = baseUrl === undefined ? registeredModel(wanted, registry) : serverModel(wanted, baseUrl, registry);

@@ -1,7 +1,10 @@
 /** Below this share of common letter pairs a name is not worth proposing. */
 const ALIKE = 0.4;
 
-/** The names that look most like the typed one, best first. Alike is the share of letter pairs that two names have in common. */
+/**
+ * The names that look most like the typed one, best first. Names of models differ by whole parts (provider, version, date)
+ * rather than by a letter or two: they are compared by the letter pairs that they have in common.
+ */
 export function nearestNames(typed: string, names: Iterable<string>, most = 3): string[] {
   const wanted = pairsOf(typed);
   const ranked = Array.from(names, (name) => ({ name, alike: alike(wanted, pairsOf(name)) }));

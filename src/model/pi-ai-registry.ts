@@ -50,6 +50,11 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
   });
 }
 
+/** @throws RlmError `no_model_configured` for an unknown name */
+export function registeredPrice(name: string, { agentDir }: RegistryOptions): Model["price"] {
+  return findModel(loadPiAi(), readPiFiles(agentDir), readModelName(name)).price;
+}
+
 /** Some logins (GitHub Copilot) say at which address their models are. */
 function behindLogin(model: PiModel<Api>, { key }: Authorization, files: PiFiles): PiModel<Api> {
   const login = files.credentials.get(model.provider);

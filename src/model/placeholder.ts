@@ -18,7 +18,7 @@ export function estimateSubCall(
   models: Models,
 ): { input_tokens: number; max_output_tokens: number; cost_usd: number } {
   const named = call.model !== undefined || models.fallback !== null;
-  const price = named ? models.resolve(call.model ?? null).price : null;
+  const price = named ? models.price(call.model ?? null) : null;
   const request = {
     system: call.system ?? null,
     messages: [{ role: "user", text: call.prompt } as const],

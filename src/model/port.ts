@@ -116,6 +116,8 @@ export interface Models {
   readonly fallback: string | null;
   /** @throws RlmError `no_model_configured` (naming the flag to pass) for null without a fallback, and for unknown names (naming the nearest) */
   resolve(name: string | null): Model;
+  /** The price of a model, as `resolve` finds it; no key is needed. null: not known. */
+  price(name: string | null): Model["price"];
 }
 
 /** What a request may cost at the most: held from before it is sent until its usage is known. */

@@ -1,4 +1,5 @@
-import type { ModelAnswer, SubCallError, Usage } from "./port.ts";
+import { failure } from "./failure.ts";
+import type { ModelAnswer, SubCallError } from "./port.ts";
 
 /** The first wait is up to this long; it doubles with each retry. */
 const BASE_MS = 500;
@@ -23,12 +24,10 @@ export interface FailedAttempt {
   readonly code: SubCallError["code"];
   /** How long it was waited before the next attempt, ms. */
   readonly waited_ms: number;
-  /** The provider told what it charged for it: that is contained in the usage of the answer. */
-  readonly charged: boolean;
 }
 
 export interface RetriedAnswer {
-  /** The last answer; where it is charged, its usage is the sum over all attempts. */
+  /** The last one. The usage of earlier attempts is not in it: each was an answer to `send`. */
   readonly answer: ModelAnswer;
   readonly attempts: readonly FailedAttempt[];
 }
@@ -43,19 +42,16 @@ export async function withRetries(
   options: RetryOptions,
 ): Promise<RetriedAnswer> {
   const attempts: FailedAttempt[] = [];
-  const usages: Usage[] = [];
   for (;;) {
     const answer = await send(attempts.length);
-    usages.push(answer.usage);
-    const total = answer.charged ? { ...answer, usage: sum(usages) } : answer;
     if (answer.ok || !isTransient(answer.error) || attempts.length >= (options.maxRetries ?? 3)) {
-      return { answer: total, attempts };
+      return { answer, attempts };
     }
     const wait = waitOf(answer.retryAfterMs, attempts.length, options.random());
-    if (options.now() + wait >= options.deadline) return { answer: total, attempts };
+    if (options.now() + wait >= options.deadline) return { answer, attempts };
     await options.sleep(wait, options.signal);
-    attempts.push({ code: answer.error.code, waited_ms: wait, charged: answer.charged });
-    if (options.signal.aborted) return { answer: cancelledAfter(answer, sum(usages)), attempts };
+    attempts.push({ code: answer.error.code, waited_ms: wait });
+    if (options.signal.aborted) return { answer: cancelledAfter(answer), attempts };
   }
 }
 
@@ -69,24 +65,7 @@ function waitOf(retryAfterMs: number | undefined, retries: number, random: numbe
   return Math.round(random * Math.min(CAP_MS, BASE_MS * 2 ** retries));
 }
 
-function cancelledAfter(answer: ModelAnswer, usage: Usage): ModelAnswer {
-  const error: SubCallError = {
-    code: "cancelled",
-    message: "cancelled while waiting to send the call again",
-    suggestion: "Make the call again.",
-    retriable: false,
-  };
-  return { ok: false, usage, charged: answer.charged, error };
-}
-
-function sum(usages: readonly Usage[]): Usage {
-  const total = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
-  for (const usage of usages) {
-    total.input += usage.input;
-    total.output += usage.output;
-    total.cache_read += usage.cache_read;
-    total.cache_write += usage.cache_write;
-    total.cost_usd += usage.cost_usd;
-  }
-  return total;
+function cancelledAfter({ usage, charged }: ModelAnswer): ModelAnswer {
+  const error = failure("cancelled", "cancelled while waiting to send the call again");
+  return { ok: false, usage, charged, error };
 }

@@ -40,7 +40,8 @@ const SAMPLES = [
  * allowed. `{}` where none is found (contradictory schemas, most patterns).
  */
 export function placeholderFor(schema: Json): Json {
-  return pick({ root: schema, left: MAX_SCHEMAS }, schema, 0) ?? {};
+  const value = pick({ root: schema, left: MAX_SCHEMAS }, schema, 0);
+  return value === undefined ? {} : value;
 }
 
 interface Search {
@@ -64,9 +65,9 @@ function* candidates(search: Search, schema: Json, depth: number): Generator<Jso
     return;
   }
   const { $ref, allOf, anyOf, oneOf, enum: values, examples, ...rest } = schema;
-  if (schema["const"] !== undefined) yield schema["const"];
+  if (schema.const !== undefined) yield schema.const;
   if (Array.isArray(values)) yield* values;
-  if (schema["default"] !== undefined) yield schema["default"];
+  if (schema.default !== undefined) yield schema.default;
   if (Array.isArray(examples)) yield* examples;
   const parts = [
     ...(typeof $ref === "string" ? [pointed(search.root, $ref) ?? false] : []),
@@ -116,7 +117,7 @@ function* strings({ minLength, maxLength, format, pattern }: JsonObject): Genera
 function* numbers(schema: JsonObject): Generator<number> {
   const low = limitOf(schema, Math.max, "minimum", "exclusiveMinimum");
   const high = limitOf(schema, Math.min, "maximum", "exclusiveMaximum");
-  const step = typeof schema["multipleOf"] === "number" ? schema["multipleOf"] : 1;
+  const step = typeof schema.multipleOf === "number" ? schema.multipleOf : 1;
   const first = low === undefined ? high : low;
   yield 0;
   if (first === undefined) {
@@ -135,12 +136,12 @@ function limitOf(schema: JsonObject, choose: (...limits: number[]) => number, ..
 }
 
 function* arrays(search: Search, schema: JsonObject, depth: number): Generator<Json> {
-  const prefix = Array.isArray(schema["prefixItems"]) ? schema["prefixItems"] : [];
-  const length = Math.min(Number(schema["minItems"] ?? 0), 1000);
+  const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+  const length = Math.min(Number(schema.minItems ?? 0), 1000);
   const items: Json[] = [];
   for (let index = 0; index < length; index++) {
-    const itemSchema = prefix[index] ?? schema["items"] ?? true;
-    const item = pick(search, itemSchema, depth + 1, schema["uniqueItems"] === true ? items : []);
+    const itemSchema = prefix[index] ?? schema.items ?? true;
+    const item = pick(search, itemSchema, depth + 1, schema.uniqueItems === true ? items : []);
     if (item === undefined) return;
     items.push(item);
   }
@@ -148,15 +149,15 @@ function* arrays(search: Search, schema: JsonObject, depth: number): Generator<J
 }
 
 function* objects(search: Search, schema: JsonObject, depth: number): Generator<Json> {
-  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
-  const required = Array.isArray(schema["required"]) ? schema["required"].map(String) : [];
-  const count = Math.min(Number(schema["minProperties"] ?? 0), 1000);
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
+  const count = Math.min(Number(schema.minProperties ?? 0), 1000);
   const names = new Set(required);
   for (const name of Object.keys(properties)) if (names.size < count) names.add(name);
   for (let number = 1; names.size < count; number++) names.add(`property${number}`);
   const entries: [string, Json][] = [];
   for (const name of names) {
-    const declared = Object.hasOwn(properties, name) ? properties[name] : schema["additionalProperties"];
+    const declared = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
     const value = pick(search, declared ?? true, depth + 1);
     if (value === undefined) return;
     entries.push([name, value]);

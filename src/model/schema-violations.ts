@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject, pointed } from "./schema-pointer.ts";
  * Schemas come from the guest and values from the model, so the time is bounded: a step is a node of the schema beside a
  * node of the value. JSON Schema libraries that compile to JavaScript are no choice for a schema of the guest's.
  */
-const MAX_STEPS = 2_000_000;
+const MAX_STEPS = 500_000;
 const MAX_DEPTH = 400;
 const LISTED = 10;
 
@@ -49,7 +49,7 @@ function* nodeViolations(
   if (schema === false) yield `${place(at)} is not allowed`;
   if (!isJsonObject(schema)) return;
   const inner = (next: Json | undefined, part = value, path = at) => nodeViolations(run, next, part, path, depth + 1);
-  if (typeof schema["$ref"] === "string") yield* inner(pointed(run.root, schema["$ref"]) ?? false);
+  if (typeof schema.$ref === "string") yield* inner(pointed(run.root, schema.$ref) ?? false);
   yield* ofKind(run, schema, value, at);
   if (typeof value === "number") yield* ofNumber(schema, value, at);
   if (typeof value === "string") yield* ofString(run, schema, value, at);
@@ -70,8 +70,8 @@ function* ofKind(run: Run, schema: JsonObject, value: Json, at: string): Generat
     spend(run, values.length);
     if (!values.some((one) => isDeepStrictEqual(one, value))) yield `${place(at)} must be one of ${short(values)}`;
   }
-  if (schema["const"] !== undefined && !isDeepStrictEqual(schema["const"], value)) {
-    yield `${place(at)} must be ${short(schema["const"])}`;
+  if (schema.const !== undefined && !isDeepStrictEqual(schema.const, value)) {
+    yield `${place(at)} must be ${short(schema.const)}`;
   }
 }
 
@@ -101,7 +101,7 @@ function* ofString(run: Run, schema: JsonObject, value: string, at: string): Gen
 
 function* ofArray(schema: JsonObject, value: readonly Json[], at: string, inner: Inner): Generator<string> {
   const { minItems, maxItems, uniqueItems, items } = schema;
-  const prefix = Array.isArray(schema["prefixItems"]) ? schema["prefixItems"] : [];
+  const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
   if (typeof minItems === "number" && value.length < minItems) yield `${place(at)} has fewer than ${minItems} items`;
   if (typeof maxItems === "number" && value.length > maxItems) yield `${place(at)} has more than ${maxItems} items`;
   if (uniqueItems === true && new Set(value.map(canonical)).size < value.length) yield `${place(at)} repeats an item`;
@@ -110,7 +110,7 @@ function* ofArray(schema: JsonObject, value: readonly Json[], at: string, inner:
 
 function* ofObject(run: Run, schema: JsonObject, value: JsonObject, at: string, inner: Inner): Generator<string> {
   const { minProperties, maxProperties, required, additionalProperties } = schema;
-  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
   const names = Object.keys(value);
   if (typeof minProperties === "number" && names.length < minProperties)
     yield `${place(at)} has fewer than ${minProperties} properties`;

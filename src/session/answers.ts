@@ -41,7 +41,10 @@ export function openAnswers(options: AnswersOptions): Answers {
     async answer(call, context) {
       const request = readSubCall(call.name, call.args);
       const stop = AbortSignal.any([context.signal, context.timeOver]);
-      const answered = await gateOf(call.id, request).run(stop, () => ask(options, request, context, stop));
+      const answered = await gateOf(call.id, request).run(stop, () => {
+        context.begun();
+        return ask(options, request, context, stop);
+      });
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
     },
@@ -102,7 +105,11 @@ function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const callOff = clock.after(ms, resolve);
-    signal.addEventListener("abort", () => (callOff(), resolve()), { once: true });
+    const wake = () => {
+      callOff();
+      resolve();
+    };
+    signal.addEventListener("abort", wake, { once: true });
   });
 }
 

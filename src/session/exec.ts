@@ -70,6 +70,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Aborted when the session's time is over. */
   readonly timeOver: AbortSignal;
+  /** Tells that the call is being answered: until then it waits for its turn. */
+  begun(): void;
 }
 
 /** Answers the calls of async builtins. */
@@ -210,12 +212,12 @@ export async function exec(
       ...budget.left(),
       remaining_time_ms: Math.max(0, timeLeft - (clock.monotonic() - startedAt)),
     });
-    let sent = 0;
+    let begun = 0;
     let done = 0;
     const tell = () =>
       parts.onCalls?.({
         done,
-        running: sent - done,
+        running: begun - done,
         left: budget.left().remaining_sub_calls,
         tokens: ledger.tokens,
         cost_usd: ledger.cost_usd,
@@ -230,7 +232,6 @@ export async function exec(
           pending.map(({ id, name, args }) => ({ record: "rlm_tool_call", exec_id, call_id: id, name, args, at })),
         );
         budget.follow(ledger);
-        sent += pending.length;
         tell();
       },
       async run(call, signal) {
@@ -238,6 +239,10 @@ export async function exec(
           budget: budget.open(call.id),
           signal,
           timeOver: timeOver.signal,
+          begun() {
+            begun++;
+            tell();
+          },
         });
         // The exec has ended without this answer, and its record is closed.
         if (signal.aborted) return settlement;

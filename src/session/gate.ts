@@ -6,22 +6,31 @@ export interface Gate {
 
 export function openGate(limit: number): Gate {
   let running = 0;
-  const waiting: (() => void)[] = [];
+  const waiting = new Set<() => void>();
+
+  function turn(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const go = () => {
+        waiting.delete(go);
+        signal.removeEventListener("abort", go);
+        resolve();
+      };
+      waiting.add(go);
+      signal.addEventListener("abort", go);
+    });
+  }
+
   return {
     async run(signal, work) {
-      while (running >= limit && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          waiting.push(resolve);
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
-      }
+      while (running >= limit && !signal.aborted) await turn(signal);
       if (signal.aborted) return undefined;
       running++;
       try {
         return await work();
       } finally {
         running--;
-        waiting.shift()?.();
+        const [next] = waiting;
+        next?.();
       }
     },
   };

@@ -1,8 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { PendingCall, Settlement } from "../../runtime/index.ts";
+import type { Session, SessionOptions } from "../../src/session/api.ts";
 import type { JournalRecord } from "../../src/session/journal.ts";
-import { openSessionWith, type Session, type SessionOptions } from "../../src/session/session.ts";
+import { openSessionWith } from "../../src/session/session.ts";
 import { openMemoryStore, type Store } from "../../src/session/store.ts";
 
 /** What happened, in order: records as they were committed, and calls as they were sent and answered. */

@@ -1,4 +1,5 @@
-import { compileFind, find } from "../../context/find.ts";
+import { RlmError } from "../../../runtime/index.ts";
+import { compileFind, type FindPattern, find } from "../../context/find.ts";
 import { textFromString } from "../../context/text.ts";
 
 /**
@@ -9,7 +10,7 @@ import { textFromString } from "../../context/text.ts";
 export function matchGlob(pattern: string, paths: readonly string[]): boolean[] {
   const matched = paths.map(() => false);
   const lines = paths.map((path) => path.replaceAll("\n", "\ufffd"));
-  const found = find(textFromString(lines.join("\n")), compileFind(expression(pattern), "m"), paths.length);
+  const found = find(textFromString(lines.join("\n")), compiled(pattern), paths.length);
   let line = 0;
   let start = 0;
   for (const [at] of found.matches) {
@@ -17,6 +18,17 @@ export function matchGlob(pattern: string, paths: readonly string[]): boolean[] 
     matched[line] = true;
   }
   return matched;
+}
+
+function compiled(pattern: string): FindPattern {
+  try {
+    return compileFind(expression(pattern), "m");
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    throw new RlmError("invalid_argument", `glob: ${error.message.replace(/^find: /, "")}`, {
+      suggestion: "Correct the pattern.",
+    });
+  }
 }
 
 const TOKEN = /\*\*\/|\*+|\?|\[(!|\^)?(\]?[^\]]*)\]|\\.|[{},]|./gsu;

@@ -1,8 +1,7 @@
-import { Type } from "typebox";
 import { matchGlob } from "./glob-pattern.ts";
 import { fitting, MAX_BYTES, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, type ReadableRoots } from "./places.ts";
-import { type AgentTool, defineReadTool } from "./tool.ts";
+import { type AgentTool, count, defineReadTool, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 1000;
 
@@ -12,17 +11,16 @@ export function globTool(readable: ReadableRoots): AgentTool {
     name: "glob",
     description: `List files and folders (ending in /) whose path matches a glob pattern. Leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} results or ${MAX_BYTES / 1024}KB, whichever comes first.`,
     params: {
-      pattern: Type.String({
-        description: "Glob pattern, at any depth: '*.ts', 'src/**/*.json'. With a leading slash at the top only: '/*'",
-        minLength: 1,
-      }),
-      path: Type.Optional(Type.String({ description: "Folder to search (default: all)" })),
-      limit: Type.Optional(
-        Type.Integer({ description: `Maximum number of results (default: ${DEFAULT_LIMIT})`, minimum: 1 }),
-      ),
+      pattern: text("Glob, at any depth: '*.ts', 'src/**/*.json'. With a leading slash at the top only: '/*'"),
+      path: text("Folder to search (default: all)"),
+      limit: count(`Maximum number of results (default: ${DEFAULT_LIMIT})`, 1),
     },
-    async run({ pattern, path, limit = DEFAULT_LIMIT }, signal) {
-      const place = path === undefined || path === "" ? undefined : placeOf(readable, path);
+    required: ["pattern"],
+    async run(args, signal) {
+      const limit = args.count("limit") ?? DEFAULT_LIMIT;
+      const pattern = args.text("pattern") ?? "";
+      const path = args.text("path") ?? "";
+      const place = path === "" ? undefined : placeOf(readable, path);
       const files = await filesIn(readable, place, pauseFor(signal));
       const entries = [...withFolders(files)];
       const matched = matchGlob(

@@ -1,11 +1,10 @@
-import { Type } from "typebox";
 import { RlmError } from "../../../runtime/index.ts";
 import { compileFind, type FindPattern } from "../../context/find.ts";
 import { escaped, matchGlob } from "./glob-pattern.ts";
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, type ReadableRoots, textOf } from "./places.ts";
-import { type AgentTool, defineReadTool, type ToolAnswer } from "./tool.ts";
+import { type AgentTool, count, defineReadTool, flag, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_CONTEXT = 100;
@@ -14,7 +13,7 @@ const FILE_COST_BYTES = 64 * 1024;
 
 interface Found {
   readonly name: string;
-  readonly text: string;
+  readonly body: string;
   readonly lines: readonly MatchedLine[];
 }
 
@@ -24,25 +23,26 @@ export function grepTool(readable: ReadableRoots): AgentTool {
     name: "grep",
     description: `Search text files for a pattern, line by line. Answers with paths, line numbers and lines; leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} matching lines or ${MAX_BYTES / 1024}KB, whichever comes first, and long lines to ${LINE_UNITS} characters around the match.`,
     params: {
-      pattern: Type.String({ description: "Regular expression (Rust syntax), or a literal string", minLength: 1 }),
-      path: Type.Optional(Type.String({ description: "Folder or file to search (default: all)" })),
-      glob: Type.Optional(Type.String({ description: "Only files that match this glob, e.g. '*.ts'", minLength: 1 })),
-      ignore_case: Type.Optional(Type.Boolean({ description: "Ignore case (default: false)" })),
-      literal: Type.Optional(Type.Boolean({ description: "The pattern is a literal string (default: false)" })),
-      context: Type.Optional(
-        Type.Integer({ description: "Lines to show before and after each match (default: 0)", minimum: 0 }),
-      ),
-      limit: Type.Optional(
-        Type.Integer({ description: `Maximum number of matching lines (default: ${DEFAULT_LIMIT})`, minimum: 1 }),
-      ),
+      pattern: text("Regular expression (Rust syntax), or a literal string"),
+      path: text("Folder or file to search (default: all)"),
+      glob: text("Only files that match this glob, e.g. '*.ts'"),
+      ignore_case: flag("Ignore case (default: false)"),
+      literal: flag("The pattern is a literal string (default: false)"),
+      context: count("Lines to show before and after each match (default: 0)", 0),
+      limit: count(`Maximum number of matching lines (default: ${DEFAULT_LIMIT})`, 1),
     },
-    async run({ pattern, path, glob, ignore_case, literal, context = 0, limit = DEFAULT_LIMIT }, signal) {
-      const compiled = compile(literal === true ? escaped(pattern) : pattern, ignore_case === true);
-      const place = path === undefined || path === "" ? undefined : placeOf(readable, path);
+    required: ["pattern"],
+    async run(args, signal) {
+      const pattern = args.text("pattern") ?? "";
+      const limit = args.count("limit") ?? DEFAULT_LIMIT;
+      const compiled = compile(args.flag("literal") ? escaped(pattern) : pattern, args.flag("ignore_case"));
+      const path = args.text("path") ?? "";
+      const place = path === "" ? undefined : placeOf(readable, path);
       const pause = pauseFor(signal);
       const files = await filesIn(readable, place, pause);
+      const glob = args.text("glob") ?? "";
       const paths = files.map(({ below }) => below);
-      const chosen = glob === undefined ? undefined : matchGlob(glob, paths);
+      const chosen = glob === "" ? undefined : matchGlob(glob, paths);
       const found: Found[] = [];
       let left = limit + 1;
       for (const [index, file] of files.entries()) {
@@ -50,13 +50,13 @@ export function grepTool(readable: ReadableRoots): AgentTool {
         if (chosen?.[index] === false) continue;
         const content = textOf(readable, file.path);
         if ("reason" in content && place?.isFolder === false) throw unreadable(place.given, content.reason);
-        const text = "text" in content ? content.text : "";
-        await pause(FILE_COST_BYTES + text.length);
-        const lines = await matchedLines(text, compiled, left, pause);
+        const body = "text" in content ? content.text : "";
+        await pause(FILE_COST_BYTES + body.length);
+        const lines = await matchedLines(body, compiled, left, pause);
         left -= lines.length;
-        if (lines.length > 0) found.push({ name: file.name, text, lines });
+        if (lines.length > 0) found.push({ name: file.name, body, lines });
       }
-      return answer(found, limit, Math.min(context, MAX_CONTEXT), left === 0);
+      return answer(found, limit, Math.min(args.count("context") ?? 0, MAX_CONTEXT), left === 0);
     },
   });
 }
@@ -79,8 +79,8 @@ function answer(found: readonly Found[], limit: number, context: number, isOver:
   let left = limit;
   let anyCut = false;
   const output: string[] = [];
-  for (const { name, text, lines } of found) {
-    const { block, cut } = blocksOf(name, text, lines.slice(0, left), context);
+  for (const { name, body, lines } of found) {
+    const { block, cut } = blocksOf(name, body, lines.slice(0, left), context);
     if (output.length > 0 && context > 0 && block.length > 0) output.push("--");
     output.push(...block);
     left -= lines.length;

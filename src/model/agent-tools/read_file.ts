@@ -1,8 +1,7 @@
-import { Type } from "typebox";
 import { RlmError } from "../../../runtime/index.ts";
 import { fitting, linesOf, MAX_BYTES, MAX_LINES, size, withNotes } from "./output.ts";
 import { placeOf, type ReadableRoots, textOf } from "./places.ts";
-import { type AgentTool, defineReadTool } from "./tool.ts";
+import { type AgentTool, count, defineReadTool, text } from "./tool.ts";
 
 /** `read_file`: lines of a text file, with the parameters and bounds of Pi's `read`. */
 export function readFileTool(readable: ReadableRoots): AgentTool {
@@ -10,26 +9,29 @@ export function readFileTool(readable: ReadableRoots): AgentTool {
     name: "read_file",
     description: `Read a text file. The answer is cut to ${MAX_LINES} lines or ${MAX_BYTES / 1024}KB, whichever comes first; use offset and limit to read on.`,
     params: {
-      path: Type.String({ description: "Path of the file, relative or absolute", minLength: 1 }),
-      offset: Type.Optional(Type.Integer({ description: "Line number to start reading from (1-indexed)", minimum: 0 })),
-      limit: Type.Optional(Type.Integer({ description: "Maximum number of lines to read", minimum: 1 })),
+      path: text("Path of the file, relative or absolute"),
+      offset: count("Line number to start reading from (1-indexed)", 0),
+      limit: count("Maximum number of lines to read", 1),
     },
-    async run({ path, offset, limit }) {
+    required: ["path"],
+    async run(args) {
+      const path = args.text("path") ?? "";
+      const first = Math.max(1, args.count("offset") ?? 1);
       const place = placeOf(readable, path);
       if (place.isFolder) throw refusal(`${path} is a folder: list it with glob`);
       const content = textOf(readable, place.path);
       if ("reason" in content) throw refusal(`${path} cannot be read: ${content.reason}`);
-      return { text: pageOf(content.text, Math.max(1, offset ?? 1), Math.min(limit ?? MAX_LINES, MAX_LINES)) };
+      return { text: pageOf(content.text, first, Math.min(args.count("limit") ?? MAX_LINES, MAX_LINES)) };
     },
   });
 }
 
-function pageOf(text: string, first: number, count: number): string {
+function pageOf(content: string, first: number, count: number): string {
   const page: string[] = [];
   let total = 0;
-  for (const { number, start, end } of linesOf(text)) {
+  for (const { number, start, end } of linesOf(content)) {
     total = number;
-    if (number >= first && number < first + count) page.push(text.slice(start, end));
+    if (number >= first && number < first + count) page.push(content.slice(start, end));
   }
   if (total === 0) return "[The file is empty]";
   if (first > total) throw refusal(`offset ${first} is beyond the end of the file (${total} lines)`);

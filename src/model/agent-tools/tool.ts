@@ -1,7 +1,6 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ToolSpec } from "../port.ts";
 import { violations } from "../schema.ts";
-import type { Param } from "./params.ts";
 
 /** What a tool answers to the model: text, also where it failed. */
 export interface ToolAnswer {
@@ -17,18 +16,34 @@ export interface AgentTool extends ToolSpec {
   run(args: { readonly [name: string]: Json }, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
-/** A read-only tool; arguments come in their types. An RlmError that `run` throws becomes an error answer in its words. */
-export function defineReadTool<P extends Readonly<Record<string, Param<unknown>>>>(definition: {
+/** The schema of one parameter. */
+type Param = { readonly [keyword: string]: Json };
+
+export const text = (description: string): Param => ({ type: "string", description });
+export const flag = (description: string): Param => ({ type: "boolean", description });
+/** A whole number, from `minimum`. */
+export const count = (description: string, minimum: number): Param => ({ type: "integer", description, minimum });
+
+/** Checked arguments by name; undefined where an optional one is not given. */
+export interface Arguments {
+  text(name: string): string | undefined;
+  count(name: string): number | undefined;
+  flag(name: string): boolean;
+}
+
+/** A read-only tool. An RlmError that `run` throws becomes an error answer in its words. */
+export function defineReadTool(definition: {
   name: string;
   description: string;
-  params: P;
-  run(args: { [K in keyof P]: ReturnType<P[K]["read"]> }, signal: AbortSignal): Promise<ToolAnswer>;
+  params: Readonly<Record<string, Param>>;
+  required: readonly string[];
+  run(args: Arguments, signal: AbortSignal): Promise<ToolAnswer>;
 }): AgentTool {
-  const { name, description, params, run } = definition;
-  const parameters = {
+  const { name, description, params: properties, required, run } = definition;
+  const parameters: { [keyword: string]: Json } = {
     type: "object",
-    properties: Object.fromEntries(Object.entries(params).map(([key, { schema }]) => [key, schema])),
-    required: Object.keys(params).filter((key) => params[key]?.required),
+    properties,
+    required: [...required],
     additionalProperties: false,
   };
   return {
@@ -40,11 +55,25 @@ export function defineReadTool<P extends Readonly<Record<string, Param<unknown>>
       const [wrong] = violations(parameters, args);
       if (wrong !== undefined) return { text: `${name}: ${wrong}`, isError: true };
       try {
-        return await run(readArguments(params, args), signal);
+        return await run(reader(args), signal);
       } catch (error) {
         if (!(error instanceof RlmError)) throw error;
         return { text: error.message, isError: true };
       }
     },
+  };
+}
+
+function reader(args: { readonly [name: string]: Json }): Arguments {
+  return {
+    text(name) {
+      const value = args[name];
+      return typeof value === "string" ? value : undefined;
+    },
+    count(name) {
+      const value = args[name];
+      return typeof value === "number" ? value : undefined;
+    },
+    flag: (name) => args[name] === true,
   };
 }

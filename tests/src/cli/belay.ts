@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
   /** Store folder; default: one of the run's own, which does not exist yet. */
   readonly home?: string;
+  /** Variables beside those of the test. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Given the process and what it has printed so far, at every piece of output. */
   readonly onOutput?: (child: ChildProcess, stdout: string, stderr: string) => void;
 }
@@ -32,8 +34,8 @@ export async function belay(args: readonly string[], options: RunOptions = {}): 
 }
 
 /** Starts the command with stdin left open. */
-export function startBelay(args: readonly string[], { cwd, home }: RunOptions = {}): ChildProcess {
-  const env = { ...process.env, BELAY_HOME: home ?? join(temporaryFolder(), "home") };
+export function startBelay(args: readonly string[], { cwd, home, env: more }: RunOptions = {}): ChildProcess {
+  const env = { ...process.env, BELAY_HOME: home ?? join(temporaryFolder(), "home"), ...more };
   return spawn(process.execPath, [MAIN, ...args], { ...(cwd === undefined ? {} : { cwd }), env });
 }
 

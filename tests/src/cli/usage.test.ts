@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -8,8 +8,9 @@ import { commandHelp, help } from "../../../src/cli/help.ts";
 import { run } from "../../../src/cli/run.ts";
 import { sessionFlags } from "../../../src/cli/session-options.ts";
 import { UsageError } from "../../../src/cli/usage.ts";
+import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, belayLine } from "./belay.ts";
+import { belay, belayLine, finished } from "./belay.ts";
 
 /** Message and line of the UsageError that these arguments of a command give. */
 function refusal(name: string, ...args: string[]): string {
@@ -36,11 +37,16 @@ test.each([
   [["-c", "--json"], "-c needs PATH, but --json follows | belay help exec"],
   [["-c", "-docs"], "-c needs PATH, but -docs looks like an option (if it is a path, write ./-docs) | belay help exec"],
   [["--root="], "--root needs DIR, but it is empty | belay help exec"],
-  [["--max-execution-ms", "1.5"], "--max-execution-ms is 1.5: it takes a whole number from 1 | belay help exec"],
-  [["--max-execution-ms", "0"], "--max-execution-ms is 0: it takes a whole number from 1 | belay help exec"],
-  [["--max-find-results", "-3"], "--max-find-results is -3: it takes a whole number from 1 | belay help exec"],
-  [["--max-output-bytes", "9e99"], "--max-output-bytes is 9e99: it takes a whole number from 1 | belay help exec"],
-  [["--memory-mb", "4"], "--memory-mb is 4: it takes 8 to 2048 | belay help exec"],
+  [["--max-execution-ms", "1.5"], "--max-execution-ms must be a whole number from 1 | belay help exec"],
+  [["--max-execution-ms", "0"], "--max-execution-ms must be a whole number from 1 | belay help exec"],
+  [["--max-find-results", "-3"], "--max-find-results must be a whole number from 1 | belay help exec"],
+  [["--max-output-bytes", "9e99"], "--max-output-bytes must be a whole number from 1 | belay help exec"],
+  [["--memory-mb", "4"], "--memory-mb must be a whole number from 8 to 2048 | belay help exec"],
+  [["--max-cost-usd", "0"], "--max-cost-usd must be a number of dollars above 0 | belay help exec"],
+  [["--max-cost-usd", "$2"], "--max-cost-usd must be a number of dollars above 0 | belay help exec"],
+  [["--concurrency", "101"], "--concurrency must be a whole number from 1 to 100 | belay help exec"],
+  [["--model", "gpt-5"], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
+  [["--api-key-env", "sk-1"], "--api-key-env must be the name of an environment variable, not the key itself | belay help exec"],
   [["-c", "-", "-c", "-"], "stdin can be read only once: -c - stands there twice | belay help exec"],
   [["-e", "-1", "--", "--json", "-c"], "accepted"],
 ])("exec %j", (args, expected) => {
@@ -60,11 +66,11 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     [null, "--b.js"],
   ]);
   expect(sessionFlags(parsed, "exec")).toEqual({
+    command: "exec",
     contexts: ["docs"],
-    roots: [],
-    limits: {},
-    memoryMb: 32,
+    settings: { memory_mb: 32 },
     quiet: false,
+    typed: args,
   });
 });
 
@@ -82,6 +88,13 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     [["exec", "stats()", "-c", "docs"], "code is passed with -e\ntry: belay exec -e 'stats()' -c docs\n"],
     [["exec", "-", "-c", "-"], "stdin can be read only once: - stands there twice\ntry: belay help exec\n"],
     [["exec", latin1], `belay exec: ${latin1} is not UTF-8 text\n`],
+    [["exec", "--base-url", "http://x/v1", "-e", "1"], "try: belay exec --model local/NAME --base-url http://x/v1 -e 1\n"],
+    [["exec", "--dry-run", "-e", "1", cell], "belay exec: --dry-run takes one cell, and there are 2"],
+    [["query", "-c", docs], "belay query: there is no question\ntry: belay query 'What is this about?' -c .\n"],
+    [["query", "what", "is it", "-c", docs], `put it in quotes\ntry: belay query 'what is it' -c ${docs}\n`],
+    [["query", "why?"], "there is no context to ask about\ntry: belay query 'why?' -c .\n"],
+    [["query", "why", "-c", docs, "--max-sections", "51"], "belay query: --max-sections is 51: it takes 1 to 50\n"],
+    [["query", "why", "-c", docs, "--search-strategy", "x"], "is x: it takes regex, bm25, routing, auto\n"],
     [["repl", docs], `belay repl: repl takes no argument ${docs}\ntry: belay repl -c ${docs}\n`],
     [["repl", "-c", "-"], "exec takes it\ntry: belay exec -e 'stats()' -c -\n"],
     [["doctor", "twice"], "belay doctor: doctor takes no argument twice\ntry: belay help doctor\n"],
@@ -99,16 +112,19 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
   expect(spawned).toEqual({ code: 2, stdout: "", stderr });
 });
 
-test("help names every option, and its examples run", () => {
+test("help names every option, and its examples run", async () => {
   const folder = folderWith({ "a.txt": "TODO\n" });
+  await using server = await startModelServer(() => ({ text: "the answer" }));
+  const env = { ...process.env, BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url, BELAY_HOME: folder };
   for (const command of COMMANDS) {
     expect(help()).toContain(`$ ${command.example}\n`);
     for (const option of command.options) expect(commandHelp(command)).toContain(`--${option.name}`);
-    const line = command.example.replace(/\bbelay (?=exec|repl|doctor)/, `${belayLine("")} `);
-    const { status, stdout, stderr } = spawnSync("sh", ["-c", line], { cwd: folder, encoding: "utf8" });
-    expect([status, stderr], line).toEqual([0, ""]);
+    const line = command.example.replace(/\bbelay (?=exec|query|repl|doctor)/, `${belayLine("")} `);
+    const { code, stdout, stderr } = await finished(spawn("sh", ["-c", line], { cwd: folder, env }));
+    expect([code, stderr], line).toEqual([0, ""]);
     expect(stdout, line).toMatch(/./);
   }
+  expect(server.requests).toHaveLength(2);
   expect(
     Math.max(...COMMANDS.flatMap((command) => commandHelp(command).split("\n")).map(({ length }) => length)),
   ).toBeLessThanOrEqual(100);

@@ -1,0 +1,35 @@
+import type { CallEstimate, DryRun } from "../index.ts";
+import { compact, dollars } from "./call-line.ts";
+import { amount } from "./numbers.ts";
+import { showError, showWarnings } from "./show.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The estimate for people: a line for each place in the cell that makes sub-calls, then the sum of them. */
+export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): void {
+  const { sites, partial } = estimate;
+  const rows = sites.map(({ site, ...of }) => [site, ...cellsOf(of)]);
+  if (sites.length > 1) rows.push(["all", ...cellsOf(estimate)]);
+  if (rows.length === 0) terminal.stdout.write("no sub-calls\n");
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  for (const row of rows) {
+    terminal.stdout.write(
+      `${row
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd()}\n`,
+    );
+  }
+  if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
+  showWarnings(envelope.warnings, terminal);
+  if (!envelope.success) showError(envelope, null, terminal);
+}
+
+/** `12 sub-calls`, `~34k tokens in`, `up to 49k out`, `up to ~$0.42`. */
+function cellsOf({ sub_calls, input_tokens, max_output_tokens, cost_usd }: CallEstimate): string[] {
+  return [
+    amount(sub_calls, "sub-call"),
+    `~${compact(input_tokens)} tokens in`,
+    `up to ${compact(max_output_tokens)} out`,
+    cost_usd > 0 ? `up to ~${dollars(cost_usd)}` : "price not known",
+  ];
+}

@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { readConfig, type Settings } from "../config/config.ts";
+import type { SessionOptions } from "../index.ts";
+import { homeFolder } from "./home.ts";
+import type { SessionFlags } from "./session-options.ts";
+import { commandLine, UsageError } from "./usage.ts";
+
+/**
+ * The settings that hold for this command: flags, variables and the files of the project and of the user.
+ *
+ * @throws RlmError `invalid_config`
+ * @throws UsageError for --base-url where nothing names a model
+ */
+export function readSettings({ command, settings, typed }: SessionFlags): Settings {
+  const userFile = join(homeFolder(process.env), "config.json");
+  const all = readConfig(settings, { cwd: process.cwd(), env: process.env, userFile });
+  if (settings.base_url === undefined || all.model !== undefined) return all;
+  const line = commandLine([command, "--model", "local/NAME", ...typed]);
+  throw new UsageError("--base-url needs --model: the server's name for it, after any provider's name", line);
+}
+
+/** Settings as the session takes them. */
+export function sessionOptions(settings: Settings): SessionOptions {
+  const { model, base_url, api_key_env, concurrency, memory_mb, max_turns, require_approval } = settings;
+  const { max_execution_ms, max_output_bytes, max_find_results } = settings;
+  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
+  return {
+    limits: given({ max_execution_ms, max_output_bytes, max_find_results }),
+    budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
+    subAgents: {
+      allowed_tool_overrides: settings.allowed_tool_overrides ?? [],
+      ...given({ maxTurns: max_turns, require_approval }),
+    },
+    ...given({ model, baseUrl: base_url, apiKeyEnv: api_key_env, concurrency, memoryMb: memory_mb }),
+  };
+}
+
+/** The fields that have a value. */
+function given<T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> };
+function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

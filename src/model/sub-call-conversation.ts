@@ -1,0 +1,90 @@
+import { type Json, LIMITS } from "../../runtime/index.ts";
+import type { AgentTool } from "./agent-tools/index.ts";
+import type { ModelMessage, ModelTurn, SubCallError, ToolSpec } from "./port.ts";
+import { subCallError } from "./sub-call-errors.ts";
+import { agentSystem, lastTurnNote, repairRequest, schemaRequest } from "./sub-call-prompts.ts";
+import type { Requests } from "./sub-call-requests.ts";
+import { answerTools } from "./sub-call-tools.ts";
+import { readValue } from "./sub-call-value.ts";
+
+export type Answer = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError };
+
+interface Conversation {
+  readonly prompt: string;
+  readonly system: string | null;
+  readonly tools: readonly AgentTool[];
+  readonly schema: Json | null;
+  readonly max_tokens: number;
+}
+
+/**
+ * Asks until the model answers without using a tool; then, with a schema, once more if the answer does not fit. The
+ * repair has a turn of its own beyond `maxTurns`.
+ */
+export async function converse(
+  { prompt, system, tools, schema, max_tokens }: Conversation,
+  requests: Requests,
+  maxTurns: number,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const specs = tools.map(({ name, description, parameters }): ToolSpec => ({ name, description, parameters }));
+  const instructions = tools.length === 0 ? system : agentSystem(tools, maxTurns, system);
+  const text = schema === null ? prompt : `${prompt}\n\n${schemaRequest(schema)}`;
+  const messages: ModelMessage[] = [{ role: "user", text }];
+  let turnsLeft = maxTurns;
+  let repaired = false;
+  for (;;) {
+    const asked = await requests.ask(instructions, messages, specs);
+    if (!asked.ok) return asked;
+    const { turn } = asked;
+    turnsLeft -= 1;
+    messages.push({ role: "assistant", answer: turn });
+    if (turn.stop !== "length" && turn.toolUses.length > 0 && tools.length > 0) {
+      if (turnsLeft < 1) return { ok: false, error: noAnswer(maxTurns) };
+      const answers = await answerTools(tools, turn.toolUses, signal);
+      messages.push(...(turnsLeft === 1 ? withNote(answers) : answers));
+      continue;
+    }
+    const flaw = flawOf(turn, max_tokens);
+    if (flaw !== undefined) return { ok: false, error: flaw };
+    if (schema === null) return { ok: true, value: turn.text };
+    const read = readValue(turn.text, schema);
+    if (read.ok) return read;
+    if (repaired) return { ok: false, error: mismatch(read.problems) };
+    repaired = true;
+    turnsLeft = Math.max(turnsLeft, 1);
+    messages.push({ role: "user", text: repairRequest(read.problems) });
+  }
+}
+
+/** What keeps a text from being an answer: nothing arrives as an empty or silently shortened string. */
+function flawOf({ text, stop }: ModelTurn, maxTokens: number): SubCallError | undefined {
+  if (stop === "length") {
+    const part = text.trim() === "" ? "before it began (thinking counts)" : `after ${text.length} characters`;
+    return subCallError("truncated_answer", `the answer was cut at max_tokens (${maxTokens}), ${part}`);
+  }
+  if (text.trim() === "") return subCallError("empty_answer", "the model answered with no text");
+  if (text.length <= LIMITS.answerUnits) return undefined;
+  const sizes = `${text.length} characters, the limit is ${LIMITS.answerUnits}`;
+  return subCallError(
+    "truncated_answer",
+    `the answer is too long: ${sizes}`,
+    "Ask for a shorter answer, or for parts.",
+  );
+}
+
+function withNote(answers: readonly ModelMessage[]): ModelMessage[] {
+  return answers.map((message, index) =>
+    index === answers.length - 1 && message.role === "tool"
+      ? { ...message, text: `${message.text}\n\n${lastTurnNote()}` }
+      : message,
+  );
+}
+
+function noAnswer(turns: number): SubCallError {
+  return subCallError("sub_agent_error", `no answer after ${turns} turns`);
+}
+
+function mismatch(problems: readonly string[]): SubCallError {
+  return subCallError("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}`);
+}

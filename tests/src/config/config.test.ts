@@ -1,0 +1,165 @@
+import { symlinkSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import { expect, test } from "vitest";
+import { KEYS, readConfig, type Settings } from "../../../src/config/config.ts";
+import { RlmError } from "../../../src/index.ts";
+import { folderWith } from "../../support/tree.ts";
+
+interface Case {
+  readonly user?: string | object;
+  readonly project?: string | object;
+  readonly env?: Record<string, string>;
+  readonly flags?: Settings;
+  /** Folder of the command, in the repository. */
+  readonly cwd?: string;
+}
+
+const text = (file: string | object) => (typeof file === "string" ? file : JSON.stringify(file));
+
+/** Reads the configuration of a repository `repo` with these files. */
+function read({ user, project, env = {}, flags = {}, cwd = "" }: Case): { settings: Settings; folder: string } {
+  const folder = folderWith({
+    "repo/.git/HEAD": "",
+    "repo/src/deep/a.js": "",
+    ...(user === undefined ? {} : { "home/config.json": text(user) }),
+    ...(project === undefined ? {} : { "repo/belay.config.json": text(project) }),
+  });
+  const userFile = join(folder, "home/config.json");
+  return { settings: readConfig(flags, { cwd: join(folder, "repo", cwd), env, userFile }), folder };
+}
+
+/** `code: message | suggestion` of what is refused, with the test's folder written as `~`. */
+function refusal(given: Case): string {
+  try {
+    return `accepted: ${JSON.stringify(read(given).settings)}`;
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return `${error.code}: ${error.message} | ${error.suggestion}`.replaceAll(/\S*belay-test-\w+/g, "~");
+  }
+}
+
+test("flags go before variables, variables before the project, the project before the user", () => {
+  const user = { model: "user/a", max_tokens: 400, concurrency: 3, base_url: "http://user" };
+  const project = { model: "project/b", max_tokens: 300, max_cost_usd: 2.5 };
+  const env = { BELAY_MODEL: "env/c", BELAY_BASE_URL: "http://env", BELAY_MAX_COST_USD: "0.5", BELAY_CONCURRENCY: "" };
+  expect(read({}).settings).toEqual({});
+  expect(read({ user }).settings).toEqual(user);
+  expect(read({ user, project }).settings).toEqual({ ...user, ...project });
+  expect(read({ user, project, env }).settings).toEqual({
+    model: "env/c",
+    base_url: "http://env",
+    max_tokens: 300,
+    max_cost_usd: 0.5,
+    concurrency: 3,
+  });
+  expect(read({ user, project, env, flags: { model: "flag/d", max_tokens: 9 } }).settings).toMatchObject({
+    model: "flag/d",
+    max_tokens: 9,
+    base_url: "http://env",
+  });
+});
+
+test("every key has its variable", () => {
+  const values: Record<string, string> = {
+    model: "a/b",
+    base_url: "http://c",
+    api_key_env: "KEY",
+    roots: ["/x", "/y"].join(delimiter),
+    allowed_tool_overrides: "bash, edit",
+    require_approval: "false",
+  };
+  const env = Object.fromEntries(KEYS.map((key) => [`BELAY_${key.toUpperCase()}`, values[key] ?? "9"]));
+  const { settings } = read({ env });
+  expect(Object.keys(settings).toSorted()).toEqual([...KEYS].toSorted());
+  expect(settings).toMatchObject({ roots: ["/x", "/y"], allowed_tool_overrides: ["bash", "edit"], memory_mb: 9 });
+  expect(settings.require_approval).toBe(false);
+});
+
+test("the nearest file of the repository counts; outside of one only the folder's own", () => {
+  const project = { max_tokens: 300 };
+  expect(read({ project, cwd: "src/deep" }).settings).toEqual(project);
+  const folder = folderWith({ "belay.config.json": "{}", "a/belay.config.json": '{"max_tokens":1}', "a/b/c.txt": "" });
+  const at = (cwd: string) => readConfig({}, { cwd: join(folder, cwd), env: {}, userFile: join(folder, "none") });
+  expect(at("a")).toEqual({ max_tokens: 1 });
+  expect(at("a/b")).toEqual({});
+});
+
+test("of the project's limits and the user's the lesser holds", () => {
+  const max = (value: number) => ({ max_sub_calls: value });
+  expect(read({ user: max(20), project: max(30) }).settings).toEqual(max(20));
+  expect(read({ user: max(200), project: max(100) }).settings).toEqual(max(100));
+  expect(read({ project: { max_cost_usd: 1000 } }).settings).toEqual({ max_cost_usd: 1000 });
+  // Who says more by flag or variable has seen the project's wish.
+  expect(read({ project: max(100), flags: max(70) }).settings).toEqual(max(70));
+  expect(read({ project: max(10), env: { BELAY_MAX_SUB_CALLS: "80" } }).settings).toEqual(max(80));
+});
+
+test("roots are relative to their file, and to home after ~/", () => {
+  const { settings, folder } = read({ user: { roots: ["notes", "~/more", "/abs"] } });
+  expect(settings.roots).toEqual([join(folder, "home/notes"), join(homedir(), "more"), "/abs"]);
+  const inside = read({ project: { roots: ["src", "./src/not-yet", "."] }, cwd: "src" });
+  expect(inside.settings.roots?.map((root) => root.slice(inside.folder.length))).toEqual([
+    "/repo/src",
+    "/repo/src/not-yet",
+    "/repo",
+  ]);
+});
+
+const PROJECT = "~/repo/belay.config.json";
+const USER = "~/home/config.json";
+const elsewhere = (key: string) => `Set it in ${USER}, as BELAY_${key}, or with a flag.`;
+
+test.each<[Case, string]>([
+  [{ project: { base_url: "http://x" } }, `${PROJECT}: a project may not set base_url | ${elsewhere("BASE_URL")}`],
+  [{ project: { api_key_env: "K" } }, `${PROJECT}: a project may not set api_key_env | ${elsewhere("API_KEY_ENV")}`],
+  [{ project: { allowed_tool_overrides: [] } }, `${PROJECT}: a project may not set allowed_tool_overrides | `],
+  [{ project: { require_approval: true } }, `${PROJECT}: a project may not set require_approval | `],
+  [{ project: { roots: [".", ".."] } }, `${PROJECT}: the root ~ lies outside the project | ${elsewhere("ROOTS")}`],
+  [{ project: { roots: ["/etc"] } }, `${PROJECT}: the root /etc lies outside the project | `],
+  [
+    { project: { max_sub_calls: 51 } },
+    `${PROJECT}: max_sub_calls is 51; a project may lower a limit, and this one is 50 | ${elsewhere("MAX_SUB_CALLS")}`,
+  ],
+  [{ project: { memory_mb: 256 } }, `${PROJECT}: memory_mb is 256; a project may lower a limit, and this one is 128`],
+  [{ project: { max_subcalls: 5 } }, `${PROJECT}: unknown key max_subcalls; did you mean max_sub_calls? | Keys are `],
+  [{ user: { maxTokens: 5 } }, `${USER}: unknown key maxTokens; did you mean max_tokens? | Keys are model, `],
+  [{ user: { api_key: "sk-secret" } }, `${USER}: unknown key api_key; did you mean api_key_env? | Keys are `],
+  [{ user: { api_key_env: "sk-secret" } }, `${USER}: api_key_env must be the name of an environment variable, not `],
+  [{ user: { colour: 1 } }, `${USER}: unknown key colour | Keys are `],
+  [{ user: { model: "gpt-5" } }, `${USER}: model must be PROVIDER/ID, such as `],
+  [{ user: { max_tokens: "9" } }, `${USER}: max_tokens must be a whole number from 1 | Correct it`],
+  [{ user: { max_tokens: 1.5 } }, `${USER}: max_tokens must be a whole number from 1 |`],
+  [{ user: { max_cost_usd: 0 } }, `${USER}: max_cost_usd must be a number of dollars above 0 |`],
+  [{ user: { concurrency: 101 } }, `${USER}: concurrency must be a whole number from 1 to 100 |`],
+  [{ user: { memory_mb: 4 } }, `${USER}: memory_mb must be a whole number from 8 to 2048 |`],
+  [{ user: { roots: "src" } }, `${USER}: roots must be a list of folders |`],
+  [{ user: '{\n  "model": sk-secret\n}' }, `${USER} is no JSON`],
+  [{ user: "[1]" }, `${USER} holds no JSON object | Write {`],
+  [{ env: { BELAY_MAX_TOKENS: "1e9" } }, "BELAY_MAX_TOKENS must be a whole number from 1 | "],
+  [{ env: { BELAY_REQUIRE_APPROVAL: "no" } }, "BELAY_REQUIRE_APPROVAL must be true or false | "],
+  [{ env: { BELAY_API_KEY_ENV: "sk-secret" } }, "BELAY_API_KEY_ENV must be the name of an environment variable, "],
+  [
+    { env: { BELAY_MAX_SUBCALLS: "5" } },
+    "unknown variable BELAY_MAX_SUBCALLS; did you mean BELAY_MAX_SUB_CALLS? | Rename",
+  ],
+])("%j is refused", (given, expected) => {
+  const message = refusal(given);
+  expect(message.startsWith(`invalid_config: ${expected}`), message).toBe(true);
+  expect(message).not.toContain("secret");
+});
+
+test("variables that are no settings are left alone", () => {
+  expect(read({ env: { BELAY_HOME: "/x", BELAY_DEBUG: "1", BELAY_STORE_TEST: "y" } }).settings).toEqual({});
+});
+
+test("a symlink does not lead a project's root outside", () => {
+  const folder = folderWith({
+    "repo/.git/HEAD": "",
+    "repo/belay.config.json": '{"roots":["way/in"]}',
+    "other/in/a": "",
+  });
+  symlinkSync("../other", join(folder, "repo/way"));
+  const places = { cwd: join(folder, "repo"), env: {}, userFile: join(folder, "none") };
+  expect(() => readConfig({}, places)).toThrow("way/in lies outside the project");
+});

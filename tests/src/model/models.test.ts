@@ -1,0 +1,260 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { RlmError } from "../../../runtime/index.ts";
+import { ROOT, run } from "../../../scripts/process.ts";
+import { type ModelsOptions, openModels } from "../../../src/model/models.ts";
+import type { Model, ModelAnswer } from "../../../src/model/port.ts";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { folderWith, type Tree } from "../../support/tree.ts";
+
+const KEY = "key-of-the-user-123";
+
+/** Models of a Pi folder of the test's own. */
+function open(files: Tree = {}, options: Partial<ModelsOptions> = {}) {
+  const agentDir = folderWith(files);
+  return { agentDir, models: openModels({ env: {}, agentDir, ...options }) };
+}
+
+function refusalOf(run: () => unknown): { code: string; message: string; suggestion: string } {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof RlmError) return { code: error.code, message: error.message, suggestion: error.suggestion };
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+function ask(model: Model, text = "hi"): Promise<ModelAnswer> {
+  const request = {
+    system: null,
+    messages: [{ role: "user", text } as const],
+    tools: [],
+    maxTokens: 50,
+    timeoutMs: 9000,
+  };
+  return model.complete(request, new AbortController().signal);
+}
+
+async function serve(): Promise<ModelServer> {
+  const server = await startModelServer(() => ({ text: "yes", usage: { prompt: 1000, completion: 100 } }));
+  onTestFinished(() => server.close());
+  return server;
+}
+
+function modelsJson(server: ModelServer, provider: object, model: object = {}): Tree {
+  const entry = { baseUrl: server.url, api: "openai-completions", models: [{ id: "m", ...model }], ...provider };
+  return { "models.json": JSON.stringify({ providers: { mine: entry } }) };
+}
+
+/** Sets a variable of the process itself: pi-ai tells by it which of its variables are set. */
+function setVariable(name: string, value: string): void {
+  vi.stubEnv(name, value);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+}
+
+test("without a model the refusal names the flag", () => {
+  const { models } = open();
+  expect(models.fallback).toBeNull();
+  expect(refusalOf(() => models.resolve(null))).toEqual({
+    code: "no_model_configured",
+    message: "no model is configured",
+    suggestion: "Pass --model PROVIDER/ID; for a server of your own --model local/NAME --base-url URL.",
+  });
+  const atServer = open({}, { baseUrl: "http://127.0.0.1:1/v1" }).models;
+  expect(refusalOf(() => atServer.resolve(null)).suggestion).toContain("--model PROVIDER/ID beside --base-url");
+});
+
+test("an unknown name is refused with the nearest known ones, those of models.json among them", () => {
+  const providers = {
+    mine: { baseUrl: "http://127.0.0.1:1/v1", api: "openai-completions", models: [{ id: "corpus-reader" }] },
+  };
+  const { models } = open({ "models.json": JSON.stringify({ providers }) });
+  const { code, message, suggestion } = refusalOf(() => models.resolve("openai/gpt-4o-minni"));
+  expect({ code, message }).toEqual({ code: "no_model_configured", message: "unknown model openai/gpt-4o-minni" });
+  expect(suggestion).toContain("openai/gpt-4o-mini");
+  expect(refusalOf(() => models.resolve("mine/corpus-raeder")).suggestion).toContain("mine/corpus-reader");
+  expect(refusalOf(() => models.resolve("gpt-4o")).suggestion).toContain("PROVIDER/ID");
+});
+
+test("a listed model has its price and its key from pi-ai's variable", () => {
+  setVariable("OPENAI_API_KEY", KEY);
+  const { models } = open({}, { env: { OPENAI_API_KEY: KEY }, model: "openai/gpt-4o-mini" });
+  expect(models.fallback).toBe("openai/gpt-4o-mini");
+  expect(models.resolve(null)).toMatchObject({ id: "openai/gpt-4o-mini", price: { input: 0.15, output: 0.6 } });
+  expect(models.resolve(null)).toBe(models.resolve("openai/gpt-4o-mini"));
+});
+
+test("without a key the refusal names the provider and the ways", () => {
+  const { code, message, suggestion } = refusalOf(() => open().models.resolve("openai/gpt-4o-mini"));
+  expect({ code, message }).toEqual({ code: "no_model_configured", message: "no API key for the provider openai" });
+  expect(suggestion).toContain("--api-key-env NAME");
+  const named = open({}, { apiKeyEnv: "MY_KEY" }).models;
+  expect(refusalOf(() => named.resolve("openai/gpt-4o-mini")).message).toBe(
+    "the environment variable MY_KEY is not set",
+  );
+});
+
+test("any server: the name is free, a placeholder is the key, and keys of providers stay here", async () => {
+  setVariable("OPENAI_API_KEY", KEY);
+  const server = await serve();
+  const auth = JSON.stringify({ openai: { type: "api_key", key: KEY } });
+  const { models } = open({ "auth.json": auth }, { env: { OPENAI_API_KEY: KEY }, baseUrl: server.url });
+  for (const name of ["local/scripted", "openai/gpt-4o-mini", "a/b/c"]) {
+    expect(models.resolve(name)).toMatchObject({ id: name, price: null });
+    expect(await ask(models.resolve(name))).toMatchObject({ ok: true, usage: { input: 1000, cost_usd: 0 } });
+  }
+  expect(server.requests.map((request) => request.body.model)).toEqual(["scripted", "gpt-4o-mini", "b/c"]);
+  expect(server.requests.map((request) => request.headers.authorization)).toEqual(Array(3).fill("Bearer none"));
+  expect(JSON.stringify(server.requests)).not.toContain(KEY);
+  expect(server.requests[0]?.body.max_tokens).toBe(50);
+});
+
+test("any server with a named variable gets that key", async () => {
+  const server = await serve();
+  const { models } = open({}, { env: { MY_KEY: KEY }, apiKeyEnv: "MY_KEY", baseUrl: server.url, model: "local/x" });
+  expect(await ask(models.resolve(null))).toMatchObject({ ok: true });
+  expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+});
+
+test("an address that is none, or holds a password, is refused without repeating it", () => {
+  expect(refusalOf(() => open({}, { baseUrl: "127.0.0.1:80" })).code).toBe("invalid_argument");
+  const { code, message } = refusalOf(() => open({}, { baseUrl: "http://me:hunter22@host/v1" }));
+  expect(code).toBe("invalid_argument");
+  expect(message).not.toContain("hunter22");
+});
+
+test("a model of models.json: address, key, headers, price", async () => {
+  const server = await serve();
+  const provider = { apiKey: "MINE_KEY", authHeader: true, headers: { "x-team": "TEAM", "x-plain": "plain" } };
+  const cost = { input: 2, output: 10, cacheRead: 0, cacheWrite: 0 };
+  const files = modelsJson(server, provider, { cost, headers: { "x-plain": "of the model" } });
+  const model = open(files, { env: { MINE_KEY: KEY, TEAM: "blue" } }).models.resolve("mine/m");
+  expect(model.price).toEqual({ input: 2, output: 10 });
+  const answer = await ask(model);
+  expect(answer).toMatchObject({ ok: true, charged: true });
+  expect(answer.usage.cost_usd).toBeCloseTo(0.003, 10);
+  const headers = { authorization: `Bearer ${KEY}`, "x-team": "blue", "x-plain": "of the model" };
+  expect(server.requests[0]?.headers).toMatchObject(headers);
+});
+
+test("a model of models.json without a price has none", async () => {
+  const server = await serve();
+  const { models } = open(modelsJson(server, { apiKey: "literal-key" }));
+  expect(models.resolve("mine/m").price).toBeNull();
+});
+
+test("models.json moves a listed provider to another address and changes its models", async () => {
+  setVariable("GROQ_API_KEY", KEY);
+  const server = await serve();
+  const groq = {
+    baseUrl: server.url,
+    modelOverrides: { "llama-3.1-8b-instant": { maxTokens: 20, cost: { input: 7 } } },
+  };
+  const { models } = open(
+    { "models.json": JSON.stringify({ providers: { groq } }) },
+    { env: { GROQ_API_KEY: KEY }, model: "groq/llama-3.1-8b-instant" },
+  );
+  expect(models.resolve(null).price?.input).toBe(7);
+  expect(await ask(models.resolve(null))).toMatchObject({ ok: true });
+  expect(server.requests[0]?.body).toMatchObject({ model: "llama-3.1-8b-instant", max_completion_tokens: 20 });
+});
+
+test("keys are taken in the order: named variable, pi-ai's variables, auth.json, models.json, login", async () => {
+  setVariable("GROQ_API_KEY", "in-the-environment");
+  const server = await serve();
+  const login = { type: "oauth", access: "of-the-login", refresh: "r", expires: 2000 };
+  const groq = (key: object) => ({ baseUrl: server.url, ...key });
+  const key = async (auth: object, provider: object, options: Partial<ModelsOptions>) => {
+    const files = {
+      "auth.json": JSON.stringify({ groq: auth }),
+      "models.json": JSON.stringify({ providers: { groq: groq(provider) } }),
+    };
+    const { models } = open(files, { now: () => 1000, model: "groq/llama-3.1-8b-instant", ...options });
+    await ask(models.resolve(null));
+    return server.requests.at(-1)?.headers.authorization?.replace("Bearer ", "");
+  };
+  const inAuth = { type: "api_key", key: "in-auth-json" };
+  const inModels = { apiKey: "in-models-json" };
+  const env = { GROQ_API_KEY: "in-the-environment", MINE: "named-by-the-user" };
+  expect(await key(inAuth, inModels, { env, apiKeyEnv: "MINE" })).toBe("named-by-the-user");
+  expect(await key(inAuth, inModels, { env })).toBe("in-the-environment");
+  expect(await key(inAuth, inModels, {})).toBe("in-auth-json");
+  expect(await key(login, inModels, {})).toBe("in-models-json");
+  expect(await key(login, {}, {})).toBe("of-the-login");
+  expect(await key(login, { apiKey: "!command" }, {})).toBe("of-the-login");
+});
+
+test("a key that is a command is refused, and so is a header", async () => {
+  const server = await serve();
+  const keyed = open(modelsJson(server, { apiKey: "!pass show mine" })).models;
+  const { code, message } = refusalOf(() => keyed.resolve("mine/m"));
+  expect(code).toBe("no_model_configured");
+  expect(message).toBe("the key of mine in models.json is a command, and Belay runs no commands of Pi's files");
+  const headed = open(modelsJson(server, { apiKey: "literal-key", headers: { "x-token": "!pass show mine" } })).models;
+  expect(refusalOf(() => headed.resolve("mine/m")).message).toContain("the header x-token of mine");
+});
+
+test("a login that has expired is refused, and one that expires later is read again, never renewed", async () => {
+  const server = await serve();
+  let now = 1000;
+  const login = (access: string, expires: number) =>
+    JSON.stringify({ mine: { type: "oauth", access, refresh: "r", expires } });
+  const files = { ...modelsJson(server, {}), "auth.json": login("first-login", 2000) };
+  const { models, agentDir } = open(files, { now: () => now });
+  const model = models.resolve("mine/m");
+  expect(await ask(model)).toMatchObject({ ok: true });
+  now = 2000;
+  expect(await ask(model)).toMatchObject({
+    ok: false,
+    charged: true,
+    error: {
+      code: "auth_expired",
+      message: "the login for mine has expired",
+      suggestion: "Run pi and /login.",
+      retriable: false,
+    },
+  });
+  writeFileSync(join(agentDir, "auth.json"), login("second-login", 3000));
+  expect(await ask(model)).toMatchObject({ ok: true });
+  expect(server.requests.map((request) => request.headers.authorization)).toEqual([
+    "Bearer first-login",
+    "Bearer second-login",
+  ]);
+  now = 3000;
+  const again = openModels({ env: {}, agentDir, now: () => now });
+  expect(refusalOf(() => again.resolve("mine/m"))).toMatchObject({ code: "auth_expired" });
+});
+
+test("a login that knows its own address is sent there", async () => {
+  const access = "tid=1;exp=2;proxy-ep=proxy.office.example;";
+  const auth = { "github-copilot": { type: "oauth", access, refresh: "r", expires: 2000 } };
+  const { models } = open({ "auth.json": JSON.stringify(auth) }, { now: () => 1000 });
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (url: string | URL) => {
+    asked.push(String(url));
+    throw new TypeError("no network in tests");
+  });
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+  expect(await ask(models.resolve("github-copilot/gpt-4o"))).toMatchObject({ ok: false });
+  expect(asked.map((url) => new URL(url).host)).toEqual(["api.office.example"]);
+});
+
+test("pi-ai is not loaded before a model is resolved", async () => {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+    const { openModels } = await import("./src/model/models.ts");
+    const models = openModels({ env: {}, agentDir: "/nowhere", model: "openai/gpt-4o-mini" });
+    const count = () => loaded.filter((url) => url.includes("/pi-ai/")).length;
+    const before = count();
+    try { models.resolve(null); } catch (error) { console.log(before, count() > 0, error.code); }`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], { cwd: ROOT, env: {} });
+  expect(stdout.trim()).toBe("0 true no_model_configured");
+});
