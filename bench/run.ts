@@ -1,5 +1,6 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
 import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
@@ -13,6 +14,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   find: benchFind,
   search: benchSearch,
   load: benchLoad,
+  calls: benchCalls,
   start: benchStart,
 };
 const MB = 1024 * 1024;

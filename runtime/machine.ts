@@ -6,7 +6,17 @@ import type { CallScope, Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
 import { appendOutput, noOutput, type Stream } from "./output.ts";
 import { preludeSource } from "./prelude.ts";
-import type { CallError, CellEnd, ExecInput, ExecState, Json, PendingCall, Printed, Settlement } from "./protocol.ts";
+import type {
+  Answer,
+  CallError,
+  CellEnd,
+  ExecInput,
+  ExecState,
+  Json,
+  PendingCall,
+  Printed,
+  Settlement,
+} from "./protocol.ts";
 import { openScripts } from "./scripts.ts";
 import { suggestionFor } from "./suggestions.ts";
 import { callSite, guestError, type Thrown } from "./traceback.ts";
@@ -44,7 +54,8 @@ export interface MachineImage {
  */
 export interface Machine extends Disposable {
   exec(input: ExecInput): Slice;
-  settle(id: string, settlement: Settlement, facts: Json): Slice;
+  /** Gives calls their answers, in this order: what waits for one goes on before the next is given. */
+  settle(answers: readonly Answer[], facts: Json): Slice;
   /** Ends an exec that waits for calls; the host has set the `cancel` word. */
   stop(): Slice;
   /** A copy of the guest between execs. */
@@ -213,11 +224,14 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     }
   }
 
-  function settle(id: string, settlement: Settlement, newFacts: Json): Slice {
+  function settle(answers: readonly Answer[], newFacts: Json): Slice {
     facts = newFacts;
     fresh = [];
     clock.start(state.running_ms, state.limits.max_execution_ms);
-    deliver(id, settlement);
+    for (const { id, settlement } of answers) {
+      deliver(id, settlement);
+      if (!runJobs()) return cut();
+    }
     return toIdle();
   }
 

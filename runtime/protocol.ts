@@ -44,6 +44,11 @@ export type Settlement =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: CallError };
 
+export interface Answer {
+  readonly id: string;
+  readonly settlement: Settlement;
+}
+
 export interface CallError {
   readonly name: string;
   readonly code: string;
@@ -67,7 +72,7 @@ export type CellEnd =
 /** Host → worker. */
 export type ToWorker<Message> =
   | { readonly kind: "exec"; readonly input: ExecInput }
-  | { readonly kind: "settle"; readonly id: string; readonly settlement: Settlement; readonly facts: Json }
+  | { readonly kind: "settle"; readonly answers: readonly Answer[]; readonly facts: Json }
   | { readonly kind: "enter"; readonly name: string; readonly payload: Json; readonly maxMs: number }
   /** Ends the exec that waits for calls, as cancelled. */
   | { readonly kind: "stop" }

@@ -6,6 +6,7 @@ import { TERMINATE_MS } from "./limits.ts";
 import type { MachineImage } from "./machine.ts";
 import { appendOutput } from "./output.ts";
 import {
+  type Answer,
   type CellEnd,
   type ExecInput,
   type ExecState,
@@ -148,7 +149,7 @@ async function open<Setup, Message>(
   async function exec(input: ExecInput, calls: CallHost, signal?: AbortSignal): Promise<ExecEnd> {
     const inFlight = new AbortController();
     let running = 0;
-    const settled: { id: string; settlement: Settlement }[] = [];
+    const settled: Answer[] = [];
     let wake: (() => void) | undefined;
     let unrecorded: unknown;
     let state = input.state;
@@ -188,10 +189,9 @@ async function open<Setup, Message>(
             wake = resolve;
           });
         }
-        const next = stopped() ? undefined : settled.shift();
-        reply = next
-          ? await ask({ kind: "settle", ...next, facts: calls.facts() }, limitLeft())
-          : await ask({ kind: "stop" }, 0);
+        reply = stopped()
+          ? await ask({ kind: "stop" }, 0)
+          : await ask({ kind: "settle", answers: settled.splice(0), facts: calls.facts() }, limitLeft());
       }
       const done = await over(reply, state);
       return unrecorded === undefined ? done : { ...done, end: checkpointFailed(unrecorded) };

@@ -39,7 +39,7 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
       case "exec":
         return machine.exec(message.input);
       case "settle":
-        return machine.settle(message.id, message.settlement, message.facts);
+        return machine.settle(message.answers, message.facts);
       case "stop":
         return machine.stop();
       case "copy":

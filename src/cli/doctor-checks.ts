@@ -1,10 +1,12 @@
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Json } from "../index.ts";
+import { findProjectFile, readConfig } from "../config/config.ts";
+import { type Json, RlmError } from "../index.ts";
 import { folderProblem, homeFolder } from "./home.ts";
 import { nodeProblem, OLDEST_NODE } from "./node-version.ts";
 import { megabytes } from "./numbers.ts";
 import { openQuietly } from "./session.ts";
+import { configPlaces } from "./settings.ts";
 
 /** One thing that Belay needs. `detail` is what was found; `cure` what to do about it where it is not ok. */
 export interface Check {
@@ -20,6 +22,7 @@ export function checkInstallation(): (() => Promise<Check>)[] {
     ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
     ["engine", REINSTALL, checkEngine],
     ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
+    ["settings", "correct the file or variable", checkSettings],
     ["store", "set BELAY_HOME to a folder that can be written", checkStore],
     ["memory", "close other programs, or load smaller contexts", checkMemory],
   ];
@@ -76,6 +79,25 @@ async function checkStore(): Promise<Omit<Check, "name">> {
     detail: `${folder} has mode ${mode.toString(8).padStart(4, "0")}: other users may read what is kept there`,
     cure: `chmod 700 ${folder}`,
   };
+}
+
+/** Files and variables, and whether the model can be asked as far as that shows without asking it. */
+async function checkSettings(): Promise<Omit<Check, "name">> {
+  const places = configPlaces();
+  const files = [findProjectFile(places.cwd) ?? "", places.userFile].filter((path) => existsSync(path));
+  const origin = files.length > 0 ? `read ${files.join(", ")}` : `there is no ${places.userFile}`;
+  let state: Check["state"] = "failed";
+  try {
+    const { model, base_url, api_key_env } = readConfig({}, places);
+    if (model === undefined) return { state: "ok", detail: `no model, so llm_query needs --model; ${origin}` };
+    state = "warning";
+    const { openModels } = await import("../model/models.ts");
+    openModels({ model, baseUrl: base_url, apiKeyEnv: api_key_env, env: process.env }).resolve(null);
+    return { state: "ok", detail: `model ${model}; ${origin}` };
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return { state, detail: error.message, cure: error.suggestion };
+  }
 }
 
 async function checkMemory(): Promise<Omit<Check, "name">> {

@@ -30,13 +30,13 @@ export const processClock: ProgressClock = {
   },
 };
 
-const QUIET_MS = 1000;
-const TERMINAL_STEP_MS = 100;
-const FILE_STEP_MS = 3000;
+/** When the first word is said, and how far apart the others are, ms. */
+const ON_TERMINAL = { first: 1000, step: 100 };
+const ELSEWHERE = { first: 3000, step: 3000 };
 /** The seconds go on while all sub-calls are waited for. */
 const TICK_MS = 1000;
 
-/** Speaks after a second: on a terminal in one line that is rewritten, elsewhere with a line every three seconds. */
+/** Speaks on a terminal after a second, in one line that is rewritten; elsewhere with a line every three seconds. */
 export function openProgress(output: Output, { now, every }: ProgressClock): ProgressLine {
   let beganAt = now();
   let saidAt = Number.NEGATIVE_INFINITY;
@@ -48,7 +48,8 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
 
   function say(text: string): void {
     const at = now();
-    if (at - beganAt < QUIET_MS || at - saidAt < (output.isTerminal ? TERMINAL_STEP_MS : FILE_STEP_MS)) return;
+    const { first, step } = output.isTerminal ? ON_TERMINAL : ELSEWHERE;
+    if (at - beganAt < first || at - saidAt < step) return;
     saidAt = at;
     if (!output.isTerminal) {
       output.write(`${text}\n`);

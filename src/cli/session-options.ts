@@ -23,7 +23,8 @@ export const SESSION_OPTIONS: readonly Option[] = [
   {
     name: "model",
     value: "PROVIDER/ID",
-    summary: "model of sub-calls, such as anthropic/claude-sonnet-4-5; its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
+    summary:
+      "model of sub-calls, such as anthropic/claude-sonnet-4-5; its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
   },
   {
     name: "base-url",

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { readConfig, type Settings } from "../config/config.ts";
+import { type ConfigPlaces, readConfig, type Settings } from "../config/config.ts";
 import type { SessionOptions } from "../index.ts";
 import { homeFolder } from "./home.ts";
 import type { SessionFlags } from "./session-options.ts";
@@ -12,11 +12,16 @@ import { commandLine, UsageError } from "./usage.ts";
  * @throws UsageError for --base-url where nothing names a model
  */
 export function readSettings({ command, settings, typed }: SessionFlags): Settings {
-  const userFile = join(homeFolder(process.env), "config.json");
-  const all = readConfig(settings, { cwd: process.cwd(), env: process.env, userFile });
+  const all = readConfig(settings, configPlaces());
   if (settings.base_url === undefined || all.model !== undefined) return all;
   const line = commandLine([command, "--model", "local/NAME", ...typed]);
   throw new UsageError("--base-url needs --model: the server's name for it, after any provider's name", line);
+}
+
+/** Where this process's settings come from. */
+export function configPlaces(): ConfigPlaces {
+  const { env } = process;
+  return { cwd: process.cwd(), env, userFile: join(homeFolder(env), "config.json") };
 }
 
 /** Settings as the session takes them. */

@@ -3,7 +3,7 @@ import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
 import { fromText, isLimit, KEYS, LIMIT_DEFAULTS, type LimitKey, type Settings, variableOf } from "./settings.ts";
 
-export { PROJECT_FILE } from "./files.ts";
+export { findProjectFile } from "./files.ts";
 export { checkSettings } from "./problems.ts";
 export { fromText, KEYS, LIMIT_DEFAULTS, type Settings } from "./settings.ts";
 

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
 import { type Settings, USER_ONLY } from "./settings.ts";
 
-export const PROJECT_FILE = "belay.config.json";
+const PROJECT_FILE = "belay.config.json";
 
 /**
  * The project's file: the nearest from `cwd` upward as far as the top of its repository (the folder with `.git`).

@@ -5,7 +5,8 @@ export type Unfinished = "broken" | "length";
 
 /**
  * pi-ai 0.73 takes the end of a stream for the end of the answer in these protocols, with or without a finish reason.
- * In the Responses API an answer that reached its token limit ends with an event that pi-ai skips.
+ * In the Responses API an answer that reached its token limit ends with an event that pi-ai skips. Mistral's SDK may have
+ * read the first event before the stream begins here: then nothing is watched.
  */
 const UNCHECKED: Readonly<Record<string, Unfinished>> = {
   "openai-completions": "broken",

@@ -2,9 +2,10 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 export type PiAi = typeof import("@mariozechner/pi-ai");
-export type PiOAuth = typeof import("@mariozechner/pi-ai/oauth");
+type PiOAuth = typeof import("@mariozechner/pi-ai/oauth");
 
 const require = createRequire(import.meta.url);
+let piAi: PiAi | undefined;
 
 /**
  * pi-ai with its list of models, loaded at the first call and blocking: a model is resolved inside synchronous code, and
@@ -12,10 +13,16 @@ const require = createRequire(import.meta.url);
  * and required by its file: both give the same module.
  */
 export function loadPiAi(): PiAi {
-  return require(fileURLToPath(import.meta.resolve("@mariozechner/pi-ai")));
+  const loaded: PiAi = piAi ?? requireImport("@mariozechner/pi-ai");
+  piAi = loaded;
+  return loaded;
 }
 
 /** What pi-ai knows of logins: needed for models behind one alone. */
 export function loadPiOAuth(): PiOAuth {
-  return require(fileURLToPath(import.meta.resolve("@mariozechner/pi-ai/oauth")));
+  return requireImport("@mariozechner/pi-ai/oauth");
+}
+
+function requireImport(specifier: string) {
+  return require(fileURLToPath(import.meta.resolve(specifier)));
 }

@@ -89,8 +89,9 @@ function waitIn(said: string): number | null {
   return Number(minutes) * 60_000 + Number(value) * (unit === "ms" ? 1 : 1000);
 }
 
-/** The `message` inside of a JSON error, after the status that stands before it. */
+/** For people: the `message` inside of a JSON error, after the status that stands before it. */
 function readable(said: string): string {
+  if (said === UNNAMED) return "the provider ended the answer without saying why";
   const at = said.indexOf("{");
   const body = at < 0 ? undefined : parseJson(said.slice(at));
   if (!isRecord(body)) return said;

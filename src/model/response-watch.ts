@@ -64,7 +64,7 @@ function headersOf(raw: unknown): Map<string, string> {
  * Retry-After in ms: seconds, or a date, which is compared with the response's own Date header (the clocks of two machines
  * differ). `retry-after-ms` is what OpenAI and Azure send beside it.
  */
-export function readRetryAfter(headers: ReadonlyMap<string, string>): number | null {
+function readRetryAfter(headers: ReadonlyMap<string, string>): number | null {
   const ms = Number.parseFloat(headers.get("retry-after-ms") ?? "");
   if (ms >= 0) return ms;
   const after = headers.get("retry-after") ?? "";

@@ -12,8 +12,8 @@ const NO_MODEL =
 
 export interface AnswersOptions {
   readonly models: Models;
-  /** Folders that sub-agents may read. */
-  readonly roots: readonly string[];
+  /** Folders that sub-agents may read, as they are now. */
+  readonly roots: () => readonly string[];
   readonly cwd: string;
   readonly concurrency: number;
   readonly policy: SubAgentPolicy;
@@ -85,7 +85,7 @@ async function ask(
     {
       models: options.models,
       budget: context.budget,
-      tools: [...readOnlyTools({ roots: options.roots, cwd: options.cwd }), ...lent],
+      tools: [...readOnlyTools({ roots: options.roots(), cwd: options.cwd }), ...lent],
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock,
       random: options.random,

@@ -66,6 +66,8 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
   const temporary = options.indexDir === undefined ? await mkdtemp(join(tmpdir(), "belay-")) : undefined;
   const cwd = options.cwd ?? process.cwd();
   const roots = options.roots ?? [cwd];
+  /** The roots, and those that loads of the present context have added. */
+  let readable = roots;
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
   const parts: ExecParts = {
     session: id,
@@ -74,7 +76,7 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
       given.answers ??
       openAnswers({
         models,
-        roots,
+        roots: () => readable,
         cwd,
         concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
         policy: options.subAgents ?? {},
@@ -140,6 +142,7 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
       source: typeof given === "string" ? given : given.name,
       read: (current) => (current ? loadAppend(current, source, options) : load(source, options)),
     });
+    readable = [...(kind === "load" ? roots : readable), ...more];
     return { success: true, stats: statsOf(outcome) };
   }
   const onLoad = (progress: { files: number; bytes: number }) => options.onProgress?.({ kind: "load", ...progress });

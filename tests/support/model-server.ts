@@ -65,8 +65,6 @@ export interface ModelServer extends AsyncDisposable {
   readonly requests: readonly SeenRequest[];
   /** The most requests that were in flight at once. */
   readonly peak: number;
-  /** Connections that are open now, idle ones included. */
-  connections(): Promise<number>;
   /** Closes all connections. */
   close(): Promise<void>;
 }
@@ -96,7 +94,7 @@ export async function startModelServer(script: ModelScript): Promise<ModelServer
       seen.disconnected = !response.writableFinished;
       gone.abort();
     });
-    const answer = typeof script === "function" ? await script(seen) : (script[seen.index] ?? NONE_LEFT);
+    const answer = await answerOf(script, seen);
     await send(answer, seen, response, gone.signal).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -111,13 +109,21 @@ export async function startModelServer(script: ModelScript): Promise<ModelServer
     get peak() {
       return peak;
     },
-    connections: () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count))),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-const NONE_LEFT: ScriptedAnswer = { status: 418, body: '{"error":{"message":"the script has no answer left"}}' };
+/** An error of the script is an answer that is not retried. */
+async function answerOf(script: ModelScript, request: SeenRequest): Promise<ScriptedAnswer> {
+  const refuse = (message: string) => ({ status: 418, body: JSON.stringify({ error: { message } }) });
+  if (typeof script !== "function") return script[request.index] ?? refuse("the script has no answer left");
+  try {
+    return await script(request);
+  } catch (error) {
+    return refuse(`the script failed: ${error instanceof Error ? error.message : error}`);
+  }
+}
 
 async function send(
   answer: ScriptedAnswer,
@@ -196,10 +202,10 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
+/** Requests of other protocols have no messages. */
 function readBody(text: string): ChatBody {
   const body: unknown = JSON.parse(text);
-  if (isChatBody(body)) return body;
-  throw new Error(`no chat completion request: ${text.slice(0, 200)}`);
+  return isChatBody(body) ? body : { model: "", messages: [] };
 }
 
 function isChatBody(body: unknown): body is ChatBody {

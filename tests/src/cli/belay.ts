@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,6 +54,16 @@ export function finished(child: ChildProcess, onOutput?: RunOptions["onOutput"])
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, stdout, stderr }));
   });
+}
+
+/** Of util-linux: runs a command on a terminal of its own. */
+const SCRIPT = "script";
+export const hasTerminal = spawnSync(SCRIPT, ["--version"]).status === 0;
+
+/** Starts the command on a terminal without colours, which is its stdout and stderr. */
+export function startOnTerminal(args: string, home = join(temporaryFolder(), "home")): ChildProcessWithoutNullStreams {
+  const env = { ...process.env, BELAY_HOME: home, TERM: "xterm", NO_COLOR: "1" };
+  return spawn(SCRIPT, ["-qec", belayLine(args), "/dev/null"], { env });
 }
 
 /** A line for a shell that runs the command. */

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { folderWith } from "../../support/tree.ts";
 import { belay, temporaryFolder } from "./belay.ts";
 
 test("doctor names every check, and cures what is wrong with the store folder", async () => {
@@ -19,10 +20,11 @@ test("doctor names every check, and cures what is wrong with the store folder", 
   expect(failed).toMatchObject({ code: 1, stderr: "" });
   const { success, checks } = JSON.parse(failed.stdout);
   expect(success).toBe(false);
-  expect(checks.slice(0, 4)).toEqual([
+  expect(checks.slice(0, 5)).toEqual([
     { name: "node", state: "ok", detail: expect.stringContaining(process.versions.node) },
     { name: "engine", state: "ok", detail: expect.any(String) },
     { name: "sqlite", state: "ok", detail: expect.stringMatching(/^3\.[\d.]+ with full-text search$/) },
+    { name: "settings", state: "ok", detail: expect.stringMatching(/^no model, .*; there is no .*config\.json$/) },
     {
       name: "store",
       state: "failed",
@@ -32,4 +34,21 @@ test("doctor names every check, and cures what is wrong with the store folder", 
   ]);
   // It looks, and leaves nothing behind.
   expect([readdirSync(folder).sort(), readdirSync(shared)]).toEqual([["file", "shared"], []]);
+});
+
+test("doctor looks at the settings, and whether there is a key for the model", async () => {
+  const folder = folderWith({ "home/config.json": '{ "model": "anthropic/claude-sonnet-4-5", "api_key_env": "K" }' });
+  const home = join(folder, "home");
+  const settings = async (env: Record<string, string>) => {
+    const { stdout } = await belay(["doctor", "--json"], { home, cwd: folder, env });
+    return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "settings");
+  };
+  const [keyed, keyless, wrong] = await Promise.all([
+    settings({ K: "x" }),
+    settings({}),
+    settings({ BELAY_MODEL: "x" }),
+  ]);
+  expect(keyed).toMatchObject({ state: "ok", detail: `model anthropic/claude-sonnet-4-5; read ${home}/config.json` });
+  expect(keyless).toMatchObject({ state: "warning", detail: "the environment variable K is not set" });
+  expect(wrong).toMatchObject({ state: "failed", detail: expect.stringMatching(/^BELAY_MODEL must be PROVIDER/) });
 });

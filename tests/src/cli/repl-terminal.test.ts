@@ -1,18 +1,11 @@
-import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { belayLine, finished, temporaryFolder } from "./belay.ts";
+import { finished, hasTerminal, startOnTerminal, temporaryFolder } from "./belay.ts";
 
-/** Of util-linux: runs a command on a terminal of its own. */
-const SCRIPT = "script";
-const hasScript = spawnSync(SCRIPT, ["--version"]).status === 0;
-
-test.skipIf(!hasScript)("a terminal has prompts, completion, a private history and escaped controls", async () => {
+test.skipIf(!hasTerminal)("a terminal has prompts, completion, a private history and escaped controls", async () => {
   const home = join(temporaryFolder(), "home");
-  const terminal = spawn(SCRIPT, ["-qec", belayLine("repl"), "/dev/null"], {
-    env: { ...process.env, BELAY_HOME: home, TERM: "xterm", NO_COLOR: "1" },
-  });
+  const terminal = startOnTerminal("repl", home);
   // What to type once the screen, since the last thing typed, ends so.
   const steps: [seen: RegExp, type: string][] = [
     [/no context is loaded.*\n.*\nbelay> $/, "[1,\r"],

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonParts, prettyJson } from "../../../src/cli/pretty-json.ts";
-import { openProgress } from "../../../src/cli/progress.ts";
 import { skippedLine } from "../../../src/cli/skipped.ts";
-import { type Output, visible } from "../../../src/cli/terminal.ts";
+import { visible } from "../../../src/cli/terminal.ts";
 import type { Json } from "../../../src/index.ts";
 
 const json = fc.jsonValue().map((value): Json => JSON.parse(JSON.stringify(value)));
@@ -60,42 +59,6 @@ test("what fits into a line stands in one", () => {
 
 test("control characters are shown, newlines and tabs kept", () => {
   expect(visible("a\tb\nc\r\x1b[2J\x07\x7f\x9b31mé")).toBe("a\tb\nc\\r\\x1b[2J\\x07\\x7f\\x9b31mé");
-});
-
-/** An output that keeps what is written, and a clock that the test moves. */
-function record(isTerminal: boolean) {
-  const written: string[] = [];
-  const write = (text: string) => void written.push(text);
-  const output: Output = { isTerminal, columns: 40, colours: false, paint: (text) => text, write, writeRaw: write };
-  const clock = { now: 0 };
-  return { written, clock, progress: openProgress(output, () => clock.now) };
-}
-
-test("progress speaks after a second, then every three where it cannot rewrite a line", () => {
-  const { written, clock, progress } = record(false);
-  progress.begin("docs");
-  for (clock.now = 0; clock.now <= 5000; clock.now += 250) {
-    progress.report({ kind: "load", files: clock.now, bytes: clock.now * 2 ** 20 });
-  }
-  progress.end();
-  expect(written).toEqual(["loading docs: 1,000 files, 1000.0 MB\n", "loading docs: 4,000 files, 4000.0 MB\n"]);
-});
-
-test("on a terminal progress is one line, which goes before other output", () => {
-  const { written, clock, progress } = record(true);
-  progress.begin();
-  clock.now = 999;
-  progress.report({ kind: "notice", text: "indexing for search: 1 %" });
-  clock.now = 1000;
-  progress.report({ kind: "notice", text: "indexing for search: 2 %" });
-  clock.now = 1050;
-  progress.report({ kind: "notice", text: "indexing for search: 3 %" });
-  clock.now = 1100;
-  progress.report({ kind: "notice", text: "x".repeat(100) });
-  progress.end();
-  progress.end();
-  const clear = "\r\x1b[K";
-  expect(written).toEqual([clear, "indexing for search: 2 %", clear, "x".repeat(39), clear]);
 });
 
 test("skipped files are named when few and counted when many", () => {

@@ -46,7 +46,10 @@ test.each([
   [["--max-cost-usd", "$2"], "--max-cost-usd must be a number of dollars above 0 | belay help exec"],
   [["--concurrency", "101"], "--concurrency must be a whole number from 1 to 100 | belay help exec"],
   [["--model", "gpt-5"], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
-  [["--api-key-env", "sk-1"], "--api-key-env must be the name of an environment variable, not the key itself | belay help exec"],
+  [
+    ["--api-key-env", "sk-1"],
+    "--api-key-env must be the name of an environment variable, not the key itself | belay help exec",
+  ],
   [["-c", "-", "-c", "-"], "stdin can be read only once: -c - stands there twice | belay help exec"],
   [["-e", "-1", "--", "--json", "-c"], "accepted"],
 ])("exec %j", (args, expected) => {
@@ -88,7 +91,10 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     [["exec", "stats()", "-c", "docs"], "code is passed with -e\ntry: belay exec -e 'stats()' -c docs\n"],
     [["exec", "-", "-c", "-"], "stdin can be read only once: - stands there twice\ntry: belay help exec\n"],
     [["exec", latin1], `belay exec: ${latin1} is not UTF-8 text\n`],
-    [["exec", "--base-url", "http://x/v1", "-e", "1"], "try: belay exec --model local/NAME --base-url http://x/v1 -e 1\n"],
+    [
+      ["exec", "--base-url", "http://x/v1", "-e", "1"],
+      "try: belay exec --model local/NAME --base-url http://x/v1 -e 1\n",
+    ],
     [["exec", "--dry-run", "-e", "1", cell], "belay exec: --dry-run takes one cell, and there are 2"],
     [["query", "-c", docs], "belay query: there is no question\ntry: belay query 'What is this about?' -c .\n"],
     [["query", "what", "is it", "-c", docs], `put it in quotes\ntry: belay query 'what is it' -c ${docs}\n`],

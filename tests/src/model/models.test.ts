@@ -141,6 +141,15 @@ test("a model of models.json: address, key, headers, price", async () => {
   expect(server.requests[0]?.headers).toMatchObject(headers);
 });
 
+test("a provider with authHeader gets its key as a bearer token, whatever its protocol sends", async () => {
+  const server = await serve();
+  const provider = { api: "anthropic-messages", apiKey: KEY };
+  await ask(open(modelsJson(server, provider)).models.resolve("mine/m"));
+  await ask(open(modelsJson(server, { ...provider, authHeader: true })).models.resolve("mine/m"));
+  expect(server.requests.map((request) => request.headers["x-api-key"])).toEqual([KEY, KEY]);
+  expect(server.requests.map((request) => request.headers.authorization)).toEqual([undefined, `Bearer ${KEY}`]);
+});
+
 test("a model of models.json without a price has none", async () => {
   const server = await serve();
   const { models } = open(modelsJson(server, { apiKey: "literal-key" }));

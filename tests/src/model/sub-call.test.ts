@@ -89,7 +89,7 @@ function partsOf(model: Model, more: Partial<SubCallParts> = {}): SubCallParts &
   let now = 1000;
   const waits: number[] = [];
   return {
-    models: { fallback: model.id, resolve: () => model },
+    models: { fallback: model.id, resolve: () => model, price: () => model.price },
     budget: budgetOf(),
     tools: [],
     maxTurns: 10,
@@ -318,7 +318,9 @@ test("nothing is sent for an invalid schema, an unknown model, or a tool that is
   const resolve = () => {
     throw new RlmError("no_model_configured", "unknown model x/y", { suggestion: "Pass --model." });
   };
-  expect(await run(model, { model: "x/y" }, { budget, models: { fallback: null, resolve } })).toMatchObject({
+  expect(
+    await run(model, { model: "x/y" }, { budget, models: { fallback: null, resolve, price: () => null } }),
+  ).toMatchObject({
     ok: false,
     error: { code: "no_model_configured", message: "unknown model x/y", suggestion: "Pass --model." },
     model: "x/y",

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { showDryRun } from "../../../src/cli/dry-run.ts";
+import type { Output } from "../../../src/cli/terminal.ts";
+import type { DryRun, ExecEnvelope } from "../../../src/index.ts";
+
+const ENVELOPE: ExecEnvelope = {
+  success: true,
+  session_id: "s",
+  exec_id: "e",
+  stdout: "printed with placeholders\n",
+  stderr: "",
+  result_json: "placeholder answer",
+  result_meta: null,
+  truncated: false,
+  warnings: ["unawaited_sub_calls: 1"],
+  execution_time_ms: 1,
+  limits_applied: { max_output_bytes: 1, max_execution_ms: 1, max_find_results: 1 },
+  tool_override_events: [],
+  budget: { remaining_tokens: 1, remaining_sub_calls: 1, remaining_time_ms: 1 },
+  resumed: 0,
+  replayed_sub_calls: 0,
+};
+
+/** What is written to stdout and stderr. */
+function shown(estimate: DryRun["estimate"], envelope: ExecEnvelope = ENVELOPE): [string, string] {
+  const written = { stdout: "", stderr: "" };
+  const output = (name: keyof typeof written): Output => {
+    const write = (text: string) => {
+      written[name] += text;
+    };
+    return { isTerminal: false, columns: 80, colours: false, paint: (text) => text, write, writeRaw: write };
+  };
+  showDryRun({ envelope, estimate }, { stdout: output("stdout"), stderr: output("stderr") });
+  return [written.stdout, written.stderr];
+}
+
+const two = { sub_calls: 2, input_tokens: 3000, max_output_tokens: 8192, cost_usd: 0.132 };
+const one = { sub_calls: 1, input_tokens: 10, max_output_tokens: 100, cost_usd: 0 };
+
+test("an estimate has a line for each site and one for all, and not what the cell made of placeholders", () => {
+  const sites = [
+    { site: "<cell 1>:3", ...two },
+    { site: "<cell 1>:12", ...one },
+  ];
+  const all = { sub_calls: 3, input_tokens: 3010, max_output_tokens: 8292, cost_usd: 0.132 };
+  expect(shown({ ...all, sites, partial: false })).toEqual([
+    `<cell 1>:3   2 sub-calls  ~3.0k tokens in  up to 8.2k out  up to ~$0.132
+<cell 1>:12  1 sub-call   ~10 tokens in    up to 100 out   price not known
+all          3 sub-calls  ~3.0k tokens in  up to 8.3k out  up to ~$0.132
+`,
+    "warning: unawaited_sub_calls: 1\n",
+  ]);
+  expect(shown({ ...two, sites: sites.slice(0, 1), partial: false })[0].split("\n")).toHaveLength(2);
+});
+
+test("a cell that threw has an estimate of what came before, and its error", () => {
+  const failed: ExecEnvelope = {
+    ...ENVELOPE,
+    success: false,
+    error_code: "js_error",
+    error_message: "TypeError: no",
+    error_name: "TypeError",
+    line: 1,
+    column: 1,
+    traceback: "TypeError: no\n    at <cell 1>:1:1",
+    suggestion: "Guard it.",
+    warnings: [],
+  };
+  const nothing = { sub_calls: 0, input_tokens: 0, max_output_tokens: 0, cost_usd: 0 };
+  expect(shown({ ...nothing, sites: [], partial: true }, failed)).toEqual([
+    "no sub-calls\npartial: the cell did not come to its end, so the real run may take more\n",
+    "TypeError: no\n    at <cell 1>:1:1\nsuggestion: Guard it.\n",
+  ]);
+});

@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+import { callLine, compact, dollars, takenLine } from "../../../src/cli/call-line.ts";
+import { openProgress } from "../../../src/cli/progress.ts";
+import type { Output } from "../../../src/cli/terminal.ts";
+import type { CallProgress } from "../../../src/index.ts";
+
+/** An output that keeps what is written, and a clock that the test moves. */
+function record(isTerminal: boolean) {
+  const written: string[] = [];
+  const write = (text: string) => void written.push(text);
+  const output: Output = { isTerminal, columns: 80, colours: false, paint: (text) => text, write, writeRaw: write };
+  const clock = { now: 0, tick: () => {}, isTicking: false };
+  const progress = openProgress(output, {
+    now: () => clock.now,
+    every(ms, work) {
+      clock.isTicking = true;
+      clock.tick = () => {
+        clock.now += ms;
+        work();
+      };
+      return () => {
+        clock.isTicking = false;
+      };
+    },
+  });
+  return { written, clock, progress };
+}
+
+test("where it cannot rewrite a line, progress speaks every three seconds", () => {
+  const { written, clock, progress } = record(false);
+  progress.begin("docs");
+  for (clock.now = 0; clock.now <= 7000; clock.now += 250) {
+    progress.report({ kind: "load", files: clock.now, bytes: clock.now * 2 ** 20 });
+  }
+  progress.end();
+  expect(written).toEqual(["loading docs: 3,000 files, 3000.0 MB\n", "loading docs: 6,000 files, 6000.0 MB\n"]);
+});
+
+test("on a terminal progress is one line, which goes before other output", () => {
+  const { written, clock, progress } = record(true);
+  progress.begin();
+  clock.now = 999;
+  progress.report({ kind: "notice", text: "indexing for search: 1 %" });
+  clock.now = 1000;
+  progress.report({ kind: "notice", text: "indexing for search: 2 %" });
+  clock.now = 1050;
+  progress.report({ kind: "notice", text: "indexing for search: 3 %" });
+  clock.now = 1100;
+  progress.report({ kind: "notice", text: "x".repeat(100) });
+  progress.end();
+  progress.end();
+  const clear = "\r\x1b[K";
+  expect(written).toEqual([clear, "indexing for search: 2 %", clear, "x".repeat(79), clear]);
+});
+
+const CALLS: CallProgress = {
+  done: 12,
+  running: 5,
+  left: 33,
+  tokens: 48_123,
+  cost_usd: 0.0211,
+  held_tokens: 9000,
+  held_cost_usd: 0.01,
+};
+
+test("sub-calls are told in one line, without dollars where no price is known", () => {
+  expect(callLine(CALLS, 14_900)).toBe("calls 12 done · 5 running · 33 left · 48k tokens (~9.0k held) · $0.021 · 14 s");
+  expect(callLine({ ...CALLS, running: 0, held_tokens: 0, cost_usd: 0 }, 65_000)).toBe(
+    "calls 12 done · 0 running · 33 left · 48k tokens · 1 min 05 s",
+  );
+  const taken = { done: 1, unfinished: 0, tokens: 999, cost_usd: 0, elapsed: 0 };
+  expect(takenLine(taken)).toBe("1 sub-call · 999 tokens · 0 s");
+  expect(takenLine({ ...taken, done: 2, unfinished: 3, cost_usd: 12.345 })).toBe(
+    "2 sub-calls · 3 given up · 999 tokens · $12.35 · 0 s",
+  );
+});
+
+test.each([
+  [0, "0"],
+  [999, "999"],
+  [1000, "1.0k"],
+  [9949, "9.9k"],
+  [9950, "10k"],
+  [999_499, "999k"],
+  [999_500, "1.0M"],
+  [12_345_678, "12.3M"],
+])("%d is %s for people", (count, text) => {
+  expect(compact(count)).toBe(text);
+});
+
+test("dollars have two digits or more", () => {
+  expect([0.00042, 0.0421, 0.999, 1, 1234.5].map(dollars)).toEqual([
+    "$0.0004",
+    "$0.042",
+    "$0.999",
+    "$1.00",
+    "$1234.50",
+  ]);
+});
+
+test("the line goes on while all calls are waited for, and what they took is told at the end", () => {
+  const { written, clock, progress } = record(true);
+  progress.begin();
+  progress.report({ kind: "calls", ...CALLS });
+  expect(written).toEqual([]);
+  clock.tick();
+  clock.tick();
+  expect(written.filter((text) => text.startsWith("calls")).map((text) => text.slice(-5))).toEqual(
+    [" 1 s", " 2 s"].map((text) => `·${text}`),
+  );
+  expect(progress.end()).toEqual({ done: 12, unfinished: 5, tokens: 48_123, cost_usd: 0.0211, elapsed: 2000 });
+  expect([clock.isTicking, written.at(-1)]).toEqual([false, "\r\x1b[K"]);
+  // The next cell is told its own share of what the session has spent, and a load begins anew.
+  progress.begin();
+  progress.report({ kind: "calls", ...CALLS, done: 1, running: 0, tokens: 48_200 });
+  expect(progress.end()).toMatchObject({ done: 1, tokens: 77, cost_usd: 0 });
+  progress.begin();
+  expect(progress.end()).toBeNull();
+  progress.reset();
+  progress.report({ kind: "calls", ...CALLS, tokens: 50_000 });
+  expect(progress.end()).toMatchObject({ tokens: 50_000, cost_usd: 0.0211 });
+});

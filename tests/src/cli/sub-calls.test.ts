@@ -1,0 +1,190 @@
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, finished, hasTerminal, type Run, startBelay, startOnTerminal } from "./belay.ts";
+
+const KEY = "fake-key-4711-of-the-tests";
+const CALL = 'await llm_query("hi", { tools: [] })';
+
+/** Options that lead to this server. */
+const at = ({ url }: ModelServer) => ["--quiet", "--model", "local/scripted", "--base-url", url];
+const cell = (code: string) => ["exec", "-e", code];
+const json = ({ stdout }: Run) => JSON.parse(stdout);
+
+test("an answer is printed, and the key is sent but never shown", async () => {
+  const denial = { status: 401, body: JSON.stringify({ error: { message: `bad key ${KEY}` } }) };
+  await using server = await startModelServer(({ prompt }) => (prompt.includes("deny") ? denial : { text: "hello" }));
+  const env = { MY_KEY: KEY };
+  const flags = [...at(server), "--api-key-env", "MY_KEY"];
+  const failing = 'await llm_query("deny", { tools: [] })';
+  const [text, denied, unset] = await Promise.all([
+    belay([...cell(CALL), ...flags], { env }),
+    belay([...cell(failing), ...flags, "--json"], { env }),
+    belay([...cell(CALL), ...flags]),
+  ]);
+  expect(text).toEqual({ code: 0, stdout: "hello\n", stderr: "" });
+  expect(json(denied)).toMatchObject({ success: false, error_code: "auth_failed" });
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill(`Bearer ${KEY}`));
+  expect(JSON.stringify([text, denied])).not.toContain(KEY);
+  expect(unset.stderr).toContain("the environment variable MY_KEY is not set");
+});
+
+test("without a model the message says the flag", async () => {
+  const run = await belay(cell(CALL));
+  expect(run).toMatchObject({ code: 1, stdout: "" });
+  expect(run.stderr).toMatch(/^SubAgentError: no model is configured.*\n.*\nsuggestion: .*`--model PROVIDER\/ID`/);
+});
+
+test("a model is configured by the user, the project, a variable, a flag, in rising order", async () => {
+  await using server = await startModelServer(({ body }) => ({ text: body.model }));
+  const folder = folderWith({
+    "home/config.json": JSON.stringify({ model: "local/of-user", base_url: server.url, max_sub_calls: 9 }),
+    "repo/.git/HEAD": "",
+    "repo/belay.config.json": JSON.stringify({ model: "local/of-project", max_tokens: 7000 }),
+    "repo/deep/er/a.txt": "",
+  });
+  const [home, cwd] = [join(folder, "home"), join(folder, "repo/deep/er")];
+  const env = { BELAY_MODEL: "local/of-env", BELAY_MAX_TOKENS: "8000" };
+  const args = [...cell(CALL), "--json"];
+  const runs = await Promise.all([
+    belay(args, { home, cwd: folder }),
+    belay(args, { home, cwd }),
+    belay(args, { home, cwd, env }),
+    belay([...args, "--model", "local/of-flag", "--max-tokens", "9000"], { home, cwd, env }),
+  ]);
+  expect(runs.map((run) => json(run).result_json)).toEqual(["of-user", "of-project", "of-env", "of-flag"]);
+  const limits = runs.map((run) => Math.ceil(json(run).budget.remaining_tokens / 1000));
+  expect(limits).toEqual([500, 7, 8, 9]);
+  expect(runs.map((run) => json(run).budget.remaining_sub_calls)).toEqual([8, 8, 8, 8]);
+});
+
+test("a project's file that grants something ends the run before anything is done", async () => {
+  const cwd = folderWith({ "belay.config.json": '{ "base_url": "http://127.0.0.1:1/v1" }' });
+  const [full, repl, query] = await Promise.all([
+    belay([...cell("1"), "--json"], { cwd }),
+    belay(["repl"], { cwd, input: "1\n" }),
+    belay(["query", "why", "-c", "."], { cwd }),
+  ]);
+  for (const run of [repl, query]) {
+    expect(run).toMatchObject({ code: 1, stdout: "" });
+    expect(run.stderr).toContain(`${join(cwd, "belay.config.json")}: a project may not set base_url`);
+    expect(run.stderr).toContain("as BELAY_BASE_URL, or with a flag.");
+  }
+  expect(json(full)).toMatchObject({ success: false, error_code: "invalid_config" });
+});
+
+test("the options are the budget of the session", async () => {
+  await using server = await startModelServer(({ prompt }) => ({
+    text: "ok",
+    delayMs: prompt === "slow" ? 5000 : 100,
+  }));
+  const six =
+    'const { results } = await llm_query_batch(["1", "2", "3", "4", "5", "6"], { tools: [] }); results.length';
+  const refused = `try { ${CALL}; ${CALL}; ${CALL} } catch ({ name, code }) { result = [name, code] }`;
+  const narrow = await belay([...cell(six), ...at(server), "--concurrency", "2"]);
+  expect([narrow.stdout, server.peak]).toEqual(["6\n", 2]);
+  const [calls, tokens, time] = await Promise.all([
+    belay([...cell(refused), ...at(server), "--json", "--max-sub-calls", "2", "--max-cost-usd", "0.25"]),
+    belay([...cell(refused), ...at(server), "--json", "--max-tokens", "4000"]),
+    belay([...cell('await llm_query("slow", { tools: [] })'), ...at(server), "--json", "--max-time-ms", "600"]),
+  ]);
+  const exceeded = ["BudgetExceededError", "budget_exceeded"];
+  expect(json(calls)).toMatchObject({
+    result_json: exceeded,
+    budget: { remaining_sub_calls: 0, remaining_cost_usd: 0.25 },
+  });
+  expect(json(tokens)).toMatchObject({ result_json: exceeded, budget: { remaining_tokens: 4000 } });
+  expect(json(time)).toMatchObject({ success: false, error_code: "budget_exceeded" });
+  expect(server.requests.filter(({ prompt }) => prompt !== "slow")).toHaveLength(6 + 2);
+});
+
+test("a dry run sends nothing and tells what each place would take", async () => {
+  await using server = await startModelServer([]);
+  const code = `const one = await llm_query("x".repeat(400), { tools: [], max_tokens: 100 });
+for (const _ of [1, 2]) await llm_query_batch(["a", "b"], { tools: [], max_tokens: 50 });
+result = typeof one;`;
+  const dry = (source: string, ...more: string[]) => belay([...cell(source), ...at(server), "--dry-run", ...more]);
+  const [text, partial] = await Promise.all([dry(code), dry(`${code}\nresult.x.y`, "--json")]);
+  expect(text).toMatchObject({ code: 0, stderr: "" });
+  const rows = text.stdout
+    .trimEnd()
+    .split("\n")
+    .map((row) => row.split(/ {2,}/));
+  expect(rows.map((row) => [row[0], row[1], row[3]])).toEqual([
+    ["<cell 1>:1", "1 sub-call", "up to 100 out"],
+    ["<cell 1>:2", "4 sub-calls", "up to 200 out"],
+    ["all", "5 sub-calls", "up to 300 out"],
+  ]);
+  expect(partial.code).toBe(1);
+  expect(json(partial)).toMatchObject({
+    success: false,
+    error_name: "TypeError",
+    budget: { remaining_sub_calls: 50 },
+    estimate: { sub_calls: 5, max_output_tokens: 300, partial: true, sites: [{ site: "<cell 1>:1" }, {}] },
+  });
+  expect(server.requests).toHaveLength(0);
+});
+
+const CORPUS = { "docs/a.md": "# Doors\nThe door is blue.\n", "docs/b.md": "# Roofs\nThe roof is red.\n" };
+
+test("a query prints its answer alone, and all about it with --json", async () => {
+  await using server = await startModelServer(({ prompt }) => ({
+    text: prompt.includes("Notes from") ? "Blue [a.md:0-26]." : "It says blue.",
+  }));
+  const cwd = folderWith(CORPUS);
+  const ask = ["query", "Which colour has the door?", "-c", "docs", ...at(server)];
+  const [text, full] = await Promise.all([
+    belay(ask, { cwd }),
+    belay([...ask, "--json", "--max-sections", "1", "--search-strategy", "regex"], { cwd }),
+  ]);
+  expect(text).toEqual({ code: 0, stdout: "Blue [a.md:0-26].\n", stderr: "" });
+  expect(json(full)).toMatchObject({
+    success: true,
+    answer: "Blue [a.md:0-26].",
+    sections_analyzed: 1,
+    search_strategy_used: "regex",
+    budget: { remaining_sub_calls: 48 },
+  });
+});
+
+test("Ctrl-C ends the requests in flight and tells how many calls were done", async () => {
+  const slow = (text: string) => ({ text, delayMs: 60_000 });
+  await using server = await startModelServer(({ prompt }) => (prompt === "first" ? { text: "1" } : slow("never")));
+  const code = 'await llm_query("first", { tools: [] }); await llm_query_batch(["a", "b"], { tools: [] })';
+  /** Runs until the server has so many requests more, then sends the signal. */
+  async function interrupted(args: string[], requests: number): Promise<Run> {
+    const target = server.requests.length + requests;
+    const child = startBelay(args, { cwd: folderWith(CORPUS) });
+    child.stdin?.end();
+    const run = finished(child);
+    while (server.requests.length < target && child.exitCode === null) await setTimeout(20);
+    child.kill("SIGINT");
+    return run;
+  }
+  const text = await interrupted([...cell(code), ...at(server)], 3);
+  expect(text).toEqual({ code: 130, stdout: "", stderr: "cancelled: 1 sub-call done, 2 given up\n" });
+  const query = await interrupted(["query", "door", "-c", "docs", ...at(server), "--json"], 1);
+  expect(query).toMatchObject({ code: 130, stderr: "" });
+  expect(json(query)).toMatchObject({ success: false, error_code: "cancelled" });
+  expect(server.requests.map(({ disconnected }) => disconnected)).toEqual([false, true, true, true]);
+});
+
+test.skipIf(!hasTerminal)("a terminal shows one line while calls run, and then what they took", async () => {
+  await using server = await startModelServer(({ prompt }) => ({
+    text: prompt,
+    delayMs: prompt === "late" ? 1500 : 0,
+    usage: { prompt: 900, completion: 100 },
+  }));
+  const code =
+    'const all = ["now", "late"].map((text) => llm_query(text, { tools: [] })); (await Promise.all(all)).join()';
+  const terminal = startOnTerminal(`exec -e '${code}' ${at(server).slice(1).join(" ")}`);
+  const { stdout } = await finished(terminal);
+  const clear = "\r\x1b[K";
+  const [live = "", ...rest] = stdout.replaceAll("\r\n", "\n").split(`${clear}now,late\n`);
+  expect(live.split(clear).filter((text) => text !== "")).toContainEqual(
+    expect.stringMatching(/^calls 1 done · 1 running · 48 left · 1\.0k tokens \(~[\d.k]+ held\) · \d s$/),
+  );
+  expect(rest).toEqual([expect.stringMatching(/^2 sub-calls · 2\.0k tokens · \d+ s\n$/)]);
+});
