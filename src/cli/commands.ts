@@ -92,7 +92,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: "doctor",
     usage: "[--json]",
-    summary: "check Node, the engine, SQLite, settings and the store folder, and say how to cure what is wrong",
+    summary: "check Node, the engine, SQLite, settings and the store folder, and name the cures",
     details: ["Exit code 1 if a check failed; a warning does not count."],
     options: [{ name: "json", summary: "print one JSON object with all checks" }],
     example: "belay doctor",

@@ -181,7 +181,8 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
     });
     const guest = await parts.guest.copy(head.context);
     try {
-      const apart = { ...parts, store: openMemoryStore(), guest, answers };
+      const { onCalls: _nobody, ...kept } = parts;
+      const apart = { ...kept, store: openMemoryStore(), guest, answers };
       const { outcome } = await exec(apart, head, { kind: "cell", source, limits, sites: true }, signal);
       const answer = answerOf(outcome);
       return { envelope: answer, estimate: answers.estimate(!answer.success) };
