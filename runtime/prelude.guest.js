@@ -37,6 +37,7 @@
   const weakGet = uncurry(WeakMap.prototype.get);
   const weakSet = uncurry(WeakMap.prototype.set);
   const slice = uncurry(String.prototype.slice);
+  const charCodeAt = uncurry(String.prototype.charCodeAt);
   const indexOf = uncurry(String.prototype.indexOf);
   const numberValue = uncurry(Number.prototype.valueOf);
   const stringValue = uncurry(String.prototype.valueOf);
@@ -293,11 +294,26 @@
   // --- calls out ------------------------------------------------------------------------------------------------
 
   const { isView } = ArrayBuffer;
+  /** The common case: nothing in it runs code or is lost. */
+  function allPlain(args) {
+    for (let i = 0; i < args.length; i++) {
+      const value = args[i];
+      if (
+        typeof value === "string"
+          ? value.length > MAX_ARGUMENT_UNITS
+          : typeof value !== "number" || !isFiniteNumber(value)
+      ) {
+        return false;
+      }
+    }
+    return true;
+  }
   /** More than any builtin takes: the largest is a value for memory, 5 MB. */
   const MAX_ARGUMENT_UNITS = 16 * 1024 * 1024;
 
   /** Arguments as a JSON array. A RegExp goes as { source, flags }; what JSON would lose is an error here. */
   function marshal(name, args) {
+    if (allPlain(args)) return stringify(setPrototypeOf(args, null));
     let json = "[";
     let last = args.length - 1;
     while (last >= 0 && args[last] === undefined) last--;
@@ -495,6 +511,13 @@
     });
   }
 
+  /** Bytes of UTF-8: for short ASCII without a way out and back. */
+  function utf8Length(text) {
+    if (text.length > 100) return +post("bytes", "", text);
+    for (let i = 0; i < text.length; i++) if (charCodeAt(text, i) > 127) return +post("bytes", "", text);
+    return text.length;
+  }
+
   const commands = { __proto__: null };
   const guest = {
     __proto__: null,
@@ -518,7 +541,7 @@
     put: (list, index, value) => defineProperty(list, index, dataProperty(value)),
     isObject,
     objectKeys,
-    utf8Length: (text) => +post("bytes", "", text),
+    utf8Length,
     text: (name) => post("text", name, ""),
     newMap: () => {
       const map = new SafeMap();
@@ -580,6 +603,8 @@
     }
   }
 
+  const FATAL_NAMES = ["then", "value"];
+
   const steps = {
     __proto__: null,
     begin(options) {
@@ -589,6 +614,11 @@
       results.result = undefined;
       results.result_meta = undefined;
       mapClear(unhandled);
+      // With these on every object the engine takes each cell's value for a promise, or loses it.
+      for (let i = 0; i < FATAL_NAMES.length; i++) {
+        if (getOwnPropertyDescriptor(ObjectPrototype, FATAL_NAMES[i])?.configurable)
+          delete ObjectPrototype[FATAL_NAMES[i]];
+      }
       for (let i = 0; i < injected.length; i++) {
         const found = getOwnPropertyDescriptor(globalThis, injected[i]);
         if (found?.configurable) delete globalThis[injected[i]];
@@ -642,7 +672,7 @@
   /** `result` where the cell set it, else the completion value where the cell ends in an expression. */
   async function finish(completion) {
     try {
-      const last = getOwnPropertyDescriptor(completion, "value");
+      const last = isObject(completion) ? getOwnPropertyDescriptor(completion, "value") : undefined;
       let value = results.result;
       if (value === undefined && config.completion) {
         if (!last)
