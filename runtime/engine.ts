@@ -20,7 +20,7 @@ export interface EngineOptions {
   host: EngineHost;
   /** Bytes that the guest's allocator may hand out. */
   memoryLimit: number;
-  /** The prelude: a function expression of (post, config, modules); see prelude.guest.js. */
+  /** The prelude: a function expression of (post, config, modules); see runtime/guest/. */
   prelude: string;
   /** JSON text, the prelude's second argument. */
   config: string;

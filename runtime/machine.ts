@@ -314,7 +314,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     const entered = engine.enter(name, payload === null ? "" : JSON.stringify(payload));
     if (entered.ok && entered.value[0] === "j") return JSON.parse(entered.value.slice(1));
     if (clock.stopped()) return null;
-    throw new MachineFault(`the guest's ${name} failed: ${entered.ok ? entered.value : entered.failure}`);
+    const thrown = entered.ok ? parseThrown(entered.value.slice(1)) : readThrown(entered);
+    throw new MachineFault(`the guest's ${name} failed: ${thrown.name}: ${thrown.message}`);
   }
 
   function thrownEnd(thrown: Thrown): CellEnd {

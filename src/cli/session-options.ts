@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
-import { checkSettings, fromText, KEYS, LIMIT_DEFAULTS, type Settings } from "../config/config.ts";
+import { type AskedSettings, LIMIT_DEFAULTS, settingsFromTexts } from "../config/config.ts";
 import type { Arguments, Option } from "./arguments.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
@@ -69,7 +69,7 @@ export interface SessionFlags {
   readonly command: string;
   readonly contexts: readonly string[];
   /** The settings among them. */
-  readonly settings: Settings;
+  readonly settings: AskedSettings;
   readonly quiet: boolean;
   /** The arguments as they were typed, for a line that corrects them. */
   readonly typed: readonly string[];
@@ -82,15 +82,13 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
   if (contexts.filter((path) => path === "-").length > 1) {
     throw new UsageError("stdin can be read only once: -c - stands there twice", help);
   }
-  const given: Record<string, unknown> = {};
-  for (const key of KEYS) {
-    const text = args.all(flagOf(key)).at(-1);
-    if (text !== undefined) given[key] = fromText(key, text);
-  }
   const roots = args.all("root");
-  if (roots.length > 0) given.roots = roots;
   try {
-    const settings = checkSettings(given, "", (key) => `--${flagOf(key)}`);
+    const asked = settingsFromTexts(
+      (key) => args.all(flagOf(key)).at(-1),
+      (key) => `--${flagOf(key)}`,
+    );
+    const settings = roots.length > 0 ? { ...asked, roots } : asked;
     return { command, contexts, settings, quiet: args.has("quiet"), typed: args.typed };
   } catch (error) {
     throw error instanceof RlmError ? new UsageError(error.message, help) : error;

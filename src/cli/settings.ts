@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type ConfigPlaces, readConfig, type Settings } from "../config/config.ts";
+import { type ConfigPlaces, given, readConfig, type Settings } from "../config/config.ts";
 import type { SessionOptions } from "../index.ts";
 import { homeFolder } from "./home.ts";
 import type { SessionFlags } from "./session-options.ts";
@@ -26,22 +26,13 @@ export function configPlaces(): ConfigPlaces {
 
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
-  const { model, base_url, api_key_env, concurrency, memory_mb, max_turns, require_approval } = settings;
+  const { model, base_url, api_key_env, concurrency, memory_mb, max_turns } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
     limits: given({ max_execution_ms, max_output_bytes, max_find_results }),
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
-    subAgents: {
-      allowed_tool_overrides: settings.allowed_tool_overrides ?? [],
-      ...given({ maxTurns: max_turns, require_approval }),
-    },
+    subAgents: given({ maxTurns: max_turns }),
     ...given({ model, baseUrl: base_url, apiKeyEnv: api_key_env, concurrency, memoryMb: memory_mb }),
   };
-}
-
-/** The fields that have a value. */
-function given<T extends object>(fields: T): { [key in keyof T]?: Exclude<T[key], undefined> };
-function given(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

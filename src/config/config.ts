@@ -1,11 +1,21 @@
 import { nearest } from "../nearest.ts";
 import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
-import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
-import { fromText, isLimit, KEYS, LIMIT_DEFAULTS, type LimitKey, type Settings, variableOf } from "./settings.ts";
+import { invalidConfig, refusedToProject } from "./problems.ts";
+import {
+  type AskedSettings,
+  isLimit,
+  KEYS,
+  LIMIT_DEFAULTS,
+  type LimitKey,
+  type Settings,
+  TAKEN_BACK,
+  variableOf,
+} from "./settings.ts";
+import { given, settingsFromTexts } from "./texts.ts";
 
 export { findProjectFile } from "./files.ts";
-export { checkSettings } from "./problems.ts";
-export { fromText, KEYS, LIMIT_DEFAULTS, type Settings } from "./settings.ts";
+export { type AskedSettings, KEYS, LIMIT_DEFAULTS, type Settings, TAKEN_BACK, USER_ONLY } from "./settings.ts";
+export { given, settingsFromTexts } from "./texts.ts";
 
 /** Where configuration is looked for. */
 export interface ConfigPlaces {
@@ -22,7 +32,7 @@ export interface ConfigPlaces {
  *
  * @throws RlmError `invalid_config`, naming the file or variable and the key
  */
-export function readConfig(flags: Settings, { cwd, env, userFile }: ConfigPlaces): Settings {
+export function readConfig(flags: AskedSettings, { cwd, env, userFile }: ConfigPlaces): Settings {
   const user = readUserFile(userFile);
   const projectFile = findProjectFile(cwd);
   const asked = { ...readVariables(env), ...flags };
@@ -30,7 +40,7 @@ export function readConfig(flags: Settings, { cwd, env, userFile }: ConfigPlaces
   const lowered: { -readonly [key in LimitKey]?: number } = {};
   for (const key of Object.keys(project)) {
     const value = isLimit(key) ? project[key] : undefined;
-    if (!isLimit(key) || value === undefined || asked[key] !== undefined) continue;
+    if (!isLimit(key) || value === undefined || Object.hasOwn(asked, key)) continue;
     const most = atMost(key, user);
     if (value > most) {
       const problem = `${projectFile}: ${key} is ${value}; a project may lower a limit, and this one is ${most}`;
@@ -38,7 +48,7 @@ export function readConfig(flags: Settings, { cwd, env, userFile }: ConfigPlaces
     }
     lowered[key] = Math.min(value, user[key] ?? Number.POSITIVE_INFINITY);
   }
-  return { ...user, ...project, ...lowered, ...asked };
+  return given({ ...user, ...project, ...lowered, ...asked });
 }
 
 /** A user who allows less than usual must not make a project's file an error. */
@@ -47,12 +57,7 @@ function atMost(key: LimitKey, user: Settings): number {
   return Math.max(usual, user[key] ?? 0);
 }
 
-function readVariables(env: ConfigPlaces["env"]): Settings {
-  const given: Record<string, unknown> = {};
-  for (const key of KEYS) {
-    const text = env[variableOf(key)];
-    if (text) given[key] = fromText(key, text);
-  }
+function readVariables(env: ConfigPlaces["env"]): AskedSettings {
   const variables = KEYS.map(variableOf);
   for (const [name, text] of Object.entries(env)) {
     if (!text || !name.startsWith("BELAY_") || variables.includes(name) || OTHERS.includes(name)) continue;
@@ -60,7 +65,9 @@ function readVariables(env: ConfigPlaces["env"]): Settings {
     const meant = nearest(name, variables);
     if (meant) throw invalidConfig(`unknown variable ${name}; did you mean ${meant}?`, "Rename it, or unset it.");
   }
-  return checkSettings(given, "", variableOf);
+  // An empty variable is one that is not set, unless it can say "none".
+  const textOf = (key: string) => env[variableOf(key)] || (TAKEN_BACK.includes(key) ? env[variableOf(key)] : undefined);
+  return settingsFromTexts(textOf, variableOf);
 }
 
 /** Variables of Belay that are no settings. */

@@ -1,4 +1,3 @@
-import { delimiter } from "node:path";
 import * as v from "valibot";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS } from "../../runtime/index.ts";
 
@@ -8,8 +7,8 @@ const countUpTo = (most: number, message = `${WHOLE} to ${most}`) =>
   v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message));
 const DOLLARS = "must be a number of dollars above 0";
 const MODEL = "must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
+const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
 const VARIABLE = "must be the name of an environment variable, not the key itself";
-const NAMES = "must be a list of names";
 const PATHS = "must be a list of folders";
 const MEGABYTES = "must be a whole number from 8 to 2048";
 
@@ -18,7 +17,7 @@ export const SettingsSchema = v.strictObject({
   /** Model of sub-calls. */
   model: v.exactOptional(v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL))),
   /** An OpenAI-compatible server. */
-  base_url: v.exactOptional(v.string("must be an address such as http://127.0.0.1:8080/v1")),
+  base_url: v.exactOptional(v.pipe(v.string(ADDRESS), v.minLength(1, ADDRESS))),
   /** Name of the environment variable that holds the API key. */
   api_key_env: v.exactOptional(v.pipe(v.string(VARIABLE), v.regex(/^[A-Za-z_]\w*$/, VARIABLE))),
   max_sub_calls: v.exactOptional(count),
@@ -39,12 +38,13 @@ export const SettingsSchema = v.strictObject({
   ),
   /** Folders into which symlinks of a context may lead. */
   roots: v.exactOptional(v.array(v.pipe(v.string(PATHS), v.minLength(1, PATHS)), PATHS)),
-  /** Tools beyond reading that cells may ask for, where the host lends any. */
-  allowed_tool_overrides: v.exactOptional(v.array(v.string(NAMES), NAMES)),
-  require_approval: v.exactOptional(v.boolean("must be true or false")),
 });
 
 export type Settings = Readonly<v.InferOutput<typeof SettingsSchema>>;
+
+/** Settings of one command, by flags or variables; undefined takes back what a file sets. */
+export type AskedSettings = { readonly [key in keyof Settings]?: Settings[key] | undefined };
+
 export type Key = keyof Settings;
 
 export const KEYS: readonly string[] = Object.keys(SettingsSchema.entries);
@@ -65,16 +65,10 @@ export function isLimit(key: string): key is LimitKey {
 }
 
 /** What grants access or spends another's key: never a project's to decide (semantics 37). */
-export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "allowed_tool_overrides", "require_approval"];
+export const USER_ONLY: readonly string[] = ["base_url", "api_key_env"];
+
+/** Keys that an empty flag or variable takes back where a file sets them: nothing else could say "none". */
+export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd"];
 
 /** The variable of a key: `BELAY_MAX_TOKENS`. */
 export const variableOf = (key: string) => `BELAY_${key.toUpperCase()}`;
-
-/** A value as the text of a variable or flag has it; the schema judges it. */
-export function fromText(key: string, text: string): unknown {
-  if (isLimit(key)) return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (key === "roots") return text.split(delimiter);
-  if (key === "allowed_tool_overrides") return text.split(",").map((name) => name.trim());
-  if (key === "require_approval") return text === "true" || (text === "false" ? false : text);
-  return text;
-}

@@ -1,4 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
+import { KEY_VARIABLES } from "./key-variables.ts";
 import { type Env, type PiCredential, type PiFiles, resolveEntry } from "./pi-files.ts";
 
 /** What a request is sent with. */
@@ -67,8 +68,13 @@ function keyOf(provider: string, sources: KeySources): { key: string | null; exp
   if (unusable) throw unusable;
   if (AMBIENT.has(provider)) return { key: null, expires: Number.POSITIVE_INFINITY };
   throw new RlmError("no_model_configured", `no API key for the provider ${provider}`, {
-    suggestion: "Set the provider's environment variable as for Pi, pass --api-key-env NAME, or run pi and /login.",
+    suggestion: noKeyCure(KEY_VARIABLES[provider]),
   });
+}
+
+function noKeyCure(variable: string | undefined): string {
+  if (variable === undefined) return "Name the variable that holds it with --api-key-env NAME, or run pi and /login.";
+  return `Set ${variable}, name another variable with --api-key-env NAME, or run pi and /login.`;
 }
 
 function fromEnv(_provider: string, { env, envNames }: KeySources): Found {

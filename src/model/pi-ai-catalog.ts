@@ -1,5 +1,6 @@
 import type { Api, KnownProvider, Model as PiModel } from "@mariozechner/pi-ai";
 import { RlmError } from "../../runtime/index.ts";
+import { KEY_VARIABLES } from "./key-variables.ts";
 import { nearestNames } from "./nearest-names.ts";
 import type { PiAi } from "./pi-ai-load.ts";
 import { isTexts, type PiFiles, type PiModelEntry, type PiProvider } from "./pi-files.ts";
@@ -67,7 +68,7 @@ export function findModel(piAi: PiAi, files: PiFiles, name: ModelName): ListedMo
   if (custom) return custom;
   const model = listed.find((candidate) => candidate.id === name.id);
   if (model) return overridden(model, provider);
-  throw unknownModel(`${name.provider}/${name.id}`, allNames(piAi, files));
+  throw unknownModel(name, allNames(piAi, files));
 }
 
 function listedModels(piAi: PiAi, provider: string): PiModel<Api>[] {
@@ -157,9 +158,14 @@ function allNames(piAi: PiAi, files: PiFiles): string[] {
   return [...listed.map((model) => `${model.provider}/${model.id}`), ...custom.flat()];
 }
 
-function unknownModel(name: string, known: readonly string[]): RlmError {
-  const near = nearestNames(name, known);
-  return new RlmError("no_model_configured", `unknown model ${name}`, {
-    suggestion: `${near.length > 0 ? `Did you mean ${near.join(", ")}? ` : ""}With --base-url URL any name goes.`,
+function unknownModel({ provider, id }: ModelName, known: readonly string[]): RlmError {
+  const near = nearestNames(`${provider}/${id}`, known);
+  const providers = new Set(known.map((name) => name.slice(0, name.indexOf("/"))));
+  const isKnown = providers.has(provider);
+  const proposed = near.length > 0 || isKnown ? near : nearestNames(provider, providers);
+  const familiar = isKnown ? "" : `Providers are ${Object.keys(KEY_VARIABLES).join(", ")} and others. `;
+  const question = proposed.length > 0 ? `Did you mean ${proposed.join(", ")}? ` : familiar;
+  return new RlmError("no_model_configured", `unknown ${isKnown ? "model" : "provider in"} ${provider}/${id}`, {
+    suggestion: `${question}With --base-url URL any name goes.`,
   });
 }

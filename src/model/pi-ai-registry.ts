@@ -21,7 +21,7 @@ export function serverModel(name: string, baseUrl: string, options: RegistryOpti
   const { model, price } = modelAt(baseUrl, readModelName(name));
   const key = options.apiKeyEnv === undefined ? PLACEHOLDER_KEY : namedKey(options.apiKeyEnv, options.env);
   const authorization: Authorization = { key, headers: {}, expires: Number.POSITIVE_INFINITY };
-  return piAiModel({ model, price, authorize: () => authorization, load: loadPiAi });
+  return piAiModel({ model, price, isNamed: true, authorize: () => authorization, load: loadPiAi });
 }
 
 /**

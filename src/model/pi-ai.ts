@@ -6,13 +6,15 @@ import { watchFinish } from "./pi-ai-finish.ts";
 import type { PiAi } from "./pi-ai-load.ts";
 import { toContext, toTurn, toUsage } from "./pi-ai-messages.ts";
 import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "./port.ts";
-import { explain, type Place, type Refusal } from "./refusal.ts";
+import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
 import { type Limited, limited } from "./time-limit.ts";
 
 export interface PiAiModelParts {
   readonly model: PiModel<Api>;
   readonly price: Model["price"];
+  /** The address of the model came from --base-url. */
+  readonly isNamed?: boolean;
   /** Asked before each request. @throws RlmError, which becomes the answer */
   authorize(): Promise<Authorization> | Authorization;
   /** The copy of pi-ai that sends. Asked before each request, outside of its time. */
@@ -21,8 +23,13 @@ export interface PiAiModelParts {
 
 /** A model that pi-ai sends to. */
 export function piAiModel(parts: PiAiModelParts): Model {
-  const { model, price } = parts;
-  const place: Place = { id: `${model.provider}/${model.id}`, api: model.api, host: hostOf(model.baseUrl) };
+  const { model, price, isNamed = false } = parts;
+  const place: Place = {
+    id: `${model.provider}/${model.id}`,
+    api: model.api,
+    address: addressOf(model.baseUrl),
+    isNamed,
+  };
   return {
     id: place.id,
     price,
@@ -100,11 +107,9 @@ function isReported(usage: Usage): boolean {
 }
 
 /** Nothing is charged for a request that the server refused, or that never reached it. */
-function isFree({ status, networkError }: SeenResponse): boolean {
-  return (status ?? 0) >= 400 || (networkError !== null && UNREACHED.includes(networkError));
+function isFree(seen: SeenResponse): boolean {
+  return (seen.status ?? 0) >= 400 || isUnreached(seen);
 }
-
-const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
 
 function cancelled({ id }: Place): SubCallError {
   return failure("cancelled", `${id}: the request was cancelled`);
@@ -128,6 +133,8 @@ function unsendable(error: unknown, refusal: Omit<Refusal, "said">): SubCallErro
   return { ...explain({ ...refusal, said }).error, retriable: false };
 }
 
-function hostOf(baseUrl: string): string {
-  return URL.parse(baseUrl)?.host || baseUrl;
+/** The base URL without credentials and query, in which keys are passed. */
+function addressOf(baseUrl: string): string {
+  const url = URL.parse(baseUrl);
+  return url?.host ? `${url.protocol}//${url.host}${url.pathname}`.replace(/\/$/, "") : baseUrl;
 }

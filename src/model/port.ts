@@ -86,7 +86,7 @@ export interface ModelTurn {
 /** A request that was sent, whatever came of it. */
 export type ModelAnswer = {
   readonly usage: Usage;
-  /** The provider reported usage; else it is zero and the caller charges its estimate. */
+  /** The provider reported usage, or certainly charged nothing; else usage is zero and the caller charges its estimate. */
   readonly charged: boolean;
 } & (
   | { readonly ok: true; readonly turn: ModelTurn }
@@ -114,9 +114,13 @@ export interface Model {
 export interface Models {
   /** The model for calls that name none, or null. */
   readonly fallback: string | null;
-  /** @throws RlmError `no_model_configured` (naming the flag to pass) for null without a fallback, and for unknown names (naming the nearest) */
+  /**
+   * @throws RlmError `no_model_configured` for null without a fallback (naming the flag to pass), for unknown names (naming
+   * the nearest) and for a provider without a key (naming its variable); `auth_expired`; `invalid_config` for a broken
+   * auth.json or models.json of Pi
+   */
   resolve(name: string | null): Model;
-  /** The price of a model, as `resolve` finds it; no key is needed. null: not known. */
+  /** The price of a model, as `resolve` finds it; no key is needed. null: not known. @throws as `resolve`, but for keys */
   price(name: string | null): Model["price"];
 }
 

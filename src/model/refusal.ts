@@ -13,8 +13,10 @@ export interface Place {
   readonly id: string;
   /** pi-ai's name of the protocol. */
   readonly api: string;
-  /** Where requests go, without a path. */
-  readonly host: string;
+  /** Where requests go, without what it may hold of a key. */
+  readonly address: string;
+  /** It came from --base-url. */
+  readonly isNamed: boolean;
 }
 
 /** What came in place of an answer. */
@@ -35,13 +37,24 @@ export function explain({ place, said, seen, secrets }: Refusal): { error: SubCa
   const status = statusOf(said, seen);
   const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
   const code = codeOf(place.api, said, status);
-  const network = seen.networkError === null ? "" : ` (${seen.networkError}, ${place.host})`;
-  const message = `${place.id}: ${redact(readable(said), secrets).slice(0, MESSAGE_CHARS)}${network}`;
-  const error = failure(code, message, cureOf(code, status, place.host, network !== ""));
+  const message = `${place.id}: ${messageOf(place, redact(readable(said), secrets).slice(0, MESSAGE_CHARS), seen)}`;
+  const error = failure(code, message, cureOf(code, status, place, seen));
   if (retryAfterMs !== null) return { error, retryAfterMs };
   if (code !== "rate_limited" || !NO_CREDIT.test(said)) return { error };
   return { error: { ...error, retriable: false, suggestion: "Check the plan and credit at the provider." } };
 }
+
+function messageOf({ address }: Place, said: string, seen: SeenResponse): string {
+  if (isUnreached(seen)) return `no connection to ${address} (${seen.networkError})`;
+  return seen.networkError === null ? said : `${said} (${seen.networkError}, ${address})`;
+}
+
+/** The connection was never made, so nothing was sent. */
+export function isUnreached({ status, networkError }: SeenResponse): boolean {
+  return status === null && networkError !== null && UNREACHED.includes(networkError);
+}
+
+const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 
 function codeOf(api: string, said: string, status: number | null): FailureCode {
   if (status === 429 || (status === null && RATE_LIMITED.test(said))) return "rate_limited";
@@ -62,15 +75,21 @@ const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
 /** Statuses of the client's fault that pass by themselves. */
 const PASSING = [408, 409, 425];
 
-function cureOf(code: FailureCode, status: number | null, host: string, unreached: boolean): Cure {
+function cureOf(code: FailureCode, status: number | null, place: Place, seen: SeenResponse): Cure {
   if (code !== "provider_error") return {};
-  if (status === null) return unreached ? { suggestion: `Check that ${host} can be reached, then call again.` } : {};
+  if (status === null) return networkCure(place, seen);
   if (status >= 500 || PASSING.includes(status)) return {};
   const suggestion =
     status === 404
-      ? `Check the model's name and the base URL (${host}).`
+      ? `Check the model's name and the base URL (${place.address}).`
       : "Change the request: the provider does not accept it.";
   return { retriable: false, suggestion };
+}
+
+function networkCure({ address, isNamed }: Place, seen: SeenResponse): Cure {
+  if (seen.networkError === null) return {};
+  if (isNamed && isUnreached(seen)) return { suggestion: "Is the server running? --base-url says where it is." };
+  return { suggestion: `Check that ${address} can be reached, then call again.` };
 }
 
 /** The status of failure. One of success says nothing about a body that broke off or held an error. */

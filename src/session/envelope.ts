@@ -1,6 +1,6 @@
 import type { CellEnd, ErrorCode, ExecEnd, ExecLimits, ExecState, Json } from "../../runtime/index.ts";
 import { isErrorCode } from "../../runtime/index.ts";
-import type { ToolOverrideEvent } from "./journal.ts";
+import type { ToolOverrideEvent } from "../model/policy.ts";
 import type { RemainingBudget } from "./ledger.ts";
 
 /** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */

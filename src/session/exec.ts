@@ -15,13 +15,14 @@ import {
   type Settlement,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
+import type { ToolOverrideEvent } from "../model/policy.ts";
 import type { RequestBudget } from "../model/port.ts";
 import type { CallProgress } from "./api.ts";
 import { openBudget } from "./budget.ts";
 import type { ContextMessage } from "./context-message.ts";
 import { codeOf } from "./envelope.ts";
 import type { Guest } from "./guest.ts";
-import type { ExecKind, JournalRecord, ToolOverrideEvent, ToolResult } from "./journal.ts";
+import type { ExecKind, JournalRecord, ToolResult } from "./journal.ts";
 import { type BudgetLimits, type Ledger, spend } from "./ledger.ts";
 import type { Store } from "./store.ts";
 

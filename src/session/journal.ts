@@ -1,4 +1,5 @@
 import type { ExecState, Json } from "../../runtime/index.ts";
+import type { ToolOverrideEvent } from "../model/policy.ts";
 import type { Usage } from "../model/port.ts";
 
 /** What an exec does. Every change of a session is an exec of one of these kinds. */
@@ -51,15 +52,6 @@ export interface Attempt {
   /** How long was waited before the next one, ms. */
   readonly waited_ms: number;
 }
-
-/** A sub-call asked for other tools than the default ones (spec §6.3). */
-export type ToolOverrideEvent = {
-  readonly builtin: string;
-  readonly requested_tools: readonly string[];
-  readonly granted_tools: readonly string[];
-  readonly denied_tools: readonly string[];
-  readonly reason: string;
-};
 
 export interface Complete {
   readonly record: "rlm_complete";

@@ -11,15 +11,15 @@ export interface Store {
   journal(session: string): Promise<readonly JournalRecord[]>;
 }
 
-/** A store that lives as long as the process. */
+/** A store that lives as long as the process. Records are kept as JSON: they must survive that in any store. */
 export function openMemoryStore(): Store {
-  const journals = new Map<string, JournalRecord[]>();
+  const journals = new Map<string, string[]>();
   return {
     async commit(session, records) {
       const journal = journals.get(session) ?? [];
       journals.set(session, journal);
-      journal.push(...structuredClone(records));
+      journal.push(...records.map((record) => JSON.stringify(record)));
     },
-    journal: async (session) => structuredClone(journals.get(session) ?? []),
+    journal: async (session) => (journals.get(session) ?? []).map((record): JournalRecord => JSON.parse(record)),
   };
 }

@@ -1,0 +1,126 @@
+// Values for a human reader.
+(function inspector(kit) {
+  const {
+    ownKeys,
+    getOwnPropertyDescriptor,
+    getPrototypeOf,
+    isArray,
+    is,
+    stringify,
+    PromisePrototype,
+    mapSize,
+    SafeSet,
+    DateClass,
+    isError,
+    setSize,
+    regExpSource,
+    regExpFlags,
+    mapForEach,
+    setAdd,
+    setHas,
+    setDelete,
+    setForEach,
+    slice,
+    indexOf,
+    symbolText,
+    dateText,
+    functionText,
+    append,
+    isObject,
+    clip,
+    isIdentifier,
+    brand,
+    peekProperty,
+  } = kit;
+
+  const UNSHOWABLE = "a value that cannot be shown";
+
+  /** A value for a human reader: like JSON, shortened, with what JSON cannot say; accessors are not run. */
+  function inspect(root) {
+    try {
+      return inspected(root);
+    } catch {
+      return `[${UNSHOWABLE}]`;
+    }
+  }
+
+  function inspected(root) {
+    let left = 500;
+    const seen = new SafeSet();
+    const list = (items, openText, closeText, indent) => {
+      if (items.length === 0) return openText + closeText;
+      let flat = `${openText} `;
+      for (let i = 0; i < items.length; i++) flat += (i > 0 ? ", " : "") + items[i];
+      if (flat.length <= 100 && indexOf(flat, "\n") < 0) {
+        return openText === "[" ? `[${slice(flat, 2)}]` : `${flat} ${closeText}`;
+      }
+      let tall = openText;
+      for (let i = 0; i < items.length; i++) tall += `${i > 0 ? "," : ""}\n${indent}  ${items[i]}`;
+      return `${tall}\n${indent}${closeText}`;
+    };
+    function show(value, depth, indent) {
+      if (typeof value === "string") return stringify(clip(value, 10_000));
+      if (typeof value === "bigint") return `${value}n`;
+      if (typeof value === "symbol") return symbolText(value);
+      if (!isObject(value)) return is(value, -0) ? "-0" : `${value}`;
+      if (left-- <= 0) return "…";
+      if (typeof value === "function") {
+        const name = peekProperty(value, "name");
+        const kind = slice(functionText(value), 0, 5) === "class" ? "class" : "Function";
+        return `[${kind}${typeof name === "string" && name ? ` ${name}` : ""}]`;
+      }
+      if (setHas(seen, value)) return "[Circular]";
+      if (isError(value)) return `${text(value, "name") || "Error"}: ${text(value, "message")}`;
+      if (brand(value, regExpSource)) return `/${regExpSource(value)}/${regExpFlags(value)}`;
+      if (getPrototypeOf(value) === PromisePrototype) return "Promise {…}";
+      if (depth > 4) return isArray(value) ? "[…]" : "{…}";
+      setAdd(seen, value);
+      const shown = members(value, depth, indent);
+      setDelete(seen, value);
+      return shown;
+    }
+    const text = (value, key) => {
+      const found = peekProperty(value, key);
+      return typeof found === "string" ? found : "";
+    };
+    function members(value, depth, indent) {
+      const deeper = `${indent}  `;
+      const items = [];
+      if (brand(value, mapSize)) {
+        mapForEach(value, (item, key) => {
+          if (items.length < 100) append(items, `${show(key, depth + 1, deeper)} => ${show(item, depth + 1, deeper)}`);
+        });
+        return list(items, `Map(${mapSize(value)}) {`, "}", indent);
+      }
+      if (brand(value, setSize)) {
+        setForEach(value, (item) => {
+          if (items.length < 100) append(items, show(item, depth + 1, deeper));
+        });
+        return list(items, `Set(${setSize(value)}) {`, "}", indent);
+      }
+      if (value instanceof DateClass && brand(value, dateText)) return dateText(value);
+      const keys = isArray(value) ? undefined : ownKeys(value);
+      const length = keys ? keys.length : value.length;
+      for (let i = 0; i < length; i++) {
+        if (i === 100 || left <= 0) {
+          append(items, `… ${length - i} more`);
+          break;
+        }
+        const key = keys ? keys[i] : i;
+        const found = getOwnPropertyDescriptor(value, key);
+        if (!found || (keys && !found.enumerable)) {
+          if (!keys) append(items, "empty");
+          continue;
+        }
+        const item = found.get || found.set ? "[Getter]" : show(found.value, depth + 1, deeper);
+        if (!keys) append(items, item);
+        else if (typeof key === "symbol") append(items, `[${symbolText(key)}]: ${item}`);
+        else append(items, `${isIdentifier(key) ? key : stringify(key)}: ${item}`);
+      }
+      return keys ? list(items, "{", "}", indent) : list(items, "[", "]", indent);
+    }
+    return show(root, 0, "");
+  }
+
+  return { __proto__: null, inspect, UNSHOWABLE };
+});

@@ -1,0 +1,141 @@
+// Everything of the guest's own language that the prelude uses, captured before any cell runs: a cell may replace it.
+(function primordials() {
+  const { apply, ownKeys, getOwnPropertyDescriptor, getPrototypeOf, defineProperty } = Reflect;
+  const { setPrototypeOf } = Object;
+  const { bind, call: callMethod } = Function.prototype;
+  const uncurry = (fn) => apply(bind, callMethod, [fn]);
+  const getter = (prototype, name) => uncurry(getOwnPropertyDescriptor(prototype, name).get);
+  const { isArray } = Array;
+  const { freeze, keys: objectKeys, is, prototype: ObjectPrototype } = Object;
+  const { isFinite: isFiniteNumber } = Number;
+  const { parse, stringify } = JSON;
+  const ArrayPrototype = Array.prototype;
+  const PromisePrototype = Promise.prototype;
+  const mapSize = getter(Map.prototype, "size");
+  const SafeSet = Set;
+  const SafeMap = Map;
+  const SafePromise = Promise;
+  const SafeError = Error;
+  const DateClass = Date;
+  const { isError } = Error;
+  const errorStack = getter(Error.prototype, "stack");
+  const setSize = getter(Set.prototype, "size");
+  const regExpSource = getter(RegExp.prototype, "source");
+  const regExpFlags = getter(RegExp.prototype, "flags");
+  const mapGet = uncurry(Map.prototype.get);
+  const mapSet = uncurry(Map.prototype.set);
+  const mapHas = uncurry(Map.prototype.has);
+  const mapDelete = uncurry(Map.prototype.delete);
+  const mapClear = uncurry(Map.prototype.clear);
+  const mapForEach = uncurry(Map.prototype.forEach);
+  const setAdd = uncurry(Set.prototype.add);
+  const setHas = uncurry(Set.prototype.has);
+  const setDelete = uncurry(Set.prototype.delete);
+  const setForEach = uncurry(Set.prototype.forEach);
+  const weakGet = uncurry(WeakMap.prototype.get);
+  const weakSet = uncurry(WeakMap.prototype.set);
+  const slice = uncurry(String.prototype.slice);
+  const charCodeAt = uncurry(String.prototype.charCodeAt);
+  const indexOf = uncurry(String.prototype.indexOf);
+  const numberValue = uncurry(Number.prototype.valueOf);
+  const stringValue = uncurry(String.prototype.valueOf);
+  const booleanValue = uncurry(Boolean.prototype.valueOf);
+  const symbolText = uncurry(Symbol.prototype.toString);
+  const dateText = uncurry(Date.prototype.toISOString);
+  const functionText = uncurry(Function.prototype.toString);
+  /** A list without a prototype: neither a patched toJSON nor a setter on Array.prototype sees it. */
+  const newList = () => setPrototypeOf([], null);
+  const dataProperty = (value) => ({ __proto__: null, value, writable: true, enumerable: true, configurable: true });
+  // Not `list[list.length] = value`: a setter on Array.prototype would see it.
+  const append = (list, value) => defineProperty(list, list.length, dataProperty(value));
+  const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
+  const { min } = Math;
+  const { isView } = ArrayBuffer;
+  const regExpTest = uncurry(RegExp.prototype.test);
+
+  // What every part needs.
+
+  const clip = (text, length) => (text.length > length ? `${slice(text, 0, length)}…` : text);
+  const identifier = /^[A-Za-z_$][\w$]*$/;
+  const isIdentifier = (key) => key.length < 100 && regExpTest(identifier, key);
+  const brand = (value, read) => {
+    try {
+      read(value);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  /** A data property found on the value or its prototypes; accessors are not run. */
+  function peekProperty(value, key) {
+    for (let holder = value, depth = 0; holder !== null && depth < 16; holder = getPrototypeOf(holder), depth++) {
+      const found = getOwnPropertyDescriptor(holder, key);
+      if (found) return found.value;
+    }
+    return undefined;
+  }
+
+  return {
+    __proto__: null,
+    apply,
+    ownKeys,
+    getOwnPropertyDescriptor,
+    getPrototypeOf,
+    defineProperty,
+    setPrototypeOf,
+    isArray,
+    freeze,
+    objectKeys,
+    is,
+    ObjectPrototype,
+    isFiniteNumber,
+    parse,
+    stringify,
+    ArrayPrototype,
+    PromisePrototype,
+    mapSize,
+    SafeSet,
+    SafeMap,
+    SafePromise,
+    SafeError,
+    DateClass,
+    isError,
+    errorStack,
+    setSize,
+    regExpSource,
+    regExpFlags,
+    mapGet,
+    mapSet,
+    mapHas,
+    mapDelete,
+    mapClear,
+    mapForEach,
+    setAdd,
+    setHas,
+    setDelete,
+    setForEach,
+    weakGet,
+    weakSet,
+    slice,
+    charCodeAt,
+    indexOf,
+    numberValue,
+    stringValue,
+    booleanValue,
+    symbolText,
+    dateText,
+    functionText,
+    newList,
+    dataProperty,
+    append,
+    isObject,
+    min,
+    isView,
+    regExpTest,
+    clip,
+    isIdentifier,
+    brand,
+    peekProperty,
+  };
+});
