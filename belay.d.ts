@@ -50,7 +50,7 @@ declare function session(): SessionManifest;
 /** Limits of this exec: output in bytes, running time in ms, matches of one find. */
 declare function limits(): Limits;
 
-/** What is left of the session's budget: tokens, sub-calls, and ms inside execs. */
+/** What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars where they are limited. */
 declare function budget(): Budget;
 
 /**
@@ -194,10 +194,13 @@ interface Budget {
   tokens: number;
   sub_calls: number;
   time_ms: number;
+  /** Only where dollars are limited. */
+  cost_usd?: number;
   /** The same values by their longer names. */
   remaining_tokens: number;
   remaining_sub_calls: number;
   remaining_time_ms: number;
+  remaining_cost_usd?: number;
 }
 
 /** Any JSON value. A cell is not typed, so editors accept every use of it. */

@@ -26,7 +26,7 @@ function* linesOfP(size = 100_000) {
   let rest = "";
   for (let at = 0; at < stats().chars; at += size) {
     const lines = (rest + peek(at, at + size)).split("\n");
-    rest = lines.pop();
+    rest = lines.pop() ?? "";
     yield* lines;
   }
   yield rest;

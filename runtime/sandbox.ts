@@ -148,7 +148,7 @@ async function open<Setup, Message>(
 
   async function exec(input: ExecInput, calls: CallHost, signal?: AbortSignal): Promise<ExecEnd> {
     const inFlight = new AbortController();
-    let running = 0;
+    const running = new Set<Promise<void>>();
     const settled: Answer[] = [];
     let wake: (() => void) | undefined;
     let unrecorded: unknown;
@@ -165,15 +165,21 @@ async function open<Setup, Message>(
     const send = async (pending: readonly PendingCall[]) => {
       if (pending.length > 0) await calls.begin(pending, state);
       for (const call of pending) {
-        running++;
-        calls
+        const run: Promise<void> = calls
           .run(call, inFlight.signal)
           .then((settlement) => {
             settled.push({ id: call.id, settlement });
             wake?.();
           }, failed)
-          .finally(() => running--);
+          .finally(() => running.delete(run));
+        running.add(run);
       }
+    };
+    /** What is in flight has no taker any more; how far it came is still recorded. */
+    const callOff = async () => {
+      if (running.size === 0) return;
+      inFlight.abort();
+      await Promise.race([Promise.all(running), new Promise<void>((resolve) => clock.after(CALL_OFF_MS, resolve))]);
     };
     const stopped = () => signal?.aborted === true || unrecorded !== undefined;
     Atomics.store(shared, SHARED.cancel, 0);
@@ -193,10 +199,11 @@ async function open<Setup, Message>(
           ? await ask({ kind: "stop" }, 0)
           : await ask({ kind: "settle", answers: settled.splice(0), facts: calls.facts() }, limitLeft());
       }
+      await callOff();
       const done = await over(reply, state);
       return unrecorded === undefined ? done : { ...done, end: checkpointFailed(unrecorded) };
     } finally {
-      if (running > 0) inFlight.abort();
+      if (running.size > 0) inFlight.abort();
       signal?.removeEventListener("abort", cancel);
     }
   }
@@ -266,6 +273,8 @@ function withPrinted(last: ExecState, printed: readonly Printed[]): ExecState {
 }
 
 const LOOK_MS = 100;
+/** How long calls may take to end when they are aborted. */
+const CALL_OFF_MS = 1000;
 const TIMED_OUT = "the guest ran on past its limit and was ended from outside";
 const CANCELLED = "the guest did not stop when cancelled and was ended from outside";
 

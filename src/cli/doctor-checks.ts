@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { findProjectFile, readConfig } from "../config/config.ts";
 import { type Json, RlmError } from "../index.ts";
 import { folderProblem, homeFolder } from "./home.ts";
+import { checkPrice, modelsOf } from "./model.ts";
 import { nodeProblem, OLDEST_NODE } from "./node-version.ts";
 import { megabytes } from "./numbers.ts";
 import { openQuietly } from "./session.ts";
@@ -88,11 +89,12 @@ async function checkSettings(): Promise<Omit<Check, "name">> {
   const origin = files.length > 0 ? `read ${files.join(", ")}` : `there is no ${places.userFile}`;
   let state: Check["state"] = "failed";
   try {
-    const { model, base_url, api_key_env } = readConfig({}, places);
+    const settings = readConfig({}, places);
+    const { model } = settings;
     if (model === undefined) return { state: "ok", detail: `no model, so llm_query needs --model; ${origin}` };
     state = "warning";
-    const { openModels } = await import("../model/models.ts");
-    openModels({ model, baseUrl: base_url, apiKeyEnv: api_key_env, env: process.env }).resolve(null);
+    modelsOf(settings).resolve(null);
+    checkPrice(settings);
     return { state: "ok", detail: `model ${model}; ${origin}` };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;

@@ -1,45 +1,33 @@
-import { type DryRun, type ExecEnvelope, RlmError } from "../index.ts";
+import type { DryRun, ExecEnvelope } from "../index.ts";
 import type { Arguments } from "./arguments.ts";
 import type { CallsTaken } from "./call-line.ts";
 import { type Cell, readCells } from "./cells.ts";
 import { showDryRun } from "./dry-run.ts";
 import { amount } from "./numbers.ts";
-import { type CliSession, openCliSession } from "./session.ts";
+import { type CliSession, type ReportFailure, reportingFailures } from "./session.ts";
 import { sessionFlags } from "./session-options.ts";
 import { readSettings } from "./settings.ts";
 import { failureJson, showEnvelope, showFailure } from "./show.ts";
-import { openStop, type Stop } from "./stop.ts";
+import { type Stop, untilStopped } from "./stop.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 /** `belay exec`: loads the contexts, then runs the cells in one session until one fails. Gives the exit code. */
-export async function exec(args: Arguments): Promise<number> {
-  using stop = openStop();
-  const code = await execUntil(stop, args);
-  // Writing to stdout fails after the fact, and by then nothing else is left to wait for.
-  return stop.exitCode || code;
+export function exec(args: Arguments): Promise<number> {
+  return untilStopped((stop) => execUntil(stop, args));
 }
 
 async function execUntil(stop: Stop, args: Arguments): Promise<number> {
   const terminal = processTerminal(stop.ask);
   const flags = sessionFlags(args, "exec");
   const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
-  let opened: CliSession | undefined;
-  try {
+  return reportingFailures(stop, report.failure, async (open) => {
     const settings = readSettings(flags);
     const cells = await readCells(args.inOrder, stop.signal);
     const [dry] = args.has("dry-run") ? onlyCell(cells) : [];
-    opened = await openCliSession(flags, settings, terminal);
-    await opened.loadAll(stop.signal);
+    const opened = await open(flags, settings, terminal);
     return await (dry ? estimate(dry, opened, report, stop) : runCells(cells, opened, report, stop));
-  } catch (error) {
-    if (error instanceof RlmError) report.failure(error, opened?.session.id ?? null);
-    // What is aborted while it reads stdin says so with an error of its own.
-    else if (stop.exitCode === undefined) throw error;
-    return 1;
-  } finally {
-    await opened?.[Symbol.asyncDispose]();
-  }
+  });
 }
 
 /** Each dry run has a copy of the guest for itself, so a second cell would miss what the first defines. */
@@ -79,8 +67,7 @@ async function runCells(cells: readonly Cell[], opened: CliSession, report: Repo
 interface Report {
   envelope(envelope: ExecEnvelope, taken: CallsTaken | null): void;
   dryRun(dry: DryRun): void;
-  /** @param session id, where there is one already */
-  failure(error: RlmError, session: string | null): void;
+  readonly failure: ReportFailure;
   stoppedAt(cell: Cell, index: number, count: number): void;
 }
 

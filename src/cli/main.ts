@@ -7,6 +7,9 @@ import { silenceSqliteWarning } from "./sqlite-warning.ts";
 const problem = nodeProblem(process.versions.node);
 if (problem === null) {
   silenceSqliteWarning();
+  const { keepCompiledModules, silenceSdks } = await import("./startup.ts");
+  silenceSdks(process.env);
+  keepCompiledModules(process.env);
   const { run } = await import("./run.ts");
   process.exitCode = await run(process.argv.slice(2));
 } else {

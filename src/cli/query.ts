@@ -1,22 +1,20 @@
-import { type QueryEnvelope, type QueryOptions, RlmError, type SearchStrategy } from "../index.ts";
+import type { QueryEnvelope, QueryOptions, SearchStrategy } from "../index.ts";
 import { SEARCH_STRATEGIES } from "../query/query.ts";
 import type { Arguments } from "./arguments.ts";
-import type { CallsTaken } from "./call-line.ts";
-import { takenLine } from "./call-line.ts";
+import { type CallsTaken, takenLine } from "./call-line.ts";
+import { modelsOf } from "./model.ts";
 import { amount } from "./numbers.ts";
-import { type CliSession, openCliSession } from "./session.ts";
+import { type ReportFailure, reportingFailures } from "./session.ts";
 import { sessionFlags } from "./session-options.ts";
 import { readSettings } from "./settings.ts";
 import { failureJson, showError, showFailure, showValue, showWarnings } from "./show.ts";
-import { openStop, type Stop } from "./stop.ts";
+import { type Stop, untilStopped } from "./stop.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 /** `belay query`: loads the contexts and answers one question about them. Gives the exit code. */
-export async function query(args: Arguments): Promise<number> {
-  using stop = openStop();
-  const code = await queryUntil(stop, args);
-  return stop.exitCode || code;
+export function query(args: Arguments): Promise<number> {
+  return untilStopped((stop) => queryUntil(stop, args));
 }
 
 async function queryUntil(stop: Stop, args: Arguments): Promise<number> {
@@ -27,26 +25,23 @@ async function queryUntil(stop: Stop, args: Arguments): Promise<number> {
   if (flags.contexts.length === 0) {
     throw new UsageError("there is no context to ask about", commandLine(["query", ...args.typed, "-c", "."]));
   }
-  let opened: CliSession | undefined;
-  try {
-    opened = await openCliSession(flags, readSettings(flags), terminal);
-    await opened.loadAll(stop.signal);
-    opened.progress.begin();
-    const answer = await opened.session.query(question, { ...options, signal: stop.signal });
-    const taken = opened.progress.end();
+  const failure: ReportFailure = (error, session) => {
+    if (args.has("json")) terminal.stdout.writeRaw(`${failureJson(error, session)}\n`);
+    else showFailure(error, terminal);
+  };
+  return reportingFailures(stop, failure, async (open) => {
+    const settings = readSettings(flags);
+    // Without a model, or its key, loading and searching would be for nothing.
+    modelsOf(settings).resolve(null);
+    const { session, progress } = await open(flags, settings, terminal);
+    progress.begin();
+    const answer = await session.query(question, { ...options, signal: stop.signal });
+    const taken = progress.end();
     if (stop.exitCode === 0) return 0;
     if (args.has("json")) terminal.stdout.writeRaw(`${JSON.stringify(answer)}\n`);
     else showAnswer(answer, taken, terminal);
     return stop.exitCode ?? (answer.success ? 0 : 1);
-  } catch (error) {
-    if (error instanceof RlmError) {
-      if (args.has("json")) terminal.stdout.writeRaw(`${failureJson(error, opened?.session.id ?? null)}\n`);
-      else showFailure(error, terminal);
-    } else if (stop.exitCode === undefined) throw error;
-    return 1;
-  } finally {
-    await opened?.[Symbol.asyncDispose]();
-  }
+  });
 }
 
 function questionOf(args: Arguments): string {

@@ -1,12 +1,14 @@
 import type { Settings } from "../config/config.ts";
-import type { Session, SessionOptions } from "../index.ts";
+import { RlmError, type Session, type SessionOptions } from "../index.ts";
 import { openSessionWith } from "../session/session.ts";
 import { indexFolder } from "./home.ts";
+import { checkPrice } from "./model.ts";
 import { openProgress, type ProgressLine, processClock, quietProgress } from "./progress.ts";
 import type { SessionFlags } from "./session-options.ts";
 import { sessionOptions } from "./settings.ts";
 import { skippedLine } from "./skipped.ts";
 import { checkPaths, contextSource } from "./sources.ts";
+import type { Stop } from "./stop.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
@@ -19,12 +21,13 @@ export interface CliSession extends AsyncDisposable {
   load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
 }
 
-/** Opens the session that flags and settings ask for; nothing is loaded yet. */
+/** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
 export async function openCliSession(
   flags: SessionFlags,
   settings: Settings,
   { stderr }: Terminal,
 ): Promise<CliSession> {
+  checkPrice(settings);
   const { roots = [] } = settings;
   const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
   const indexDir = indexFolder(process.env);
@@ -67,6 +70,35 @@ export async function openCliSession(
     load,
     [Symbol.asyncDispose]: () => session.close(),
   };
+}
+
+/** Tells of a failure that is no cell's, and of which session, where there was one already. */
+export type ReportFailure = (error: RlmError, session: string | null) => void;
+
+/**
+ * Runs work that opens one session, whose contexts are then loaded, and closes it. An RlmError is reported, with the exit
+ * code 1.
+ */
+export async function reportingFailures(
+  { signal }: Pick<Stop, "signal">,
+  report: ReportFailure,
+  work: (open: typeof openCliSession) => Promise<number>,
+): Promise<number> {
+  let opened: CliSession | undefined;
+  try {
+    return await work(async (...args) => {
+      opened = await openCliSession(...args);
+      await opened.loadAll(signal);
+      return opened;
+    });
+  } catch (error) {
+    if (error instanceof RlmError) report(error, opened?.session.id ?? null);
+    // What is aborted while it reads stdin says so with an error of its own.
+    else if (!signal.aborted) throw error;
+    return 1;
+  } finally {
+    await opened?.[Symbol.asyncDispose]();
+  }
 }
 
 /** `openSession` with a worker that keeps node:sqlite's warning off stderr. */

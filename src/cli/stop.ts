@@ -21,8 +21,16 @@ export interface Stop extends Disposable {
   ask(exitCode: number): void;
 }
 
+/** Runs a command that can be ended early. Gives the exit code. */
+export async function untilStopped(work: (stop: Stop) => Promise<number>): Promise<number> {
+  using stop = openStop();
+  const code = await work(stop);
+  // Writing to stdout fails after the fact, and by then nothing else is left to wait for.
+  return stop.exitCode || code;
+}
+
 /** The first signal aborts what runs, so that it is cancelled and reported; the second ends the process. */
-export function openStop(): Stop {
+function openStop(): Stop {
   const controller = new AbortController();
   let exitCode: number | undefined;
   const ask = (code: number) => {

@@ -160,12 +160,10 @@ function allNames(piAi: PiAi, files: PiFiles): string[] {
 
 function unknownModel({ provider, id }: ModelName, known: readonly string[]): RlmError {
   const near = nearestNames(`${provider}/${id}`, known);
-  const providers = new Set(known.map((name) => name.slice(0, name.indexOf("/"))));
-  const isKnown = providers.has(provider);
-  const proposed = near.length > 0 || isKnown ? near : nearestNames(provider, providers);
-  const familiar = isKnown ? "" : `Providers are ${Object.keys(KEY_VARIABLES).join(", ")} and others. `;
-  const question = proposed.length > 0 ? `Did you mean ${proposed.join(", ")}? ` : familiar;
-  return new RlmError("no_model_configured", `unknown ${isKnown ? "model" : "provider in"} ${provider}/${id}`, {
+  const isProvider = known.some((name) => name.startsWith(`${provider}/`));
+  const providers = isProvider ? "" : `Providers are ${Object.keys(KEY_VARIABLES).join(", ")} and others. `;
+  const question = near.length > 0 ? `Did you mean ${near.join(", ")}? ` : providers;
+  return new RlmError("no_model_configured", `unknown ${isProvider ? "model" : "provider in"} ${provider}/${id}`, {
     suggestion: `${question}With --base-url URL any name goes.`,
   });
 }

@@ -37,16 +37,31 @@ export function explain({ place, said, seen, secrets }: Refusal): { error: SubCa
   const status = statusOf(said, seen);
   const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
   const code = codeOf(place.api, said, status);
-  const message = `${place.id}: ${messageOf(place, redact(readable(said), secrets).slice(0, MESSAGE_CHARS), seen)}`;
-  const error = failure(code, message, cureOf(code, status, place, seen));
+  const trouble = status === null ? troubleOf(place, said, seen) : null;
+  const message = trouble?.message ?? redact(readable(said), secrets).slice(0, MESSAGE_CHARS);
+  const error = failure(code, `${place.id}: ${message}`, cureOf(code, status, place, trouble));
   if (retryAfterMs !== null) return { error, retryAfterMs };
   if (code !== "rate_limited" || !NO_CREDIT.test(said)) return { error };
   return { error: { ...error, retriable: false, suggestion: "Check the plan and credit at the provider." } };
 }
 
-function messageOf({ address }: Place, said: string, seen: SeenResponse): string {
-  if (isUnreached(seen)) return `no connection to ${address} (${seen.networkError})`;
-  return seen.networkError === null ? said : `${said} (${seen.networkError}, ${address})`;
+interface Trouble {
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+/** What was wrong with the connection, if anything was. */
+function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse): Trouble | null {
+  const { networkError } = seen;
+  const check = `Check that ${address} can be reached, then call again.`;
+  if (networkError !== null && !isUnreached(seen)) {
+    return { message: `${said} (${networkError}, ${address})`, suggestion: check };
+  }
+  if (networkError === null && said !== NO_CONNECTION) return null;
+  return {
+    message: `no connection to ${address}${networkError === null ? "" : ` (${networkError})`}`,
+    suggestion: isNamed ? "Is the server running? --base-url says where it is." : check,
+  };
 }
 
 /** The connection was never made, so nothing was sent. */
@@ -54,6 +69,8 @@ export function isUnreached({ status, networkError }: SeenResponse): boolean {
   return status === null && networkError !== null && UNREACHED.includes(networkError);
 }
 
+/** All that some SDKs say where `fetch` refuses the address: a port of another protocol, for example. */
+const NO_CONNECTION = "Connection error.";
 const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 
 function codeOf(api: string, said: string, status: number | null): FailureCode {
@@ -75,21 +92,15 @@ const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
 /** Statuses of the client's fault that pass by themselves. */
 const PASSING = [408, 409, 425];
 
-function cureOf(code: FailureCode, status: number | null, place: Place, seen: SeenResponse): Cure {
+function cureOf(code: FailureCode, status: number | null, { address }: Place, trouble: Trouble | null): Cure {
   if (code !== "provider_error") return {};
-  if (status === null) return networkCure(place, seen);
+  if (status === null) return trouble ? { suggestion: trouble.suggestion } : {};
   if (status >= 500 || PASSING.includes(status)) return {};
   const suggestion =
     status === 404
-      ? `Check the model's name and the base URL (${place.address}).`
+      ? `Check the model's name and the base URL (${address}).`
       : "Change the request: the provider does not accept it.";
   return { retriable: false, suggestion };
-}
-
-function networkCure({ address, isNamed }: Place, seen: SeenResponse): Cure {
-  if (seen.networkError === null) return {};
-  if (isNamed && isUnreached(seen)) return { suggestion: "Is the server running? --base-url says where it is." };
-  return { suggestion: `Check that ${address} can be reached, then call again.` };
 }
 
 /** The status of failure. One of success says nothing about a body that broke off or held an error. */

@@ -213,6 +213,7 @@ export async function exec(
       ...budget.left(),
       remaining_time_ms: Math.max(0, timeLeft - (clock.monotonic() - startedAt)),
     });
+    let closed = false;
     let begun = 0;
     let done = 0;
     const tell = () =>
@@ -245,8 +246,8 @@ export async function exec(
             tell();
           },
         });
-        // The exec has ended without this answer, and its record is closed.
-        if (signal.aborted) return settlement;
+        // It did not end in time when it was aborted, and the exec's record is closed.
+        if (closed) return settlement;
         const success = settlement.ok;
         const value: Json = settlement.ok ? settlement.value : { ...settlement.error };
         const at = clock.now();
@@ -261,6 +262,7 @@ export async function exec(
     try {
       const stop = signal ? AbortSignal.any([signal, outOfTime.signal]) : outOfTime.signal;
       const ended = await guest.exec({ source, state, sites, facts: facts() }, calls, stop);
+      closed = true;
       if (events.some(({ denied_tools }) => denied_tools.length > 0)) ended.state.warnings.push("tool_override_denied");
       const spent = outOfTime.signal.aborted && ended.end.kind === "cancelled" && !signal?.aborted;
       return spent ? { ...timeIsSpent(ended.state, parts.budget), lost: ended.lost } : ended;

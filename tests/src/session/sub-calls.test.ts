@@ -182,6 +182,69 @@ test("an abort reaches the request and the cell within a second", async () => {
   expect(await session.exec("1 + 1")).toMatchObject({ success: true, result_json: 2 });
 });
 
+test("a call that is not awaited is charged what the provider says", async () => {
+  const { session, journal } = await openScripted(async (_request, signal) => {
+    await setTimeout(20_000, undefined, { signal }).catch(() => {});
+    const error = { code: "cancelled", message: "aborted", suggestion: "", retriable: false } as const;
+    return { ok: false, usage: USAGE, charged: true, error };
+  });
+  const answer = await session.exec(
+    "llm_query('slow', []); await llm_query('quick', { tools: [], timeout_ms: 300 }).catch(() => 0); 1",
+  );
+  expect(answer).toMatchObject({ success: true, result_json: 1, warnings: ["unawaited_sub_calls: 1"] });
+  const records = (await journal()).map(({ record }) => record);
+  expect(records.filter((record) => record === "rlm_tool_result")).toHaveLength(2);
+  expect(records.at(-1)).toBe("rlm_complete");
+});
+
+test("dollars stand in budget() where they are limited", async () => {
+  const { session } = await openScripted(() => "ok", { budget: { max_cost_usd: 0.5 } });
+  const answer = await session.exec(
+    "await llm_query('x', []); [budget().cost_usd, session().budget.remaining_cost_usd, budget().sub_calls]",
+  );
+  expect(answer.result_json).toEqual([0.499, 0.499, 49]);
+});
+
+/** The patterns of the RLM specification §10 that ask a model, in JavaScript. */
+test("find and analyse, within the budget, in passes with memory", async () => {
+  const { session } = await openScripted((request) => `seen ${promptOf(request).length}`, {
+    budget: { max_sub_calls: 12 },
+  });
+  const text = Array.from(
+    { length: 300 },
+    (_, i) => `function f${i}() { /* ${i % 10 === 0 ? "TODO" : "done"} */ }\nclass C${i} {}`,
+  ).join("\n");
+  await session.load({ text, name: "code.js" });
+  const analyse = await session.exec(`const { matches, capped } = find("TODO|FIXME|HACK", "i");
+const samples = matches.slice(0, 10).map(([start, end]) => peek(Math.max(0, start - 30), end + 100));
+const analysis = await llm_query("Categorize these by urgency:\\n\\n" + samples.join("\\n---\\n"), []);
+result = { total_count: matches.length, analyzed: samples.length, analysis };
+result_meta = { capped };`);
+  expect(analyse).toMatchObject({
+    success: true,
+    result_json: { total_count: 30, analyzed: 10, analysis: expect.stringMatching(/^seen \d+$/) },
+    result_meta: { capped: false },
+  });
+  const aware = await session.exec(`const found = find(/function\\s+\\w+/).matches;
+if (session().budget.sub_calls >= found.length) {
+  result = { strategy: "full", answers: await llm_query_batch(found.map(([start, end]) => peek(start, end + 500)), []) };
+} else {
+  const sample = found.slice(0, 5).map(([start, end]) => peek(start, end + 200));
+  result = { strategy: "sampled", summary: await llm_query("Summarize:\\n" + sample.join("\\n---\\n"), []) };
+}`);
+  expect(aware).toMatchObject({ success: true, result_json: { strategy: "sampled" } });
+  await session.exec(
+    `memory.put("classes", find(/class\\s+(\\w+)/).matches.slice(0, 50).map(([start, end]) => ({ start, end })));`,
+  );
+  const second = await session.exec(`const analyses = [];
+for (const { start } of memory.get("classes").slice(0, 10)) {
+  analyses.push({ location: start, analysis: await llm_query("Analyze:\\n" + peek(start, start + 300), []) });
+}
+memory.put("analyses", analyses);
+result = { pass: 2, analyzed: analyses.length, left: budget().sub_calls };`);
+  expect(second).toMatchObject({ success: true, result_json: { pass: 2, analyzed: 10, left: 0 } });
+});
+
 test("a promise in a prompt is named", async () => {
   const { session } = await openScripted(() => "ok");
   const answer = await session.exec(["await llm_query(`x ", "{llm_query('y', [])}`, [])"].join("$"));
