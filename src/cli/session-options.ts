@@ -29,9 +29,10 @@ export const SESSION_OPTIONS: readonly Option[] = [
   {
     name: "base-url",
     value: "URL",
-    summary: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME)",
+    summary:
+      "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
   },
-  { name: "api-key-env", value: "NAME", summary: "another environment variable that holds the API key" },
+  { name: "api-key-env", value: "NAME", summary: "another environment variable that holds the API key; empty: none" },
   { name: "max-sub-calls", value: "N", summary: `sub-calls that may be made (default ${usual("max_sub_calls")})` },
   {
     name: "max-tokens",
@@ -39,7 +40,11 @@ export const SESSION_OPTIONS: readonly Option[] = [
     summary: `tokens of all sub-calls, input and output (default ${usual("max_tokens")})`,
   },
   { name: "max-time-ms", value: "N", summary: `wall time inside cells, ms (default ${usual("max_time_ms")})` },
-  { name: "max-cost-usd", value: "USD", summary: "dollars of all sub-calls, by the model's price list" },
+  {
+    name: "max-cost-usd",
+    value: "USD",
+    summary: "dollars of all sub-calls, by the model's price list; empty: no limit",
+  },
   { name: "concurrency", value: "N", summary: `sub-calls in flight at once (default ${usual("concurrency")})` },
   {
     name: "max-execution-ms",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { isRouteFile, parseRoutes, type RouteEntry } from "./routes.ts";
-import { type Text, textFromParts } from "./text.ts";
+import { type Text, textFromPartsInSlices } from "./text.ts";
 
 /** A file of the context. `start` and `end` are UTF-16 units of P. */
 export interface Document {
@@ -90,7 +90,7 @@ export async function extendContext(
 ): Promise<Context> {
   const before = previous === undefined ? [] : [previous.text.data.bytes];
   const added = source.files.flatMap((file) => [file.separator, file.bytes]);
-  const text = textFromParts([...before, ...added]);
+  const text = await textFromPartsInSlices([...before, ...added], pause);
   const { bytes } = text.data;
   const firstByte = previous?.text.data.bytes.length ?? 0;
   const { hash, newlines } = await scan(bytes, pause);

@@ -37,9 +37,9 @@ export function explain({ place, said, seen, secrets }: Refusal): { error: SubCa
   const status = statusOf(said, seen);
   const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
   const code = codeOf(place.api, said, status);
-  const trouble = status === null ? troubleOf(place, said, seen) : null;
-  const message = trouble?.message ?? redact(readable(said), secrets).slice(0, MESSAGE_CHARS);
-  const error = failure(code, `${place.id}: ${message}`, cureOf(code, status, place, trouble));
+  const shown = redact(readable(said), secrets).slice(0, MESSAGE_CHARS);
+  const trouble = status === null ? troubleOf(place, shown, seen) : null;
+  const error = failure(code, `${place.id}: ${trouble?.message ?? shown}`, cureOf(code, status, place, trouble));
   if (retryAfterMs !== null) return { error, retryAfterMs };
   if (code !== "rate_limited" || !NO_CREDIT.test(said)) return { error };
   return { error: { ...error, retriable: false, suggestion: "Check the plan and credit at the provider." } };

@@ -1,6 +1,6 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { type CallError, type Clock, LIMITS } from "../../runtime/index.ts";
-import type { Models, SubCallError } from "../model/port.ts";
+import type { Model, Models, SubCallError } from "../model/port.ts";
 import type { SubAgentPolicy } from "./api.ts";
 import { FREE } from "./dry-run.ts";
 import type { Answered, Answers, CallContext } from "./exec.ts";
@@ -16,6 +16,8 @@ export interface AnswersOptions {
   readonly roots: () => readonly string[];
   readonly cwd: string;
   readonly concurrency: number;
+  /** Dollars are limited: models without a known price cannot be asked. */
+  readonly limitsCost: boolean;
   readonly policy: SubAgentPolicy;
   readonly clock: Clock;
   readonly random: () => number;
@@ -72,6 +74,8 @@ async function ask(
   const event = decision.event;
   if (!decision.ok)
     return { ...refused(decision.error), record: { ...FREE, refused: true, tool_override_event: event } };
+  if (options.limitsCost && priceOf(options.models, request) === null)
+    return refused(unpriced(request, options.models));
   const outcome = await runSubCall(
     {
       prompt: request.prompt,
@@ -100,6 +104,22 @@ async function ask(
     : ({ ok: false, error: guestError(outcome.error) } as const);
   return { settlement, record };
 }
+
+/** undefined for a model that is not known: asking it says so. */
+function priceOf(models: Models, { model }: SubCallRequest): Model["price"] | undefined {
+  try {
+    return models.price(model ?? null);
+  } catch {
+    return undefined;
+  }
+}
+
+const unpriced = ({ model }: SubCallRequest, { fallback }: Models): SubCallError => ({
+  code: "budget_exceeded",
+  message: `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`,
+  suggestion: "Name a model with a known price, or leave max_cost_usd out.",
+  retriable: false,
+});
 
 function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

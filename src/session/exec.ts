@@ -253,7 +253,8 @@ export async function exec(
         const at = clock.now();
         await commit([{ record: "rlm_tool_result", exec_id, call_id: call.id, success, value, ...record, at }]);
         budget.close(call.id, ledger);
-        done++;
+        // One that was given up is not done.
+        if (settlement.ok || !signal.aborted) done++;
         tell();
         if (record.tool_override_event) events.push(record.tool_override_event);
         return settlement;

@@ -69,6 +69,7 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
   /** The roots, and those that loads of the present context have added. */
   let readable = roots;
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
+  const budget = { ...DEFAULT_BUDGET, ...options.budget };
   const parts: ExecParts = {
     session: id,
     store: given.store,
@@ -79,6 +80,7 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
         roots: () => readable,
         cwd,
         concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
+        limitsCost: budget.max_cost_usd !== null,
         policy: options.subAgents ?? {},
         clock: given.clock,
         random: given.random,
@@ -87,7 +89,7 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
     clock: given.clock,
     newId: given.newId,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
-    budget: { ...DEFAULT_BUDGET, ...options.budget },
+    budget,
     guest: openGuest({
       worker: given.worker,
       memoryBytes,

@@ -27,6 +27,10 @@ const WRONG: readonly [file: string, specifier: string][] = [
   ["src/session/session.ts", "../../builtins/peek.ts"],
   ["src/session/session.ts", "acorn"],
   ["src/cli/exec.ts", "../../runtime/machine.ts"],
+  ["src/session/session.ts", "@mariozechner/pi-ai"],
+  ["src/model/sub-call.ts", "@mariozechner/pi-ai"],
+  ["src/model/pi-ai.ts", "../session/store.ts"],
+  ["src/config/config.ts", "../cli/home.ts"],
   ["src/cli/exec.ts", "rregex"],
 ];
 
@@ -44,7 +48,10 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/context/gitignore.ts", "ignore"],
   ["src/session/session.ts", "../../builtins/index.ts"],
   ["src/session/session.ts", "../context/load.ts"],
+  ["src/model/pi-ai.ts", "@mariozechner/pi-ai"],
+  ["src/model/models.ts", "../../runtime/index.ts"],
   ["src/cli/exec.ts", "../session/session.ts"],
+  ["src/cli/exec.ts", "../config/config.ts"],
   ["tests/runtime/machine.test.ts", "../../runtime/machine.ts"],
 ];
 

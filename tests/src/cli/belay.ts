@@ -7,6 +7,11 @@ import { onTestFinished } from "vitest";
 
 const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
+const COMPILED = fileURLToPath(new URL("../../../node_modules/.cache/belay-tests", import.meta.url));
+
+/** Variables for a command. Compiled modules are kept between runs, which takes a third off the time of each. */
+export const ENV = { ...process.env, NODE_COMPILE_CACHE: COMPILED };
+
 export interface Run {
   readonly code: number | null;
   readonly stdout: string;
@@ -35,7 +40,7 @@ export async function belay(args: readonly string[], options: RunOptions = {}): 
 
 /** Starts the command with stdin left open. */
 export function startBelay(args: readonly string[], { cwd, home, env: more }: RunOptions = {}): ChildProcess {
-  const env = { ...process.env, BELAY_HOME: home ?? join(temporaryFolder(), "home"), ...more };
+  const env = { ...ENV, BELAY_HOME: home ?? join(temporaryFolder(), "home"), ...more };
   return spawn(process.execPath, [MAIN, ...args], { ...(cwd === undefined ? {} : { cwd }), env });
 }
 
@@ -62,7 +67,7 @@ export const hasTerminal = spawnSync(SCRIPT, ["--version"]).status === 0;
 
 /** Starts the command on a terminal without colours, which is its stdout and stderr. */
 export function startOnTerminal(args: string, home = join(temporaryFolder(), "home")): ChildProcessWithoutNullStreams {
-  const env = { ...process.env, BELAY_HOME: home, TERM: "xterm", NO_COLOR: "1" };
+  const env = { ...ENV, BELAY_HOME: home, TERM: "xterm", NO_COLOR: "1" };
   return spawn(SCRIPT, ["-qec", belayLine(args), "/dev/null"], { env });
 }
 

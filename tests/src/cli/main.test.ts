@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
 import { silenceSqliteWarning } from "../../../src/cli/sqlite-warning.ts";
+import { belay, temporaryFolder } from "./belay.ts";
 
 test("a Node that is too old is refused in one line", () => {
   for (const old of ["20.20.2", "22.18.9", "9.99.0"]) {
@@ -10,6 +12,19 @@ test("a Node that is too old is refused in one line", () => {
   for (const good of ["22.19.0", "22.20.0", "24.0.0", "25.1.0-nightly"]) expect(nodeProblem(good)).toBeNull();
   const { engines } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
   expect(`>=${OLDEST_NODE}`).toMatch(new RegExp(`^${engines.node}`));
+});
+
+test("compiled modules are kept in a store folder that is there, and only there", async () => {
+  const home = temporaryFolder();
+  const env = { NODE_COMPILE_CACHE: "" };
+  const [kept, none] = await Promise.all([
+    belay(["--version"], { env, home }),
+    belay(["--version"], { env, home: join(home, "none") }),
+  ]);
+  expect([kept.code, none]).toEqual([0, kept]);
+  expect(readdirSync(home)).toEqual(["compiled"]);
+  writeFileSync(join(home, "file"), "");
+  expect(await belay(["--version"], { env, home: join(home, "file") })).toEqual(kept);
 });
 
 test("of all warnings, only that of node:sqlite is dropped", () => {

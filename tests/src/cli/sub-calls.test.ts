@@ -15,7 +15,9 @@ const json = ({ stdout }: Run) => JSON.parse(stdout);
 
 test("an answer is printed, and the key is sent but never shown", async () => {
   const denial = { status: 401, body: JSON.stringify({ error: { message: `bad key ${KEY}` } }) };
-  await using server = await startModelServer(({ prompt }) => (prompt.includes("deny") ? denial : { text: "hello" }));
+  // The SDK would print on stderr what it cannot parse.
+  const answers = [{ body: "data: {no json\n\n" }, { text: "hello" }];
+  await using server = await startModelServer(({ prompt }) => (prompt === "deny" ? denial : (answers.shift() ?? {})));
   const env = { MY_KEY: KEY };
   const flags = [...at(server), "--api-key-env", "MY_KEY"];
   const failing = 'await llm_query("deny", { tools: [] })';
@@ -26,15 +28,17 @@ test("an answer is printed, and the key is sent but never shown", async () => {
   ]);
   expect(text).toEqual({ code: 0, stdout: "hello\n", stderr: "" });
   expect(json(denied)).toMatchObject({ success: false, error_code: "auth_failed" });
-  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill(`Bearer ${KEY}`));
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill(`Bearer ${KEY}`));
   expect(JSON.stringify([text, denied])).not.toContain(KEY);
   expect(unset.stderr).toContain("the environment variable MY_KEY is not set");
 });
 
-test("without a model the message says the flag", async () => {
-  const run = await belay(cell(CALL));
+test("without a model the message says the flag, and a query does not begin", async () => {
+  const [run, query] = await Promise.all([belay(cell(CALL)), belay(["query", "why", "-c", "nowhere"])]);
   expect(run).toMatchObject({ code: 1, stdout: "" });
   expect(run.stderr).toMatch(/^SubAgentError: no model is configured.*\n.*\nsuggestion: .*`--model PROVIDER\/ID`/);
+  expect(query).toMatchObject({ code: 1, stdout: "" });
+  expect(query.stderr).toMatch(/^error: no model is configured \(no_model_configured\)\nsuggestion: Pass --model/);
 });
 
 test("a model is configured by the user, the project, a variable, a flag, in rising order", async () => {
@@ -85,19 +89,38 @@ test("the options are the budget of the session", async () => {
   const refused = `try { ${CALL}; ${CALL}; ${CALL} } catch ({ name, code }) { result = [name, code] }`;
   const narrow = await belay([...cell(six), ...at(server), "--concurrency", "2"]);
   expect([narrow.stdout, server.peak]).toEqual(["6\n", 2]);
+  // Only a model with a price can have a limit of cost.
+  const cost = { input: 1, output: 5, cacheRead: 0, cacheWrite: 0 };
+  const mine = { baseUrl: server.url, api: "openai-completions", apiKey: KEY, models: [{ id: "m", cost }] };
+  const PI_CODING_AGENT_DIR = folderWith({ "models.json": JSON.stringify({ providers: { mine } }) });
+  const priced = ["--quiet", "--model", "mine/m", "--max-sub-calls", "2", "--max-cost-usd", "0.25"];
   const [calls, tokens, time] = await Promise.all([
-    belay([...cell(refused), ...at(server), "--json", "--max-sub-calls", "2", "--max-cost-usd", "0.25"]),
+    belay([...cell(refused), ...priced, "--json"], { env: { PI_CODING_AGENT_DIR } }),
     belay([...cell(refused), ...at(server), "--json", "--max-tokens", "4000"]),
     belay([...cell('await llm_query("slow", { tools: [] })'), ...at(server), "--json", "--max-time-ms", "600"]),
   ]);
   const exceeded = ["BudgetExceededError", "budget_exceeded"];
   expect(json(calls)).toMatchObject({
     result_json: exceeded,
-    budget: { remaining_sub_calls: 0, remaining_cost_usd: 0.25 },
+    budget: { remaining_sub_calls: 0, remaining_cost_usd: expect.closeTo(0.25, 3) },
   });
   expect(json(tokens)).toMatchObject({ result_json: exceeded, budget: { remaining_tokens: 4000 } });
   expect(json(time)).toMatchObject({ success: false, error_code: "budget_exceeded" });
   expect(server.requests.filter(({ prompt }) => prompt !== "slow")).toHaveLength(6 + 2);
+});
+
+test("a limit of cost without a price ends the run before anything is done", async () => {
+  const env = { BELAY_BASE_URL: "http://127.0.0.1:9/v1", BELAY_MODEL: "local/x", BELAY_MAX_COST_USD: "0.5" };
+  const [full, repl, freed, taken] = await Promise.all([
+    belay([...cell("1"), "--json"], { env }),
+    belay(["repl"], { env, input: "1\n" }),
+    belay([...cell("1"), "--max-cost-usd", ""], { env }),
+    belay([...cell("1"), "--base-url", "", "--model", "openai/gpt-4o-mini"], { env }),
+  ]);
+  const message = "the price of local/x is not known, so max_cost_usd cannot be kept";
+  expect(json(full)).toMatchObject({ success: false, error_code: "invalid_argument", error_message: message });
+  expect(repl).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
+  for (const run of [freed, taken]) expect(run).toEqual({ code: 0, stdout: "1\n", stderr: "" });
 });
 
 test("a dry run sends nothing and tells what each place would take", async () => {

@@ -10,7 +10,7 @@ import { sessionFlags } from "../../../src/cli/session-options.ts";
 import { UsageError } from "../../../src/cli/usage.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, belayLine, finished } from "./belay.ts";
+import { belay, belayLine, ENV, finished } from "./belay.ts";
 
 /** Message and line of the UsageError that these arguments of a command give. */
 function refusal(name: string, ...args: string[]): string {
@@ -50,6 +50,8 @@ test.each([
     ["--api-key-env", "sk-1"],
     "--api-key-env must be the name of an environment variable, not the key itself | belay help exec",
   ],
+  [["--base-url", "", "--api-key-env=", "--max-cost-usd", ""], "accepted"],
+  [["--model", ""], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
   [["-c", "-", "-c", "-"], "stdin can be read only once: -c - stands there twice | belay help exec"],
   [["-e", "-1", "--", "--json", "-c"], "accepted"],
 ])("exec %j", (args, expected) => {
@@ -121,7 +123,7 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
 test("help names every option, and its examples run", async () => {
   const folder = folderWith({ "a.txt": "TODO\n" });
   await using server = await startModelServer(() => ({ text: "the answer" }));
-  const env = { ...process.env, BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url, BELAY_HOME: folder };
+  const env = { ...ENV, BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url, BELAY_HOME: folder };
   for (const command of COMMANDS) {
     expect(help()).toContain(`$ ${command.example}\n`);
     for (const option of command.options) expect(commandHelp(command)).toContain(`--${option.name}`);

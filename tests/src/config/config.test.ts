@@ -2,7 +2,7 @@ import { symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
-import { KEYS, readConfig, type Settings } from "../../../src/config/config.ts";
+import { type AskedSettings, KEYS, readConfig, type Settings } from "../../../src/config/config.ts";
 import { RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -10,7 +10,7 @@ interface Case {
   readonly user?: string | object;
   readonly project?: string | object;
   readonly env?: Record<string, string>;
-  readonly flags?: Settings;
+  readonly flags?: AskedSettings;
   /** Folder of the command, in the repository. */
   readonly cwd?: string;
 }
@@ -66,14 +66,27 @@ test("every key has its variable", () => {
     base_url: "http://c",
     api_key_env: "KEY",
     roots: ["/x", "/y"].join(delimiter),
-    allowed_tool_overrides: "bash, edit",
-    require_approval: "false",
   };
   const env = Object.fromEntries(KEYS.map((key) => [`BELAY_${key.toUpperCase()}`, values[key] ?? "9"]));
   const { settings } = read({ env });
   expect(Object.keys(settings).toSorted()).toEqual([...KEYS].toSorted());
-  expect(settings).toMatchObject({ roots: ["/x", "/y"], allowed_tool_overrides: ["bash", "edit"], memory_mb: 9 });
-  expect(settings.require_approval).toBe(false);
+  expect(settings).toMatchObject({ roots: ["/x", "/y"], memory_mb: 9 });
+});
+
+test("an empty variable or flag takes back a server, its key and a limit of cost, and leaves the rest alone", () => {
+  const user = { model: "user/a", base_url: "http://user", api_key_env: "K", max_cost_usd: 2 };
+  const model = { model: user.model };
+  const env = { BELAY_BASE_URL: "", BELAY_API_KEY_ENV: "", BELAY_MAX_COST_USD: "", BELAY_MODEL: "", BELAY_ROOTS: "" };
+  expect(read({ user, env }).settings).toStrictEqual(model);
+  expect(read({ user, project: { max_cost_usd: 1 }, env }).settings).toStrictEqual(model);
+  const flags = { base_url: undefined, max_cost_usd: undefined };
+  const set = { BELAY_BASE_URL: "http://env", BELAY_API_KEY_ENV: "E", BELAY_MAX_COST_USD: "3" };
+  expect(read({ user, env: set, flags }).settings).toStrictEqual({ ...model, api_key_env: "E" });
+  expect(read({ user, env, flags: { base_url: "http://flag", max_cost_usd: 9 } }).settings).toStrictEqual({
+    ...model,
+    base_url: "http://flag",
+    max_cost_usd: 9,
+  });
 });
 
 test("the nearest file of the repository counts; outside of one only the folder's own", () => {
@@ -113,8 +126,6 @@ const elsewhere = (key: string) => `Set it in ${USER}, as BELAY_${key}, or with 
 test.each<[Case, string]>([
   [{ project: { base_url: "http://x" } }, `${PROJECT}: a project may not set base_url | ${elsewhere("BASE_URL")}`],
   [{ project: { api_key_env: "K" } }, `${PROJECT}: a project may not set api_key_env | ${elsewhere("API_KEY_ENV")}`],
-  [{ project: { allowed_tool_overrides: [] } }, `${PROJECT}: a project may not set allowed_tool_overrides | `],
-  [{ project: { require_approval: true } }, `${PROJECT}: a project may not set require_approval | `],
   [{ project: { roots: [".", ".."] } }, `${PROJECT}: the root ~ lies outside the project | ${elsewhere("ROOTS")}`],
   [{ project: { roots: ["/etc"] } }, `${PROJECT}: the root /etc lies outside the project | `],
   [
@@ -127,6 +138,8 @@ test.each<[Case, string]>([
   [{ user: { api_key: "sk-secret" } }, `${USER}: unknown key api_key; did you mean api_key_env? | Keys are `],
   [{ user: { api_key_env: "sk-secret" } }, `${USER}: api_key_env must be the name of an environment variable, not `],
   [{ user: { colour: 1 } }, `${USER}: unknown key colour | Keys are `],
+  [{ user: { base_url: "" } }, `${USER}: base_url must be an address such as `],
+  [{ user: { max_cost_usd: null } }, `${USER}: max_cost_usd must be a number of dollars above 0 |`],
   [{ user: { model: "gpt-5" } }, `${USER}: model must be PROVIDER/ID, such as `],
   [{ user: { max_tokens: "9" } }, `${USER}: max_tokens must be a whole number from 1 | Correct it`],
   [{ user: { max_tokens: 1.5 } }, `${USER}: max_tokens must be a whole number from 1 |`],
@@ -137,7 +150,6 @@ test.each<[Case, string]>([
   [{ user: '{\n  "model": sk-secret\n}' }, `${USER} is no JSON`],
   [{ user: "[1]" }, `${USER} holds no JSON object | Write {`],
   [{ env: { BELAY_MAX_TOKENS: "1e9" } }, "BELAY_MAX_TOKENS must be a whole number from 1 | "],
-  [{ env: { BELAY_REQUIRE_APPROVAL: "no" } }, "BELAY_REQUIRE_APPROVAL must be true or false | "],
   [{ env: { BELAY_API_KEY_ENV: "sk-secret" } }, "BELAY_API_KEY_ENV must be the name of an environment variable, "],
   [
     { env: { BELAY_MAX_SUBCALLS: "5" } },

@@ -1,8 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { findEnvKeys } from "@mariozechner/pi-ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { ROOT, run } from "../../../scripts/process.ts";
+import { KEY_VARIABLES } from "../../../src/model/key-variables.ts";
 import { type ModelsOptions, openModels } from "../../../src/model/models.ts";
 import type { Model, ModelAnswer } from "../../../src/model/port.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -78,6 +80,12 @@ test("an unknown name is refused with the nearest known ones, those of models.js
   expect(suggestion).toContain("openai/gpt-4o-mini");
   expect(refusalOf(() => models.resolve("mine/corpus-raeder")).suggestion).toContain("mine/corpus-reader");
   expect(refusalOf(() => models.resolve("gpt-4o")).suggestion).toContain("PROVIDER/ID");
+  // No letter is wrong here, so counting them would not help.
+  expect(refusalOf(() => models.resolve("openai/gemini-2.5-flash")).suggestion).toMatch(/\w\/gemini-2\.5-flash\b/);
+  expect(refusalOf(() => models.resolve("nope/x"))).toMatchObject({
+    message: "unknown provider in nope/x",
+    suggestion: expect.stringMatching(/^Providers are anthropic, openai, .* and others\. With --base-url URL/),
+  });
 });
 
 test("a listed model has its price and its key from pi-ai's variable", () => {
@@ -91,11 +99,17 @@ test("a listed model has its price and its key from pi-ai's variable", () => {
 test("without a key the refusal names the provider and the ways", () => {
   const { code, message, suggestion } = refusalOf(() => open().models.resolve("openai/gpt-4o-mini"));
   expect({ code, message }).toEqual({ code: "no_model_configured", message: "no API key for the provider openai" });
-  expect(suggestion).toContain("--api-key-env NAME");
+  expect(suggestion).toBe("Set OPENAI_API_KEY, name another variable with --api-key-env NAME, or run pi and /login.");
+  expect(refusalOf(() => open().models.resolve("github-copilot/gpt-4o")).suggestion).toMatch(/^Name the variable/);
   const named = open({}, { apiKeyEnv: "MY_KEY" }).models;
   expect(refusalOf(() => named.resolve("openai/gpt-4o-mini")).message).toBe(
     "the environment variable MY_KEY is not set",
   );
+});
+
+test.each(Object.entries(KEY_VARIABLES))("pi-ai takes the key of %s from %s", (provider, variable) => {
+  setVariable(variable, KEY);
+  expect(findEnvKeys(provider)).toContain(variable);
 });
 
 test("any server: the name is free, a placeholder is the key, and keys of providers stay here", async () => {

@@ -1,7 +1,9 @@
 import { fauxAssistantMessage } from "@mariozechner/pi-ai";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { openModels } from "../../../src/model/models.ts";
 import type { ScriptedAnswer } from "../../support/model-server.ts";
 import { answerTo, ask, faux, KEY, messageOf, serve } from "../../support/scripted-model.ts";
+import { folderWith } from "../../support/tree.ts";
 
 interface Expected {
   readonly code: string;
@@ -86,7 +88,7 @@ const FAILURES: readonly (ScriptedAnswer & { readonly name: string; readonly exp
     text: "half",
     pieceMs: 10,
     end: "destroyed",
-    expected: { code: "provider_error", retriable: true, charged: false, message: "UND_ERR_SOCKET, 127.0.0.1" },
+    expected: { code: "provider_error", retriable: true, charged: false, message: "UND_ERR_SOCKET, http://127.0.0.1" },
   },
   {
     name: "a stream that ends without a finish reason",
@@ -136,8 +138,18 @@ test("a server that is not there", async () => {
   const { server, model } = await serve([]);
   await server.close();
   const answer = await ask(model);
-  expect(answer).toMatchObject({ ok: false, charged: true, error: { code: "provider_error", retriable: true } });
-  expect(messageOf(answer)).toContain("ECONNREFUSED, 127.0.0.1");
+  const message = `local/scripted: no connection to ${server.url} (ECONNREFUSED)`;
+  const suggestion = "Is the server running? --base-url says where it is.";
+  const error = { code: "provider_error", retriable: true, message, suggestion };
+  expect(answer).toMatchObject({ ok: false, charged: true, error });
+  const mine = { baseUrl: server.url, api: "openai-completions", apiKey: KEY, models: [{ id: "m" }] };
+  const agentDir = folderWith({ "models.json": JSON.stringify({ providers: { mine } }) });
+  expect(await ask(openModels({ env: {}, agentDir }).resolve("mine/m"))).toMatchObject({
+    error: { suggestion: `Check that ${server.url} can be reached, then call again.` },
+  });
+  // A port that fetch refuses: nobody says why.
+  const refused = await ask(openModels({ env: {}, baseUrl: "http://127.0.0.1:9/v1?key=secret" }).resolve("local/x"));
+  expect(messageOf(refused)).toBe("local/x: no connection to http://127.0.0.1:9/v1");
 });
 
 test.each<[Record<string, string>, string | undefined, number | undefined]>([

@@ -24,11 +24,15 @@ const failure = (code: "rate_limited" | "provider_error", retryAfterMs?: number)
 });
 
 /** A session with a scripted model; `prompts` are those that were sent, `peak` the most at once. */
-async function openScripted(script: Script, options: SessionOptions = {}) {
+async function openScripted(
+  script: Script,
+  options: SessionOptions = {},
+  price: Model["price"] = { input: 1, output: 2 },
+) {
   const seen = { prompts: [] as string[], flying: 0, peak: 0 };
   const model: Model = {
     id: "test/scripted",
-    price: { input: 1, output: 2 },
+    price,
     async complete(request, signal) {
       seen.prompts.push(promptOf(request));
       seen.peak = Math.max(seen.peak, ++seen.flying);
@@ -195,6 +199,15 @@ test("a call that is not awaited is charged what the provider says", async () =>
   const records = (await journal()).map(({ record }) => record);
   expect(records.filter((record) => record === "rlm_tool_result")).toHaveLength(2);
   expect(records.at(-1)).toBe("rlm_complete");
+});
+
+test("a model without a known price is not asked where dollars are limited", async () => {
+  const { session, seen } = await openScripted(() => "ok", { budget: { max_cost_usd: 1 } }, null);
+  expect(await session.exec("await llm_query('x', [])")).toMatchObject({
+    error_code: "budget_exceeded",
+    error_message: expect.stringContaining("price of test/scripted is not known"),
+  });
+  expect(seen.prompts).toEqual([]);
 });
 
 test("dollars stand in budget() where they are limited", async () => {
