@@ -2,8 +2,8 @@ import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { type CallError, type Clock, LIMITS } from "../../runtime/index.ts";
 import type { Model, Models, SubCallError } from "../model/port.ts";
 import type { SubAgentPolicy } from "./api.ts";
+import type { Answered, Answers, CallContext } from "./cell.ts";
 import { FREE } from "./dry-run.ts";
-import type { Answered, Answers, CallContext } from "./exec.ts";
 import { type Gate, openGate } from "./gate.ts";
 
 /** The flag to pass, for whoever makes a sub-call without a model. */

@@ -1,6 +1,6 @@
 import { readSubCall } from "../../builtins/index.ts";
+import type { Answered, Answers } from "./cell.ts";
 import type { ExecEnvelope } from "./envelope.ts";
-import type { Answered, Answers } from "./exec.ts";
 
 /** What sub-calls would take. Tokens and dollars are estimates; dollars only where prices are known. */
 export interface CallEstimate {

@@ -1,29 +1,11 @@
-import {
-  type CallHost,
-  type Clock,
-  clampLimits,
-  type ExecEnd,
-  type ExecLimits,
-  type ExecState,
-  type Json,
-  LIMITS,
-  noOutput,
-  type PendingCall,
-  placeless,
-  RlmError,
-  type Sandbox,
-  type Settlement,
-} from "../../runtime/index.ts";
+import { type ExecEnd, type ExecLimits, type ExecState, type Json, RlmError } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
-import type { RequestBudget } from "../model/port.ts";
-import type { CallProgress } from "./api.ts";
-import { openBudget } from "./budget.ts";
-import type { ContextMessage } from "./context-message.ts";
+import { type CellParts, type CellRun, runCell } from "./cell.ts";
 import { codeOf } from "./envelope.ts";
 import type { Guest } from "./guest.ts";
-import type { ExecKind, JournalRecord, ToolResult } from "./journal.ts";
-import { type BudgetLimits, type Ledger, spend } from "./ledger.ts";
+import type { ExecKind, JournalRecord } from "./journal.ts";
+import { type Ledger, spend } from "./ledger.ts";
 import type { Store } from "./store.ts";
 
 /** Where a session stands: what an exec starts from and what it leaves. */
@@ -58,42 +40,11 @@ export type ExecOutcome =
   | { readonly kind: "load" | "append"; readonly context: Context }
   | { readonly kind: "memory" | "helpers"; readonly value: Json };
 
-/** What came of a call: what the guest gets, and what the record keeps beside it. */
-export interface Answered {
-  readonly settlement: Settlement;
-  readonly record: Pick<ToolResult, "usage" | "attempts" | "model" | "refused" | "tool_override_event">;
-}
-
-/** What an exec lends to the answering of one call. */
-export interface CallContext {
-  readonly budget: RequestBudget;
-  /** Aborted when the exec ends or is cancelled. */
-  readonly signal: AbortSignal;
-  /** Aborted when the session's time is over. */
-  readonly timeOver: AbortSignal;
-  /** Tells that the call is being answered: until then it waits for its turn. */
-  begun(): void;
-}
-
-/** Answers the calls of async builtins. */
-export interface Answers {
-  /** What the worker has to know of sub-calls before a cell makes one: part of the exec's facts. */
-  readonly facts: { readonly [name: string]: Json };
-  /** Must not reject: a call that fails is an answer. */
-  answer(call: PendingCall, context: CallContext): Promise<Answered>;
-}
-
 /** All that an exec needs and that does not change from exec to exec. */
-export interface ExecParts {
+export interface ExecParts extends CellParts {
   readonly session: string;
   readonly store: Store;
   readonly guest: Guest;
-  readonly limits: ExecLimits;
-  readonly budget: BudgetLimits;
-  readonly answers: Answers;
-  /** Told whenever a sub-call is sent or answered. */
-  readonly onCalls?: (progress: CallProgress) => void;
-  readonly clock: Clock;
   readonly newId: () => string;
 }
 
@@ -131,12 +82,14 @@ export async function exec(
       },
     ]);
 
+  const run = (cell: number): CellRun => ({ exec_id, cell, startedAt, events, ledger: () => ledger, commit });
+
   await commit([{ record: "rlm_start", exec_id, kind: request.kind, input: inputOf(request), at: clock.now() }]);
   try {
     switch (request.kind) {
       case "cell": {
         const guest = await parts.guest.use(head.context);
-        const end = await runCell(guest, request);
+        const end = await runCell(parts, run(head.cells + 1), guest, request, signal);
         const code = codeOf(end.end);
         await complete("cell", code === null, code, { state: end.state });
         const timeMs = clock.monotonic() - startedAt;
@@ -151,7 +104,7 @@ export async function exec(
         const copy = await parts.guest.copy(head.context);
         const end = await copy
           .use(head.context)
-          .then((guest) => runCell(guest, { ...request, limits: {} }))
+          .then((guest) => runCell(parts, run(0), guest, { ...request, limits: {} }, signal))
           .finally(() => copy[Symbol.asyncDispose]());
         const code = codeOf(end.end);
         await complete("query", code === null, code, { state: end.state });
@@ -185,99 +138,6 @@ export async function exec(
     }
     throw error;
   }
-
-  async function runCell(
-    guest: Sandbox<ContextMessage>,
-    { kind, source, limits, sites = false }: CellRequest,
-  ): Promise<ExecEnd> {
-    const state: ExecState = {
-      exec_id,
-      cell: kind === "query" ? 0 : head.cells + 1,
-      limits: clampLimits(parts.limits, limits),
-      output: noOutput(),
-      warnings: [],
-      running_ms: 0,
-      next_call: 1,
-    };
-    const budget = openBudget(parts.budget, head.ledger);
-    const timeLeft = budget.left().remaining_time_ms;
-    if (timeLeft === 0) return timeIsSpent(state, parts.budget);
-    const timeOver = new AbortController();
-    const outOfTime = new AbortController();
-    const callOff = [
-      clock.after(timeLeft, () => timeOver.abort()),
-      clock.after(timeLeft + LIMITS.timeOverMs, () => outOfTime.abort()),
-    ];
-    const facts = (): Json => ({
-      ...parts.answers.facts,
-      ...budget.left(),
-      remaining_time_ms: Math.max(0, timeLeft - (clock.monotonic() - startedAt)),
-    });
-    let closed = false;
-    let begun = 0;
-    let done = 0;
-    const tell = () =>
-      parts.onCalls?.({
-        done,
-        running: begun - done,
-        left: budget.left().remaining_sub_calls,
-        tokens: ledger.tokens,
-        cost_usd: ledger.cost_usd,
-        held_tokens: budget.held().tokens,
-        held_cost_usd: budget.held().cost_usd,
-      });
-    const calls: CallHost = {
-      facts,
-      async begin(pending) {
-        const at = clock.now();
-        await commit(
-          pending.map(({ id, name, args }) => ({ record: "rlm_tool_call", exec_id, call_id: id, name, args, at })),
-        );
-        budget.follow(ledger);
-        tell();
-      },
-      async run(call, signal) {
-        const { settlement, record } = await parts.answers.answer(call, {
-          budget: budget.open(call.id),
-          signal,
-          timeOver: timeOver.signal,
-          begun() {
-            begun++;
-            tell();
-          },
-        });
-        // It did not end in time when it was aborted, and the exec's record is closed.
-        if (closed) return settlement;
-        const success = settlement.ok;
-        const value: Json = settlement.ok ? settlement.value : { ...settlement.error };
-        const at = clock.now();
-        await commit([{ record: "rlm_tool_result", exec_id, call_id: call.id, success, value, ...record, at }]);
-        budget.close(call.id, ledger);
-        // One that was given up is not done.
-        if (settlement.ok || !signal.aborted) done++;
-        tell();
-        if (record.tool_override_event) events.push(record.tool_override_event);
-        return settlement;
-      },
-    };
-    try {
-      const stop = signal ? AbortSignal.any([signal, outOfTime.signal]) : outOfTime.signal;
-      const ended = await guest.exec({ source, state, sites, facts: facts() }, calls, stop);
-      closed = true;
-      if (events.some(({ denied_tools }) => denied_tools.length > 0)) ended.state.warnings.push("tool_override_denied");
-      const spent = outOfTime.signal.aborted && ended.end.kind === "cancelled" && !signal?.aborted;
-      return spent ? { ...timeIsSpent(ended.state, parts.budget), lost: ended.lost } : ended;
-    } finally {
-      for (const each of callOff) each();
-    }
-  }
-}
-
-interface CellRequest {
-  readonly kind: "cell" | "query";
-  readonly source: string;
-  readonly limits: Partial<ExecLimits>;
-  readonly sites?: boolean;
 }
 
 interface CompleteFacts {
@@ -292,13 +152,3 @@ function inputOf(request: ExecRequest): Json {
 
 const stateLost = (why: string) =>
   `state_lost: variables, memory and helpers are gone (${why}); the context is still loaded`;
-
-function timeIsSpent(state: ExecState, budget: BudgetLimits): ExecEnd {
-  const end = placeless(
-    "budget_exceeded",
-    "BudgetExceededError",
-    `the session's time is spent (${budget.max_time_ms} ms inside execs)`,
-    "Summarise and finish, or load the context again, which begins a new budget.",
-  );
-  return { state, end, lost: null };
-}
