@@ -93,7 +93,6 @@ async function open<Setup, Message>(
     workerData: setup,
     // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
     resourceLimits: { stackSizeMb: 16 },
-    stdout: false,
   });
   let printed: Printed[] = [];
   let waiting: ((message: FromWorker) => void) | undefined;

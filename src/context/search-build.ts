@@ -1,4 +1,5 @@
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { chunksOf, type Span } from "./search-chunks.ts";
@@ -39,10 +40,13 @@ export function buildIndexFile(
 ) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   removeAbandoned(path);
-  const temporary = createTemporary(path);
+  // A name that nobody else ever has: another builder may remove the file in the instant before it is locked, and a
+  // name that is used again would then be two builders' file.
+  const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     {
       using database = new DatabaseSync(temporary, { timeout: LOCK_TIMEOUT });
+      chmodSync(temporary, 0o600);
       fill(database, source, mark, onProgress);
     }
     renameSync(temporary, path);
@@ -80,19 +84,6 @@ function fill(database: DatabaseSync, source: SearchSource, mark: string, onProg
   database.prepare("INSERT INTO meta (mark, chunks) VALUES (?, ?)").run(mark, id);
   database.exec("COMMIT");
   onProgress?.(1);
-}
-
-/** Numbers are tried until one is free: exclusive creation decides between processes, wherever they run. */
-function createTemporary(path: string): string {
-  for (let number = 0; ; number += 1) {
-    const candidate = `${path}.${number}.tmp`;
-    try {
-      closeSync(openSync(candidate, "wx", 0o600));
-      return candidate;
-    } catch (error) {
-      if (!hasCode(error, "EEXIST")) throw error;
-    }
-  }
 }
 
 /** Removes what a builder that was killed has left: a living one holds SQLite's exclusive lock on its file. */

@@ -125,8 +125,9 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
     });
   }
 
-  /** A machine that was lost takes the guest's state with it. */
+  /** The guest may have run before the failure; a machine that was lost has taken its state with it. */
   async function afterFailure(error: unknown): Promise<void> {
+    head = { ...head, used: true };
     if (!(error instanceof RlmError) || error.code !== "machine_lost") return;
     await parts.guest.renew();
     head = { ...head, used: false, lost: error.message };
