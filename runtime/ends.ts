@@ -1,6 +1,8 @@
+import type { Entered } from "./engine.ts";
 import { LIMITS } from "./limits.ts";
 import type { CellEnd } from "./protocol.ts";
 import { suggestionFor } from "./suggestions.ts";
+import type { Thrown } from "./traceback.ts";
 import type { CellSyntaxError } from "./transform.ts";
 
 /** What the prelude reports of a cell that came to its end. */
@@ -70,3 +72,15 @@ export function placeless(code: string, name: string, message: string, suggestio
 }
 
 const megabytes = (bytes: number) => `${+(bytes / 2 ** 20).toFixed(1)} MB`;
+
+/** What was thrown, as the prelude describes it. */
+export function parseThrown(json: string): Thrown {
+  return JSON.parse(json);
+}
+
+/** What an entry into the guest threw. */
+export function readThrown(entered: Entered & { ok: false }): Thrown {
+  return entered.failure === null
+    ? { thrown: "nothing", name: "Error", message: "an error that could not be shown", stack: "", classes: [] }
+    : parseThrown(entered.failure);
+}

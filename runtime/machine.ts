@@ -1,10 +1,10 @@
 import { type Clock, openRunClock } from "./clock.ts";
-import { neverSettles, outOfMemory, resultEnd, sourceTooLarge, syntaxEnd } from "./ends.ts";
-import { type Engine, type EngineImage, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
+import { neverSettles, outOfMemory, parseThrown, readThrown, resultEnd, sourceTooLarge, syntaxEnd } from "./ends.ts";
+import { type Engine, type EngineImage, type EngineOptions, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
-import type { CallScope, Library } from "./library.ts";
+import type { Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
-import { appendOutput, noOutput, type Stream } from "./output.ts";
+import { openPost } from "./post.ts";
 import { preludeSource } from "./prelude.ts";
 import type {
   Answer,
@@ -17,9 +17,10 @@ import type {
   Printed,
   Settlement,
 } from "./protocol.ts";
+import { idleState, nothingRunning } from "./running.ts";
 import { openScripts } from "./scripts.ts";
 import { suggestionFor } from "./suggestions.ts";
-import { callSite, guestError, type Thrown } from "./traceback.ts";
+import { guestError, type Thrown } from "./traceback.ts";
 import { CellSyntaxError } from "./transform.ts";
 
 /** Where a slice of guest running ended: waiting for calls, or the exec is over. */
@@ -68,53 +69,12 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   const { library } = options;
   const clock = openRunClock(options.clock, options.shared);
   const scripts = openScripts(library.reserved);
-  const outstanding = new Set<string>();
-  let state = idleState();
-  let source = "";
-  let facts: Json = null;
-  let granted = options.image?.granted ?? 0;
-  let fresh: PendingCall[] = [];
-  let done: { ok: boolean; payload: string } | undefined;
-  let site: string | undefined;
-  let refusal: CallError | undefined;
-  let fault: MachineFault | undefined;
-
-  const scope: CallScope = {
-    get limits() {
-      return state.limits;
-    },
-    get facts() {
-      return facts;
-    },
-    warn,
-    offClock: clock.offClock,
-    notice: options.notice,
-    checkHelper(name, helper) {
-      if (library.reserved.has(name)) {
-        throw new RlmError("policy_violation", `helpers.add: ${name} is the name of a builtin`, {
-          suggestion: "Choose another name for the helper.",
-        });
-      }
-      const script = scripts.helper(name, helper);
-      const compiled = engine.compile(script.source, script.filename);
-      if (compiled.ok) return;
-      const thrown = readThrown(compiled);
-      throw new RlmError("js_error", thrown.message, {
-        guestName: "SyntaxError",
-        suggestion: suggestionFor("SyntaxError", thrown.message, helper),
-      });
-    },
-    newCalls: () => fresh.length,
-    sliceMs: clock.sliceMs,
-    grantBytes(bytes) {
-      granted = bytes;
-      engine.setMemoryLimit(options.memoryBytes + granted);
-    },
-  };
+  const running = nothingRunning(options.image?.granted ?? 0);
+  const { post, warn } = openPost({ ...options, clock, scripts, running, engine: () => engine });
 
   const engine = await options.openEngine({
     host: { post, shouldStop: clock.shouldStop, now: () => options.clock.now() },
-    memoryLimit: options.memoryBytes + granted,
+    memoryLimit: options.memoryBytes + running.granted,
     ...(options.image ? { image: options.image.engine } : {}),
     prelude: preludeSource(library.modules),
     config: JSON.stringify({
@@ -127,81 +87,22 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     }),
   });
 
-  function post(kind: string, name: string, payload: string): string | Uint8Array {
-    try {
-      switch (kind) {
-        case "sync":
-          return reply(library.sync[name]?.(fromGuest(payload), scope) ?? null);
-        case "site":
-          site = payload;
-          return "";
-        case "call":
-          return startCall(name, fromGuest(payload));
-        case "print":
-          print(name === "stderr" ? "stderr" : "stdout", payload);
-          return "";
-        case "done":
-          done = { ok: name === "ok", payload };
-          return "";
-        case "text":
-          return library.texts[name]?.(scope) ?? "";
-        case "bytes":
-          return String(Buffer.byteLength(payload));
-        default:
-          throw new MachineFault(`the guest posted ${kind}`);
-      }
-    } catch (error) {
-      return `e${JSON.stringify(callError(error))}`;
-    }
-  }
-
-  function print(stream: Stream, text: string): void {
-    if (state.output.truncated) return;
-    appendOutput(state.output, stream, text, state.limits.max_output_bytes);
-    if (state.output.truncated) warn("output_truncated");
-    options.printed({ stream, text });
-  }
-
-  function startCall(name: string, args: readonly Json[]): string {
-    if (refusal) return `e${JSON.stringify(refusal)}`;
-    library.async[name]?.check(args, scope);
-    const id = `${state.exec_id}.${state.next_call++}`;
-    const where = site === undefined ? undefined : callSite(site);
-    fresh.push({ id, name, args, ...(where ? { site: where } : {}) });
-    outstanding.add(id);
-    return `s${id}`;
-  }
-
-  /** What the guest may know of a failure: a mistake of the caller whole, a fault of ours by name alone. */
-  function callError(error: unknown): CallError {
-    if (error instanceof RlmError) {
-      const { guestName: name, code, message, suggestion, retriable } = error;
-      return { name, code, message, suggestion, ...(retriable === undefined ? {} : { retriable }) };
-    }
-    fault ??= error instanceof MachineFault ? error : new MachineFault(`a builtin failed: ${String(error)}`);
-    return { name: "Error", code: "machine_lost", message: "the builtin failed inside", suggestion: "Run it again." };
-  }
-
-  function warn(text: string): void {
-    if (!state.warnings.includes(text) && state.warnings.length < 100) state.warnings.push(text);
-  }
-
   function exec(input: ExecInput): Slice {
-    state = input.state;
-    source = input.source;
-    facts = input.facts;
-    fresh = [];
-    done = undefined;
-    refusal = undefined;
-    site = undefined;
-    clock.start(state.running_ms, state.limits.max_execution_ms);
+    running.state = input.state;
+    running.source = input.source;
+    running.facts = input.facts;
+    running.fresh = [];
+    running.done = undefined;
+    running.refusal = undefined;
+    running.site = undefined;
+    clock.start(running.state.running_ms, running.state.limits.max_execution_ms);
     if (clock.shouldStop()) return ended({ kind: "cancelled" });
-    if (Buffer.byteLength(source) > LIMITS.sourceBytes) return ended(sourceTooLarge(source));
+    if (Buffer.byteLength(running.source) > LIMITS.sourceBytes) return ended(sourceTooLarge(running.source));
     try {
-      const script = scripts.cell(state.cell, source);
+      const script = scripts.cell(running.state.cell, running.source);
       command("begin", {
         completion: script.completion,
-        outputUnits: state.limits.max_output_bytes,
+        outputUnits: running.state.limits.max_output_bytes,
         sites: input.sites === true,
       });
       for (const { filename, source: text } of preamble()) {
@@ -210,7 +111,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       }
       engine.startCell(script.source, script.filename);
     } catch (error) {
-      if (error instanceof CellSyntaxError) return ended(syntaxEnd(error, state.cell));
+      if (error instanceof CellSyntaxError) return ended(syntaxEnd(error, running.state.cell));
       throw error;
     }
     return toIdle();
@@ -225,9 +126,9 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   }
 
   function settle(answers: readonly Answer[], newFacts: Json): Slice {
-    facts = newFacts;
-    fresh = [];
-    clock.start(state.running_ms, state.limits.max_execution_ms);
+    running.facts = newFacts;
+    running.fresh = [];
+    clock.start(running.state.running_ms, running.state.limits.max_execution_ms);
     for (const { id, settlement } of answers) {
       deliver(id, settlement);
       if (!runJobs()) return cut();
@@ -236,24 +137,24 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   }
 
   function stop(): Slice {
-    clock.start(state.running_ms, state.limits.max_execution_ms);
+    clock.start(running.state.running_ms, running.state.limits.max_execution_ms);
     clock.shouldStop();
     return cut();
   }
 
   function deliver(id: string, settlement: Settlement): void {
-    if (!outstanding.delete(id)) return;
+    if (!running.outstanding.delete(id)) return;
     command("settle", settlement.ok ? { id, value: settlement.value } : { id, error: { ...settlement.error } });
   }
 
   /** Runs jobs until none is left, then says where that leaves the exec. */
   function toIdle(): Slice {
     if (!runJobs()) return cut();
-    if (done) return finish(done);
-    if (fresh.length > 0 || outstanding.size > 0) {
-      state.running_ms = clock.pause();
+    if (running.done) return finish(running.done);
+    if (running.fresh.length > 0 || running.outstanding.size > 0) {
+      running.state.running_ms = clock.pause();
       checkFault();
-      return { kind: "idle", calls: fresh, state };
+      return { kind: "idle", calls: running.fresh, state: running.state };
     }
     return ended(heapIsFull() ? outOfMemory(options.memoryBytes) : neverSettles());
   }
@@ -270,11 +171,11 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   /** The cell is done; what it did not wait for is told so, and may run on a last time inside the limit. */
   function finish(cell: { ok: boolean; payload: string }): Slice {
     for (const message of asList(command("unhandled", null))) warn(`unhandled_rejection: ${String(message)}`);
-    if (outstanding.size > 0) {
-      warn(`unawaited_sub_calls: ${outstanding.size}`);
-      refusal = NOT_AWAITED;
-      for (const id of [...outstanding]) deliver(id, { ok: false, error: NOT_AWAITED });
-      fresh = [];
+    if (running.outstanding.size > 0) {
+      warn(`unawaited_sub_calls: ${running.outstanding.size}`);
+      running.refusal = NOT_AWAITED;
+      for (const id of [...running.outstanding]) deliver(id, { ok: false, error: NOT_AWAITED });
+      running.fresh = [];
       if (!runJobs()) return cut();
     }
     return ended(cell.ok ? resultEnd(cell.payload, warn) : thrownEnd(parseThrown(cell.payload)));
@@ -291,13 +192,13 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
 
   function ended(end: CellEnd, atRest = true): Slice {
     clock.grace(DRAIN_MS);
-    outstanding.clear();
-    fresh = [];
+    running.outstanding.clear();
+    running.fresh = [];
     const dropped = engine.enter("drop", "");
     const clean = atRest && dropped.ok && (end.kind === "ok" || passesCheck());
-    state.running_ms = clock.pause();
+    running.state.running_ms = clock.pause();
     checkFault();
-    return { kind: "ended", end, state, clean };
+    return { kind: "ended", end, state: running.state, clean };
   }
 
   function passesCheck(): boolean {
@@ -306,7 +207,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   }
 
   function checkFault(): void {
-    if (fault) throw fault;
+    if (running.fault) throw running.fault;
   }
 
   /** A step that only a fault of ours, or a guest out of memory, can make fail. */
@@ -322,22 +223,16 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     const oom = thrown.name === "InternalError" && thrown.message === "out of memory";
     if (oom || (thrown.thrown === "nothing" && heapIsFull())) return outOfMemory(options.memoryBytes);
     const error = guestError(thrown, scripts.columnOf);
-    const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, source);
+    const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source);
     return { kind: "error", code: thrown.code ?? "js_error", error, suggestion };
   }
 
   function heapIsFull(): boolean {
-    return engine.heapBytes() > (options.memoryBytes + granted) * 0.9;
-  }
-
-  function readThrown(entered: Entered & { ok: false }): Thrown {
-    return entered.failure === null
-      ? { thrown: "nothing", name: "Error", message: "an error that could not be shown", stack: "", classes: [] }
-      : parseThrown(entered.failure);
+    return engine.heapBytes() > (options.memoryBytes + running.granted) * 0.9;
   }
 
   function enter(name: string, payload: Json, maxMs: number): Json {
-    state = idleState();
+    running.state = idleState();
     clock.start(0, maxMs);
     const entered = engine.enter(name, payload === null ? "" : JSON.stringify(payload));
     const stopped = clock.stopped();
@@ -351,7 +246,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     });
   }
 
-  const image = (): MachineImage => ({ engine: engine.image(), granted });
+  const image = (): MachineImage => ({ engine: engine.image(), granted: running.granted });
 
   return { exec, settle, stop, image, enter, [Symbol.dispose]: () => engine[Symbol.dispose]() };
 }
@@ -362,38 +257,6 @@ const NOT_AWAITED: CallError = {
   message: "the cell ended before this call was awaited",
   suggestion: "Await every call, for instance with `await Promise.all(calls)`.",
 };
-
-function idleState(): ExecState {
-  return {
-    exec_id: "",
-    cell: 0,
-    limits: DEFAULT_EXEC_LIMITS,
-    output: noOutput(),
-    warnings: [],
-    running_ms: 0,
-    next_call: 0,
-  };
-}
-
-/** A guest that is out of memory cannot hand a string over; the engine then gives a text that is no JSON. */
-function fromGuest(payload: string): readonly Json[] {
-  try {
-    return JSON.parse(payload);
-  } catch (cause) {
-    throw new RlmError("memory_limit_exceeded", "out of memory: the guest heap is full", {
-      suggestion: "Keep less in variables, or work in slices.",
-      cause,
-    });
-  }
-}
-
-function reply(value: Json): string {
-  return typeof value === "string" ? `s${value}` : `j${JSON.stringify(value)}`;
-}
-
-function parseThrown(json: string): Thrown {
-  return JSON.parse(json);
-}
 
 const asList = (value: Json): readonly Json[] => (Array.isArray(value) ? value : []);
 

@@ -1,0 +1,145 @@
+import type { RunClock } from "./clock.ts";
+import { readThrown } from "./ends.ts";
+import { type Engine, MachineFault } from "./engine.ts";
+import { RlmError } from "./errors.ts";
+import type { CallScope, Library } from "./library.ts";
+import { appendOutput, type Stream } from "./output.ts";
+import type { CallError, Json, Printed } from "./protocol.ts";
+import type { Running } from "./running.ts";
+import type { Scripts } from "./scripts.ts";
+import { suggestionFor } from "./suggestions.ts";
+import { callSite } from "./traceback.ts";
+
+export interface PostOptions {
+  readonly library: Omit<Library, "receive">;
+  readonly memoryBytes: number;
+  readonly clock: RunClock;
+  readonly scripts: Scripts;
+  readonly running: Running;
+  /** The engine is opened with `post`, so it is there only when the guest posts. */
+  engine(): Engine;
+  notice(text: string): void;
+  printed(part: Printed): void;
+}
+
+/** The host's end of the guest's one way out: what each post does, and what it answers. */
+export interface Post {
+  /** As `EngineHost.post`. */
+  post(kind: string, name: string, payload: string): string | Uint8Array;
+  /** Adds a warning to the running exec, once. */
+  warn(text: string): void;
+}
+
+export function openPost(options: PostOptions): Post {
+  const { library, clock, scripts, running, engine } = options;
+  const scope: CallScope = {
+    get limits() {
+      return running.state.limits;
+    },
+    get facts() {
+      return running.facts;
+    },
+    warn,
+    offClock: clock.offClock,
+    notice: options.notice,
+    checkHelper(name, helper) {
+      if (library.reserved.has(name)) {
+        throw new RlmError("policy_violation", `helpers.add: ${name} is the name of a builtin`, {
+          suggestion: "Choose another name for the helper.",
+        });
+      }
+      const script = scripts.helper(name, helper);
+      const compiled = engine().compile(script.source, script.filename);
+      if (compiled.ok) return;
+      const thrown = readThrown(compiled);
+      throw new RlmError("js_error", thrown.message, {
+        guestName: "SyntaxError",
+        suggestion: suggestionFor("SyntaxError", thrown.message, helper),
+      });
+    },
+    newCalls: () => running.fresh.length,
+    sliceMs: clock.sliceMs,
+    grantBytes(bytes) {
+      running.granted = bytes;
+      engine().setMemoryLimit(options.memoryBytes + running.granted);
+    },
+  };
+
+  function post(kind: string, name: string, payload: string): string | Uint8Array {
+    try {
+      switch (kind) {
+        case "sync":
+          return reply(library.sync[name]?.(fromGuest(payload), scope) ?? null);
+        case "site":
+          running.site = payload;
+          return "";
+        case "call":
+          return startCall(name, fromGuest(payload));
+        case "print":
+          print(name === "stderr" ? "stderr" : "stdout", payload);
+          return "";
+        case "done":
+          running.done = { ok: name === "ok", payload };
+          return "";
+        case "text":
+          return library.texts[name]?.(scope) ?? "";
+        case "bytes":
+          return String(Buffer.byteLength(payload));
+        default:
+          throw new MachineFault(`the guest posted ${kind}`);
+      }
+    } catch (error) {
+      return `e${JSON.stringify(callError(error))}`;
+    }
+  }
+
+  function print(stream: Stream, text: string): void {
+    if (running.state.output.truncated) return;
+    appendOutput(running.state.output, stream, text, running.state.limits.max_output_bytes);
+    if (running.state.output.truncated) warn("output_truncated");
+    options.printed({ stream, text });
+  }
+
+  function startCall(name: string, args: readonly Json[]): string {
+    if (running.refusal) return `e${JSON.stringify(running.refusal)}`;
+    library.async[name]?.check(args, scope);
+    const id = `${running.state.exec_id}.${running.state.next_call++}`;
+    const where = running.site === undefined ? undefined : callSite(running.site);
+    running.fresh.push({ id, name, args, ...(where ? { site: where } : {}) });
+    running.outstanding.add(id);
+    return `s${id}`;
+  }
+
+  /** What the guest may know of a failure: a mistake of the caller whole, a fault of ours by name alone. */
+  function callError(error: unknown): CallError {
+    if (error instanceof RlmError) {
+      const { guestName: name, code, message, suggestion, retriable } = error;
+      return { name, code, message, suggestion, ...(retriable === undefined ? {} : { retriable }) };
+    }
+    running.fault ??= error instanceof MachineFault ? error : new MachineFault(`a builtin failed: ${String(error)}`);
+    return { name: "Error", code: "machine_lost", message: "the builtin failed inside", suggestion: "Run it again." };
+  }
+
+  function warn(text: string): void {
+    if (!running.state.warnings.includes(text) && running.state.warnings.length < 100)
+      running.state.warnings.push(text);
+  }
+
+  return { post, warn };
+}
+
+/** A guest that is out of memory cannot hand a string over; the engine then gives a text that is no JSON. */
+function fromGuest(payload: string): readonly Json[] {
+  try {
+    return JSON.parse(payload);
+  } catch (cause) {
+    throw new RlmError("memory_limit_exceeded", "out of memory: the guest heap is full", {
+      suggestion: "Keep less in variables, or work in slices.",
+      cause,
+    });
+  }
+}
+
+function reply(value: Json): string {
+  return typeof value === "string" ? `s${value}` : `j${JSON.stringify(value)}`;
+}
