@@ -35,7 +35,6 @@ export const ERROR_CODES = [
   "auth_failed",
   "schema_mismatch",
   "not_awaited",
-  "process_restarted",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

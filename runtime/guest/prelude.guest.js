@@ -199,7 +199,6 @@
     append,
     put: (list, index, value) => defineProperty(list, index, dataProperty(value)),
     isObject,
-    objectKeys,
     utf8Length,
     text: (name) => post("text", name, ""),
     newMap: () => {

@@ -120,10 +120,6 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The cell ended before this call was awaited.",
     cure: "Await every call: `await Promise.all(calls)`.",
   },
-  process_restarted: {
-    meaning: "The process ended while this call was in flight, and it may not be sent twice.",
-    cure: "Catch it, and decide whether to make the call again.",
-  },
   session_closed: {
     meaning: "The session was closed before the call.",
     cure: "Open another session.",

@@ -59,7 +59,6 @@ export type SubCallCode =
   | "schema_mismatch"
   | "cancelled"
   | "not_awaited"
-  | "process_restarted"
   | "policy_violation"
   | "reentrancy_error"
   | "no_model_configured";

@@ -1,6 +1,7 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { type CallError, type Clock, LIMITS } from "../../runtime/index.ts";
 import type { Model, Models, SubCallError } from "../model/port.ts";
+import { subCallError } from "../model/sub-call-errors.ts";
 import type { SubAgentPolicy } from "./api.ts";
 import type { Answered, Answers, CallContext } from "./cell.ts";
 import { FREE } from "./dry-run.ts";
@@ -72,10 +73,11 @@ async function ask(
     ...(policy.approve ? { approve: policy.approve } : {}),
   });
   const event = decision.event;
-  if (!decision.ok)
-    return { ...refused(decision.error), record: { ...FREE, refused: true, tool_override_event: event } };
-  if (options.limitsCost && priceOf(options.models, request) === null)
-    return refused(unpriced(request, options.models));
+  const notSent = { ...FREE, refused: true, tool_override_event: event };
+  if (!decision.ok) return { ...refused(decision.error), record: notSent };
+  if (options.limitsCost && priceOf(options.models, request) === null) {
+    return { ...refused(unpriced(request, options.models)), record: notSent };
+  }
   const outcome = await runSubCall(
     {
       prompt: request.prompt,
@@ -153,12 +155,7 @@ function wasCancelled({ settlement }: Answered): boolean {
   return !settlement.ok && settlement.error.code === "cancelled";
 }
 
-const CANCELLED: SubCallError = {
-  code: "cancelled",
-  message: "the call was cancelled",
-  suggestion: "Run the cell again.",
-  retriable: true,
-};
+const CANCELLED = subCallError("cancelled", "the call was cancelled");
 
 const TIME_OVER: SubCallError = {
   code: "budget_exceeded",

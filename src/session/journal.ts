@@ -41,7 +41,7 @@ export interface ToolResult {
   readonly attempts: readonly Attempt[];
   /** `provider/id`; empty where no model was asked. */
   readonly model: string;
-  /** Policy refused it: nothing was sent, and it counts as no sub-call. */
+  /** By policy, or for want of a price: nothing was sent, and it counts as no sub-call. */
   readonly refused: boolean;
   readonly tool_override_event: ToolOverrideEvent | null;
   readonly at: number;

@@ -41,7 +41,7 @@ export function spend(ledger: Ledger, record: JournalRecord): Ledger {
       const { input, output, cache_read, cache_write, cost_usd } = record.usage;
       return {
         ...ledger,
-        // What policy refused was never sent.
+        // Nothing was sent for it.
         sub_calls: ledger.sub_calls - (record.refused ? 1 : 0),
         tokens: ledger.tokens + input + output + cache_read + cache_write,
         cost_usd: ledger.cost_usd + cost_usd,

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../../src/index.ts";
+import { openSessionWith } from "../../../src/session/session.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const session = await openSession();
@@ -254,4 +256,37 @@ test("a tampered guest does not mislead the host's memory and helpers", async ()
 test("a wrong heap size is refused", async () => {
   expect(await failureOf(openSession({ memoryMb: 1 }))).toMatchObject({ code: "invalid_argument" });
   expect(await failureOf(openSession({ memoryMb: Number.NaN }))).toMatchObject({ code: "invalid_argument" });
+});
+
+test("a search index that cannot be written says so, and find goes on", async () => {
+  const dir = folderWith({ file: "" });
+  await using session = await openSession({ indexDir: join(dir, "file", "index") });
+  await session.load({ text: "the fox", name: "a.txt" });
+  expect(await session.exec('search("fox")')).toMatchObject({
+    success: false,
+    error_code: "search_unavailable",
+    error_message: expect.stringContaining("ENOTDIR"),
+    suggestion: expect.stringContaining("BELAY_HOME"),
+  });
+  expect(await session.exec('find("fox").matches')).toMatchObject({ success: true, result_json: [[4, 7]] });
+});
+
+/** A worker that says it is ready, and ends at the first message. */
+const FRAGILE = new URL(
+  'data:text/javascript,import { parentPort } from "node:worker_threads"; parentPort.on("message", () => process.exit(1)); parentPort.postMessage({ kind: "ready" });',
+);
+
+test("a machine that dies under a cell gives machine_lost, and the next cell says what went with it", async () => {
+  await using session = await openSessionWith({}, { worker: FRAGILE });
+  expect(await session.exec("1")).toMatchObject({ success: false, error_code: "machine_lost", warnings: [] });
+  expect(await session.exec("1")).toMatchObject({
+    error_code: "machine_lost",
+    warnings: [expect.stringMatching(/^state_lost: .*thread ended/)],
+  });
+  await expect(session.memory.put("k", 1)).rejects.toMatchObject({ code: "machine_lost" });
+});
+
+test("a machine that does not start rejects with machine_lost", async () => {
+  await using session = await openSessionWith({}, { worker: new URL("data:text/javascript,process.exit(1)") });
+  await expect(session.exec("1")).rejects.toMatchObject({ code: "machine_lost", suggestion: expect.any(String) });
 });

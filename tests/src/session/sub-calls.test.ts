@@ -206,6 +206,7 @@ test("a model without a known price is not asked where dollars are limited", asy
   expect(await session.exec("await llm_query('x', [])")).toMatchObject({
     error_code: "budget_exceeded",
     error_message: expect.stringContaining("price of test/scripted is not known"),
+    budget: { remaining_sub_calls: 50 },
   });
   expect(seen.prompts).toEqual([]);
 });
