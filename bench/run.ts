@@ -2,6 +2,7 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
+import { benchDurable } from "./durable.ts";
 import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
 import { benchLoad } from "./load.ts";
@@ -16,6 +17,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   load: benchLoad,
   calls: benchCalls,
   start: benchStart,
+  durable: benchDurable,
 };
 const MB = 1024 * 1024;
 const CORPUS_BYTES = 10 * MB;

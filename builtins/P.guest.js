@@ -8,7 +8,8 @@
     return text;
   });
   guest.command("P.forget", () => {
-    text = undefined;
+    // While it is held here: the host can then see whether anything else holds it.
     guest.call("P.release", []);
+    text = undefined;
   });
 });

@@ -10,7 +10,7 @@ export const P = defineGuestBuiltin({
   host: {
     "P.ready": (services) => services.context().length,
     "P.release": (_services, _args, scope) => {
-      scope.grantBytes(0);
+      scope.releaseText("P");
       return null;
     },
   },

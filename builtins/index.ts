@@ -66,12 +66,9 @@ export function createLibrary<Message>(
       }),
     ),
     texts: {
-      P: (scope) => {
-        const context = services.context();
-        const utf8 = context.utf8();
-        // The engine keeps text with characters above U+00FF at two bytes a unit.
-        scope.grantBytes(context.length * (utf8.length === context.length ? 1 : 2) + 1024);
-        return utf8;
+      P: {
+        id: () => services.loaded()?.hash ?? null,
+        read: () => ({ utf8: services.context().utf8(), length: services.context().length }),
       },
     },
     modules: defined.flatMap((builtin) =>

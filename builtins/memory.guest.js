@@ -109,4 +109,11 @@
     const answer = op === "batch" ? api.batch(ops) : api[op](key, value);
     return guest.encode(answer);
   });
+  guest.command("memory.export", () => {
+    let json = "{";
+    store.forEach((value, key) => {
+      json += `${json === "{" ? "" : ","}${guest.encode(key)}:${value}`;
+    });
+    return `${json}}`;
+  });
 });

@@ -35,6 +35,17 @@ export const ERROR_CODES = [
   "auth_failed",
   "schema_mismatch",
   "not_awaited",
+  "process_restarted",
+  "checkpoint_lost",
+  "context_lost",
+  "context_changed",
+  "exec_unfinished",
+  "session_not_found",
+  "session_exists",
+  "session_busy",
+  "store_failed",
+  "store_corrupt",
+  "store_too_new",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

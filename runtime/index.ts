@@ -1,6 +1,15 @@
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
+export { imageProblem } from "./gate.ts";
+export {
+  applyPages,
+  type GuestImage,
+  type ImageDelta,
+  type ImageMeta,
+  type ImagePages,
+  PAGE_BYTES,
+} from "./image.ts";
 export type { CallScope, Library } from "./library.ts";
 export {
   checkLimits,
@@ -13,6 +22,18 @@ export {
 } from "./limits.ts";
 export { noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
-export type { CallError, CellEnd, ExecState, Json, PendingCall, Settlement } from "./protocol.ts";
-export { type CallHost, type ExecEnd, openSandbox, type Sandbox } from "./sandbox.ts";
+export type {
+  CallError,
+  CellEnd,
+  Checkpoint,
+  CheckpointRequest,
+  ExecState,
+  Json,
+  PendingCall,
+  Replayed,
+  Restoration,
+  Seed,
+  Settlement,
+} from "./protocol.ts";
+export { type CallHost, type ExecEnd, type ExecSignals, openSandbox, type Sandbox } from "./sandbox.ts";
 export { serveSandbox } from "./serve.ts";

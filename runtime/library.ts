@@ -18,8 +18,21 @@ export interface CallScope {
   newCalls(): number;
   /** Wall time since this slice of the exec began, ms. */
   sliceMs(): number;
-  /** Lets the guest allocate `bytes` more than its own limit, for as long as it holds them. */
-  grantBytes(bytes: number): void;
+  /** The guest gives up the text of this name: its bytes count as the guest's own again where it kept them. */
+  releaseText(name: string): void;
+}
+
+/** A text that images leave out: it is written back when one is opened. */
+export interface LibraryText {
+  /** Another text has another id: for P the hash of the context. null where there is none. */
+  id(): string | null;
+  /** @throws RlmError where there is none */
+  read(): {
+    /** Valid. */
+    readonly utf8: Uint8Array;
+    /** UTF-16 units. */
+    readonly length: number;
+  };
 }
 
 /**
@@ -36,8 +49,8 @@ export interface Library<Message = never> {
   readonly async: Readonly<
     Record<string, { readonly installed: boolean; check(args: readonly Json[], scope: CallScope): void }>
   >;
-  /** Texts that the guest takes whole, as UTF-8. */
-  readonly texts: Readonly<Record<string, (scope: CallScope) => Uint8Array>>;
+  /** Texts that the guest takes whole. What they take in its heap comes on top of its own limit. */
+  readonly texts: Readonly<Record<string, LibraryText>>;
   readonly modules: readonly GuestModule[];
   /** Every name that cells may neither declare nor assign. */
   readonly reserved: ReadonlySet<string>;

@@ -1,7 +1,9 @@
 import { type Clock, openRunClock } from "./clock.ts";
 import { neverSettles, outOfMemory, parseThrown, readThrown, resultEnd, sourceTooLarge, syntaxEnd } from "./ends.ts";
-import { type Engine, type EngineImage, type EngineOptions, MachineFault } from "./engine.ts";
+import { type Engine, type EngineOptions, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
+import type { ImageGate } from "./image.ts";
+import { fromImage, openImages } from "./images.ts";
 import type { Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
 import { openPost } from "./post.ts";
@@ -10,11 +12,15 @@ import type {
   Answer,
   CallError,
   CellEnd,
+  Checkpoint,
+  CheckpointRequest,
   ExecInput,
   ExecState,
   Json,
   PendingCall,
   Printed,
+  Restoration,
+  ResumeInput,
   Settlement,
 } from "./protocol.ts";
 import { idleState, nothingRunning } from "./running.ts";
@@ -38,15 +44,10 @@ export interface MachineOptions {
   readonly notice: (text: string) => void;
   readonly printed: (part: Printed) => void;
   openEngine(options: EngineOptions): Promise<Engine>;
-  /** Makes the guest a copy of another machine's. */
-  readonly image?: MachineImage;
-}
-
-/** A guest at rest with what the machine knows of it. */
-export interface MachineImage {
-  readonly engine: EngineImage;
-  /** Bytes beyond its own limit that the guest was granted. */
-  readonly granted: number;
+  /** Of images that are taken. */
+  readonly gate: ImageGate;
+  /** Makes the guest from an image that passes the gate. */
+  readonly restore?: Restoration;
 }
 
 /**
@@ -54,29 +55,35 @@ export interface MachineImage {
  * machine is then poisoned and must be discarded with its worker.
  */
 export interface Machine extends Disposable {
-  exec(input: ExecInput): Slice;
+  /** As `Sandbox.origin`. */
+  readonly origin: string;
+  exec(input: Omit<ExecInput, "replay">): Slice;
+  /** Takes up the exec that waits in the image; runs nothing yet. */
+  resume(input: Omit<ResumeInput, "replay">): Slice;
   /** Gives calls their answers, in this order: what waits for one goes on before the next is given. */
   settle(answers: readonly Answer[], facts: Json): Slice;
   /** Ends an exec that waits for calls; the host has set the `cancel` word. */
   stop(): Slice;
-  /** A copy of the guest between execs. */
-  image(): MachineImage;
+  /** An image of the guest, which must be at rest: between execs, or while one waits for calls. */
+  checkpoint(request: CheckpointRequest, maxMs: number): Checkpoint;
   /** Runs a guest command between execs. @throws RlmError with what the command threw */
   enter(name: string, payload: Json, maxMs: number): Json;
 }
 
 export async function openMachine(options: MachineOptions): Promise<Machine> {
-  const { library } = options;
+  const { library, restore } = options;
   const clock = openRunClock(options.clock, options.shared);
   const scripts = openScripts(library.reserved);
-  const running = nothingRunning(options.image?.granted ?? 0);
-  const { post, warn } = openPost({ ...options, clock, scripts, running, engine: () => engine });
+  const running = nothingRunning(restore?.image.meta.granted ?? 0);
+  const { post, placing, warn } = openPost({ ...options, clock, scripts, running, engine: () => engine });
+  const prelude = preludeSource(library.modules);
+  // Fresh guests are equal byte for byte: each is made at the same time.
+  let now = () => 0;
 
   const engine = await options.openEngine({
-    host: { post, shouldStop: clock.shouldStop, now: () => options.clock.now() },
-    memoryLimit: options.memoryBytes + running.granted,
-    ...(options.image ? { image: options.image.engine } : {}),
-    prelude: preludeSource(library.modules),
+    host: { post, placing, shouldStop: clock.shouldStop, now: () => now() },
+    ...(restore ? fromImage(restore.image, library) : {}),
+    prelude,
     config: JSON.stringify({
       sync: Object.keys(library.sync).filter((name) => !name.includes(".")),
       async: Object.keys(library.async).filter((name) => library.async[name]?.installed),
@@ -87,14 +94,63 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     }),
   });
 
-  function exec(input: ExecInput): Slice {
-    running.state = input.state;
-    running.source = input.source;
-    running.facts = input.facts;
+  now = () => options.clock.now();
+  const images = withoutLimit(() =>
+    openImages({ library, engine, gate: options.gate, prelude, opened: restore?.image }),
+  );
+  for (const { number, source } of restore?.cells ?? []) scripts.remember(number, source);
+  if (restore?.pending === "drop") forgetCalls();
+
+  /** @param spare bytes on top of what the guest may have */
+  function setLimit(spare: number): void {
+    engine.setMemoryLimit(options.memoryBytes + running.granted + spare);
+  }
+
+  /** A limit is of the machine, not of the guest: images are equal whatever it is. */
+  function withoutLimit<T>(work: () => T): T {
+    engine.setMemoryLimit(0);
+    try {
+      return work();
+    } finally {
+      setLimit(0);
+    }
+  }
+
+  function withSpareBytes<T>(work: () => T): T {
+    setLimit(COMMAND_SPARE_BYTES);
+    try {
+      return work();
+    } finally {
+      setLimit(0);
+    }
+  }
+
+  function forgetCalls(): void {
+    clock.start(0, DRAIN_MS);
+    const dropped = engine.enter("drop", "");
+    if (!dropped.ok || engine.hasJob()) throw new MachineFault("the cell in the image could not be dropped");
+  }
+
+  function begin({ state, source, facts }: Pick<ExecInput, "state" | "source" | "facts">): void {
+    running.state = state;
+    running.source = source;
+    running.facts = facts;
     running.fresh = [];
+    running.outstanding.clear();
     running.done = undefined;
     running.refusal = undefined;
     running.site = undefined;
+  }
+
+  function resume(input: Omit<ResumeInput, "replay">): Slice {
+    begin(input);
+    for (const { id } of input.waiting) running.outstanding.add(id);
+    if (input.state.cell > 0) scripts.remember(input.state.cell, input.source);
+    return { kind: "idle", calls: [], state: running.state };
+  }
+
+  function exec(input: Omit<ExecInput, "replay">): Slice {
+    begin(input);
     clock.start(running.state.running_ms, running.state.limits.max_execution_ms);
     if (clock.shouldStop()) return ended({ kind: "cancelled" });
     if (Buffer.byteLength(running.source) > LIMITS.sourceBytes) return ended(sourceTooLarge(running.source));
@@ -104,6 +160,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
         completion: script.completion,
         outputUnits: running.state.limits.max_output_bytes,
         sites: input.sites === true,
+        ...(input.seed ? { seed: input.seed } : {}),
       });
       for (const { filename, source: text } of preamble()) {
         const ran = engine.runPreamble(text, filename);
@@ -130,6 +187,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     running.fresh = [];
     clock.start(running.state.running_ms, running.state.limits.max_execution_ms);
     for (const { id, settlement } of answers) {
+      // A cell that is done has no use for further answers, whether they came together or one by one.
+      if (running.done) break;
       deliver(id, settlement);
       if (!runJobs()) return cut();
     }
@@ -234,6 +293,10 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   function enter(name: string, payload: Json, maxMs: number): Json {
     running.state = idleState();
     clock.start(0, maxMs);
+    return enterNow(name, payload);
+  }
+
+  function enterNow(name: string, payload: Json): Json {
     const entered = engine.enter(name, payload === null ? "" : JSON.stringify(payload));
     const stopped = clock.stopped();
     clock.pause();
@@ -246,10 +309,30 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     });
   }
 
-  const image = (): MachineImage => ({ engine: engine.image(), granted: running.granted });
+  function checkpoint(request: CheckpointRequest, maxMs: number): Checkpoint {
+    clock.start(0, maxMs);
+    // Cancelling an exec does not keep its state from being saved.
+    clock.grace(maxMs);
+    const answers = withSpareBytes(() => request.commands.map((name) => enterNow(name, null)));
+    if (engine.hasJob()) throw new MachineFault("a checkpoint was asked for while the guest had work to do");
+    const delta = withoutLimit(() => images.take(request, running.granted));
+    return { delta, answers, waiting: [...running.outstanding] };
+  }
 
-  return { exec, settle, stop, image, enter, [Symbol.dispose]: () => engine[Symbol.dispose]() };
+  return {
+    origin: images.origin,
+    exec,
+    resume,
+    settle,
+    stop,
+    checkpoint,
+    enter,
+    [Symbol.dispose]: () => engine[Symbol.dispose](),
+  };
 }
+
+/** What commands that run before a checkpoint may take beyond the guest's limit: a full guest can be saved too. */
+const COMMAND_SPARE_BYTES = 16 * 2 ** 20;
 
 const NOT_AWAITED: CallError = {
   name: "Error",

@@ -8,6 +8,7 @@ import type { CallError, Json, Printed } from "./protocol.ts";
 import type { Running } from "./running.ts";
 import type { Scripts } from "./scripts.ts";
 import { suggestionFor } from "./suggestions.ts";
+import { type HostText, hostText } from "./texts.ts";
 import { callSite } from "./traceback.ts";
 
 export interface PostOptions {
@@ -25,7 +26,9 @@ export interface PostOptions {
 /** The host's end of the guest's one way out: what each post does, and what it answers. */
 export interface Post {
   /** As `EngineHost.post`. */
-  post(kind: string, name: string, payload: string): string | Uint8Array;
+  post(kind: string, name: string, payload: string): string | HostText;
+  /** As `EngineHost.placing`. */
+  placing<T>(text: HostText, make: () => T): T;
   /** Adds a warning to the running exec, once. */
   warn(text: string): void;
 }
@@ -59,13 +62,18 @@ export function openPost(options: PostOptions): Post {
     },
     newCalls: () => running.fresh.length,
     sliceMs: clock.sliceMs,
-    grantBytes(bytes) {
-      running.granted = bytes;
-      engine().setMemoryLimit(options.memoryBytes + running.granted);
+    releaseText(name) {
+      engine().releaseText(name);
+      grant(0);
     },
   };
 
-  function post(kind: string, name: string, payload: string): string | Uint8Array {
+  function grant(bytes: number): void {
+    running.granted = bytes;
+    engine().setMemoryLimit(options.memoryBytes + bytes);
+  }
+
+  function post(kind: string, name: string, payload: string): string | HostText {
     try {
       switch (kind) {
         case "sync":
@@ -82,7 +90,7 @@ export function openPost(options: PostOptions): Post {
           running.done = { ok: name === "ok", payload };
           return "";
         case "text":
-          return library.texts[name]?.(scope) ?? "";
+          return takeText(name);
         case "bytes":
           return String(Buffer.byteLength(payload));
         default:
@@ -90,6 +98,21 @@ export function openPost(options: PostOptions): Post {
       }
     } catch (error) {
       return `e${JSON.stringify(callError(error))}`;
+    }
+  }
+
+  function takeText(name: string): string | HostText {
+    const text = library.texts[name];
+    return text ? clock.offClock(() => hostText(text.read())) : "";
+  }
+
+  function placing<T>(text: HostText, make: () => T): T {
+    // The engine makes a wide string as a narrow one first, which takes half of it again until it is done.
+    grant(text.bytes + text.units + STRING_SLACK_BYTES);
+    try {
+      return clock.offClock(make);
+    } finally {
+      grant(text.bytes + STRING_SLACK_BYTES);
     }
   }
 
@@ -125,8 +148,10 @@ export function openPost(options: PostOptions): Post {
       running.state.warnings.push(text);
   }
 
-  return { post, warn };
+  return { post, placing, warn };
 }
+
+const STRING_SLACK_BYTES = 1024;
 
 /** A guest that is out of memory cannot hand a string over; the engine then gives a text that is no JSON. */
 function fromGuest(payload: string): readonly Json[] {

@@ -12,11 +12,11 @@ export function readGuestFile(url: URL): string {
 }
 
 /** The prelude's parts, each given what those before it made. */
-const PARTS = ["primordials", "inspect", "errors", "render", "prelude"] as const;
+const PARTS = ["primordials", "inspect", "errors", "render", "ambient", "prelude"] as const;
 
 /** The prelude with its modules as one expression of (post, config). */
 export function preludeSource(modules: readonly GuestModule[]): string {
-  const [primordials, inspect, errors, render, prelude] = PARTS.map((part) =>
+  const [primordials, inspect, errors, render, ambient, prelude] = PARTS.map((part) =>
     expression(readGuestFile(new URL(`./guest/${part}.guest.js`, import.meta.url))),
   );
   const list = modules.map((module) => expression(module.source)).join(",\n");
@@ -26,6 +26,7 @@ export function preludeSource(modules: readonly GuestModule[]): string {
     kit = { __proto__: null, ...kit, ...${inspect}(kit) };
     kit = { __proto__: null, ...kit, ...${errors}(kit, config) };
     kit = { __proto__: null, ...kit, ...${render}(kit) };
+    kit = { __proto__: null, ...kit, ...${ambient}(kit) };
     return ${prelude}(post, config, [${list}], kit);
   })`;
 }

@@ -1,5 +1,5 @@
+import type { GuestImage, ImageDelta } from "./image.ts";
 import type { ExecLimits } from "./limits.ts";
-import type { MachineImage } from "./machine.ts";
 import type { Output, Stream } from "./output.ts";
 import type { GuestError } from "./traceback.ts";
 
@@ -28,6 +28,61 @@ export interface ExecInput {
   readonly sites?: boolean;
   /** Facts of the session that builtins answer from (budget, sources …); the machine only passes them on. */
   readonly facts: Json;
+  /** What the guest's Math.random goes on from; without it, from where it stands. */
+  readonly seed?: Seed;
+  /** Recorded answers of an exec that starts anew, in the order in which the guest got them. */
+  readonly replay?: readonly Replayed[];
+}
+
+/** State of a random generator: four numbers of 32 bits. */
+export type Seed = readonly [number, number, number, number];
+
+/** What an exec goes on with in a guest that was opened from an image with `pending: "keep"`. */
+export interface ResumeInput {
+  readonly source: string;
+  /** As it was when the image was taken. */
+  readonly state: ExecState;
+  readonly facts: Json;
+  /** The calls that the guest in the image waits for. */
+  readonly waiting: readonly PendingCall[];
+  /** Answers recorded since, in the order in which the guest got them. */
+  readonly replay: readonly Replayed[];
+}
+
+/** A recorded call with its answer. It is used only for a call with the same id, name and arguments. */
+export interface Replayed {
+  readonly id: string;
+  readonly name: string;
+  readonly args: readonly Json[];
+  readonly settlement: Settlement;
+}
+
+/** Which image to take of a guest at rest. */
+export interface CheckpointRequest {
+  readonly id: string;
+  /** Id of the image that the changes shall be of; where it is not at hand, and for null, the delta is whole. */
+  readonly base: string | null;
+  /** An `end` becomes the image that later ends can be based on, steps between them or not. */
+  readonly kind: "step" | "end";
+  /** Guest commands that are run first, such as `memory.export`. */
+  readonly commands: readonly string[];
+}
+
+export interface Checkpoint {
+  readonly delta: ImageDelta;
+  /** What the commands answered, in their order. */
+  readonly answers: readonly Json[];
+  /** Ids of the calls that the guest in the image waits for; none between execs. */
+  readonly waiting: readonly string[];
+}
+
+/** What a guest is made from in place of a fresh one. */
+export interface Restoration {
+  readonly image: GuestImage;
+  /** `drop` forgets the calls that the guest in the image waits for, and with them the cell that made them. */
+  readonly pending: "keep" | "drop";
+  /** Earlier cells as they were written: tracebacks show their columns. */
+  readonly cells: readonly { readonly number: number; readonly source: string }[];
 }
 
 /** A call of an async builtin that the guest awaits. Its id is the exec's id and a counter. */
@@ -71,21 +126,22 @@ export type CellEnd =
 
 /** Host → worker. */
 export type ToWorker<Message> =
-  | { readonly kind: "exec"; readonly input: ExecInput }
+  | { readonly kind: "exec"; readonly input: Omit<ExecInput, "replay"> }
+  | { readonly kind: "resume"; readonly input: Omit<ResumeInput, "replay"> }
   | { readonly kind: "settle"; readonly answers: readonly Answer[]; readonly facts: Json }
   | { readonly kind: "enter"; readonly name: string; readonly payload: Json; readonly maxMs: number }
   /** Ends the exec that waits for calls, as cancelled. */
   | { readonly kind: "stop" }
-  | { readonly kind: "copy" }
+  | { readonly kind: "checkpoint"; readonly request: CheckpointRequest; readonly maxMs: number }
   | { readonly kind: "library"; readonly message: Message; readonly maxMs: number };
 
 /** Worker → host: exactly one answer to each message that runs the guest. */
 export type FromWorker =
-  | { readonly kind: "ready" }
+  | { readonly kind: "ready"; readonly origin: string }
   | { readonly kind: "idle"; readonly calls: readonly PendingCall[]; readonly state: ExecState }
   | { readonly kind: "ended"; readonly end: CellEnd; readonly state: ExecState; readonly clean: boolean }
   | { readonly kind: "entered"; readonly value: Json }
-  | { readonly kind: "copied"; readonly image: MachineImage }
+  | { readonly kind: "checkpointed"; readonly checkpoint: Checkpoint }
   | { readonly kind: "refused"; readonly error: CallError }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "notice"; readonly text: string }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { EvalFlags, JSException, JSValueHandle, MAX_STACK_SIZE, QuickJS, type QuickJSOptions } from "quickjs-wasi";
 import {
@@ -8,11 +9,24 @@ import {
   MachineFault,
   type PreludeEntry,
 } from "./engine.ts";
+import { openStrings } from "./quickjs-strings.ts";
 
-/** Compiles the engine once per process; the module is handed to each worker. */
-export async function compileQuickJs(): Promise<WebAssembly.Module> {
-  const file = new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm"));
-  return WebAssembly.compile(await readFile(file));
+/** The engine, compiled: handed to each worker. */
+export interface QuickJsBuild {
+  readonly module: WebAssembly.Module;
+  /** Of the wasm file, hex. */
+  readonly sha256: string;
+}
+
+let build: Promise<QuickJsBuild> | undefined;
+
+/** Compiles the engine once per process. */
+export function quickJsBuild(): Promise<QuickJsBuild> {
+  build ??= readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm"))).then(async (wasm) => ({
+    module: await WebAssembly.compile(wasm),
+    sha256: createHash("sha256").update(wasm).digest("hex"),
+  }));
+  return build;
 }
 
 /** Opens a guest on quickjs-wasi. The only file that touches the package. */
@@ -22,7 +36,6 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
   let entries: Entries | undefined;
   const vmOptions: QuickJSOptions = {
     wasm,
-    memoryLimit: options.memoryLimit,
     maxStackSize: MAX_STACK_SIZE,
     timezoneOffset: 0,
     interruptHandler: () => {
@@ -39,6 +52,11 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
         new DataView(memory.buffer).setBigUint64(out, BigInt(Math.round(host.now() * 1e6)), true);
         return 0;
       },
+      // The C library's guard against overwritten stacks takes four bytes: with others each time no two guests would be equal.
+      random_get(out: number, length: number) {
+        new Uint8Array(memory.buffer, out, length).fill(0x5a);
+        return 0;
+      },
       // The engine's own logging: a guest can provoke it, and nothing of it belongs on the process's stdout.
       fd_write(_fd: number, vectors: number, count: number, written: number) {
         const view = new DataView(memory.buffer);
@@ -49,7 +67,7 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
       },
     }),
   };
-  const { image } = options;
+  const { image, texts = [] } = options;
   const vm = image ? await QuickJS.restore({ ...image, extensions: [] }, vmOptions) : await QuickJS.create(vmOptions);
   const raw = vm._getExports();
 
@@ -58,23 +76,14 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
   function post(kind?: JSValueHandle, name?: JSValueHandle, payload?: JSValueHandle): JSValueHandle {
     const reply = host.post(textOf(kind), textOf(name), textOf(payload));
     lastReply?.dispose();
-    lastReply = typeof reply === "string" ? vm.newString(reply) : stringFromUtf8(reply);
+    lastReply = undefined;
+    lastReply =
+      typeof reply === "string" ? vm.newString(reply) : host.placing(reply, () => strings.place(textOf(name), reply));
     return lastReply;
   }
 
   function textOf(handle: JSValueHandle | undefined): string {
     return handle?.isString ? handle.toString() : "";
-  }
-
-  /** A guest string from UTF-8. The transient copy is zeroed, so that it leaves no garbage in an image of the heap. */
-  function stringFromUtf8(bytes: Uint8Array): JSValueHandle {
-    const address = raw.wasm_malloc(bytes.length + 1);
-    if (address === 0) return vm.newString("");
-    new Uint8Array(raw.memory.buffer).set(bytes, address);
-    const string = new JSValueHandle(vm, raw.qjs_new_string(address, bytes.length));
-    new Uint8Array(raw.memory.buffer).fill(0, address, address + bytes.length);
-    raw.wasm_free(address);
-    return string;
   }
 
   /** Runs guest code; an exception becomes its description, anything else that escapes is a fault of the instance. */
@@ -116,14 +125,28 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
     return eachEntry((name) => made.getProp(name));
   }
 
-  /** Finds the prelude's functions again in a guest that was made from an image. */
+  /** Finds the prelude's functions again in a guest that was made from an image: the handles of the image, not new ones. */
   function reopen({ entries: tokens }: EngineImage): Entries {
     vm.registerHostCallback("post", post);
-    return eachEntry((name) => vm.importHandle(tokens[name]));
+    return eachEntry((name) => new JSValueHandle(vm, tokens[name]));
   }
 
+  const strings = openStrings<JSValueHandle>({
+    memory: () => raw.memory.buffer,
+    newString: (text) => vm.newString(text),
+    addressOf: ({ ptr }) => raw.qjs_get_value_ptr(ptr),
+    blank(units, wide) {
+      const count = vm.newNumber(units);
+      try {
+        return call(entry.blank, count, wide ? vm.true : vm.false);
+      } finally {
+        count.dispose();
+      }
+    },
+  });
   const entry = image ? reopen(image) : boot();
   entries = entry;
+  for (const { place, text } of texts) strings.writeBack(place, text);
 
   return {
     startCell(source, filename) {
@@ -177,15 +200,20 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
     setMemoryLimit: (bytes) => raw.qjs_set_memory_limit(bytes),
     heapBytes: () => vm.getMemoryUsage().mallocSize,
     image() {
-      const { memory, stackPointer, runtimePtr, contextPtr } = vm.snapshot();
+      // In an image it would hold its value for ever.
+      lastReply?.dispose();
+      lastReply = undefined;
       return {
-        memory,
-        stackPointer,
-        runtimePtr,
-        contextPtr,
-        entries: eachEntry((name) => vm.exportHandle(entry[name])),
+        memory: new Uint8Array(raw.memory.buffer),
+        stackPointer: Number(raw.__stack_pointer.value),
+        runtimePtr: raw.qjs_get_runtime_ptr(),
+        contextPtr: raw.qjs_get_context_ptr(),
+        entries: eachEntry((name) => entry[name].ptr),
       };
     },
+    hasJob: () => raw.qjs_is_job_pending() !== 0,
+    texts: strings.places,
+    releaseText: strings.release,
     linearBytes: () => raw.memory.buffer.byteLength,
     [Symbol.dispose]: () => vm.dispose(),
   };
@@ -201,6 +229,7 @@ function eachEntry<T>(make: (name: PreludeEntry) => T): Record<PreludeEntry, T> 
     describe: make("describe"),
     inject: make("inject"),
     rejected: make("rejected"),
+    blank: make("blank"),
   };
 }
 

@@ -1,27 +1,27 @@
-import { Worker } from "node:worker_threads";
 import { type Clock, systemClock } from "./clock.ts";
-import { placeless } from "./ends.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
-import { TERMINATE_MS } from "./limits.ts";
-import type { MachineImage } from "./machine.ts";
-import { appendOutput } from "./output.ts";
-import {
-  type Answer,
-  type CellEnd,
-  type ExecInput,
-  type ExecState,
-  type FromWorker,
-  type Json,
-  type PendingCall,
-  type Printed,
-  type Settlement,
-  SHARED,
-  type ToWorker,
+import { imageGate, imageProblem } from "./gate.ts";
+import type {
+  CellEnd,
+  Checkpoint,
+  CheckpointRequest,
+  ExecInput,
+  ExecState,
+  FromWorker,
+  Json,
+  PendingCall,
+  Restoration,
+  ResumeInput,
+  Settlement,
+  ToWorker,
 } from "./protocol.ts";
-import { compileQuickJs } from "./quickjs-wasi.ts";
+import { SHARED } from "./protocol.ts";
+import { quickJsBuild } from "./quickjs-wasi.ts";
+import { machineLost, runRounds } from "./rounds.ts";
 import type { WorkerSetup } from "./serve.ts";
+import { openThread } from "./thread.ts";
 
-export interface SandboxOptions<Setup> {
+export interface SandboxOptions<Setup, Message> {
   /** Module that calls `serveSandbox`. */
   readonly worker: URL;
   /** Structured-cloneable; given to the worker's library. */
@@ -30,6 +30,10 @@ export interface SandboxOptions<Setup> {
   readonly memoryBytes: number;
   readonly onNotice?: (text: string) => void;
   readonly clock?: Clock;
+  /** Makes the guest from an image. @throws `checkpoint_lost` where a text in it is not the library's */
+  readonly image?: Restoration;
+  /** Given to the library before the guest is made, so that texts of an image can be written back. */
+  readonly message?: Message;
 }
 
 /** The side of an exec that answers its calls. */
@@ -55,230 +59,110 @@ export interface ExecEnd {
   readonly lost: string | null;
 }
 
+/** How an exec can be ended from outside. */
+export interface ExecSignals {
+  /** Ends the exec as `cancelled`; the guest lives on where it comes to rest. */
+  readonly signal?: AbortSignal;
+  /** Ends the machine where it is, within a second: `cancelled`, with `lost: "suspended"`. */
+  readonly suspend?: AbortSignal;
+}
+
 /** A guest in a worker of its own, supervised: what does not come to rest in time is terminated. */
 export interface Sandbox<Message = unknown> extends AsyncDisposable {
-  exec(input: ExecInput, calls: CallHost, signal?: AbortSignal): Promise<ExecEnd>;
+  /** Id of the image that the guest was opened from; of a fresh guest `baseline:` and the SHA-256 of its memory and meta. */
+  readonly origin: string;
+  exec(input: ExecInput, calls: CallHost, signals?: ExecSignals): Promise<ExecEnd>;
+  /** Goes on with the exec that a guest opened from an image waits in. A record that does not fit ends it as `checkpoint_lost`. */
+  resume(input: ResumeInput, calls: CallHost, signals?: ExecSignals): Promise<ExecEnd>;
+  /**
+   * Takes an image: between execs, or while an exec waits for calls (within `CallHost.begin`).
+   * @throws RlmError `machine_lost` where the guest is not at rest or gone
+   */
+  checkpoint(request: CheckpointRequest): Promise<Checkpoint>;
   /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` where the guest is gone */
   enter(name: string, payload: Json): Promise<Json>;
   /** A message for the library alone. @throws as `enter` */
   tell(message: Message): Promise<void>;
-  /** Another sandbox whose guest begins as a copy of this one. What was told to the library is not copied. */
-  copy(): Promise<Sandbox<Message>>;
 }
 
 /** How long a guest command of the host may run, ms: the stores it touches hold at most 5 MB. */
 const COMMAND_MS = 10_000;
 
-let compiled: Promise<WebAssembly.Module> | undefined;
-
-export function openSandbox<Setup, Message>(options: SandboxOptions<Setup>): Promise<Sandbox<Message>> {
-  return open(options, undefined);
-}
-
-async function open<Setup, Message>(
-  options: SandboxOptions<Setup>,
-  image: MachineImage | undefined,
-): Promise<Sandbox<Message>> {
-  compiled ??= compileQuickJs();
-  const clock = options.clock ?? systemClock;
-  const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
-  const setup: WorkerSetup<Setup> = {
-    wasm: await compiled,
-    shared,
+/** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library has not */
+export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup, Message>): Promise<Sandbox<Message>> {
+  const { image: restore, message, clock = systemClock } = options;
+  const problem = restore ? await imageProblem(restore.image.meta) : null;
+  if (problem) throw new RlmError("checkpoint_lost", problem, { suggestion: "Open it with the build that made it." });
+  const setup: WorkerSetup<Setup, Message> = {
+    wasm: (await quickJsBuild()).module,
+    gate: await imageGate(),
+    shared: new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT)),
     memoryBytes: options.memoryBytes,
     library: options.library,
-    ...(image ? { image } : {}),
+    ...(restore ? { restore } : {}),
+    ...(message === undefined ? {} : { message }),
   };
-  const worker = new Worker(options.worker, {
-    workerData: setup,
-    // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
-    resourceLimits: { stackSizeMb: 16 },
+  const thread = openThread<Message>({
+    module: options.worker,
+    setup,
+    transfer: restore ? ownBuffer(restore.image.memory) : [],
+    clock,
+    notice: options.onNotice,
   });
-  let printed: Printed[] = [];
-  let waiting: ((message: FromWorker) => void) | undefined;
-  worker.on("message", (message: FromWorker) => {
-    if (message.kind === "notice") options.onNotice?.(message.text);
-    else if (message.kind === "printed") printed.push(...message.parts);
-    else waiting?.(message);
-  });
-  let dead: string | undefined;
-  const died = (why: string) => {
-    dead ??= why;
-    waiting?.({ kind: "failed", message: dead });
-  };
-  worker.on("error", (error) => died(error.message));
-  worker.on("exit", () => died("the machine's thread ended"));
-  const ready = await new Promise<FromWorker>((resolve) => {
-    waiting = resolve;
-  });
-  if (ready.kind !== "ready") throw machineLost(ready.kind === "failed" ? ready.message : "it did not start");
-  // A session that nobody closed must not keep its process alive; while a message is on its way, its watchdog does.
-  worker.unref();
 
-  /** Sends a message and waits for its answer; after `limitMs` of guest time and TERMINATE_MS the worker is ended. */
-  function ask(message: ToWorker<Message>, limitMs: number): Promise<FromWorker> {
-    return new Promise((resolve) => {
-      const sentAt = clock.monotonic();
-      let cancelledAt: number | undefined;
-      let timer: NodeJS.Timeout | undefined;
-      const answer = (reply: FromWorker) => {
-        waiting = undefined;
-        if (reply.kind !== "failed") printed = [];
-        clearTimeout(timer);
-        resolve(reply);
-      };
-      const look = () => {
-        const now = clock.monotonic();
-        if (Atomics.load(shared, SHARED.cancel) === 1) cancelledAt ??= now;
-        const left = Math.min(
-          sentAt + Atomics.load(shared, SHARED.offClockMs) + limitMs + TERMINATE_MS - now,
-          cancelledAt === undefined ? Number.POSITIVE_INFINITY : cancelledAt + TERMINATE_MS - now,
-        );
-        const mayWait = Atomics.load(shared, SHARED.offClock) === 1 && cancelledAt === undefined;
-        if (left > 0 || mayWait) timer = setTimeout(look, mayWait ? LOOK_MS : Math.min(left, LOOK_MS));
-        else answer({ kind: "failed", message: cancelledAt === undefined ? TIMED_OUT : CANCELLED });
-      };
-      if (dead) return answer({ kind: "failed", message: dead });
-      waiting = answer;
-      timer = setTimeout(look, LOOK_MS);
-      worker.postMessage(message);
-    });
-  }
-
-  async function exec(input: ExecInput, calls: CallHost, signal?: AbortSignal): Promise<ExecEnd> {
-    const inFlight = new AbortController();
-    const running = new Set<Promise<void>>();
-    const settled: Answer[] = [];
-    let wake: (() => void) | undefined;
-    let unrecorded: unknown;
-    let state = input.state;
-    const limitLeft = () => state.limits.max_execution_ms - state.running_ms;
-    const cancel = () => {
-      Atomics.store(shared, SHARED.cancel, 1);
-      wake?.();
-    };
-    const failed = (error: unknown) => {
-      unrecorded ??= error ?? "unknown reason";
-      cancel();
-    };
-    const send = async (pending: readonly PendingCall[]) => {
-      if (pending.length > 0) await calls.begin(pending, state);
-      for (const call of pending) {
-        const run: Promise<void> = calls
-          .run(call, inFlight.signal)
-          .then((settlement) => {
-            settled.push({ id: call.id, settlement });
-            wake?.();
-          }, failed)
-          .finally(() => running.delete(run));
-        running.add(run);
-      }
-    };
-    /** What is in flight has no taker any more; how far it came is still recorded. */
-    const callOff = async () => {
-      if (running.size === 0) return;
-      inFlight.abort();
-      await Promise.race([Promise.all(running), new Promise<void>((resolve) => clock.after(CALL_OFF_MS, resolve))]);
-    };
-    const stopped = () => signal?.aborted === true || unrecorded !== undefined;
-    Atomics.store(shared, SHARED.cancel, 0);
-    if (signal?.aborted) cancel();
-    signal?.addEventListener("abort", cancel, { once: true });
-    try {
-      let reply = await ask({ kind: "exec", input }, limitLeft());
-      while (reply.kind === "idle") {
-        state = reply.state;
-        if (!stopped()) await send(reply.calls).catch(failed);
-        if (settled.length === 0 && !stopped()) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-        reply = stopped()
-          ? await ask({ kind: "stop" }, 0)
-          : await ask({ kind: "settle", answers: settled.splice(0), facts: calls.facts() }, limitLeft());
-      }
-      await callOff();
-      const done = await over(reply, state);
-      return unrecorded === undefined ? done : { ...done, end: checkpointFailed(unrecorded) };
-    } finally {
-      if (running.size > 0) inFlight.abort();
-      signal?.removeEventListener("abort", cancel);
-    }
-  }
-
-  async function over(reply: FromWorker, last: ExecState): Promise<ExecEnd> {
-    if (reply.kind === "ended") {
-      const lost = reply.clean ? null : "the guest did not come to rest";
-      if (lost) await worker.terminate();
-      return { end: reply.end, state: reply.state, lost };
-    }
-    await worker.terminate();
-    const state = withPrinted(last, printed);
-    const why = reply.kind === "failed" ? reply.message : `it answered ${reply.kind}`;
-    if (why === TIMED_OUT) return { end: { kind: "timeout" }, state, lost: why };
-    if (why === CANCELLED) return { end: { kind: "cancelled" }, state, lost: why };
-    return { end: placeless("machine_lost", "MachineFault", why, machineLost(why).suggestion), state, lost: why };
-  }
-
-  async function command(message: ToWorker<Message>): Promise<FromWorker & { kind: "entered" | "copied" }> {
-    Atomics.store(shared, SHARED.cancel, 0);
-    const reply = await ask(message, COMMAND_MS);
-    if (reply.kind === "entered" || reply.kind === "copied") return reply;
+  /** The answer, or what it says went wrong. */
+  async function accepted(reply: FromWorker): Promise<FromWorker> {
     if (reply.kind === "refused") {
       const { code, suggestion } = reply.error;
       throw new RlmError(isErrorCode(code) ? code : "js_error", reply.error.message, { suggestion });
     }
-    await worker.terminate();
-    throw machineLost(reply.kind === "failed" ? reply.message : `it answered ${reply.kind}`);
+    if (reply.kind !== "failed") return reply;
+    await thread.end(reply.message);
+    throw machineLost(reply.message);
   }
 
+  async function command(message: ToWorker<Message>): Promise<FromWorker> {
+    thread.cancel(false);
+    return accepted(await thread.ask(message, COMMAND_MS));
+  }
+
+  const opened = await accepted(await thread.opened).catch(async (error: unknown) => {
+    await thread.end("it was not opened");
+    throw error;
+  });
+
   return {
-    exec,
+    origin: opened.kind === "ready" ? opened.origin : "",
+    exec(input, calls, signals = {}) {
+      const { replay = [], ...given } = input;
+      const first = { kind: "exec", input: given } as const;
+      return runRounds({ thread, clock, first, state: input.state, waiting: [], replay, calls }, signals);
+    },
+    resume(input, calls, signals = {}) {
+      const { replay, ...given } = input;
+      const first = { kind: "resume", input: given } as const;
+      return runRounds({ thread, clock, first, state: input.state, waiting: input.waiting, replay, calls }, signals);
+    },
+    async checkpoint(request) {
+      const reply = await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not");
+      const taken = await accepted(reply);
+      if (taken.kind !== "checkpointed") throw machineLost(`it answered ${taken.kind}`);
+      return taken.checkpoint;
+    },
     async enter(name, payload) {
       const reply = await command({ kind: "enter", name, payload, maxMs: COMMAND_MS });
       return reply.kind === "entered" ? reply.value : null;
-    },
-    async copy() {
-      const reply = await command({ kind: "copy" });
-      return open(options, reply.kind === "copied" ? reply.image : undefined);
     },
     async tell(message) {
       await command({ kind: "library", message, maxMs: COMMAND_MS });
     },
     async [Symbol.asyncDispose]() {
-      await worker.terminate();
+      await thread.end("it was closed");
     },
   };
 }
 
-function checkpointFailed(cause: unknown): CellEnd {
-  if (cause instanceof RlmError) return placeless(cause.code, cause.name, cause.message, cause.suggestion);
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return placeless(
-    "checkpoint_failed",
-    "CheckpointError",
-    `the exec could not be recorded: ${why}`,
-    "Nothing was sent without a record. Free space or check the store's folder, then run the cell again.",
-  );
-}
-
-/** The state of an exec whose machine was ended: what it is known to have printed is kept. */
-function withPrinted(last: ExecState, printed: readonly Printed[]): ExecState {
-  const state = structuredClone(last);
-  for (const { stream, text } of printed) appendOutput(state.output, stream, text, state.limits.max_output_bytes);
-  if (state.output.truncated && !state.warnings.includes("output_truncated")) state.warnings.push("output_truncated");
-  return state;
-}
-
-const LOOK_MS = 100;
-/** How long calls may take to end when they are aborted. */
-const CALL_OFF_MS = 1000;
-const TIMED_OUT = "the guest ran on past its limit and was ended from outside";
-const CANCELLED = "the guest did not stop when cancelled and was ended from outside";
-
-function machineLost(why: string): RlmError {
-  return new RlmError("machine_lost", `the machine is gone: ${why}`, {
-    suggestion: "Run the cell again; if it happens again, make the cell smaller and report it.",
-  });
+/** What can cross to the worker without a copy: the buffer of a view that shows all of it. */
+function ownBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

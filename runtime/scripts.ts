@@ -1,5 +1,5 @@
 import type { ColumnMap } from "./traceback.ts";
-import { type CellScript, type HelperScript, transformCell, transformHelper } from "./transform.ts";
+import { type CellScript, HELPER_PREFIX, type HelperScript, transformCell, transformHelper } from "./transform.ts";
 
 interface Script {
   readonly source: string;
@@ -11,36 +11,54 @@ interface Script {
 export interface Scripts {
   /** @throws CellSyntaxError */
   cell(number: number, source: string): Script & Pick<CellScript, "completion">;
+  /** A cell that has run already, in this process or another. Its columns are worked out when a traceback asks. */
+  remember(number: number, source: string): void;
   /** @throws CellSyntaxError */
   helper(name: string, source: string): Script;
   readonly columnOf: ColumnMap;
 }
 
+type ColumnOf = CellScript["columnOf"];
+
 /** Functions of older cells stay callable; the columns of cells beyond these are those of the rewritten line. */
 const CELLS_KEPT = 200;
 
 export function openScripts(reserved: ReadonlySet<string>): Scripts {
-  const columns = new Map<string, (line: number, column: number) => number>();
-  const cells: string[] = [];
+  const cells = new Map<string, () => ColumnOf>();
   const helpers = new Map<string, HelperScript>();
+
+  function keep(filename: string, columns: () => ColumnOf): void {
+    cells.delete(filename);
+    cells.set(filename, columns);
+    const [oldest] = cells.keys();
+    if (cells.size > CELLS_KEPT && oldest !== undefined) cells.delete(oldest);
+  }
+
   return {
     cell(number, source) {
-      const filename = number === 0 ? "<query>" : `<cell ${number}>`;
-      const script = transformCell(source, reserved);
-      if (script.source !== source) {
-        columns.set(filename, script.columnOf);
-        cells.push(filename);
-        if (cells.length > CELLS_KEPT) columns.delete(cells.shift() ?? "");
-      }
-      return { source: script.source, filename, completion: script.completion };
+      const filename = cellName(number);
+      const { columnOf, ...script } = transformCell(source, reserved);
+      if (script.source !== source) keep(filename, () => columnOf);
+      return { ...script, filename };
+    },
+    remember(number, source) {
+      const filename = cellName(number);
+      keep(filename, () => {
+        const { columnOf } = transformCell(source, reserved);
+        keep(filename, () => columnOf);
+        return columnOf;
+      });
     },
     helper(name, source) {
-      const filename = `<helper ${name}>`;
       const script = helpers.get(source) ?? transformHelper(source, reserved);
       helpers.set(source, script);
-      columns.set(filename, (line, column) => (line === 1 ? column - script.prefix : column));
-      return { source: script.source, filename };
+      return { source: script.source, filename: `<helper ${name}>` };
     },
-    columnOf: (file, line, column) => Math.max(1, columns.get(file)?.(line, column) ?? column),
+    columnOf(file, line, column) {
+      if (file.startsWith("<helper ")) return line === 1 ? Math.max(1, column - HELPER_PREFIX.length) : column;
+      return Math.max(1, cells.get(file)?.()(line, column) ?? column);
+    },
   };
 }
+
+const cellName = (number: number) => (number === 0 ? "<query>" : `<cell ${number}>`);

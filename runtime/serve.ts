@@ -2,48 +2,60 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type Clock, systemClock } from "./clock.ts";
 import { MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
+import type { ImageGate } from "./image.ts";
 import type { Library } from "./library.ts";
-import { type MachineImage, openMachine, type Slice } from "./machine.ts";
-import type { FromWorker, Printed, ToWorker } from "./protocol.ts";
+import { type Machine, openMachine, type Slice } from "./machine.ts";
+import type { FromWorker, Printed, Restoration, ToWorker } from "./protocol.ts";
 import { openQuickJs } from "./quickjs-wasi.ts";
 
 /** What `openSandbox` hands to the worker. */
-export interface WorkerSetup<Setup> {
+export interface WorkerSetup<Setup, Message> {
   readonly wasm: WebAssembly.Module;
   readonly shared: Int32Array;
   readonly memoryBytes: number;
   readonly library: Setup;
-  readonly image?: MachineImage;
+  readonly gate: ImageGate;
+  readonly restore?: Restoration;
+  /** For the library, before the guest is made. */
+  readonly message?: Message;
 }
 
 /** Runs a machine in this worker. Called once by the worker's entry module, which knows the library. */
 export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup) => Library<Message>): Promise<void> {
   const port = parentPort;
   if (!port) throw new Error("serveSandbox runs in a worker thread");
-  const setup: WorkerSetup<Setup> = workerData;
-  const answer = (message: FromWorker) => port.postMessage(message);
+  const setup: WorkerSetup<Setup, Message> = workerData;
+  const answer = (message: FromWorker) => port.postMessage(message, transferable(message));
   const library = createLibrary(setup.library);
-  const machine = await openMachine({
-    library,
-    memoryBytes: setup.memoryBytes,
-    clock: systemClock,
-    shared: setup.shared,
-    notice: (text) => answer({ kind: "notice", text }),
-    printed: openPrintRelay(systemClock, (parts) => answer({ kind: "printed", parts })),
-    openEngine: (options) => openQuickJs(setup.wasm, options),
-    ...(setup.image ? { image: setup.image } : {}),
-  });
 
-  function run(message: ToWorker<Message>): Slice | FromWorker {
+  async function open(): Promise<Machine> {
+    if (setup.message !== undefined) library.receive(setup.message);
+    const opening = openMachine({
+      library,
+      memoryBytes: setup.memoryBytes,
+      clock: systemClock,
+      shared: setup.shared,
+      notice: (text) => answer({ kind: "notice", text }),
+      printed: openPrintRelay(systemClock, (parts) => answer({ kind: "printed", parts })),
+      openEngine: (options) => openQuickJs(setup.wasm, options),
+      gate: setup.gate,
+      ...(setup.restore ? { restore: setup.restore } : {}),
+    });
+    return setup.restore ? opening.catch(unreadable) : opening;
+  }
+
+  function run(machine: Machine, message: ToWorker<Message>): Slice | FromWorker {
     switch (message.kind) {
       case "exec":
         return machine.exec(message.input);
+      case "resume":
+        return machine.resume(message.input);
       case "settle":
         return machine.settle(message.answers, message.facts);
       case "stop":
         return machine.stop();
-      case "copy":
-        return { kind: "copied", image: machine.image() };
+      case "checkpoint":
+        return { kind: "checkpointed", checkpoint: machine.checkpoint(message.request, message.maxMs) };
       case "enter":
         return { kind: "entered", value: machine.enter(message.name, message.payload, message.maxMs) };
       case "library": {
@@ -53,20 +65,44 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
     }
   }
 
-  port.on("message", (message: ToWorker<Message>) => {
-    try {
-      answer(run(message));
-    } catch (error) {
-      if (error instanceof RlmError) {
-        const { guestName: name, code, suggestion } = error;
-        answer({ kind: "refused", error: { name, code, message: error.message, suggestion } });
-      } else {
-        const text = error instanceof MachineFault ? error.message : String(error);
-        answer({ kind: "failed", message: text });
+  try {
+    const machine = await open();
+    port.on("message", (message: ToWorker<Message>) => {
+      try {
+        answer(run(machine, message));
+      } catch (error) {
+        answer(failure(error));
       }
-    }
+    });
+    answer({ kind: "ready", origin: machine.origin });
+  } catch (error) {
+    answer(failure(error));
+  }
+}
+
+/** An image that this build should be able to read. */
+function unreadable(cause: unknown): never {
+  if (cause instanceof RlmError) throw cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw new RlmError("checkpoint_lost", `the checkpoint cannot be opened: ${why}`, {
+    suggestion: "Go on from an earlier checkpoint.",
+    cause,
   });
-  answer({ kind: "ready" });
+}
+
+function failure(error: unknown): FromWorker {
+  if (error instanceof RlmError) {
+    const { guestName: name, code, suggestion } = error;
+    return { kind: "refused", error: { name, code, message: error.message, suggestion } };
+  }
+  return { kind: "failed", message: error instanceof MachineFault ? error.message : String(error) };
+}
+
+/** The pages of a checkpoint cross without a copy. */
+function transferable(message: FromWorker): ArrayBuffer[] {
+  if (message.kind !== "checkpointed") return [];
+  const { numbers, bytes } = message.checkpoint.delta.pages;
+  return [numbers.buffer, bytes.buffer].filter((buffer) => buffer instanceof ArrayBuffer);
 }
 
 /** At once at first, then a few times a second: a flood of prints is no flood of messages. */

@@ -67,9 +67,10 @@ export function transformCell(source: string, reserved: ReadonlySet<string>): Ce
 /** A helper as the engine runs it: a function around it, whose value holds its top-level names, live. */
 export interface HelperScript {
   readonly source: string;
-  /** Length of what stands before the helper on its first line. */
-  readonly prefix: number;
 }
+
+/** Stands before a helper on its first line. */
+export const HELPER_PREFIX = "(() => { ";
 
 /** @throws CellSyntaxError as `transformCell`, and for anything that acorn cannot read (top-level await included) */
 export function transformHelper(source: string, reserved: ReadonlySet<string>): HelperScript {
@@ -81,9 +82,8 @@ export function transformHelper(source: string, reserved: ReadonlySet<string>): 
   }
   check(program, reserved);
   const names = declaredNames(program);
-  const prefix = "(() => { ";
   const accessors = names.map((name) => `get ${name}() { return ${name}; }`).join(", ");
-  return { source: `${prefix}${source}\n;return { ${accessors} }; })()`, prefix: prefix.length };
+  return { source: `${HELPER_PREFIX}${source}\n;return { ${accessors} }; })()` };
 }
 
 interface Edit {

@@ -4,18 +4,31 @@ export type { ContextStats, SkippedFile } from "./context/context.ts";
 export type { QueryOptions, SearchStrategy } from "./query/query.ts";
 export type {
   CallProgress,
+  CheckpointNotice,
   ExecOptions,
   LoadingOptions,
   LoadResult,
   LoadSource,
+  OnRestart,
   Progress,
+  Resumed,
   Session,
   SessionHelpers,
   SessionMemory,
   SessionOptions,
   SubAgentPolicy,
+  Unfinished,
 } from "./session/api.ts";
+export type {
+  CallDescription,
+  CheckpointDescription,
+  ExecDescription,
+  SessionDescription,
+} from "./session/description.ts";
 export type { CallEstimate, DryRun } from "./session/dry-run.ts";
 export type { ExecEnvelope, ExecFailure, ExecSuccess, QueryEnvelope } from "./session/envelope.ts";
 export type { BudgetLimits, RemainingBudget } from "./session/ledger.ts";
 export { openSession } from "./session/session.ts";
+export { type CollectOptions, openStore, type SessionStore } from "./session/session-store.ts";
+export type { SessionSummary } from "./session/sessions.ts";
+export type { Collected } from "./store/port.ts";

@@ -23,6 +23,8 @@
     mapClear,
     mapForEach,
     slice,
+    padEnd,
+    repeat,
     charCodeAt,
     newList,
     dataProperty,
@@ -39,6 +41,8 @@
     describe,
     stackOf,
     errorClass,
+    seedRandom,
+    startTime,
   } = kit;
 
   // --- calls out ------------------------------------------------------------------------------------------------
@@ -269,6 +273,8 @@
       config.completion = options.completion;
       config.outputUnits = options.outputUnits;
       config.sites = options.sites;
+      startTime();
+      if (options.seed) seedRandom(options.seed);
       results.result = undefined;
       results.result_meta = undefined;
       mapClear(unhandled);
@@ -370,5 +376,9 @@
     else mapSet(unhandled, promise, reason);
   }
 
-  return { enter, finish, failed, describe, inject, rejected };
+  const BLANKS = [repeat(" ", 4096), repeat("\u0100", 4096)];
+  /** A string that the engine keeps in one piece, for the host to write a text into before anything has seen it. */
+  const blank = (units, wide) => padEnd("", units, BLANKS[wide ? 1 : 0]);
+
+  return { enter, finish, failed, describe, inject, rejected, blank };
 });

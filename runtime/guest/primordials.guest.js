@@ -35,6 +35,8 @@
   const weakGet = uncurry(WeakMap.prototype.get);
   const weakSet = uncurry(WeakMap.prototype.set);
   const slice = uncurry(String.prototype.slice);
+  const padEnd = uncurry(String.prototype.padEnd);
+  const repeat = uncurry(String.prototype.repeat);
   const charCodeAt = uncurry(String.prototype.charCodeAt);
   const indexOf = uncurry(String.prototype.indexOf);
   const numberValue = uncurry(Number.prototype.valueOf);
@@ -118,6 +120,8 @@
     weakGet,
     weakSet,
     slice,
+    padEnd,
+    repeat,
     charCodeAt,
     indexOf,
     numberValue,

@@ -124,4 +124,45 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The session was closed before the call.",
     cure: "Open another session.",
   },
+  process_restarted: {
+    meaning: "The process ended while this call was in flight, and it was not to be sent again.",
+    cure: "Catch it: make the call again, or go on without its answer.",
+  },
+  checkpoint_lost: {
+    meaning: "A checkpoint is missing, damaged or of another build, or the records do not fit it.",
+    cure: "Give the interrupted cell up with `--discard`, fork an earlier checkpoint, or load the context again.",
+  },
+  context_lost: {
+    meaning: "The store has lost the context, and its sources are gone or have changed.",
+    cure: "Restore the sources as they were, or load the context again.",
+  },
+  context_changed: {
+    meaning: "The sources given with `-c` are no longer those that the session has loaded.",
+    cure: "`--reload` begins anew with them, `--append` adds them; without `-c` the session goes on as it is.",
+  },
+  exec_unfinished: {
+    meaning: "The session has an exec that was interrupted.",
+    cure: "Finish it with `belay resume SESSION`, or give it up with `--discard`.",
+  },
+  session_not_found: {
+    meaning: "No session has this name or id.",
+    cure: "`belay sessions` lists them; `--store` names another folder.",
+  },
+  session_exists: { meaning: "A session of this name is there already.", cure: "Choose another name, or continue it." },
+  session_busy: {
+    meaning: "Another process has the session open.",
+    cure: "Wait for that process, or end it; the message names its pid.",
+  },
+  store_failed: {
+    meaning: "The store could not be read or written.",
+    cure: "Free space or check the folder's permissions; `--store` names another folder, `--no-store` keeps nothing.",
+  },
+  store_corrupt: {
+    meaning: "The store is damaged: a row does not have its checksum, or SQLite cannot read the file.",
+    cure: "`belay doctor` names what is damaged; move the file away to begin anew.",
+  },
+  store_too_new: {
+    meaning: "The store was written by a newer Belay.",
+    cure: "Update Belay, or name another folder with `--store`.",
+  },
 };

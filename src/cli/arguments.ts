@@ -8,7 +8,7 @@ export interface Option {
   readonly name: string;
   readonly short?: string;
   /** What stands for its value in the usage line; an option without one is a switch. */
-  readonly value?: "CODE" | "PATH" | "DIR" | "N" | "USD" | "PROVIDER/ID" | "URL" | "NAME";
+  readonly value?: "CODE" | "PATH" | "DIR" | "N" | "USD" | "PROVIDER/ID" | "URL" | "NAME" | "AGE" | "send|fail";
   readonly repeatable?: true;
   readonly summary: string;
 }

@@ -1,5 +1,7 @@
 import type { Arguments, Option } from "./arguments.ts";
+import type { Host } from "./host.ts";
 import { SESSION_OPTIONS } from "./session-options.ts";
+import { STORE_OPTION } from "./store-options.ts";
 
 /** A command of `belay`: help, usage errors and dispatch follow from this. */
 export interface Command {
@@ -15,23 +17,29 @@ export interface Command {
   /** Whether it takes arguments that are no options. */
   readonly positionals: boolean;
   /** Gives the exit code. Loaded when it runs, so that help does not wait for the engine. */
-  run(args: Arguments): Promise<number>;
+  run(args: Arguments, host: Host): Promise<number>;
 }
 
 const MODEL_USAGE =
   "[--model PROVIDER/ID] [--base-url URL] [--api-key-env NAME] [--max-sub-calls N] [--max-tokens N] [--max-time-ms N] [--max-cost-usd USD] [--concurrency N]";
+const SESSION_USAGE =
+  "[--session NAME] [--reload | --append] [--discard] [--on-restart send|fail] [--cache] [--keep-steps] [--store DIR | --no-store]";
 const LIMITS_USAGE = "[--max-execution-ms N] [--max-output-bytes N] [--max-find-results N] [--memory-mb N] [--quiet]";
+
+/** A session that is resumed has its context, and there is but one thing to do with it. */
+const NOT_OF_RESUME = ["context", "session", "no-store", "reload", "append", "discard"];
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   {
     name: "exec",
-    usage: `[FILE | -]... [-e CODE]... [-c PATH]... [--root DIR]... [--dry-run] [--json] ${MODEL_USAGE} ${LIMITS_USAGE}`,
+    usage: `[FILE | -]... [-e CODE]... [-c PATH]... [--root DIR]... [--dry-run] [--json] ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "run cells (files, -e CODE, stdin) over a context and print their result",
     details: [
       "FILEs, - (stdin) and -e run in the order given, in one session, until one fails.",
       "What a cell prints goes to stdout and stderr. Then its result follows on stdout: what it assigned to `result`, or the value of its last expression. A string is printed as it is, null not at all, the rest as JSON. Warnings and errors go to stderr, and so does result_meta, on a terminal only.",
       "Cells ask a model with `await llm_query(prompt)` or llm_query_batch; --model names it, and --max-sub-calls, --max-tokens, --max-time-ms and --max-cost-usd limit all that they take together. --dry-run runs one cell with placeholders for answers, sends nothing, and prints how many sub-calls, tokens and dollars each place in it would take.",
+      "--session NAME continues a session with all its variables, or makes it. What interrupts a run (Ctrl-C, a crash) leaves it where it was: `belay resume`, or the same command again, goes on from there, and answered sub-calls are not sent again. -c on a session is read again and must be what it has.",
       "With --json stdout has one JSON object per cell and line, with everything; a context that cannot be loaded gives one too.",
     ],
     options: [
@@ -51,11 +59,11 @@ export const COMMANDS: readonly Command[] = [
     ],
     example: `belay exec -e 'list_docs().map(({ id }) => id).slice(0, 5)' -c .`,
     positionals: true,
-    run: async (args) => (await import("./exec.ts")).exec(args),
+    run: async (args, host) => (await import("./exec.ts")).exec(args, host),
   },
   {
     name: "query",
-    usage: `"QUESTION" -c PATH... [--max-sections N] [--search-strategy NAME] [--json] [--root DIR]... ${MODEL_USAGE} ${LIMITS_USAGE}`,
+    usage: `"QUESTION" -c PATH... [--max-sections N] [--search-strategy NAME] [--json] [--root DIR]... ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "answer a question about a context: a model reads the sections that matter",
     details: [
       "Sections of the context are chosen by search, a sub-call notes what each says about the question, and one more puts the notes together. The answer on stdout cites its sources as [path:start-end], in characters of the document. On a terminal stderr lists the sections and what the sub-calls took.",
@@ -74,29 +82,113 @@ export const COMMANDS: readonly Command[] = [
     ],
     example: 'belay query "What is TODO here?" -c .',
     positionals: true,
-    run: async (args) => (await import("./query.ts")).query(args),
+    run: async (args, host) => (await import("./query.ts")).query(args, host),
   },
   {
     name: "repl",
-    usage: `[-c PATH]... [--root DIR]... ${MODEL_USAGE} ${LIMITS_USAGE}`,
+    usage: `[-c PATH]... [--root DIR]... ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "explore a context cell by cell; variables stay from one to the next",
     details: [
-      "A line that leaves the code open is continued on the next; .help lists the commands. Ctrl-C interrupts a running cell and keeps the variables, Ctrl-D ends.",
+      "A line that leaves the code open is continued on the next; .help lists the commands. Ctrl-C interrupts a running cell and keeps the variables, Ctrl-D ends. The session is kept: --session NAME continues it.",
       "Piped input runs too, without prompts; the exit code is then 1 if a cell failed.",
     ],
     options: SESSION_OPTIONS,
     example: "echo 'find(\"TODO\").matches.length' | belay repl -c .",
     positionals: false,
-    run: async (args) => (await import("./repl.ts")).repl(args),
+    run: async (args, host) => (await import("./repl.ts")).repl(args, host),
+  },
+  {
+    name: "resume",
+    usage: `[SESSION] [--json] [--on-restart send|fail] [--cache] [--keep-steps] [--store DIR] ${MODEL_USAGE} ${LIMITS_USAGE}`,
+    summary: "finish what was interrupted, then run the cells that were to follow",
+    details: [
+      "Without a name it takes the session that was interrupted last. Sub-calls whose answers are recorded are not sent again; those that were in flight are, unless --on-restart fail lets them fail in the cell.",
+      "Where nothing was interrupted, the recorded outcome of the last cell or query is printed again. Settings are those that the session was begun with; flags change them.",
+    ],
+    options: [
+      ...SESSION_OPTIONS.filter(({ name }) => !NOT_OF_RESUME.includes(name)),
+      { name: "json", summary: "print one JSON object per cell, as exec does" },
+    ],
+    example: "belay resume",
+    positionals: true,
+    run: async (args, host) => (await import("./resume.ts")).resume(args, host),
+  },
+  {
+    name: "sessions",
+    usage: "[--json] [--store DIR]",
+    summary: "list sessions with their state, calls, cost and size",
+    details: ["The one changed last comes first. Calls, tokens and cost are of the session's whole life."],
+    options: [{ name: "json", summary: "print one JSON object with all sessions" }, STORE_OPTION],
+    example: "belay sessions",
+    positionals: false,
+    run: async (args, host) => (await import("./session-list.ts")).sessions(args, host),
+  },
+  {
+    name: "show",
+    usage: "SESSION [--json] [--store DIR]",
+    summary: "show the execs, sub-calls and checkpoints of a session",
+    details: ["A session is known by its name, its id, or the beginning of its id."],
+    options: [{ name: "json", summary: "print one JSON object with all of it" }, STORE_OPTION],
+    example: "belay exec -e 'let n = 42' --session demo && belay show demo",
+    positionals: true,
+    run: async (args, host) => (await import("./session-details.ts")).show(args, host),
+  },
+  {
+    name: "fork",
+    usage: "SESSION[@CHECKPOINT] [--name NAME] [--json] [--store DIR]",
+    summary: "make a new session from any checkpoint of another, which stays as it is",
+    details: [
+      "Without a checkpoint it begins where the session stands. A checkpoint is known by its id, or by a beginning or end of it; belay show lists them. Those within a cell are there while it is unfinished, and afterwards with --keep-steps.",
+    ],
+    options: [
+      { name: "name", value: "NAME", summary: "what the new session is called" },
+      { name: "json", summary: "print one JSON object with the new session" },
+      STORE_OPTION,
+    ],
+    example: "belay exec -e 'let n = 42' --session demo && belay fork demo",
+    positionals: true,
+    run: async (args, host) => (await import("./upkeep.ts")).fork(args, host),
+  },
+  {
+    name: "rm",
+    usage: "SESSION... [--store DIR]",
+    summary: "drop sessions with their checkpoints",
+    details: ["Contexts that no session needs any more go with the next belay gc."],
+    options: [STORE_OPTION],
+    example: "belay exec -e 'let n = 42' --session scratch && belay rm scratch",
+    positionals: true,
+    run: async (args, host) => (await import("./upkeep.ts")).rm(args, host),
+  },
+  {
+    name: "gc",
+    usage: "[--older-than AGE] [--pi] [--dry-run] [--json] [--store DIR]",
+    summary: "drop what no session needs, and give the space back",
+    details: [
+      "Finished sessions without a name go when they are a day old. Those with a name go only with --older-than, and those of Pi only with --pi too.",
+    ],
+    options: [
+      {
+        name: "older-than",
+        value: "AGE",
+        summary: "also drop named sessions that were last changed so long ago: 30d, 12h, 2w",
+      },
+      { name: "pi", summary: "--older-than counts for the sessions of Pi too" },
+      { name: "dry-run", summary: "only say what would go" },
+      { name: "json", summary: "print one JSON object with what went" },
+      STORE_OPTION,
+    ],
+    example: "belay gc --dry-run",
+    positionals: false,
+    run: async (args, host) => (await import("./upkeep.ts")).gc(args, host),
   },
   {
     name: "doctor",
-    usage: "[--json]",
-    summary: "check Node, the engine, SQLite, settings and the store folder, and name the cures",
-    details: ["Exit code 1 if a check failed; a warning does not count."],
-    options: [{ name: "json", summary: "print one JSON object with all checks" }],
+    usage: "[--json] [--store DIR]",
+    summary: "check Node, the engine, SQLite, settings and all that is stored, and name the cures",
+    details: ["Exit code 1 if a check failed; a warning does not count. Every row of the store is read."],
+    options: [{ name: "json", summary: "print one JSON object with all checks" }, STORE_OPTION],
     example: "belay doctor",
     positionals: false,
-    run: async (args) => (await import("./doctor.ts")).doctor(args),
+    run: async (args, host) => (await import("./doctor.ts")).doctor(args, host),
   },
 ];

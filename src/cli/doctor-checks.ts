@@ -1,8 +1,7 @@
-import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../config/config.ts";
 import { type Json, RlmError } from "../index.ts";
-import { folderProblem, homeFolder } from "./home.ts";
+import { checkFolder, checkSessions, type StorePlace } from "./doctor-store.ts";
 import { checkPrice, modelsOf } from "./model.ts";
 import { nodeProblem, OLDEST_NODE } from "./node-version.ts";
 import { megabytes } from "./numbers.ts";
@@ -18,13 +17,18 @@ export interface Check {
 }
 
 /** All checks, in the order in which a failure explains the next one. None of them throws. */
-export function checkInstallation(): (() => Promise<Check>)[] {
+export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
   const checks: [name: string, cure: string, () => Promise<Omit<Check, "name">>][] = [
     ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
     ["engine", REINSTALL, checkEngine],
     ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
     ["settings", "correct the file or variable", checkSettings],
-    ["store", "set BELAY_HOME to a folder that can be written", checkStore],
+    ["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place.folder)],
+    [
+      "sessions",
+      "`belay rm SESSION` drops one that is damaged; keep a copy of the folder before",
+      () => checkSessions(place),
+    ],
     ["memory", "close other programs, or load smaller contexts", checkMemory],
   ];
   return checks.map(([name, cure, run]) => async () => {
@@ -63,23 +67,6 @@ async function expectCell(source: string, expected: Json): Promise<void> {
   const envelope = await session.exec(source);
   const got = envelope.success ? JSON.stringify(envelope.result_json) : envelope.error_message;
   if (got !== JSON.stringify(expected)) throw new Error(`${source} gave ${got} and not ${JSON.stringify(expected)}`);
-}
-
-async function checkStore(): Promise<Omit<Check, "name">> {
-  const folder = homeFolder(process.env);
-  const problem = folderProblem(folder) ?? folderProblem(join(folder, "index"));
-  if (problem !== null) return { state: "failed", detail: problem };
-  if (!existsSync(folder)) return { state: "ok", detail: `${folder} will be made when it is needed` };
-  const probe = join(folder, `probe-${process.pid}`);
-  writeFileSync(probe, "", { mode: 0o600 });
-  rmSync(probe);
-  const mode = statSync(folder).mode & 0o777;
-  if ((mode & 0o077) === 0 || process.platform === "win32") return { state: "ok", detail: folder };
-  return {
-    state: "warning",
-    detail: `${folder} has mode ${mode.toString(8).padStart(4, "0")}: other users may read what is kept there`,
-    cure: `chmod 700 ${folder}`,
-  };
 }
 
 /** Files and variables, and whether the model can be asked as far as that shows without asking it. */

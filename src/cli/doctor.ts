@@ -1,13 +1,16 @@
 import type { Arguments } from "./arguments.ts";
 import { type Check, checkInstallation } from "./doctor-checks.ts";
+import type { Host } from "./host.ts";
+import { storeFolder } from "./store-options.ts";
 import { processTerminal, type Style } from "./terminal.ts";
 import { version } from "./version.ts";
 
 /** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */
-export async function doctor(args: Arguments): Promise<number> {
-  const { stdout } = processTerminal(() => {});
+export async function doctor(args: Arguments, host: Host): Promise<number> {
+  const terminal = processTerminal(() => {});
+  const { stdout } = terminal;
   const checks: Check[] = [];
-  for (const check of checkInstallation()) checks.push(await check());
+  for (const check of checkInstallation({ folder: storeFolder(args), host, terminal })) checks.push(await check());
   const isWell = checks.every(({ state }) => state !== "failed");
   if (args.has("json")) {
     stdout.writeRaw(`${JSON.stringify({ success: isWell, version: version(), checks })}\n`);
@@ -17,7 +20,7 @@ export async function doctor(args: Arguments): Promise<number> {
   stdout.write(`belay ${version()}\n`);
   for (const { name, state, detail, cure } of checks) {
     stdout.write(state.padEnd(9), STYLES[state]);
-    stdout.write(`${name.padEnd(width)}  ${detail}\n`);
+    stdout.write(`${name.padEnd(width)}  ${detail.replaceAll("\n", `\n${" ".repeat(11 + width)}`)}\n`);
     if (cure) stdout.write(`${" ".repeat(9 + width)}  cure: ${cure}\n`);
   }
   stdout.write(isWell ? "all is well\n" : `${checks.filter(({ state }) => state === "failed").length} failed\n`);

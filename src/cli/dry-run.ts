@@ -2,6 +2,7 @@ import type { CallEstimate, DryRun } from "../index.ts";
 import { compact, dollars } from "./call-line.ts";
 import { amount } from "./numbers.ts";
 import { showError, showWarnings } from "./show.ts";
+import { table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The estimate for people: a line for each place in the cell that makes sub-calls, then the sum of them. */
@@ -10,15 +11,7 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
   const rows = sites.map(({ site, ...of }) => [site, ...cellsOf(of)]);
   if (sites.length > 1) rows.push(["all", ...cellsOf(estimate)]);
   if (rows.length === 0) terminal.stdout.write("no sub-calls\n");
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  for (const row of rows) {
-    terminal.stdout.write(
-      `${row
-        .map((text, column) => text.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd()}\n`,
-    );
-  }
+  for (const line of table(rows, ["left", "left", "left", "left"])) terminal.stdout.write(`${line}\n`);
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
   showWarnings(envelope.warnings, terminal);
   if (!envelope.success) showError(envelope, null, terminal);

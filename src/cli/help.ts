@@ -9,7 +9,7 @@ const WIDTH = 100;
 /** The help of `belay` itself: every command with an example. */
 export function help(): string {
   const commands = COMMANDS.map(
-    ({ name, summary, example }) => `  ${name.padEnd(8)}${summary}\n            $ ${example}`,
+    ({ name, summary, example }) => `  ${name.padEnd(10)}${summary}\n              $ ${example}`,
   );
   return `belay ${version()}: explore a context of up to 100 MB with JavaScript, in a sandbox
 
@@ -18,7 +18,7 @@ usage: belay COMMAND [ARGUMENT]...
 ${commands.join("\n")}
 
   help COMMAND, --help, --version
-            $ belay help exec
+              $ belay help exec
 
 ${paragraph(
   "A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.",
@@ -27,6 +27,12 @@ ${paragraph(
 
 exit codes
   0 success   1 a cell, a load or a setting failed   2 wrong usage   130 interrupted by Ctrl-C
+
+sessions
+${paragraph(
+  "Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no sub-call that was answered is sent again. --session NAME keeps a session for later commands.",
+  WIDTH,
+)}
 
 settings
 ${paragraph(
@@ -39,7 +45,7 @@ ${paragraph(
 )}
 
 environment
-  BELAY_HOME  folder of config.json, search indexes and the REPL's history (default ~/.belay)
+  BELAY_HOME  folder of sessions, config.json, search indexes and the REPL's history (default ~/.belay)
   NO_COLOR    no colours on a terminal
 `;
 }

@@ -2,7 +2,10 @@ import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** Where Belay keeps search indexes and the history of the REPL: BELAY_HOME, or `~/.belay`. Made (0700) when needed. */
+/**
+ * Where Belay keeps sessions, search indexes and the history of the REPL: BELAY_HOME, or `~/.belay`. Made (0700) when
+ * needed.
+ */
 export function homeFolder(env: NodeJS.ProcessEnv): string {
   return resolve(env.BELAY_HOME || join(homedir(), ".belay"));
 }

@@ -105,6 +105,8 @@ function openCount(now: () => number) {
       beganAt = now();
     },
     report(progress: CallProgress) {
+      // What a session had spent in earlier processes shows when the first call of a cell is made.
+      if (!latest && progress.done === 0) spent = { tokens: progress.tokens, cost_usd: progress.cost_usd };
       latest = progress;
     },
     end(): CallsTaken | null {

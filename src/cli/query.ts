@@ -1,46 +1,42 @@
-import type { QueryEnvelope, QueryOptions, SearchStrategy } from "../index.ts";
+import type { Settings } from "../config/config.ts";
+import type { QueryOptions, SearchStrategy } from "../index.ts";
 import { SEARCH_STRATEGIES } from "../query/query.ts";
 import type { Arguments } from "./arguments.ts";
-import { type CallsTaken, takenLine } from "./call-line.ts";
+import type { Host } from "./host.ts";
 import { modelsOf } from "./model.ts";
-import { amount } from "./numbers.ts";
-import { type ReportFailure, reportingFailures } from "./session.ts";
+import { reportingFailures } from "./opening.ts";
+import { ending, jsonReport, signalsOf, textReport } from "./run-cells.ts";
 import { sessionFlags } from "./session-options.ts";
-import { readSettings } from "./settings.ts";
-import { failureJson, showError, showFailure, showValue, showWarnings } from "./show.ts";
 import { type Stop, untilStopped } from "./stop.ts";
-import { processTerminal, type Terminal } from "./terminal.ts";
+import { processTerminal } from "./terminal.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
-/** `belay query`: loads the contexts and answers one question about them. Gives the exit code. */
-export function query(args: Arguments): Promise<number> {
-  return untilStopped((stop) => queryUntil(stop, args));
+/** `belay query`: brings in the contexts and answers one question about them. Gives the exit code. */
+export function query(args: Arguments, host: Host): Promise<number> {
+  return untilStopped((stop) => queryUntil(stop, args, host));
 }
 
-async function queryUntil(stop: Stop, args: Arguments): Promise<number> {
-  const terminal = processTerminal(stop.ask);
+async function queryUntil(stop: Stop, args: Arguments, host: Host): Promise<number> {
+  const terminal = processTerminal(stop.close);
   const flags = sessionFlags(args, "query");
   const question = questionOf(args);
   const options = queryOptions(args);
-  if (flags.contexts.length === 0) {
+  if (flags.contexts.length === 0 && flags.durable.session === null) {
     throw new UsageError("there is no context to ask about", commandLine(["query", ...args.typed, "-c", "."]));
   }
-  const failure: ReportFailure = (error, session) => {
-    if (args.has("json")) terminal.stdout.writeRaw(`${failureJson(error, session)}\n`);
-    else showFailure(error, terminal);
-  };
-  return reportingFailures(stop, failure, async (open) => {
-    const settings = readSettings(flags);
+  const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
+  return reportingFailures(stop, report.failure, async (open) => {
     // Without a model, or its key, loading and searching would be for nothing.
-    modelsOf(settings).resolve(null);
-    const { session, progress } = await open(flags, settings, terminal);
+    const check = (settings: Settings) => void modelsOf(settings).resolve(null);
+    const asked = { kind: "query", input: question } as const;
+    const opened = await open({ flags, host, terminal, asked, check });
+    const { session, progress } = opened;
+    const signals = signalsOf(opened, stop);
     progress.begin();
-    const answer = await session.query(question, { ...options, signal: stop.signal });
+    const resumed = opened.isBegun ? await session.resume(signals) : null;
+    const answer = resumed?.envelope ?? (await session.query(question, { ...options, ...signals }));
     const taken = progress.end();
-    if (stop.exitCode === 0) return 0;
-    if (args.has("json")) terminal.stdout.writeRaw(`${JSON.stringify(answer)}\n`);
-    else showAnswer(answer, taken, terminal);
-    return stop.exitCode ?? (answer.success ? 0 : 1);
+    return ending(answer, { rest: [], taken, opened, report, stop }) ?? 0;
   });
 }
 
@@ -74,17 +70,3 @@ function queryOptions(args: Arguments): QueryOptions {
 }
 
 const MOST_SECTIONS = 50;
-
-/** The answer; on a terminal also the sections that were read, and what it took. */
-function showAnswer(answer: QueryEnvelope, taken: CallsTaken | null, terminal: Terminal): void {
-  const { stderr, stdout } = terminal;
-  if (answer.success) showValue(answer.answer, stdout);
-  showWarnings(answer.warnings, terminal);
-  if (!answer.success) showError(answer, taken, terminal);
-  if (!stderr.isTerminal) return;
-  if (answer.success) {
-    stderr.write(`${amount(answer.sections.length, "section")} by ${answer.search_strategy_used}:\n`, "dim");
-    for (const section of answer.sections) stderr.write(`  ${section}\n`, "dim");
-  }
-  if (taken) stderr.write(`${takenLine(taken)}\n`, "dim");
-}

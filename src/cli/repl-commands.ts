@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { nearest } from "../nearest.ts";
 import { type DotHelp, describe, helpNames, overview } from "./repl-help.ts";
-import { contextLine, showHelpers, showMemory, showStats } from "./repl-show.ts";
+import { contextLine, showHelpers, showMemory, showPlace, showStats } from "./repl-show.ts";
 import type { CliSession } from "./session.ts";
-import { showValue } from "./show.ts";
+import { showAnswer, showEnvelope, showValue } from "./show.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What a dot-command works with. */
@@ -81,7 +81,40 @@ const COMMANDS: readonly DotCommand[] = [
       );
     },
   },
+  {
+    name: "session",
+    argument: "",
+    summary: "name of this session, and how to continue it later",
+    run: async (_argument, { opened, terminal }) => showPlace(opened, terminal.stdout),
+  },
+  {
+    name: "resume",
+    argument: "",
+    summary: "finish the cell that was interrupted in an earlier process",
+    async run(_argument, { opened, terminal, signal }) {
+      if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
+      opened.progress.begin();
+      const resumed = await opened.session.resume({ signal });
+      const taken = opened.progress.end();
+      const envelope = resumed?.envelope;
+      if (!envelope) return undefined;
+      if ("answer" in envelope) return void showAnswer(envelope, taken, terminal);
+      showEnvelope(envelope, taken, terminal);
+      return envelope.success ? undefined : "the cell that was resumed failed";
+    },
+  },
+  {
+    name: "discard",
+    argument: "",
+    summary: "give up the cell that was interrupted; the state is that before it",
+    async run(_argument, { opened }) {
+      if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
+      return void (await opened.session.discard());
+    },
+  },
 ];
+
+const NOTHING_UNFINISHED = "nothing is unfinished";
 
 /** All dot-commands. The loop itself obeys `.break` and `.exit`. */
 export const DOT_COMMANDS: readonly DotHelp[] = [

@@ -1,6 +1,6 @@
 import { RlmError } from "../index.ts";
 import { showFailure } from "./show.ts";
-import { onSignals } from "./stop.ts";
+import { type Leaving, onSignals, openLeaving } from "./stop.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What keys and signals do to a REPL, and the work that they interrupt. */
@@ -13,6 +13,8 @@ export interface Control extends Disposable {
   interrupt(): void;
   /** Ends the REPL with this exit code; a second time, the process. */
   end(exitCode: number): void;
+  /** What is waited for where the process is ended in the middle of its work. */
+  readonly leaving: Leaving;
   /** Who reads the input says what Ctrl-C means where nothing runs, and how to stop reading. */
   attach(reader: { interrupted(): void; stop(): void }): void;
 }
@@ -20,19 +22,23 @@ export interface Control extends Disposable {
 export function openControl(terminal: () => Terminal): Control {
   let running: AbortController | undefined;
   let exitCode: number | undefined;
+  const leaving = openLeaving();
   // Until there is a prompt to go back to, Ctrl-C ends the REPL.
   let reader = { interrupted: () => end(130), stop() {} };
   let isReading = false;
   const signals = onSignals((code) => (code === 130 ? interrupt() : end(code)));
 
   function interrupt(): void {
-    if (running?.signal.aborted) process.exit(130);
-    if (running && isReading) running.abort();
+    if (running?.signal.aborted) leaving.leave(130);
+    else if (running && isReading) running.abort();
     else reader.interrupted();
   }
 
   function end(code: number): void {
-    if (exitCode !== undefined) process.exit(code);
+    if (exitCode !== undefined) {
+      leaving.leave(code);
+      return;
+    }
     exitCode = code;
     running?.abort();
     reader.stop();
@@ -56,6 +62,7 @@ export function openControl(terminal: () => Terminal): Control {
     },
     interrupt,
     end,
+    leaving,
     attach(attached) {
       reader = attached;
       isReading = true;

@@ -1,5 +1,6 @@
 import type { Session } from "../index.ts";
 import { amount } from "./numbers.ts";
+import type { CliSession } from "./session.ts";
 import { showValue } from "./show.ts";
 import type { Output } from "./terminal.ts";
 
@@ -18,6 +19,12 @@ export function showStats(session: Session, output: Output): boolean {
   const { count, files } = stats.skipped;
   showValue({ ...stats, skipped: { count, files: files.map(({ path, reason }) => ({ path, reason })) } }, output);
   return true;
+}
+
+/** How the session is called and how it is continued. */
+export function showPlace({ session, kept, line }: CliSession, output: Output): undefined {
+  if (!kept) output.write("this session is not kept; --session NAME keeps one\n");
+  else output.write(`${session.name ?? session.id}\n${line("repl --session")}\n`);
 }
 
 /** Every key of memory with the beginning of its value. */

@@ -1,5 +1,7 @@
 import type { ExecEnvelope } from "../index.ts";
 import type { Arguments } from "./arguments.ts";
+import type { Host } from "./host.ts";
+import { closeTidily, makeReady } from "./opening.ts";
 import { DOT_COMMANDS, runDotCommand } from "./repl-commands.ts";
 import { type Control, openControl } from "./repl-control.ts";
 import { isIncomplete } from "./repl-input.ts";
@@ -7,14 +9,14 @@ import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./repl-lines.t
 import { contextLine } from "./repl-show.ts";
 import { type CliSession, openCliSession } from "./session.ts";
 import { sessionFlags } from "./session-options.ts";
-import { readSettings } from "./settings.ts";
 import { showEnvelope } from "./show.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
+import { brief } from "./unfinished.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
 
 /** `belay repl`: reads cells from a terminal, or from piped input. Gives the exit code. */
-export async function repl(args: Arguments): Promise<number> {
+export async function repl(args: Arguments, host: Host): Promise<number> {
   const flags = sessionFlags(args, "repl");
   if (flags.contexts.includes("-")) {
     const line = commandLine(["exec", "-e", "stats()", "-c", "-"]);
@@ -22,18 +24,39 @@ export async function repl(args: Arguments): Promise<number> {
   }
   using control = openControl(() => terminal);
   const terminal = processTerminal(control.end);
-  await using opened = await openCliSession(flags, readSettings(flags), terminal);
-  const isLoaded = await control.run(async (signal) => {
-    await opened.loadAll(signal);
-    return true;
-  });
-  if (control.exitCode !== undefined || !isLoaded) return control.exitCode ?? 1;
+  const opened = await control.run(() => openCliSession({ flags, host, terminal }));
+  if (!opened) return 1;
+  control.leaving.after(async () => opened.kept?.store[Symbol.asyncDispose]());
+  try {
+    const isReady = await control.run(async (signal) => {
+      await makeReady(opened, { flags }, signal);
+      return true;
+    });
+    if (control.exitCode !== undefined || !isReady) return control.exitCode ?? 1;
+    return await talk({ opened, terminal, control, quiet: flags.quiet });
+  } finally {
+    await closeTidily(opened, control.exitCode !== undefined);
+  }
+}
+
+async function talk(parts: Omit<Conversation, "lines">): Promise<number> {
+  const { opened, terminal, control } = parts;
+  const { session } = opened;
   using lines = openLines(control);
+  const unfinished = session.unfinished();
   if (lines.isInteractive) {
-    terminal.stdout.write(`belay ${version()}: ${contextLine(opened.session)}\n`);
+    terminal.stdout.write(`belay ${version()}: ${contextLine(session)}\n`);
     terminal.stdout.write(".help shows the builtins and commands, Ctrl-D ends\n", "dim");
   }
-  const hasFailed = await converse({ opened, terminal, control, lines, quiet: flags.quiet });
+  if (unfinished) {
+    const what = `unfinished ${unfinished.kind}: ${brief(unfinished.input)}`;
+    terminal.stderr.write(`${what}\n.resume finishes it, .discard gives it up\n`, "yellow");
+  }
+  const hasFailed = await converse({ ...parts, lines });
+  if (lines.isInteractive && opened.kept) {
+    const [line, kept] = [opened.line("repl --session"), session.name === null ? "kept for a day" : "kept"];
+    terminal.stdout.write(`${kept}: ${line}\n`, "dim");
+  }
   return control.exitCode ?? (hasFailed && !lines.isInteractive ? 1 : 0);
 }
 

@@ -4,11 +4,12 @@ import { nearest } from "../nearest.ts";
 import { type Arguments, parseArguments } from "./arguments.ts";
 import { COMMANDS, type Command } from "./commands.ts";
 import { commandHelp, help } from "./help.ts";
+import { type Host, processHost } from "./host.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
 
 /** Runs `belay` with these arguments. Gives the exit code: 0, 1 for a failure, 2 for wrong usage, 130 for Ctrl-C. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], host: Host = processHost): Promise<number> {
   const [first = "--help", ...rest] = args;
   let command: Command | undefined;
   try {
@@ -18,7 +19,7 @@ export async function run(args: readonly string[]): Promise<number> {
       return say(rest[0] === undefined ? help() : commandHelp(commandNamed(rest[0], ["help"], rest)));
     command = commandNamed(first, [], args);
     if (rest.includes("--help") || rest.includes("-h")) return say(commandHelp(command));
-    return await command.run(checked(command, rest));
+    return await command.run(checked(command, rest), host);
   } catch (error) {
     if (!(error instanceof UsageError)) return unexpected(error);
     const name = command ? `belay ${command.name}` : "belay";

@@ -1,6 +1,7 @@
 import { RlmError } from "../../runtime/index.ts";
 import { type AskedSettings, LIMIT_DEFAULTS, settingsFromTexts } from "../config/config.ts";
 import type { Arguments, Option } from "./arguments.ts";
+import { DURABLE_OPTIONS, type DurableFlags, durableFlags } from "./store-options.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 const usual = (key: keyof typeof LIMIT_DEFAULTS) => LIMIT_DEFAULTS[key];
@@ -66,6 +67,7 @@ export const SESSION_OPTIONS: readonly Option[] = [
     value: "N",
     summary: `heap of the cells, 8 to 2048 (default ${usual("memory_mb")}); P comes on top`,
   },
+  ...DURABLE_OPTIONS,
   { name: "quiet", short: "q", summary: "no progress and no skipped files on stderr; warnings and errors stay" },
 ];
 
@@ -75,6 +77,7 @@ export interface SessionFlags {
   readonly contexts: readonly string[];
   /** The settings among them. */
   readonly settings: AskedSettings;
+  readonly durable: DurableFlags;
   readonly quiet: boolean;
   /** The arguments as they were typed, for a line that corrects them. */
   readonly typed: readonly string[];
@@ -94,7 +97,8 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
       (key) => `--${flagOf(key)}`,
     );
     const settings = roots.length > 0 ? { ...asked, roots } : asked;
-    return { command, contexts, settings, quiet: args.has("quiet"), typed: args.typed };
+    const durable = durableFlags(args, command);
+    return { command, contexts, settings, durable, quiet: args.has("quiet"), typed: args.typed };
   } catch (error) {
     throw error instanceof RlmError ? new UsageError(error.message, help) : error;
   }

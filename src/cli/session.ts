@@ -1,52 +1,111 @@
+import { resolve } from "node:path";
 import type { Settings } from "../config/config.ts";
-import { RlmError, type Session, type SessionOptions } from "../index.ts";
-import { openSessionWith } from "../session/session.ts";
-import { indexFolder } from "./home.ts";
+import type { LoadSource, Session, SessionOptions } from "../index.ts";
+import { openSessionWith, type SessionParts } from "../session/session.ts";
+import type { SessionRow, Store } from "../store/port.ts";
+import { bringContexts } from "./contexts.ts";
+import { type Host, storeWorker } from "./host.ts";
+import { keptSettings, optionsOf, settingsToKeep } from "./kept-settings.ts";
 import { checkPrice } from "./model.ts";
+import { openStoreIn } from "./opened-store.ts";
 import { openProgress, type ProgressLine, processClock, quietProgress } from "./progress.ts";
 import type { SessionFlags } from "./session-options.ts";
-import { sessionOptions } from "./settings.ts";
+import { readSettings } from "./settings.ts";
 import { skippedLine } from "./skipped.ts";
 import { checkPaths, contextSource } from "./sources.ts";
-import type { Stop } from "./stop.ts";
+import type { DurableFlags } from "./store-options.ts";
 import type { Terminal } from "./terminal.ts";
+import { commandLine } from "./usage.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
 export interface CliSession extends AsyncDisposable {
   readonly session: Session;
+  /** Where it is kept; null: it ends with the process. */
+  readonly kept: { readonly store: Store; readonly folder: string } | null;
   readonly progress: ProgressLine;
-  /** Loads what the flags name: the first as the context, the others appended. @throws RlmError */
+  /** A line about this session, such as `belay resume NAME`. */
+  line(command: string): string;
+  /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
   loadAll(signal: AbortSignal): Promise<void>;
   /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
   load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
 }
 
-/** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
-export async function openCliSession(
-  flags: SessionFlags,
-  settings: Settings,
-  { stderr }: Terminal,
-): Promise<CliSession> {
-  checkPrice(settings);
-  const { roots = [] } = settings;
-  const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
-  const indexDir = indexFolder(process.env);
-  const session = await openQuietly({
-    ...sessionOptions(settings),
-    roots: [...roots, ...flags.contexts].filter((path) => path !== "-"),
-    ...(indexDir === undefined ? {} : { indexDir }),
-    onProgress: progress.report,
-  });
+/** What a session is opened with. */
+export interface Opening {
+  readonly flags: SessionFlags;
+  readonly host: Host;
+  readonly terminal: Terminal;
+  /** Which session of the store, where it is not the one that the flags name. @throws RlmError */
+  choose?(store: Store): Promise<SessionRow>;
+  /** Nothing may be changed: where there is no such session yet, none is made in the store. */
+  readonly looksOnly?: boolean;
+  /** Looks at the settings before anything is opened or read. @throws RlmError */
+  check?(settings: Settings): void;
+}
 
-  async function load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void> {
-    checkPaths([path]);
+/** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
+export async function openCliSession(opening: Opening): Promise<CliSession> {
+  const { flags, host, looksOnly = false } = opening;
+  const { session: name, store: folder } = flags.durable;
+  // A session may have been begun with settings that are missing here.
+  if (name === null && !opening.choose) checkSettings(readSettings(flags), opening);
+  checkPaths(flags.contexts);
+  if (folder === null) return openIn(null, null, opening);
+  const store = await openStoreIn(folder, host);
+  try {
+    const row = opening.choose ? await opening.choose(store) : name === null ? null : await store.find(name);
+    if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
+    await store[Symbol.asyncDispose]();
+    return await openIn(null, null, opening);
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening: Opening): Promise<CliSession> {
+  const {
+    flags,
+    terminal: { stderr },
+    looksOnly = false,
+  } = opening;
+  const before = row && keptSettings(row.settings);
+  const settings = readSettings(flags, before?.settings);
+  checkSettings(settings, opening);
+  checkPaths(settings.roots ?? []);
+  const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
+  const now = settingsToKeep(settings, flags.contexts, flags.durable, before);
+  const name = row?.id ?? flags.durable.session;
+  const options: SessionOptions = {
+    ...optionsOf(now),
+    ...(name === null || !kept ? {} : { session: name }),
+    onProgress: progress.report,
+  };
+  const parts = kept && { store: kept.store, origin: "command" as const };
+  const session = await openQuietly(options, {
+    ...parts,
+    ...(looksOnly ? {} : { settings: JSON.parse(JSON.stringify(now)) }),
+  });
+  const { roots = [] } = now.settings;
+  // A session goes on in the folder in which it was begun.
+  const isElsewhere = process.cwd() !== now.cwd;
+  const place = (source: LoadSource) => (typeof source === "string" && isElsewhere ? resolve(source) : source);
+
+  async function loadSource(
+    source: LoadSource,
+    path: string,
+    kind: "load" | "append",
+    signal: AbortSignal,
+  ): Promise<void> {
     const name = path === "-" ? "stdin" : path;
     const before = kind === "append" ? session.stats()?.skipped : undefined;
     progress.begin(name);
     try {
-      const source = await contextSource(path, signal);
-      const options = { signal, roots: path === "-" ? [] : [path] };
-      const { stats } = await (kind === "load" ? session.load(source, options) : session.loadAppend(source, options));
+      const options = { signal, roots: path === "-" ? [] : [resolve(path)] };
+      const { stats } = await (kind === "load"
+        ? session.load(place(source), options)
+        : session.loadAppend(place(source), options));
       progress.end();
       if (kind === "load") progress.reset();
       const line = skippedLine({
@@ -61,48 +120,46 @@ export async function openCliSession(
 
   return {
     session,
+    kept,
     progress,
-    async loadAll(signal) {
-      // All of them before the first is read, which may take long.
-      checkPaths([...roots, ...flags.contexts]);
-      for (const [index, path] of flags.contexts.entries()) await load(path, index === 0 ? "load" : "append", signal);
+    line: (command) => sessionLine(command, session, flags.durable),
+    loadAll: (signal) =>
+      bringContexts(
+        { paths: flags.contexts, roots, change: flags.durable.change },
+        { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
+        signal,
+      ),
+    async load(path, kind, signal) {
+      checkPaths([path]);
+      await loadSource(await contextSource(path, signal), path, kind, signal);
     },
-    load,
-    [Symbol.asyncDispose]: () => session.close(),
+    async [Symbol.asyncDispose]() {
+      await session.close();
+      await kept?.store[Symbol.asyncDispose]();
+    },
   };
 }
 
-/** Tells of a failure that is no cell's, and of which session, where there was one already. */
-export type ReportFailure = (error: RlmError, session: string | null) => void;
+function checkSettings(settings: Settings, { check }: Opening): void {
+  checkPrice(settings);
+  check?.(settings);
+}
 
-/**
- * Runs work that opens one session, whose contexts are then loaded, and closes it. An RlmError is reported, with the exit
- * code 1.
- */
-export async function reportingFailures(
-  { signal }: Pick<Stop, "signal">,
-  report: ReportFailure,
-  work: (open: typeof openCliSession) => Promise<number>,
-): Promise<number> {
-  let opened: CliSession | undefined;
-  try {
-    return await work(async (...args) => {
-      opened = await openCliSession(...args);
-      await opened.loadAll(signal);
-      return opened;
-    });
-  } catch (error) {
-    if (error instanceof RlmError) report(error, opened?.session.id ?? null);
-    // What is aborted while it reads stdin says so with an error of its own.
-    else if (!signal.aborted) throw error;
-    return 1;
-  } finally {
-    await opened?.[Symbol.asyncDispose]();
-  }
+/** `belay resume NAME`, with the store where it is not the usual one. */
+function sessionLine(
+  command: string,
+  { id, name }: Pick<Session, "id" | "name">,
+  { store, isStoreNamed }: Pick<DurableFlags, "store" | "isStoreNamed">,
+): string {
+  return commandLine([
+    ...command.split(" "),
+    name ?? id,
+    ...(isStoreNamed && store !== null ? ["--store", store] : []),
+  ]);
 }
 
 /** `openSession` with a worker that keeps node:sqlite's warning off stderr. */
-export function openQuietly(options: SessionOptions): Promise<Session> {
+export function openQuietly(options: SessionOptions, parts: Partial<SessionParts> = {}): Promise<Session> {
   const worker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
-  return openSessionWith(options, { worker });
+  return openSessionWith(options, { worker, storeWorker, ...parts });
 }

@@ -6,13 +6,14 @@ import type { SessionFlags } from "./session-options.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 /**
- * The settings that hold for this command: flags, variables and the files of the project and of the user.
+ * The settings that hold for this command: flags, what its session was begun with, variables and the files of the
+ * project and of the user.
  *
  * @throws RlmError `invalid_config`
  * @throws UsageError for --base-url where nothing names a model
  */
-export function readSettings({ command, settings, typed }: SessionFlags): Settings {
-  const all = readConfig(settings, configPlaces());
+export function readSettings({ command, settings, typed }: SessionFlags, kept: Settings = {}): Settings {
+  const all = readConfig({ ...kept, ...settings }, configPlaces());
   if (settings.base_url === undefined || all.model !== undefined) return all;
   const line = commandLine([command, "--model", "local/NAME", ...typed]);
   throw new UsageError("--base-url needs --model: the server's name for it, after any provider's name", line);

@@ -1,4 +1,4 @@
-import type { ExecEnvelope, ExecFailure, Json, RlmError } from "../index.ts";
+import type { ExecEnvelope, ExecFailure, Json, QueryEnvelope, RlmError } from "../index.ts";
 import { type CallsTaken, takenLine } from "./call-line.ts";
 import { amount } from "./numbers.ts";
 import { jsonParts, prettyJson } from "./pretty-json.ts";
@@ -22,6 +22,20 @@ export function showEnvelope(envelope: ExecEnvelope, taken: CallsTaken | null, t
   showWarnings(envelope.warnings, terminal);
   if (!envelope.success) showError(envelope, taken, terminal);
   if (taken && stderr.isTerminal) stderr.write(`${takenLine(taken)}\n`, "dim");
+}
+
+/** The answer; on a terminal also the sections that were read, and what it took. */
+export function showAnswer(answer: QueryEnvelope, taken: CallsTaken | null, terminal: Terminal): void {
+  const { stderr, stdout } = terminal;
+  if (answer.success) showValue(answer.answer, stdout);
+  showWarnings(answer.warnings, terminal);
+  if (!answer.success) showError(answer, taken, terminal);
+  if (!stderr.isTerminal) return;
+  if (answer.success) {
+    stderr.write(`${amount(answer.sections.length, "section")} by ${answer.search_strategy_used}:\n`, "dim");
+    for (const section of answer.sections) stderr.write(`  ${section}\n`, "dim");
+  }
+  if (taken) stderr.write(`${takenLine(taken)}\n`, "dim");
 }
 
 export function showWarnings(warnings: readonly string[], { stderr }: Terminal): void {

@@ -14,11 +14,18 @@ export function onSignals(handle: (exitCode: number) => void): Disposable {
 
 /** The one way in which a command is ended early. */
 export interface Stop extends Disposable {
-  /** Aborts what runs. */
+  /** Aborts what runs, whoever asked. */
   readonly signal: AbortSignal;
+  /** Aborts for a signal of the system alone: who sent it may want to go on later. */
+  readonly suspend: AbortSignal;
+  /** Aborts where nobody reads stdout any more. */
+  readonly cancel: AbortSignal;
   /** With what exit code to end, once it was asked for. */
   readonly exitCode: number | undefined;
-  ask(exitCode: number): void;
+  /** Nothing more can be written. */
+  close(exitCode: number): void;
+  /** What is waited for where the process is ended in the middle of its work. */
+  readonly leaving: Leaving;
 }
 
 /** Runs a command that can be ended early. Gives the exit code. */
@@ -29,22 +36,54 @@ export async function untilStopped(work: (stop: Stop) => Promise<number>): Promi
   return stop.exitCode || code;
 }
 
-/** The first signal aborts what runs, so that it is cancelled and reported; the second ends the process. */
+/** The first signal aborts what runs, so that it is ended in order and reported; the second ends the process. */
 function openStop(): Stop {
-  const controller = new AbortController();
+  const [any, suspend, cancel] = [new AbortController(), new AbortController(), new AbortController()];
+  const leaving = openLeaving();
   let exitCode: number | undefined;
-  const ask = (code: number) => {
-    if (exitCode !== undefined) process.exit(code);
+  const ask = (code: number, why: AbortController) => {
+    if (exitCode !== undefined) {
+      leaving.leave(code);
+      return;
+    }
     exitCode = code;
-    controller.abort();
+    why.abort();
+    any.abort();
   };
-  const signals = onSignals(ask);
+  const signals = onSignals((code) => ask(code, suspend));
   return {
-    signal: controller.signal,
+    signal: any.signal,
+    suspend: suspend.signal,
+    cancel: cancel.signal,
     get exitCode() {
       return exitCode;
     },
-    ask,
+    close: (code) => ask(code, cancel),
+    leaving,
     [Symbol.dispose]: () => signals[Symbol.dispose](),
+  };
+}
+
+/** The end of a process in the middle of its work. */
+export interface Leaving {
+  /** Waits for this before the process ends: a commit in progress is finished. */
+  after(work: () => PromiseLike<void>): void;
+  /** Ends the process; asked again, at once. */
+  leave(exitCode: number): void;
+}
+
+export function openLeaving(exit: (exitCode: number) => void = process.exit): Leaving {
+  const awaited: (() => PromiseLike<void>)[] = [];
+  let isLeaving = false;
+  return {
+    after: (work) => void awaited.push(work),
+    leave(exitCode) {
+      if (isLeaving || awaited.length === 0) {
+        exit(exitCode);
+        return;
+      }
+      isLeaving = true;
+      void Promise.allSettled(awaited.map((work) => work())).then(() => exit(exitCode));
+    },
   };
 }

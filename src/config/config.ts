@@ -14,7 +14,15 @@ import {
 import { given, settingsFromTexts } from "./texts.ts";
 
 export { findProjectFile } from "./files.ts";
-export { type AskedSettings, KEYS, LIMIT_DEFAULTS, type Settings, TAKEN_BACK, USER_ONLY } from "./settings.ts";
+export {
+  type AskedSettings,
+  KEYS,
+  LIMIT_DEFAULTS,
+  type Settings,
+  SettingsSchema,
+  TAKEN_BACK,
+  USER_ONLY,
+} from "./settings.ts";
 export { given, settingsFromTexts } from "./texts.ts";
 
 /** Where configuration is looked for. */

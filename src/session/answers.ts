@@ -3,6 +3,7 @@ import { type CallError, type Clock, LIMITS } from "../../runtime/index.ts";
 import type { Model, Models, SubCallError } from "../model/port.ts";
 import { subCallError } from "../model/sub-call-errors.ts";
 import type { SubAgentPolicy } from "./api.ts";
+import type { AnswerCache } from "./cache.ts";
 import type { Answered, Answers, CallContext } from "./cell.ts";
 import { FREE } from "./dry-run.ts";
 import { type Gate, openGate } from "./gate.ts";
@@ -20,6 +21,8 @@ export interface AnswersOptions {
   /** Dollars are limited: models without a known price cannot be asked. */
   readonly limitsCost: boolean;
   readonly policy: SubAgentPolicy;
+  /** null: every answer is asked for. */
+  readonly cache: AnswerCache | null;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -51,6 +54,10 @@ export function openAnswers(options: AnswersOptions): Answers {
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
     },
+    repeatable(call) {
+      const { tools = [] } = readSubCall(call.name, call.args);
+      return !(options.policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
+    },
   };
 }
 
@@ -61,6 +68,9 @@ async function ask(
   context: CallContext,
   signal: AbortSignal,
 ): Promise<Answered> {
+  const cacheKey = options.cache?.keyOf(request) ?? null;
+  const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
+  if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
   const { decideTools, readOnlyTools, runSubCall } = await import("../model/index.ts");
   const { policy, clock } = options;
   const lent = policy.tools ?? [];
@@ -100,11 +110,11 @@ async function ask(
     signal,
   );
   const { usage, attempts, model } = outcome;
-  const record = { usage, attempts, model, refused: false, tool_override_event: event };
+  const record = { usage, attempts, model, refused: false, cached: false, tool_override_event: event };
   const settlement = outcome.ok
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
-  return { settlement, record };
+  return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
 }
 
 /** undefined for a model that is not known: asking it says so. */
@@ -148,7 +158,7 @@ const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
 };
 
 function refused(error: SubCallError): Answered {
-  return { settlement: { ok: false, error: guestError(error) }, record: FREE };
+  return { settlement: { ok: false, error: guestError(error) }, record: FREE, cacheKey: null };
 }
 
 function wasCancelled({ settlement }: Answered): boolean {

@@ -4,6 +4,7 @@ import type { AgentTool } from "../model/agent-tools/index.ts";
 import type { QueryOptions } from "../query/query.ts";
 import type { DryRun } from "./dry-run.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./envelope.ts";
+import type { CellFile, ExecKind } from "./journal.ts";
 import type { BudgetLimits, RemainingBudget } from "./ledger.ts";
 
 export type Progress =
@@ -49,7 +50,33 @@ export interface SessionOptions {
   readonly concurrency?: number;
   /** What sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy;
+  /** Folder of the store: the session then outlives the process. Default: it lives in memory. */
+  readonly store?: string;
+  /** Name, or id, of the session: continued where the store has it, else made under this name. */
+  readonly session?: string;
+  /** What becomes of calls in flight when the process ended: they are sent again (default), or fail in the cell. */
+  readonly onRestart?: OnRestart;
+  /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
+  readonly cache?: boolean;
+  /** Keeps checkpoints from within an exec after its end (default false). */
+  readonly keepSteps?: boolean;
+  /** Told of every checkpoint once it is kept. */
+  readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
   readonly onProgress?: (progress: Progress) => void;
+}
+
+export type OnRestart = "send" | "fail";
+
+export interface CheckpointNotice {
+  readonly id: string;
+  readonly exec_id: string;
+  /** `step`: the exec waits for calls. `end`: it is over. */
+  readonly kind: "step" | "end";
+  /** Pages of the guest that changed since the checkpoint before, and their bytes before compression. */
+  readonly pages: number;
+  readonly bytes: number;
+  /** Wall time of taking and keeping it, ms. */
+  readonly ms: number;
 }
 
 /** Tools of sub-agents beyond the default ones, which only read (spec §6.3). */
@@ -74,6 +101,19 @@ export interface ExecOptions {
   readonly limits?: Partial<ExecLimits>;
   /** Aborting ends the cell as `cancelled`; what it changed so far stays. */
   readonly signal?: AbortSignal;
+  /** Aborting stops the exec where it is: it is not over, and `resume` finishes it, in this process or another. */
+  readonly suspend?: AbortSignal;
+  /** Cells that the caller will run after this one: recorded, so that another process can. */
+  readonly rest?: readonly CellFile[];
+}
+
+/** An exec that has begun and not ended. */
+export interface Unfinished {
+  readonly exec_id: string;
+  readonly kind: ExecKind;
+  /** What was asked: the cell, the question, the path. */
+  readonly input: Json;
+  readonly rest: readonly CellFile[];
 }
 
 export interface LoadingOptions {
@@ -110,12 +150,24 @@ export interface SessionHelpers {
   remove(name: string): Promise<boolean>;
 }
 
+export interface Resumed {
+  /** `replayed`: it was over already, and this is its record. */
+  readonly how: "finished" | "replayed";
+  readonly kind: ExecKind;
+  /** null for kinds that run no cell. */
+  readonly envelope: ExecEnvelope | QueryEnvelope | null;
+  /** Cells that were to be run after it; none unless it succeeded. */
+  readonly rest: readonly CellFile[];
+}
+
 /**
  * A guest over a context. Calls queue: one runs at a time, in the order they were made. A failing cell is a value
  * (`success: false`); what a caller gets wrong rejects with `RlmError`.
  */
 export interface Session extends AsyncDisposable {
   readonly id: string;
+  /** null for a session without one. */
+  readonly name: string | null;
   /** Loads a context and starts anew: variables, helpers, memory and budget are reset. */
   load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /** Adds to the context; variables, helpers, memory and budget stay. */
@@ -126,12 +178,21 @@ export interface Session extends AsyncDisposable {
    * Answers a question about the context: finds relevant sections, asks the model about each, puts the notes together.
    * Variables, helpers and memory stay as they are; the budget is spent.
    */
-  query(prompt: string, options?: QueryOptions & { signal?: AbortSignal }): Promise<QueryEnvelope>;
+  query(prompt: string, options?: QueryOptions & Pick<ExecOptions, "signal" | "suspend">): Promise<QueryEnvelope>;
   /**
    * What a cell would take: runs it on a copy of the guest with placeholders for answers. Nothing is sent, changed or
    * spent.
    */
   dryRun(code: string, options?: ExecOptions): Promise<DryRun>;
+  /** The exec that was interrupted, or null. While there is one, nothing else can be run: `exec_unfinished`. */
+  unfinished(): Unfinished | null;
+  /**
+   * Finishes what was interrupted: settled sub-calls are not sent again. Where nothing was interrupted, the recorded
+   * outcome of the last cell or query; null where there is none.
+   */
+  resume(options?: Pick<ExecOptions, "signal" | "suspend">): Promise<Resumed | null>;
+  /** Gives up what was interrupted: it is recorded as cancelled, and the state is that before it. */
+  discard(): Promise<void>;
   readonly memory: SessionMemory;
   readonly helpers: SessionHelpers;
   /** The loaded context's facts, or null. */

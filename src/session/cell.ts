@@ -1,30 +1,38 @@
+import { createHash } from "node:crypto";
 import {
   type CallHost,
   type Clock,
   clampLimits,
   type ExecEnd,
   type ExecLimits,
+  type ExecSignals,
   type ExecState,
   type Json,
   LIMITS,
   noOutput,
   type PendingCall,
   placeless,
-  type Sandbox,
+  type Replayed,
+  type Seed,
   type Settlement,
 } from "../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
 import type { RequestBudget } from "../model/port.ts";
-import type { CallProgress } from "./api.ts";
+import type { Step } from "../store/port.ts";
+import type { CallProgress, OnRestart } from "./api.ts";
 import { openBudget } from "./budget.ts";
-import type { ContextMessage } from "./context-message.ts";
-import type { JournalRecord, ToolResult } from "./journal.ts";
-import type { BudgetLimits, Ledger } from "./ledger.ts";
+import type { Machine } from "./guest.ts";
+import type { History } from "./history.ts";
+import type { BesideStep, JournalRecord, ToolResult } from "./journal.ts";
+import type { BudgetLimits } from "./ledger.ts";
+import type { Taken } from "./line.ts";
 
 /** What came of a call: what the guest gets, and what the record keeps beside it. */
 export interface Answered {
   readonly settlement: Settlement;
-  readonly record: Pick<ToolResult, "usage" | "attempts" | "model" | "refused" | "tool_override_event">;
+  readonly record: Pick<ToolResult, "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event">;
+  /** The key under which the answer may be taken again; null: it may not. */
+  readonly cacheKey: string | null;
 }
 
 /** What an exec lends to the answering of one call. */
@@ -44,6 +52,8 @@ export interface Answers {
   readonly facts: { readonly [name: string]: Json };
   /** Must not reject: a call that fails is an answer. */
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
+  /** Whether a call that may have been carried out already can be made once more. */
+  repeatable(call: PendingCall): boolean;
 }
 
 /** What running a cell needs of its session. */
@@ -51,9 +61,12 @@ export interface CellParts {
   readonly limits: ExecLimits;
   readonly budget: BudgetLimits;
   readonly answers: Answers;
+  readonly onRestart: OnRestart;
   /** Told whenever a sub-call is sent or answered. */
   readonly onCalls?: (progress: CallProgress) => void;
   readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
 }
 
 /** The exec that a cell runs in. */
@@ -61,13 +74,19 @@ export interface CellRun {
   readonly exec_id: string;
   /** 0 for the cell of a query. */
   readonly cell: number;
-  /** On the scale of `clock.monotonic()`. */
+  /** On the scale of `clock.monotonic()`; an earlier process's part of the exec taken off. */
   readonly startedAt: number;
   /** Decisions on tools, added to as they are made. */
   readonly events: ToolOverrideEvent[];
-  /** What is spent, by the records committed so far. */
-  ledger(): Ledger;
-  commit(records: readonly JournalRecord[]): Promise<void>;
+  /** By the records committed so far. */
+  history(): History;
+  /** Keeps records, and with them answers for the cache. */
+  commit(records: readonly JournalRecord[], cache?: Step["cache"]): Promise<void>;
+  /** Takes a checkpoint of the machine, which waits for calls, and keeps it with the records that name it. */
+  step(
+    machine: Machine,
+    make: (taken: Taken) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
+  ): Promise<void>;
 }
 
 export interface CellRequest {
@@ -76,18 +95,30 @@ export interface CellRequest {
   readonly sites?: boolean;
 }
 
+/** Where an interrupted exec goes on. */
+export interface Continuation {
+  /** The state of the checkpoint that the machine was opened from, and what it waits for; null: from the start. */
+  readonly at: { readonly state: ExecState; readonly waiting: readonly PendingCall[] } | null;
+  /** Recorded answers that the guest in the checkpoint has not got yet, in their order. */
+  readonly replay: readonly Replayed[];
+  /** Ids of the calls that have a record. */
+  readonly recorded: ReadonlySet<string>;
+}
+
 /**
- * Runs a cell in a guest and answers its calls: each is recorded before it is sent, its answer before the guest gets it.
- * When the session's time ends, calls in flight fail with BudgetExceededError and the cell has 5 s to finish.
+ * Runs a cell in a machine and answers its calls: a checkpoint that waits for them is kept before they are sent, each
+ * answer before the guest gets it. When the session's time ends, calls in flight fail with BudgetExceededError and the
+ * cell has 5 s to finish. A suspended exec ends with `lost`, and nothing more of it is recorded.
  */
 export async function runCell(
   parts: CellParts,
   run: CellRun,
-  guest: Sandbox<ContextMessage>,
+  machine: Machine,
   { source, limits, sites = false }: CellRequest,
-  signal?: AbortSignal,
+  { signal, suspend }: ExecSignals,
+  from: Continuation | null,
 ): Promise<ExecEnd> {
-  const state: ExecState = {
+  const state: ExecState = from?.at?.state ?? {
     exec_id: run.exec_id,
     cell: run.cell,
     limits: clampLimits(parts.limits, limits),
@@ -96,9 +127,12 @@ export async function runCell(
     running_ms: 0,
     next_call: 1,
   };
-  const budget = openBudget(parts.budget, run.ledger());
-  const timeLeft = budget.left().remaining_time_ms;
-  if (timeLeft === 0) return timeIsSpent(state, parts.budget);
+  const budget = openBudget(parts.budget, run.history().ledger);
+  const elapsed = () => parts.clock.monotonic() - run.startedAt;
+  const wholeTime = budget.left().remaining_time_ms;
+  // A machine that waits in the middle of a cell is of no use any more.
+  if (wholeTime === 0) return { ...timeIsSpent(state, parts.budget), lost: from?.at ? "the time was spent" : null };
+  const timeLeft = Math.max(0, wholeTime - elapsed());
   const timeOver = new AbortController();
   const outOfTime = new AbortController();
   const callOff = [
@@ -108,9 +142,17 @@ export async function runCell(
   const facts = (): Json => ({
     ...parts.answers.facts,
     ...budget.left(),
-    remaining_time_ms: Math.max(0, timeLeft - (parts.clock.monotonic() - run.startedAt)),
+    remaining_time_ms: Math.max(0, wholeTime - elapsed()),
   });
   let closed = false;
+  // What is aborted from now on has no answer: it is sent again by whoever resumes.
+  suspend?.addEventListener(
+    "abort",
+    () => {
+      closed = true;
+    },
+    { once: true },
+  );
   let begun = 0;
   let done = 0;
   const tell = () =>
@@ -118,47 +160,74 @@ export async function runCell(
       done,
       running: begun - done,
       left: budget.left().remaining_sub_calls,
-      tokens: run.ledger().tokens,
-      cost_usd: run.ledger().cost_usd,
+      tokens: run.history().ledger.tokens,
+      cost_usd: run.history().ledger.cost_usd,
       held_tokens: budget.held().tokens,
       held_cost_usd: budget.held().cost_usd,
     });
+
+  async function answer(call: PendingCall, signal: AbortSignal): Promise<Answered> {
+    const interrupted = from?.recorded.has(call.id) === true;
+    if (interrupted && (parts.onRestart === "fail" || !parts.answers.repeatable(call))) return PROCESS_RESTARTED;
+    return parts.answers.answer(call, {
+      budget: budget.open(call.id),
+      signal,
+      timeOver: timeOver.signal,
+      begun() {
+        begun++;
+        tell();
+      },
+    });
+  }
+
   const calls: CallHost = {
     facts,
-    async begin(pending) {
+    async begin(pending, now) {
+      const unrecorded = pending.filter(({ id }) => from?.recorded.has(id) !== true);
+      if (unrecorded.length === 0) return;
       const at = parts.clock.now();
-      await run.commit(
-        pending.map(({ id, name, args }) => ({
+      const made = run.history().last?.calls.length ?? 0;
+      await run.step(machine, ({ checkpoint, waiting }) => ({
+        records: unrecorded.map(({ id, name, args }, index) => ({
           record: "rlm_tool_call",
           exec_id: run.exec_id,
           call_id: id,
+          checkpoint_id: checkpoint.id,
           name,
           args,
+          args_hash: hashOf(args),
+          call_count: made + index + 1,
+          output_bytes: Buffer.byteLength(now.output.stdout) + Buffer.byteLength(now.output.stderr),
           at,
         })),
-      );
-      budget.follow(run.ledger());
+        beside: { kind: "step", state: now, waiting, elapsed_ms: elapsed() },
+      }));
+      budget.follow(run.history().ledger);
       tell();
     },
     async run(call, signal) {
-      const { settlement, record } = await parts.answers.answer(call, {
-        budget: budget.open(call.id),
-        signal,
-        timeOver: timeOver.signal,
-        begun() {
-          begun++;
-          tell();
-        },
-      });
+      const { settlement, record, cacheKey } = await answer(call, signal);
       // It did not end in time when it was aborted, and the exec's record is closed.
       if (closed) return settlement;
-      const success = settlement.ok;
       const value: Json = settlement.ok ? settlement.value : { ...settlement.error };
       const at = parts.clock.now();
-      await run.commit([
-        { record: "rlm_tool_result", exec_id: run.exec_id, call_id: call.id, success, value, ...record, at },
-      ]);
-      budget.close(call.id, run.ledger());
+      await run.commit(
+        [
+          {
+            record: "rlm_tool_result",
+            exec_id: run.exec_id,
+            call_id: call.id,
+            name: call.name,
+            success: settlement.ok,
+            value,
+            ...record,
+            elapsed_ms: elapsed(),
+            at,
+          },
+        ],
+        cacheKey === null ? [] : [{ key: cacheKey, value: { value }, at }],
+      );
+      budget.close(call.id, run.history().ledger);
       // One that was given up is not done.
       if (settlement.ok || !signal.aborted) done++;
       tell();
@@ -167,17 +236,66 @@ export async function runCell(
     },
   };
   try {
-    const stop = signal ? AbortSignal.any([signal, outOfTime.signal]) : outOfTime.signal;
-    const ended = await guest.exec({ source, state, sites, facts: facts() }, calls, stop);
+    const signals: ExecSignals = {
+      signal: signal ? AbortSignal.any([signal, outOfTime.signal]) : outOfTime.signal,
+      ...(suspend ? { suspend } : {}),
+    };
+    const replay = from?.replay ?? [];
+    const ended = from?.at
+      ? await machine.sandbox.resume(
+          { source, state, facts: facts(), waiting: from.at.waiting, replay },
+          calls,
+          signals,
+        )
+      : await machine.sandbox.exec(
+          { source, state, sites, facts: facts(), seed: seed(parts.random), replay },
+          calls,
+          signals,
+        );
     closed = true;
-    if (run.events.some(({ denied_tools }) => denied_tools.length > 0))
-      ended.state.warnings.push("tool_override_denied");
-    const spent = outOfTime.signal.aborted && ended.end.kind === "cancelled" && !signal?.aborted;
+    if (run.events.some(({ denied_tools }) => denied_tools.length > 0)) warn(ended.state, "tool_override_denied");
+    const spent = outOfTime.signal.aborted && ended.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
     return spent ? { ...timeIsSpent(ended.state, parts.budget), lost: ended.lost } : ended;
   } finally {
     for (const each of callOff) each();
   }
 }
+
+/** SHA-256 of a call's arguments as JSON, hex. */
+export function hashOf(args: Json): string {
+  return createHash("sha256").update(JSON.stringify(args)).digest("hex");
+}
+
+export function warn(state: ExecState, warning: string): void {
+  if (!state.warnings.includes(warning)) state.warnings.push(warning);
+}
+
+function seed(random: () => number): Seed {
+  const word = () => Math.floor(random() * 2 ** 32);
+  return [word(), word(), word(), word()];
+}
+
+const PROCESS_RESTARTED: Answered = {
+  settlement: {
+    ok: false,
+    error: {
+      name: "Error",
+      code: "process_restarted",
+      message: "Process was restarted",
+      suggestion: "The call may or may not have been carried out: make it again, or go on without its answer.",
+      retriable: true,
+    },
+  },
+  record: {
+    usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+    attempts: [],
+    model: "",
+    refused: false,
+    cached: false,
+    tool_override_event: null,
+  },
+  cacheKey: null,
+};
 
 function timeIsSpent(state: ExecState, budget: BudgetLimits): ExecEnd {
   const end = placeless(

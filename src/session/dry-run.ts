@@ -39,8 +39,9 @@ export function openDryAnswers(model: DryRunModel): Answers & { estimate(partial
       const site = call.site ?? "<cell>";
       const before = sites.get(site) ?? NONE;
       sites.set(site, add(before, { sub_calls: 1, ...model.estimate(request) }));
-      return { settlement: model.placeholder(request), record: FREE };
+      return { settlement: model.placeholder(request), record: FREE, cacheKey: null };
     },
+    repeatable: () => true,
     estimate(partial) {
       const list = [...sites].map(([site, estimate]) => ({ site, ...estimate }));
       return { ...list.reduce<CallEstimate>(add, NONE), sites: list, partial };
@@ -63,5 +64,6 @@ export const FREE: Answered["record"] = {
   attempts: [],
   model: "",
   refused: false,
+  cached: false,
   tool_override_event: null,
 };

@@ -1,6 +1,8 @@
-import type { CellEnd, ErrorCode, ExecEnd, ExecLimits, ExecState, Json } from "../../runtime/index.ts";
+import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../runtime/index.ts";
 import { isErrorCode } from "../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
+import { readQueryResult } from "../query/query.ts";
+import type { CellComplete } from "./exec.ts";
 import type { RemainingBudget } from "./ledger.ts";
 
 /** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */
@@ -33,6 +35,8 @@ export interface ExecSuccess extends ExecFields {
 
 export interface ExecFailure extends ExecFields {
   readonly success: false;
+  /** The exec is not over: `resume` finishes it. Only where it is so. */
+  readonly resumable?: true;
   readonly error_code: ErrorCode;
   /** `TypeError: …` for an error of the cell. */
   readonly error_message: string;
@@ -46,10 +50,8 @@ export interface ExecFailure extends ExecFields {
 
 export interface EnvelopeFacts {
   readonly session_id: string;
-  readonly warnings: readonly string[];
-  readonly events: readonly ToolOverrideEvent[];
-  readonly execution_time_ms: number;
   readonly budget: RemainingBudget;
+  readonly isOpen: boolean;
 }
 
 /** The error code of a cell's end, or null for a success. */
@@ -66,8 +68,13 @@ export function codeOf(end: CellEnd): ErrorCode | null {
   }
 }
 
-export function envelope({ end, state }: Pick<ExecEnd, "end" | "state">, facts: EnvelopeFacts): ExecEnvelope {
-  const fields = fieldsOf(state, facts);
+/** The envelope of an exec that ran a cell, from its record. */
+export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnvelope {
+  const answer = closedEnvelope(complete, fieldsOf(complete, facts));
+  return answer.success || !facts.isOpen ? answer : { ...answer, resumable: true };
+}
+
+function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecEnvelope {
   switch (end.kind) {
     case "ok":
       return {
@@ -124,7 +131,8 @@ function failure(
   };
 }
 
-function fieldsOf(state: ExecState, facts: EnvelopeFacts): ExecFields {
+function fieldsOf(complete: CellComplete, facts: EnvelopeFacts): ExecFields {
+  const { state, events, time_ms, resumed, replayed_sub_calls } = complete;
   const { output } = state;
   return {
     session_id: facts.session_id,
@@ -134,13 +142,13 @@ function fieldsOf(state: ExecState, facts: EnvelopeFacts): ExecFields {
     result_json: null,
     result_meta: null,
     truncated: output.truncated,
-    warnings: [...facts.warnings, ...state.warnings],
-    execution_time_ms: Math.round(facts.execution_time_ms),
+    warnings: state.warnings,
+    execution_time_ms: Math.round(time_ms),
     limits_applied: state.limits,
-    tool_override_events: facts.events,
+    tool_override_events: events,
     budget: facts.budget,
-    resumed: 0,
-    replayed_sub_calls: 0,
+    resumed,
+    replayed_sub_calls,
   };
 }
 
@@ -159,5 +167,28 @@ export type QueryEnvelope =
       readonly warnings: readonly string[];
       readonly execution_time_ms: number;
       readonly budget: RemainingBudget;
+      readonly resumed: number;
+      readonly replayed_sub_calls: number;
     }
   | ExecFailure;
+
+/** The answer of a query from the envelope of its cell. */
+export function queryEnvelope(answer: ExecEnvelope): QueryEnvelope {
+  if (!answer.success) return answer;
+  const { answer: text, sections, strategy, failed } = readQueryResult(answer.result_json);
+  const { session_id, exec_id, execution_time_ms, budget, resumed, replayed_sub_calls } = answer;
+  return {
+    success: true,
+    session_id,
+    exec_id,
+    answer: text,
+    sections_analyzed: sections.length - failed,
+    sections,
+    search_strategy_used: strategy,
+    warnings: [...answer.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])],
+    execution_time_ms,
+    budget,
+    resumed,
+    replayed_sub_calls,
+  };
+}

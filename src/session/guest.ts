@@ -1,67 +1,188 @@
-import { openSandbox, type Sandbox } from "../../runtime/index.ts";
+import { imageProblem, type Json, openSandbox, type Restoration, RlmError, type Sandbox } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
+import type { CheckpointRow, Store } from "../store/port.ts";
 import { type ContextMessage, contextMessage } from "./context-message.ts";
+import type { CellSource } from "./history.ts";
+import { type BesideEnd, readBesideEnd } from "./journal.ts";
+import { type Line, openLine } from "./line.ts";
 
 export interface GuestOptions {
   readonly worker: URL;
   readonly memoryBytes: number;
   readonly indexDir: string;
+  readonly store: Store;
+  readonly newId: () => string;
   readonly onNotice: (text: string) => void;
 }
 
-/** The guest of a session: at most one machine at a time, made when needed, replaced when lost or reset. */
+/** What a machine stands at: a session's state between execs. */
+export interface Stand {
+  /** The checkpoint of an exec's end; null: a fresh guest. */
+  readonly checkpoint: string | null;
+  readonly context: Context | null;
+  readonly sources: readonly CellSource[];
+}
+
+export interface Machine extends AsyncDisposable {
+  readonly sandbox: Sandbox<ContextMessage>;
+  readonly line: Line;
+  /** What could not be brought back when it was opened, for the next envelope; none after it was read. */
+  takeWarnings(): readonly string[];
+}
+
+/** The guest of a session: at most one machine at a time, opened when needed, replaced when lost or reset. */
 export interface Guest extends AsyncDisposable {
-  /** A machine whose library holds this context. */
-  use(context: Context | null): Promise<Sandbox<ContextMessage>>;
-  /** A guest that begins as this one and goes its own way; it ends when disposed, or when it is lost. */
-  copy(context: Context | null): Promise<Guest>;
-  /** Ends the machine with all its variables and starts a fresh one. */
-  renew(): Promise<void>;
+  /** Begins to open a machine, so that it is there when it is used. */
+  prepare(stand: Stand): void;
+  /** A machine that stands there. @throws RlmError `checkpoint_lost` */
+  use(stand: Stand): Promise<Machine>;
+  /**
+   * The machine of an exec that waits for calls, as it was in one of its checkpoints. `drop` forgets these calls.
+   * @throws RlmError `checkpoint_lost`
+   */
+  useStep(
+    step: string,
+    pending: Restoration["pending"],
+    stand: Stand,
+  ): Promise<{ machine: Machine; row: CheckpointRow }>;
+  /** Another machine that stands there and goes its own way. The caller disposes it. @throws as `use` */
+  apart(stand: Stand): Promise<Machine>;
+  apartAtStep(step: string, stand: Stand): Promise<{ machine: Machine; row: CheckpointRow }>;
+  /** Ends the machine, unless it is fresh: the next one is opened where it is used. */
+  reset(): Promise<void>;
+  /** Ends the machine: the next one is opened from the store. */
+  end(): Promise<void>;
 }
 
 export function openGuest(options: GuestOptions): Guest {
-  return guestOn(options, undefined);
-}
+  const { store, newId } = options;
+  let live: { readonly opening: Promise<Machine>; untouched: boolean } | undefined;
+  let told: Context | null = null;
 
-function guestOn(options: GuestOptions, first: Promise<Sandbox<ContextMessage>> | undefined): Guest {
-  const { worker, memoryBytes, onNotice } = options;
-  // Starting a thread takes longer than reading a small context: the two overlap.
-  let machine: Promise<Sandbox<ContextMessage>> | undefined = first ?? start();
-  let sent: Context | null = null;
+  function sandbox(context: Context | null, image?: Restoration): Promise<Sandbox<ContextMessage>> {
+    const { worker, memoryBytes, onNotice, indexDir } = options;
+    return openSandbox<null, ContextMessage>({
+      worker,
+      memoryBytes,
+      onNotice,
+      library: null,
+      ...(context ? { message: contextMessage(context, indexDir) } : {}),
+      ...(image ? { image } : {}),
+    });
+  }
 
-  function start(): Promise<Sandbox<ContextMessage>> {
-    const starting = openSandbox<null, ContextMessage>({ worker, memoryBytes, onNotice, library: null });
-    starting.catch(() => {});
-    return starting;
+  async function fresh(context: Context | null): Promise<Machine> {
+    const opened = await sandbox(context);
+    const { origin } = opened;
+    // What the first checkpoints are based on.
+    if (!(await store.hasBaseline(origin))) {
+      const { delta } = await opened.checkpoint({ id: origin, base: null, kind: "end", commands: [] });
+      await store.putBaseline(origin, delta.meta, delta.pages);
+    }
+    return machine(opened, openLine(origin, null, newId));
+  }
+
+  async function atCheckpoint(id: string, { context, sources }: Stand): Promise<Machine> {
+    const row = await store.checkpoint(id);
+    const problem = await imageProblem(row.meta);
+    if (problem !== null) return rebuilt(row, problem, context);
+    try {
+      const image = await store.image(id);
+      const opened = await sandbox(context, { image, pending: "drop", cells: sources });
+      return machine(opened, openLine(id, row, newId));
+    } catch (error) {
+      if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
+      return rebuilt(row, error.message, context);
+    }
+  }
+
+  /** A fresh guest with the memory and the helpers that stand beside an image which cannot be read. */
+  async function rebuilt(row: CheckpointRow, why: string, context: Context | null): Promise<Machine> {
+    const { memory, helpers }: BesideEnd = readBesideEnd(row.beside);
+    const made = await fresh(context);
+    const ops: Json = Object.entries(memory).map(([key, value]) => ({ op: "put", key, value }));
+    await made.sandbox.enter("memory", { op: "batch", ops });
+    for (const { name, code } of helpers) await made.sandbox.enter("helpers", { op: "add", name, code });
+    const warning = `variables_lost: ${why}; the context, memory and helpers are as they were, variables are gone`;
+    return machine(made.sandbox, made.line, [warning]);
+  }
+
+  async function atStep(step: string, pending: Restoration["pending"], { context, sources }: Stand) {
+    const row = await store.checkpoint(step);
+    const problem = await imageProblem(row.meta);
+    if (problem !== null) throw foreign(step, problem);
+    const image = await store.image(step);
+    const opened = await sandbox(context, { image, pending, cells: sources });
+    return { machine: machine(opened, openLine(step, row, newId)), row };
+  }
+
+  const open = (stand: Stand) =>
+    stand.checkpoint === null ? fresh(stand.context) : atCheckpoint(stand.checkpoint, stand);
+
+  function begin(stand: Stand, opening: Promise<Machine>): Promise<Machine> {
+    opening.catch(() => {});
+    live = { opening, untouched: stand.checkpoint === null };
+    told = stand.context;
+    return opening;
   }
 
   async function end(): Promise<void> {
-    const ending = machine;
-    machine = undefined;
-    sent = null;
-    await (await ending?.catch(() => undefined))?.[Symbol.asyncDispose]();
-  }
-
-  async function use(context: Context | null): Promise<Sandbox<ContextMessage>> {
-    machine ??= start();
-    const live = await machine;
-    if (context && sent !== context) {
-      await live.tell(contextMessage(context, options.indexDir));
-      sent = context;
-    }
-    return live;
+    const ending = live;
+    live = undefined;
+    told = null;
+    await (await ending?.opening.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
 
   return {
-    use,
-    async copy(context) {
-      const original = await use(context);
-      return guestOn(options, original.copy());
+    prepare(stand) {
+      if (!live) begin(stand, open(stand));
     },
-    async renew() {
+    async use(stand) {
+      let opening = live?.opening ?? begin(stand, open(stand));
+      const opened = await opening.catch(() => {
+        // It may have failed for what is no longer so.
+        opening = begin(stand, open(stand));
+        return opening;
+      });
+      if (live) live.untouched = false;
+      if (stand.context && told !== stand.context) {
+        await opened.sandbox.tell(contextMessage(stand.context, options.indexDir));
+        told = stand.context;
+      }
+      return opened;
+    },
+    async useStep(step, pending, stand) {
       await end();
-      machine = start();
+      const at = await atStep(step, pending, stand);
+      await begin(stand, Promise.resolve(at.machine));
+      return at;
     },
+    async reset() {
+      if (!live?.untouched) await end();
+    },
+    apart: open,
+    apartAtStep: (step, stand) => atStep(step, "keep", stand),
+    end,
     [Symbol.asyncDispose]: end,
   };
+}
+
+function machine(sandbox: Sandbox<ContextMessage>, line: Line, warnings: readonly string[] = []): Machine {
+  let untold = warnings;
+  return {
+    sandbox,
+    line,
+    takeWarnings() {
+      const told = untold;
+      untold = [];
+      return told;
+    },
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+  };
+}
+
+function foreign(id: string, problem: string): RlmError {
+  return new RlmError("checkpoint_lost", `checkpoint ${id} cannot be read: ${problem}`, {
+    suggestion: "Continue with the version of Belay that wrote it, or give the interrupted exec up with --discard.",
+  });
 }

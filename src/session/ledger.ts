@@ -34,6 +34,7 @@ export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time
 export function spend(ledger: Ledger, record: JournalRecord): Ledger {
   switch (record.record) {
     case "rlm_start":
+    case "rlm_resume":
       return ledger;
     case "rlm_tool_call":
       return { ...ledger, sub_calls: ledger.sub_calls + 1 };
@@ -42,7 +43,7 @@ export function spend(ledger: Ledger, record: JournalRecord): Ledger {
       return {
         ...ledger,
         // Nothing was sent for it.
-        sub_calls: ledger.sub_calls - (record.refused ? 1 : 0),
+        sub_calls: ledger.sub_calls - (record.refused || record.cached ? 1 : 0),
         tokens: ledger.tokens + input + output + cache_read + cache_write,
         cost_usd: ledger.cost_usd + cost_usd,
       };

@@ -1,105 +1,176 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { monotonicFactory } from "ulid";
 import {
   checkLimits,
   DEFAULT_BUDGET,
   DEFAULT_EXEC_LIMITS,
+  type ExecSignals,
   type Json,
   LIMITS,
   RlmError,
   systemClock,
 } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/context.ts";
-import { load, loadAppend, type Source } from "../context/load.ts";
 import { openModels } from "../model/models.ts";
 import type { Models } from "../model/port.ts";
-import { queryCell, readQueryResult } from "../query/query.ts";
+import { queryCell } from "../query/query.ts";
+import type { SessionRow, Store } from "../store/port.ts";
+import { openStore } from "../store/thread.ts";
 import { openAnswers } from "./answers.ts";
-import type { ExecOptions, LoadingOptions, LoadResult, LoadSource, Session, SessionOptions } from "./api.ts";
+import type { ExecOptions, LoadingOptions, LoadResult, LoadSource, Resumed, Session, SessionOptions } from "./api.ts";
+import { openCache } from "./cache.ts";
 import type { Answers } from "./cell.ts";
+import { openContext, readLoadInput } from "./contexts.ts";
 import { type DryRun, openDryAnswers } from "./dry-run.ts";
-import { type ExecEnvelope, envelope } from "./envelope.ts";
-import { type ExecOutcome, type ExecParts, type ExecRequest, exec, type Head } from "./exec.ts";
-import { openGuest } from "./guest.ts";
-import { EMPTY_LEDGER, remaining, spend } from "./ledger.ts";
-import { openMemoryStore, type Store } from "./store.ts";
+import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
+import { discard, type ExecOutcome, type ExecParts, type ExecRequest, exec, standOf } from "./exec.ts";
+import { type GuestOptions, openGuest } from "./guest.ts";
+import { type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
+import { readRecord, type Start } from "./journal.ts";
+import { remaining } from "./ledger.ts";
+import { memoryStore, openRetention } from "./memory-store.ts";
+import type { Head } from "./recorder.ts";
+import { loadRequest, requestOf } from "./requests.ts";
+import { checkSessionName } from "./sessions.ts";
 
 /** What a test or another host may replace. */
 export interface SessionParts {
   readonly worker: URL;
+  /** Entry of the store's thread, where the session opens one itself. */
+  readonly storeWorker: URL;
+  /** Stays open when the session is closed. */
   readonly store: Store;
+  readonly origin: SessionRow["origin"];
+  /** Kept with the session, for a process that continues it. */
+  readonly settings: Json;
   /** Answers calls instead of the models that the options name. */
-  readonly answers?: Answers;
-  readonly models?: Models;
+  readonly answers: Answers;
+  readonly models: Models;
   readonly clock: ExecParts["clock"];
   readonly newId: () => string;
   readonly random: () => number;
 }
 
-/** Opens a session of its own, isolated from all others. */
+/**
+ * Opens a session: a new one, or with `store` and `session` the one that is kept there under this name.
+ *
+ * @throws RlmError `session_busy` where another process has it, `context_lost`, `store_failed`, `store_corrupt`,
+ * `store_too_new`, `invalid_argument`
+ */
 export async function openSession(options: SessionOptions = {}): Promise<Session> {
   return openSessionWith(options, {});
 }
 
 /** `openSession` with other parts than the usual ones. */
 export async function openSessionWith(options: SessionOptions, parts: Partial<SessionParts>): Promise<Session> {
-  return open(options, {
-    worker: workerUrl(),
-    store: openMemoryStore(),
-    clock: systemClock,
-    newId: newUlid,
-    random: Math.random,
-    ...parts,
-  });
+  checkLimits({ ...options.limits, ...options.budget, concurrency: options.concurrency });
+  if (options.session !== undefined) checkSessionName(options.session);
+  const memoryBytes = memoryBytesOf(options);
+  const storeThread = parts.storeWorker ? { worker: parts.storeWorker } : {};
+  const own =
+    parts.store || options.store === undefined ? undefined : await openStore(resolve(options.store), storeThread);
+  const store = parts.store ?? own ?? (await memoryStore(parts.storeWorker));
+  try {
+    const newId = parts.newId ?? newUlid;
+    const clock = parts.clock ?? systemClock;
+    const row = await sessionRow(store, options.session, {
+      id: newId(),
+      origin: parts.origin ?? "library",
+      settings: parts.settings ?? null,
+      at: clock.now(),
+    });
+    try {
+      return await open(options, { random: Math.random, ...parts, store, newId, clock }, row, memoryBytes, {
+        isInMemory: !parts.store && !own,
+        own,
+      });
+    } catch (error) {
+      await store.release(row.id);
+      throw error;
+    }
+  } catch (error) {
+    await own?.[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
-async function open(options: SessionOptions, given: SessionParts): Promise<Session> {
-  checkLimits({ ...options.limits, ...options.budget, concurrency: options.concurrency });
-  const id = given.newId();
-  const memoryBytes = (options.memoryMb ?? LIMITS.guestHeapBytes / 2 ** 20) * 2 ** 20;
-  if (!(memoryBytes >= MIN_MEMORY_MB * 2 ** 20 && memoryBytes <= MAX_MEMORY_MB * 2 ** 20)) {
-    throw new RlmError("invalid_argument", `memoryMb is ${options.memoryMb}`, {
-      suggestion: `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`,
-    });
-  }
+/** The session with this name or id, leased; made where there is none. */
+async function sessionRow(
+  store: Store,
+  named: string | undefined,
+  fresh: Omit<Parameters<Store["create"]>[0], "name">,
+): Promise<SessionRow> {
+  const found = named === undefined ? null : await store.find(named);
+  if (!found) return store.create({ ...fresh, name: named ?? null });
+  const row = await store.lease(found.id);
+  if (fresh.settings === null || JSON.stringify(fresh.settings) === JSON.stringify(row.settings)) return row;
+  await store.commit(row.id, { settings: fresh.settings });
+  return row;
+}
+
+type Given = Partial<SessionParts> & Pick<SessionParts, "store" | "newId" | "clock" | "random">;
+
+async function open(
+  options: SessionOptions,
+  given: Given,
+  row: SessionRow,
+  memoryBytes: number,
+  storing: { readonly isInMemory: boolean; readonly own: Store | undefined },
+): Promise<Session> {
+  const { store, clock } = given;
+  const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
+  const history = records.reduce(follow, NO_HISTORY);
+  const context = history.context_hash === null ? null : await openContext(store, history.context_hash, history.loads);
+  let head: Head = { history, context };
   const temporary = options.indexDir === undefined ? await mkdtemp(join(tmpdir(), "belay-")) : undefined;
   const cwd = options.cwd ?? process.cwd();
   const roots = options.roots ?? [cwd];
-  /** The roots, and those that loads of the present context have added. */
-  let readable = roots;
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
   const budget = { ...DEFAULT_BUDGET, ...options.budget };
+  const guestOptions: GuestOptions = {
+    worker: given.worker ?? workerUrl(),
+    memoryBytes,
+    indexDir: options.indexDir ?? temporary ?? "",
+    store,
+    newId: given.newId,
+    onNotice: (text) => options.onProgress?.({ kind: "notice", text }),
+  };
+  const { onCheckpoint } = options;
   const parts: ExecParts = {
-    session: id,
-    store: given.store,
+    session: row.id,
+    store,
     answers:
       given.answers ??
       openAnswers({
         models,
-        roots: () => readable,
+        roots: () => [...new Set([...roots, ...head.history.loads.flatMap(rootsOf)])],
         cwd,
         concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
         limitsCost: budget.max_cost_usd !== null,
         policy: options.subAgents ?? {},
-        clock: given.clock,
+        cache: options.cache ? openCache(store, models, options.baseUrl) : null,
+        clock,
         random: given.random,
       }),
     onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
-    clock: given.clock,
+    onRestart: options.onRestart ?? "send",
+    keepSteps: options.keepSteps ?? false,
+    superfluous: storing.isInMemory ? openRetention() : () => [],
+    ...(onCheckpoint ? { onCheckpoint } : {}),
+    moved(next) {
+      head = next;
+    },
+    clock,
     newId: given.newId,
+    random: given.random,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
     budget,
-    guest: openGuest({
-      worker: given.worker,
-      memoryBytes,
-      indexDir: options.indexDir ?? temporary ?? "",
-      onNotice: (text) => options.onProgress?.({ kind: "notice", text }),
-    }),
+    guest: openGuest(guestOptions),
   };
-  const ledger = (await given.store.journal(id)).reduce(spend, EMPTY_LEDGER);
-  let head: Head = { context: null, cells: 0, ledger, used: false, lost: null };
+  // Starting a thread takes longer than reading a small context: the two overlap.
+  if (!interruptedIn(history)) parts.guest.prepare(standOf(head));
   let queue: Promise<unknown> = Promise.resolve();
   let closed = false;
 
@@ -114,39 +185,20 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
     return turn;
   }
 
-  function perform(request: ExecRequest, signal?: AbortSignal): Promise<ExecOutcome> {
-    return inTurn(async () => {
-      const done = await exec(parts, head, request, signal).catch(async (error: unknown) => {
-        await afterFailure(error);
-        throw error;
-      });
-      head = done.head;
-      return done.outcome;
+  const perform = (request: ExecRequest, signals: ExecSignals = {}): Promise<ExecOutcome> =>
+    inTurn(() => {
+      const interrupted = interruptedIn(head.history);
+      if (interrupted) throw unfinishedError(interrupted);
+      return exec(parts, head, request, signals);
     });
-  }
-
-  /** The guest may have run before the failure; a machine that was lost has taken its state with it. */
-  async function afterFailure(error: unknown): Promise<void> {
-    head = { ...head, used: true };
-    if (!(error instanceof RlmError) || error.code !== "machine_lost") return;
-    await parts.guest.renew();
-    head = { ...head, used: false, lost: error.message };
-  }
 
   async function loading(
     kind: "load" | "append",
-    given: LoadSource,
+    from: LoadSource,
     { roots: more = [], signal }: LoadingOptions = {},
   ): Promise<LoadResult> {
-    const source: Source =
-      typeof given === "string" ? { kind: "path", path: given } : { kind: "text", text: given.text, name: given.name };
-    const options = { roots: [...roots, ...more], cwd, onProgress: onLoad, ...(signal ? { signal } : {}) };
-    const outcome = await perform({
-      kind,
-      source: typeof given === "string" ? given : given.name,
-      read: (current) => (current ? loadAppend(current, source, options) : load(source, options)),
-    });
-    readable = [...(kind === "load" ? roots : readable), ...more];
+    const reading = { roots: [...roots, ...more], cwd, onProgress: onLoad, ...(signal ? { signal } : {}) };
+    const outcome = await perform(loadRequest(kind, from, reading));
     return { success: true, stats: statsOf(outcome) };
   }
   const onLoad = (progress: { files: number; bytes: number }) => options.onProgress?.({ kind: "load", ...progress });
@@ -158,36 +210,36 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
   /** Reads change nothing, so they are no execs. */
   const read = (kind: "memory" | "helpers", input: Json): Promise<Json> =>
     inTurn(async () => {
-      const guest = await parts.guest.use(head.context);
-      return guest.enter(kind, input).catch(async (error: unknown) => {
-        await afterFailure(error);
+      const { sandbox } = await parts.guest.use(standOf(head));
+      return sandbox.enter(kind, input).catch(async (error: unknown) => {
+        if (error instanceof RlmError && error.code === "machine_lost") await parts.guest.end();
         throw error;
       });
     });
 
+  const factsOf = (isOpen: boolean) => ({
+    session_id: row.id,
+    budget: remaining(head.history.ledger, parts.budget),
+    isOpen,
+  });
   function answerOf(outcome: ExecOutcome): ExecEnvelope {
-    if (!("end" in outcome)) throw new Error("a cell gave another outcome");
-    return envelope(outcome.end, {
-      session_id: id,
-      warnings: outcome.warnings,
-      events: outcome.events,
-      execution_time_ms: outcome.timeMs,
-      budget: remaining(head.ledger, parts.budget),
-    });
+    if (!("complete" in outcome)) throw new Error("a cell gave another outcome");
+    return envelope(outcome.complete, factsOf(outcome.isOpen));
   }
 
-  /** The cell on a copy of the guest, with a journal, answers and a head of its own that are thrown away. */
+  /** The cell on another machine at the same checkpoint, with a journal, answers and a head that are thrown away. */
   async function dryRun(source: string, { limits = {}, signal }: ExecOptions): Promise<DryRun> {
     const { estimateSubCall, placeholderAnswer } = await import("../model/index.ts");
     const answers = openDryAnswers({
       estimate: (call) => estimateSubCall(call, models),
       placeholder: (call) => ({ ok: true, value: placeholderAnswer(call) }),
     });
-    const guest = await parts.guest.copy(head.context);
+    const { onCalls: _nobody, onCheckpoint: _noOne, ...kept } = parts;
+    const forgetful: Store = { ...store, commit: async () => {} };
+    const guest = openGuest({ ...guestOptions, store: forgetful });
     try {
-      const { onCalls: _nobody, ...kept } = parts;
-      const apart = { ...kept, store: openMemoryStore(), guest, answers };
-      const { outcome } = await exec(apart, head, { kind: "cell", source, limits, sites: true }, signal);
+      const apart: ExecParts = { ...kept, store: forgetful, guest, answers, moved() {} };
+      const outcome = await exec(apart, head, { kind: "cell", source, limits, sites: true }, signal ? { signal } : {});
       const answer = answerOf(outcome);
       return { envelope: answer, estimate: answers.estimate(!answer.success) };
     } finally {
@@ -195,37 +247,59 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
     }
   }
 
+  async function resume(signals: ExecSignals): Promise<Resumed | null> {
+    const interrupted = interruptedIn(head.history);
+    if (!interrupted) return recorded(head.history.last);
+    const { start } = interrupted;
+    const request = requestOf(start, { roots, cwd, onProgress: onLoad });
+    const outcome = await exec(parts, head, request, signals, interrupted);
+    return resumed("finished", start, "complete" in outcome ? answerOf(outcome) : null);
+  }
+
+  /** The outcome of an exec that is over, as the journal has it. */
+  function recorded(last: ExecRecords | null): Resumed | null {
+    if (!last?.complete) return null;
+    const { end, state } = last.complete;
+    return resumed(
+      "replayed",
+      last.start,
+      end && state ? envelope({ ...last.complete, end, state }, factsOf(false)) : null,
+    );
+  }
+
   return {
-    id,
-    load: (source, options) => loading("load", source, options),
-    loadAppend: (source, options) => loading("append", source, options),
-    async exec(source, { limits = {}, signal } = {}) {
+    id: row.id,
+    name: row.name,
+    load: (source, loadingOptions) => loading("load", source, loadingOptions),
+    loadAppend: (source, loadingOptions) => loading("append", source, loadingOptions),
+    async exec(source, { limits = {}, rest = [], ...signals } = {}) {
       checkSource(source);
-      return answerOf(await perform({ kind: "cell", source, limits }, signal));
+      return answerOf(await perform({ kind: "cell", source, limits, rest }, signals));
     },
-    async query(prompt, { signal, ...options } = {}) {
-      const outcome = await perform({ kind: "query", prompt, source: queryCell(prompt, options) }, signal);
-      const answer = answerOf(outcome);
-      if (!answer.success) return answer;
-      const { answer: text, sections, strategy, failed } = readQueryResult(answer.result_json);
-      const { session_id, exec_id, execution_time_ms, budget } = answer;
-      return {
-        success: true,
-        session_id,
-        exec_id,
-        answer: text,
-        sections_analyzed: sections.length - failed,
-        sections,
-        search_strategy_used: strategy,
-        warnings: [...answer.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])],
-        execution_time_ms,
-        budget,
-      };
+    async query(prompt, { signal, suspend, ...asked } = {}) {
+      const signals = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
+      return queryEnvelope(
+        answerOf(await perform({ kind: "query", prompt, source: queryCell(prompt, asked) }, signals)),
+      );
     },
-    async dryRun(source, options = {}) {
+    async dryRun(source, dryOptions = {}) {
       checkSource(source);
-      return inTurn(() => dryRun(source, options));
+      return inTurn(() => dryRun(source, dryOptions));
     },
+    unfinished() {
+      const interrupted = interruptedIn(head.history);
+      if (!interrupted) return null;
+      const { exec_id, kind, input, rest } = interrupted.start;
+      return { exec_id, kind, input, rest };
+    },
+    resume: (signals = {}) => inTurn(() => resume(signals)),
+    discard: () =>
+      inTurn(async () => {
+        const interrupted = interruptedIn(head.history);
+        if (!interrupted) return;
+        await parts.guest.end();
+        await discard(parts, head, interrupted);
+      }),
     memory: {
       async put(key, value) {
         await change("memory", { op: "put", key, value });
@@ -246,17 +320,44 @@ async function open(options: SessionOptions, given: SessionParts): Promise<Sessi
       remove: async (name) => (await change("helpers", { op: "remove", name })) === true,
     },
     stats: () => head.context?.stats ?? null,
-    budget: () => remaining(head.ledger, parts.budget),
+    budget: () => remaining(head.history.ledger, parts.budget),
     close,
     [Symbol.asyncDispose]: close,
   };
 
   async function close(): Promise<void> {
+    if (closed) return void (await queue);
     closed = true;
     await queue;
     await parts.guest[Symbol.asyncDispose]();
+    // What lived in memory is of no use to anybody.
+    await (storing.isInMemory ? store.remove(row.id) : store.release(row.id));
+    await storing.own?.[Symbol.asyncDispose]();
     if (temporary) await rm(temporary, { recursive: true, force: true });
   }
+}
+
+function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelope | null): Resumed {
+  const isOver = answer === null || answer.success;
+  return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: isOver ? rest : [] };
+}
+
+function unfinishedError({ start }: ExecRecords): RlmError {
+  return new RlmError("exec_unfinished", `the session's ${start.kind} ${start.exec_id} was interrupted`, {
+    suggestion: "Finish it with resume() (`belay resume SESSION`), or give it up with discard() (`--discard`).",
+  });
+}
+
+function memoryBytesOf({ memoryMb = LIMITS.guestHeapBytes / 2 ** 20 }: SessionOptions): number {
+  if (memoryMb >= MIN_MEMORY_MB && memoryMb <= MAX_MEMORY_MB) return memoryMb * 2 ** 20;
+  throw new RlmError("invalid_argument", `memoryMb is ${memoryMb}`, {
+    suggestion: `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`,
+  });
+}
+
+function rootsOf({ input }: Start): readonly string[] {
+  const from = readLoadInput(input);
+  return "path" in from ? from.roots : [];
 }
 
 function checkSource(source: unknown): void {

@@ -33,7 +33,7 @@ function scopeInto(warnings: string[]): CallScope {
     notice: () => {},
     checkHelper: () => {},
     sliceMs: () => 0,
-    grantBytes: () => {},
+    releaseText: () => {},
     newCalls: () => 0,
   };
 }

@@ -31,6 +31,9 @@ const WRONG: readonly [file: string, specifier: string][] = [
   ["src/model/sub-call.ts", "@mariozechner/pi-ai"],
   ["src/model/pi-ai.ts", "../session/store.ts"],
   ["src/config/config.ts", "../cli/home.ts"],
+  ["src/session/session.ts", "node:sqlite"],
+  ["src/store/sqlite.ts", "../session/journal.ts"],
+  ["src/store/sqlite.ts", "../../runtime/machine.ts"],
   ["src/cli/exec.ts", "rregex"],
 ];
 
@@ -52,6 +55,8 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/model/models.ts", "../../runtime/index.ts"],
   ["src/cli/exec.ts", "../session/session.ts"],
   ["src/cli/exec.ts", "../config/config.ts"],
+  ["src/session/session.ts", "../store/port.ts"],
+  ["src/store/sqlite.ts", "node:sqlite"],
   ["tests/runtime/machine.test.ts", "../../runtime/machine.ts"],
 ];
 

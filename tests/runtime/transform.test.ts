@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { CellSyntaxError, transformCell, transformHelper } from "../../runtime/transform.ts";
+import { CellSyntaxError, HELPER_PREFIX, transformCell, transformHelper } from "../../runtime/transform.ts";
 
 const reserved = new Set(["find", "P"]);
 const transformed = (source: string) => transformCell(source, reserved).source;
@@ -74,7 +74,7 @@ test("a helper's names are read live, and its columns are those of its author", 
   const names = new Function(`return ${helper.source}`)();
   names.up();
   expect([names.n, Object.keys(names)]).toEqual([1, ["n", "up"]]);
-  expect(helper.source.slice(helper.prefix)).toMatch(/^let n = 0;/);
+  expect(helper.source.slice(HELPER_PREFIX.length)).toMatch(/^let n = 0;/);
 });
 
 const piece = fc.constantFrom(

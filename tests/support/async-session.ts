@@ -2,13 +2,15 @@ import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { PendingCall, Settlement } from "../../runtime/index.ts";
 import type { Session, SessionOptions } from "../../src/session/api.ts";
-import type { JournalRecord } from "../../src/session/journal.ts";
+import { type JournalRecord, readRecord } from "../../src/session/journal.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import { openMemoryStore, type Store } from "../../src/session/store.ts";
+import type { Store } from "../../src/store/port.ts";
+import { openStore } from "../../src/store/thread.ts";
 
 /** What happened, in order: records as they were committed, and calls as they were sent and answered. */
 export type Happening =
   | { readonly event: "committed"; readonly record: JournalRecord }
+  | { readonly event: "checkpoint"; readonly kind: "step" | "end" }
   | { readonly event: "sent" | "answered" | "aborted"; readonly id: string };
 
 export interface AsyncSession {
@@ -28,14 +30,16 @@ export interface AsyncParts {
 /** A session whose cells can call `later(value, ms)` and `fails(code)`; closed when the test ends. Ids are id-1, id-2 … */
 export async function openAsyncSession({ beforeCommit, options = {}, answer }: AsyncParts = {}): Promise<AsyncSession> {
   const happenings: Happening[] = [];
-  const kept = openMemoryStore();
+  const kept = await openStore(null);
   const store: Store = {
-    async commit(id, records) {
+    ...kept,
+    async commit(id, step) {
+      const records = (step.records ?? []).map(readRecord);
       await beforeCommit?.(records);
-      await kept.commit(id, records);
+      await kept.commit(id, step);
       for (const record of records) happenings.push({ event: "committed", record });
+      if (step.checkpoint) happenings.push({ event: "checkpoint", kind: step.checkpoint.kind });
     },
-    journal: kept.journal,
   };
   let ids = 0;
   const session = await openSessionWith(options, {
@@ -48,11 +52,15 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
         happenings.push({ event: "sent", id: call.id });
         const settlement = await (answer ?? answerCall)(call, signal);
         happenings.push({ event: signal.aborted ? "aborted" : "answered", id: call.id });
-        return { settlement, record: FREE };
+        return { settlement, record: FREE, cacheKey: null };
       },
+      repeatable: () => true,
     },
   });
-  onTestFinished(() => session.close());
+  onTestFinished(async () => {
+    await session.close();
+    await kept[Symbol.asyncDispose]();
+  });
   return {
     session,
     happenings,
@@ -65,6 +73,7 @@ const FREE = {
   attempts: [],
   model: "",
   refused: false,
+  cached: false,
   tool_override_event: null,
 };
 
@@ -80,9 +89,12 @@ async function answerCall(call: PendingCall, signal: AbortSignal): Promise<Settl
 }
 
 function storyOf(happening: Happening): string {
+  if (happening.event === "checkpoint") return `checkpoint ${happening.kind}`;
   if (happening.event !== "committed") return `${happening.event} ${happening.id}`;
   const { record } = happening;
   switch (record.record) {
+    case "rlm_resume":
+      return record.record;
     case "rlm_start":
     case "rlm_complete":
       return `${record.record} ${record.kind}`;

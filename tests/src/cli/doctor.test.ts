@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
 import { belay, temporaryFolder } from "./belay.ts";
@@ -51,4 +52,28 @@ test("doctor looks at the settings, and whether there is a key for the model", a
   expect(keyed).toMatchObject({ state: "ok", detail: `model anthropic/claude-sonnet-4-5; read ${home}/config.json` });
   expect(keyless).toMatchObject({ state: "warning", detail: "the environment variable K is not set" });
   expect(wrong).toMatchObject({ state: "failed", detail: expect.stringMatching(/^BELAY_MODEL must be PROVIDER/) });
+});
+
+test("doctor reads the whole store, and finds what is damaged there", async () => {
+  const home = join(temporaryFolder(), "home");
+  const sessions = async () => {
+    const run = await belay(["doctor", "--json", "--store", home]);
+    const { checks } = JSON.parse(run.stdout);
+    return { code: run.code, ...checks.find(({ name }: { name: string }) => name === "sessions") };
+  };
+  expect(await sessions()).toMatchObject({ code: 0, state: "ok", detail: "none are kept yet" });
+  await belay(["exec", "-e", "let n = 1", "-s", "a"], { home });
+  expect(await sessions()).toMatchObject({
+    code: 0,
+    state: "ok",
+    detail: expect.stringMatching(/^1 session in .*, schema 1$/),
+  });
+  const database = new DatabaseSync(join(home, "belay.db"));
+  database.exec("UPDATE journal SET content = replace(content, 'let n', 'let m')");
+  database.close();
+  const damaged = await sessions();
+  expect(damaged).toMatchObject({ code: 1, state: "failed", cure: expect.stringContaining("belay rm SESSION") });
+  expect(damaged.detail).toMatch(/^\d+ findings?\n/);
+  writeFileSync(join(home, "belay.db"), "no database");
+  expect(await sessions()).toMatchObject({ code: 1, state: "failed" });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { belay, belayLine, finished, startBelay, temporaryFolder } from "./belay.ts";
 
-test("the first Ctrl-C cancels the running cell and ends the run", async () => {
+test("the first Ctrl-C ends the run: a session that is kept is suspended, another cancelled", async () => {
   const cells = ["-e", "'ready'", "-e", "for (;;) {}", "-e", "'never'"];
   const sendOnceReady = (signal: NodeJS.Signals) => {
     let isSent = false;
@@ -14,17 +14,23 @@ test("the first Ctrl-C cancels the running cell and ends the run", async () => {
       setTimeout(() => child.kill(signal), 300);
     };
   };
-  const [text, json] = await Promise.all([
-    belay(["exec", ...cells], { onOutput: sendOnceReady("SIGINT") }),
+  const home = join(temporaryFolder(), "home");
+  const [text, json, unkept] = await Promise.all([
+    belay(["exec", ...cells, "-s", "loop", "--store", home], { onOutput: sendOnceReady("SIGINT") }),
     belay(["exec", "--json", ...cells], { onOutput: sendOnceReady("SIGTERM") }),
+    belay(["exec", "--no-store", ...cells], { onOutput: sendOnceReady("SIGHUP") }),
   ]);
-  expect(text).toEqual({ code: 130, stdout: "ready\n", stderr: "cancelled\n" });
+  const line = `belay resume loop --store ${home}`;
+  expect(text).toEqual({ code: 130, stdout: "ready\n", stderr: `suspended; continue with: ${line}\n` });
   const envelopes = json.stdout
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(json).toMatchObject({ code: 143, stderr: "" });
-  expect(envelopes).toMatchObject([{ success: true }, { success: false, error_code: "cancelled" }]);
+  const resume = `belay resume ${envelopes[0].session_id}`;
+  const open = { success: false, error_code: "cancelled", resumable: true, resume };
+  expect(envelopes).toMatchObject([{ success: true }, open]);
+  expect(unkept).toEqual({ code: 129, stdout: "ready\n", stderr: "cancelled\n" });
 });
 
 test("Ctrl-C while stdin is awaited ends the run", async () => {

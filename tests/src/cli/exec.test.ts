@@ -35,9 +35,17 @@ test("search keeps its index in the store folder and prints nothing but the resu
   expect(run).toEqual({ code: 0, stdout: "# Alpha\nThe openSession function opens a session.\n", stderr: "" });
   expect(statSync(home).mode & 0o777).toBe(0o700);
   expect(readdirSync(join(home, "index"))).toEqual([expect.stringMatching(/\.sqlite$/)]);
-  // A store folder that cannot be made costs the index, not the answer.
-  const under = join(cwd, "extra.txt", "home");
-  expect(await belay(args, { cwd, home: under })).toEqual(run);
+});
+
+test("a store folder that cannot be made is an error with two cures, and one of them works", async () => {
+  const cwd = folderWith(CORPUS);
+  const home = join(cwd, "extra.txt", "home");
+  const args = ["exec", "-q", "-c", "docs", "-e", 'search("open session").length > 0'];
+  const [kept, unkept] = await Promise.all([belay(args, { cwd, home }), belay([...args, "--no-store"], { cwd, home })]);
+  expect(kept).toMatchObject({ code: 1, stdout: "" });
+  expect(kept.stderr).toMatch(/^error: sessions cannot be kept: .*extra\.txt is not a folder \(store_failed\)\n/);
+  expect(kept.stderr).toMatch(/\nsuggestion: .* --store DIR or BELAY_HOME, or keep nothing with --no-store\.\n$/);
+  expect(unkept).toEqual({ code: 0, stdout: "true\n", stderr: "" });
 });
 
 test("cells run in the order given, in one session, until one fails", async () => {

@@ -107,3 +107,35 @@ test("Ctrl-C cancels the running cell and keeps the state; where nothing runs it
   });
   expect(run).toEqual({ code: 130, stdout: "ready\n42\n", stderr: "cancelled\n" });
 });
+
+test("a named session goes on in the next REPL, and tells its name", async () => {
+  const home = join(folderWith(), "home");
+  const first = await belay(["repl", "--session", "notes"], { home, input: script("let n = 41", ".session") });
+  expect(first).toEqual({ code: 0, stdout: "notes\nbelay repl --session notes\n", stderr: "" });
+  const second = await belay(["repl", "-s", "notes"], { home, input: script("n += 1", ".resume") });
+  expect(second).toEqual({ code: 1, stdout: "42\n", stderr: "nothing is unfinished\n" });
+  const unkept = await belay(["repl", "--no-store"], { home, input: script(".session") });
+  expect(unkept.stdout).toBe("this session is not kept; --session NAME keeps one\n");
+});
+
+test("what an earlier process left unfinished is offered: nothing else runs before it is decided", async () => {
+  const home = join(folderWith(), "home");
+  const begun = async () => {
+    const child = startBelay(["exec", "-e", "let n = 1; 'ready'", "-e", "n = 2; for (;;) {}", "-s", "notes"], { home });
+    child.stdin?.end();
+    child.stdout?.once("data", () => child.kill("SIGTERM"));
+    await finished(child);
+  };
+  await begun();
+  const offer = "unfinished cell: n = 2; for (;;) {}\n.resume finishes it, .discard gives it up\n";
+  const refused = await belay(["repl", "-s", "notes"], { home, input: script("n", ".discard", "n") });
+  expect(refused).toMatchObject({ code: 1, stdout: "1\n" });
+  expect(refused.stderr).toMatch(
+    /^unfinished cell: n = 2; .*\n.*\nerror: the session's cell \w+ was interrupted \(exec_unfinished\)\n/,
+  );
+  await begun();
+  const limits = ["--max-execution-ms", "50"];
+  const resumed = await belay(["repl", "-s", "notes", ...limits], { home, input: script(".resume", "n") });
+  expect(resumed).toMatchObject({ code: 1, stdout: "2\n" });
+  expect(resumed.stderr.startsWith(`${offer}TimeoutError: `)).toBe(true);
+});

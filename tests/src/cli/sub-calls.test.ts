@@ -172,7 +172,7 @@ test("a query prints its answer alone, and all about it with --json", async () =
   });
 });
 
-test("Ctrl-C ends the requests in flight and tells how many calls were done", async () => {
+test("Ctrl-C ends the requests in flight, and tells how to go on or how many calls were done", async () => {
   const slow = (text: string) => ({ text, delayMs: 60_000 });
   await using server = await startModelServer(({ prompt }) => (prompt === "first" ? { text: "1" } : slow("never")));
   const code = 'await llm_query("first", { tools: [] }); await llm_query_batch(["a", "b"], { tools: [] })';
@@ -186,11 +186,12 @@ test("Ctrl-C ends the requests in flight and tells how many calls were done", as
     child.kill("SIGINT");
     return run;
   }
-  const text = await interrupted([...cell(code), ...at(server)], 3);
+  const text = await interrupted([...cell(code), ...at(server), "--no-store"], 3);
   expect(text).toEqual({ code: 130, stdout: "", stderr: "cancelled: 1 sub-call done, 2 given up\n" });
   const query = await interrupted(["query", "door", "-c", "docs", ...at(server), "--json"], 1);
   expect(query).toMatchObject({ code: 130, stderr: "" });
-  expect(json(query)).toMatchObject({ success: false, error_code: "cancelled" });
+  const resume = `belay resume ${json(query).session_id}`;
+  expect(json(query)).toMatchObject({ success: false, error_code: "cancelled", resumable: true, resume });
   expect(server.requests.map(({ disconnected }) => disconnected)).toEqual([false, true, true, true]);
 });
 

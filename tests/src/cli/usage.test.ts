@@ -24,7 +24,7 @@ function refusal(name: string, ...args: string[]): string {
   }
 }
 
-test.each([
+test.each<[args: string[], expected: string | RegExp]>([
   [["--jsn", "a b.js"], "unknown option --jsn; did you mean --json? | belay exec --json 'a b.js'"],
   [
     ["--max-output-byte=7"],
@@ -54,8 +54,20 @@ test.each([
   [["--model", ""], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
   [["-c", "-", "-c", "-"], "stdin can be read only once: -c - stands there twice | belay help exec"],
   [["-e", "-1", "--", "--json", "-c"], "accepted"],
+  [["-s", "été 2.b", "-c", "x", "--append"], "accepted"],
+  [["--session", "-x"], /^--session: "-x" is no name for a session\. Use up to 100 letters.* \| belay help exec$/],
+  [["-s", "a@b"], /^--session: "a@b" is no name/],
+  [["-s", ""], /^--session: "" is no name/],
+  [["--reload", "-c", "x"], "--reload is about a session; name it with --session | belay help exec"],
+  [["--discard"], "--discard is about a session; name it with --session | belay help exec"],
+  [["-s", "a", "--append"], "--append needs a context: -c PATH | belay help exec"],
+  [["-s", "a", "-c", "x", "--append", "--reload"], "--reload and --append exclude each other | belay help exec"],
+  [["-s", "a", "--no-store"], "--session needs a store, and there is --no-store | belay help exec"],
+  [["--cache", "--no-store"], "--cache needs a store, and there is --no-store | belay help exec"],
+  [["--on-restart", "ask"], "--on-restart is ask: it takes send or fail | belay help exec"],
 ])("exec %j", (args, expected) => {
-  expect(refusal("exec", ...args)).toBe(expected);
+  if (typeof expected === "string") expect(refusal("exec", ...args)).toBe(expected);
+  else expect(refusal("exec", ...args)).toMatch(expected);
 });
 
 test("arguments keep their order, and the last of a repeated number counts", () => {
@@ -74,6 +86,7 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     command: "exec",
     contexts: ["docs"],
     settings: { memory_mb: 32 },
+    durable: expect.objectContaining({ session: null, change: null, discard: false, isStoreNamed: false }),
     quiet: false,
     typed: args,
   });
@@ -105,6 +118,16 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     [["query", "why", "-c", docs, "--search-strategy", "x"], "is x: it takes regex, bm25, routing, auto\n"],
     [["repl", docs], `belay repl: repl takes no argument ${docs}\ntry: belay repl -c ${docs}\n`],
     [["repl", "-c", "-"], "exec takes it\ntry: belay exec -e 'stats()' -c -\n"],
+    [["exec", "--dry-run", "-e", "1", "-s", "a", "--discard"], "--dry-run changes nothing, and --discard would"],
+    [["resume", "a", "b"], "belay resume: resume takes one session\ntry: belay resume a\n"],
+    [["resume", "-c", "x"], "belay resume: unknown option -c\ntry: belay help resume\n"],
+    [["show"], "belay show: name a session; belay sessions lists them\ntry: belay sessions\n"],
+    [["rm"], "belay rm: name a session; belay sessions lists them\ntry: belay sessions\n"],
+    [["fork", "a", "b"], "belay fork: fork takes one session\ntry: belay fork a\n"],
+    [["fork", "a", "--name", "b@c"], 'belay fork: --name: "b@c" is no name for a session.'],
+    [["gc", "--older-than", "30"], "--older-than is 30: it takes an age such as 30d, 12h or 2w\ntry: belay help gc\n"],
+    [["gc", "--pi"], "--pi needs an age: --older-than 30d\ntry: belay gc --pi --older-than 30d --dry-run\n"],
+    [["sessions", "a"], "belay sessions: sessions takes no argument a\ntry: belay help sessions\n"],
     [["doctor", "twice"], "belay doctor: doctor takes no argument twice\ntry: belay help doctor\n"],
   ];
   const written: string[] = [];
@@ -123,13 +146,16 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
 test("help names every option, and its examples run", async () => {
   const folder = folderWith({ "a.txt": "TODO\n" });
   await using server = await startModelServer(() => ({ text: "the answer" }));
-  const env = { ...ENV, BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url, BELAY_HOME: folder };
+  const BELAY_HOME = join(folderWith(), "home");
+  const env = { ...ENV, BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url, BELAY_HOME };
   for (const command of COMMANDS) {
     expect(help()).toContain(`$ ${command.example}\n`);
     for (const option of command.options) expect(commandHelp(command)).toContain(`--${option.name}`);
-    const line = command.example.replace(/\bbelay (?=exec|query|repl|doctor)/, `${belayLine("")} `);
+    const line = command.example.replaceAll(/\bbelay (?=[a-z])/g, `${belayLine("")} `);
     const { code, stdout, stderr } = await finished(spawn("sh", ["-c", line], { cwd: folder, env }));
-    expect([code, stderr], line).toEqual([0, ""]);
+    // What is resumed is said, also where it is only repeated.
+    const said = command.name === "resume" ? /^nothing is unfinished in \S+; .*\n$/ : /^$/;
+    expect([code, stderr], line).toEqual([0, expect.stringMatching(said)]);
     expect(stdout, line).toMatch(/./);
   }
   expect(server.requests).toHaveLength(2);

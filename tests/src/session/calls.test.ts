@@ -47,10 +47,10 @@ test("for await walks over calls in their order, a generator makes them one by o
     "async function* each() { for (const n of [1, 2]) yield await later(n) } for await (const n of each());",
   );
   expect(story().filter((line) => /tool/.test(line))).toEqual([
-    "rlm_tool_call id-3.1",
-    "rlm_tool_result id-3.1",
-    "rlm_tool_call id-3.2",
-    "rlm_tool_result id-3.2",
+    "rlm_tool_call id-5.1",
+    "rlm_tool_result id-5.1",
+    "rlm_tool_call id-5.2",
+    "rlm_tool_result id-5.2",
   ]);
 });
 
@@ -104,7 +104,7 @@ test("a call that is never awaited by a cell without any await is never sent", a
     result_json: 2,
     warnings: expect.arrayContaining(["unawaited_sub_calls: 1"]),
   });
-  expect(story()).toEqual(["rlm_start cell", "rlm_complete cell"]);
+  expect(story()).toEqual(["rlm_start cell", "rlm_complete cell", "checkpoint end"]);
 });
 
 test("a call made by a callback after the cell's end is refused, not sent", async () => {

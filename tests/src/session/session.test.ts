@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../../src/index.ts";
+import { memoryStore } from "../../../src/session/memory-store.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -137,11 +138,12 @@ test("an abort ends a native that ignores interrupts", async () => {
   const controller = new AbortController();
   const running = session.exec("Array(1e9).join('x')", { signal: controller.signal });
   setTimeout(() => controller.abort(), 60);
-  expect(await running).toMatchObject({ success: false, error_code: "cancelled" });
-  expect(await session.exec("1 + 1")).toMatchObject({
-    result_json: 2,
-    warnings: [expect.stringMatching(/^state_lost: /)],
+  expect(await running).toMatchObject({
+    success: false,
+    error_code: "cancelled",
+    warnings: [expect.stringMatching(/^state_restored: /)],
   });
+  expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [] });
 });
 
 test("a signal that is aborted already runs nothing", async () => {
@@ -273,20 +275,25 @@ test("a search index that cannot be written says so, and find goes on", async ()
 
 /** A worker that says it is ready, and ends at the first message. */
 const FRAGILE = new URL(
-  'data:text/javascript,import { parentPort } from "node:worker_threads"; parentPort.on("message", () => process.exit(1)); parentPort.postMessage({ kind: "ready" });',
+  'data:text/javascript,import { parentPort } from "node:worker_threads"; parentPort.on("message", () => process.exit(1)); parentPort.postMessage({ kind: "ready", origin: "baseline:fragile" });',
 );
 
-test("a machine that dies under a cell gives machine_lost, and the next cell says what went with it", async () => {
-  await using session = await openSessionWith({}, { worker: FRAGILE });
-  expect(await session.exec("1")).toMatchObject({ success: false, error_code: "machine_lost", warnings: [] });
-  expect(await session.exec("1")).toMatchObject({
-    error_code: "machine_lost",
-    warnings: [expect.stringMatching(/^state_lost: .*thread ended/)],
-  });
+test("a machine that dies gives machine_lost, cell after cell", async () => {
+  const store = { ...(await memoryStore()), hasBaseline: async () => true };
+  await using session = await openSessionWith({}, { worker: FRAGILE, store });
+  for (let i = 0; i < 2; i++) {
+    expect(await session.exec("1")).toMatchObject({
+      success: false,
+      error_code: "machine_lost",
+      error_message: expect.stringContaining("thread ended"),
+      warnings: ["state_restored: a fresh guest, after 0 of 0 sub-calls"],
+    });
+  }
   await expect(session.memory.put("k", 1)).rejects.toMatchObject({ code: "machine_lost" });
 });
 
-test("a machine that does not start rejects with machine_lost", async () => {
+test("a machine that does not start gives machine_lost", async () => {
   await using session = await openSessionWith({}, { worker: new URL("data:text/javascript,process.exit(1)") });
-  await expect(session.exec("1")).rejects.toMatchObject({ code: "machine_lost", suggestion: expect.any(String) });
+  expect(await session.exec("1")).toMatchObject({ error_code: "machine_lost", warnings: [] });
+  await expect(session.memory.get("k")).rejects.toMatchObject({ code: "machine_lost", suggestion: expect.any(String) });
 });

@@ -4,9 +4,9 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { AgentTool } from "../../../src/model/agent-tools/index.ts";
 import type { Model, ModelAnswer, ModelRequest } from "../../../src/model/port.ts";
 import type { SessionOptions } from "../../../src/session/api.ts";
-import type { JournalRecord } from "../../../src/session/journal.ts";
+import { type JournalRecord, readRecord } from "../../../src/session/journal.ts";
+import { memoryStore } from "../../../src/session/memory-store.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import { openMemoryStore } from "../../../src/session/store.ts";
 
 type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
 
@@ -46,14 +46,15 @@ async function openScripted(
       return { ok: true, usage: USAGE, charged: true, turn: { text: answer, toolUses: [], stop: "end", raw: null } };
     },
   };
-  const store = openMemoryStore();
+  const store = await memoryStore();
   const session = await openSessionWith(options, {
     store,
     models: { fallback: "test/scripted", resolve: () => model, price: () => model.price },
     random: () => 0,
   });
   onTestFinished(() => session.close());
-  const journal = async (): Promise<readonly JournalRecord[]> => store.journal(session.id);
+  const journal = async (): Promise<readonly JournalRecord[]> =>
+    (await store.journal(session.id)).map(({ record }) => readRecord(record));
   return { session, seen, journal };
 }
 

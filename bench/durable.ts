@@ -1,0 +1,202 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Session } from "../src/index.ts";
+import { openSessionWith } from "../src/session/session.ts";
+import type { Store } from "../src/store/port.ts";
+import { openStore } from "../src/store/thread.ts";
+import { startModelServer } from "../tests/support/model-server.ts";
+import { type Contestant, type Measured, median, p95, takeTurns, timed } from "./measure.ts";
+import type { Case, Report } from "./report.ts";
+
+const MB = 2 ** 20;
+const STEPS = 20;
+const BUDGET = { max_sub_calls: 1_000_000, max_tokens: 1_000_000_000, max_time_ms: 3_600_000 };
+const MAIN = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+
+/** What durability costs: a step, its bytes, a restore, and a process that takes another one's exec over. */
+export async function benchDurable(): Promise<Report> {
+  // Beside the sources: a temporary folder may be in memory, where fdatasync is free.
+  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
+  const store = await openStore(folder);
+  try {
+    const steps = await benchSteps(store, folder);
+    const bytes = await bytesPerStep(store);
+    const restore = await benchRestore(store);
+    const resume = await benchResume(join(folder, "home"));
+    const [durable = Number.NaN, bare = Number.NaN] = steps.measured.map(({ samples }) => median(samples));
+    const small = restore.measured[0];
+    const resumed = median(resume.measured[0]?.samples ?? []);
+    return {
+      title: "durable: checkpoints in a store on disk",
+      cases: [steps, restore, resume],
+      notes: [
+        `checkpoint + commit: taking the guest's changed pages and one transaction of them with the call's record. p95 ${p95(steps.measured[0]?.samples ?? []).toFixed(2)} ms. The bare write has as many bytes as the store keeps of a step.`,
+        ...bytes.lines,
+        "The process is a command run from its sources; node's own start is in it.",
+      ],
+      aims: [
+        aim("a durable step ≤ 3x a bare write + fdatasync", durable / bare, 3, "x"),
+        aim("bytes per step with P of 100 MB, untouched ≤ 1.2x those without", bytes.untouched, 1.2, "x"),
+        aim("bytes per step with P of 100 MB, touched ≤ 1.2x those without", bytes.touched, 1.2, "x"),
+        aim("restore of the smallest guest ≤ 10 ms", median(small?.samples ?? []), 10, " ms"),
+        aim("process start to the resumed call ≤ 1 s", resumed, 1000, " ms"),
+      ],
+    };
+  } finally {
+    await store[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const aim = (text: string, value: number, most: number, unit: string) => ({
+  text,
+  value: `${value.toFixed(2)}${unit}`,
+  met: value <= most,
+});
+
+/** A session whose calls are answered at once. */
+function openBenched(store: Store, onStep: (ms: number) => void = () => {}): Promise<Session> {
+  return openSessionWith(
+    { budget: BUDGET, keepSteps: true, onCheckpoint: ({ kind, ms }) => kind === "step" && onStep(ms) },
+    {
+      store,
+      answers: {
+        facts: { no_model: null },
+        answer: async () => ({
+          settlement: { ok: true, value: "ok" },
+          record: {
+            usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+            attempts: [],
+            model: "none",
+            refused: false,
+            cached: false,
+            tool_override_event: null,
+          },
+          cacheKey: null,
+        }),
+        repeatable: () => true,
+      },
+    },
+  );
+}
+
+const LOOP = `for (let i = 0; i < ${STEPS}; i++) await llm_query("say " + i, { tools: [] })`;
+
+async function benchSteps(store: Store, folder: string): Promise<Case> {
+  const taken: number[] = [];
+  await using session = await openBenched(store, (ms) => taken.push(ms));
+  await using forgetful = await openBenched({ ...store, commit: async () => {} });
+  await session.exec(LOOP);
+  const stored = (await store.checkpoints(session.id)).filter(({ kind }) => kind === "step");
+  const size = Math.round(median(stored.map(({ stored_bytes }) => stored_bytes)));
+  const file = openSync(join(folder, "bare"), "w");
+  const bytes = Buffer.alloc(size, 1);
+  const bare: number[] = [];
+  const rounds: Contestant[] = [
+    { name: "whole", once: () => timed(() => session.exec(LOOP)) },
+    { name: "not kept", once: () => timed(() => forgetful.exec(LOOP)) },
+    {
+      name: "bare",
+      once: async () => {
+        for (let i = 0; i < STEPS; i++) {
+          bare.push(
+            await timed(() => {
+              writeSync(file, bytes);
+              fdatasyncSync(file);
+            }),
+          );
+        }
+        return 0;
+      },
+    },
+  ];
+  taken.length = 0;
+  const [whole, notKept] = await takeTurns(rounds, { rounds: 15, warmups: 0 });
+  closeSync(file);
+  const perStep = (measured: Measured | undefined) => (measured?.samples ?? []).map((ms) => ms / STEPS);
+  return {
+    name: `a step of ${(size / 1024).toFixed(1)} KB`,
+    measured: [
+      { name: "checkpoint + commit", samples: taken, gaveUp: false },
+      { name: "write + fdatasync", samples: bare, gaveUp: false },
+      { name: "await to await, kept", samples: perStep(whole), gaveUp: false },
+      { name: "await to await, not kept", samples: perStep(notKept), gaveUp: false },
+    ],
+  };
+}
+
+/** What the store keeps of a step, bytes, by the size of P. */
+async function bytesPerStep(store: Store): Promise<{ lines: string[]; untouched: number; touched: number }> {
+  const measure = async (megabytes: number, touch: boolean, letter: string): Promise<number> => {
+    await using session = await openBenched(store);
+    if (megabytes > 0) {
+      const text = `${letter.repeat(63)}\n`.repeat((megabytes * MB) / Buffer.byteLength(`${letter.repeat(63)}\n`));
+      await session.load({ text, name: "p.txt" });
+      if (touch) await session.exec("P.length");
+    }
+    const ran = await session.exec(LOOP);
+    if (!ran.success) throw new Error(ran.error_message);
+    const steps = (await store.checkpoints(session.id)).filter(({ kind }) => kind === "step");
+    return steps.reduce((sum, { stored_bytes }) => sum + stored_bytes, 0) / steps.length;
+  };
+  const none = await measure(0, false, "a");
+  const kb = (bytes: number) => `${(bytes / 1024).toFixed(1)} KB`;
+  const lines = [`bytes per step: ${kb(none)} without a context`];
+  let untouched = 0;
+  let touched = 0;
+  for (const [megabytes, letter] of [
+    [10, "a"],
+    [10, "ж"],
+    [99, "a"],
+  ] as const) {
+    untouched = await measure(megabytes, false, letter);
+    touched = await measure(megabytes, true, letter);
+    const what = letter === "a" ? "ASCII" : "Cyrillic";
+    lines.push(`bytes per step, P of ${megabytes} MB (${what}): ${kb(untouched)} untouched, ${kb(touched)} touched`);
+  }
+  return { lines, untouched: untouched / none, touched: touched / none };
+}
+
+/** The image of a guest's newest checkpoint, read, verified and put together. */
+async function benchRestore(store: Store): Promise<Case> {
+  const contestants: Contestant[] = [];
+  for (const megabytes of [0, 50, 150]) {
+    await using session = await openSessionWith({ memoryMb: 400, budget: BUDGET }, { store });
+    // Words that differ, so that they do not compress to nothing.
+    const fill = `globalThis.big = []; for (let i = 0; i < ${megabytes}; i++) { const a = new Uint32Array(2 ** 18); for (let j = 0; j < a.length; j += 8) a[j] = Math.random() * 2 ** 32; big.push(a) }`;
+    const ran = await session.exec(fill, { limits: { max_execution_ms: 120_000 } });
+    if (!ran.success) throw new Error(ran.error_message);
+    const row = (await store.checkpoints(session.id)).at(-1);
+    if (!row) throw new Error("the exec left no checkpoint");
+    const size = (row.meta.linearBytes / MB).toFixed(1);
+    contestants.push({ name: `${size} MB`, once: () => timed(() => store.image(row.id)) });
+  }
+  return { name: "restore", measured: await takeTurns(contestants, { rounds: 15, warmups: 2 }) };
+}
+
+/** From the start of `belay resume` to the request that it sends again. */
+async function benchResume(home: string): Promise<Case> {
+  let arrived = () => {};
+  await using server = await startModelServer(() => {
+    arrived();
+    return { end: "stuck" };
+  });
+  const env = { ...process.env, BELAY_HOME: home };
+  const run = (...args: string[]) => spawn(process.execPath, [MAIN, ...args], { env, stdio: "ignore" });
+  const untilAsked = async (start: () => ChildProcess) => {
+    const asked = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const child = start();
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    await asked;
+    child.kill("SIGKILL");
+    await ended;
+  };
+  const model = ["--model", "local/bench", "--base-url", server.url];
+  await untilAsked(() => run("exec", "-e", `await llm_query("x", { tools: [] })`, "--session", "b", ...model));
+  const once = () => timed(() => untilAsked(() => run("resume", "b")));
+  return { name: "a process", measured: await takeTurns([{ name: "belay resume", once }], { rounds: 10, warmups: 2 }) };
+}

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import type { Engine, EngineOptions, EnginePlace } from "./engine.ts";
+import { RlmError } from "./errors.ts";
+import type { GuestImage, ImageDelta, ImageGate, ImageMeta, TextPlace } from "./image.ts";
+import type { Library } from "./library.ts";
+import { openPages } from "./pages.ts";
+import type { CheckpointRequest } from "./protocol.ts";
+import { hostText } from "./texts.ts";
+
+/** Takes images of a guest, each as what changed since one before. */
+export interface Images {
+  /** As `Sandbox.origin`. */
+  readonly origin: string;
+  /** @param granted bytes beyond its own limit that the guest has */
+  take(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
+}
+
+type Texts = Pick<Library, "texts">;
+
+export interface ImagesOptions {
+  readonly library: Texts;
+  readonly engine: Engine;
+  readonly gate: ImageGate;
+  /** Its source. */
+  readonly prelude: string;
+  /** The image that the guest was opened from. Its memory is kept, and written to. */
+  readonly opened: GuestImage | undefined;
+}
+
+/** Opened before anything has run in the guest. */
+export function openImages({ library, engine, gate, prelude, opened }: ImagesOptions): Images {
+  const preludeHash = sha256(prelude);
+
+  function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {
+    const { memory, stackPointer, runtimePtr, contextPtr, entries } = engine.image();
+    return { linearBytes: memory.length, stackPointer, runtimePtr, contextPtr, entries, memory };
+  }
+
+  function baseline(): Pick<GuestImage, "id" | "memory"> {
+    const { memory, ...place } = live();
+    const id = `baseline:${sha256(memory, JSON.stringify({ gate, prelude: preludeHash, ...place }))}`;
+    return { id, memory: memory.slice() };
+  }
+
+  const { id: origin, memory: first } = opened ?? baseline();
+  const pages = openPages(origin, first);
+
+  /** Places that hold the library's text of today; what others hold is part of the image. */
+  function texts(memory: Uint8Array, verify: boolean): TextPlace[] {
+    return engine.texts().flatMap((place) => {
+      const text = library.texts[place.name];
+      const id = text?.id() ?? null;
+      if (!text || id === null || (verify && !hostText(text.read()).isIn(part(memory, place)))) return [];
+      return [{ ...place, id }];
+    });
+  }
+
+  return {
+    origin,
+    take({ id, base, kind }, granted) {
+      const whole = base === null || !pages.has(base);
+      const { memory, ...place } = live();
+      const listed = texts(memory, whole);
+      const meta = { gate, prelude: preludeHash, ...place, granted, texts: listed };
+      return { id, meta, ...pages.take({ id, base, root: kind === "end", memory, masks: listed }) };
+    },
+  };
+}
+
+/**
+ * What the engine makes the guest of an image from: the image, and from the library the texts that were left out.
+ *
+ * @throws RlmError `checkpoint_lost` where the library has another text
+ */
+export function fromImage(
+  { meta, memory }: GuestImage,
+  library: Texts,
+): Required<Pick<EngineOptions, "image" | "texts">> {
+  const { stackPointer, runtimePtr, contextPtr, entries } = meta;
+  const texts = meta.texts.map((place) => {
+    const found = library.texts[place.name];
+    if (found?.id() !== place.id) {
+      throw new RlmError("checkpoint_lost", `the checkpoint holds another ${place.name} than the one at hand`, {
+        suggestion: "Load the context that the session had, or start the session anew.",
+      });
+    }
+    return { place, text: hostText(found.read()) };
+  });
+  return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
+}
+
+const part = (memory: Uint8Array, { address, bytes }: EnginePlace) => memory.subarray(address, address + bytes);
+
+function sha256(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const each of parts) hash.update(each);
+  return hash.digest("hex");
+}

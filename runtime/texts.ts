@@ -1,0 +1,68 @@
+import { isAscii, transcode } from "node:buffer";
+import type { TextPlace } from "./image.ts";
+import type { LibraryText } from "./library.ts";
+
+/** A text of the library in the form in which the engine keeps it. */
+export interface HostText {
+  readonly encoding: TextPlace["encoding"];
+  /** UTF-16. */
+  readonly units: number;
+  /** That it takes in guest memory. */
+  readonly bytes: number;
+  /** Writes it into `bytes` bytes. */
+  write(into: Uint8Array): void;
+  /** Whether these `bytes` bytes hold it. */
+  isIn(memory: Uint8Array): boolean;
+  toString(): string;
+}
+
+/** Reads as much of the text as it takes to know its encoding. */
+export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]>): HostText {
+  const view = Buffer.from(utf8.buffer, utf8.byteOffset, utf8.length);
+  const encoding = utf8.length > units && isWide(view) ? "utf16le" : "latin1";
+  return {
+    encoding,
+    units,
+    bytes: encoding === "latin1" ? units : units * 2,
+    write(into) {
+      let at = 0;
+      for (const piece of pieces(view, encoding)) {
+        into.set(piece, at);
+        at += piece.length;
+      }
+    },
+    isIn(memory) {
+      let at = 0;
+      for (const piece of pieces(view, encoding)) {
+        if (piece.compare(memory, at, at + piece.length) !== 0) return false;
+        at += piece.length;
+      }
+      return at === memory.length;
+    },
+    toString: () => view.toString("utf8"),
+  };
+}
+
+/** Whether a character lies above U+00FF: the engine then keeps all of the text at two bytes a unit. */
+function isWide(utf8: Buffer): boolean {
+  for (let at = 0; at < utf8.length; at++) if ((utf8[at] ?? 0) >= FIRST_WIDE) return true;
+  return false;
+}
+
+/** First byte of U+0100. */
+const FIRST_WIDE = 0xc4;
+
+function* pieces(utf8: Buffer, encoding: TextPlace["encoding"]): Iterable<Buffer> {
+  let start = 0;
+  while (start < utf8.length) {
+    let end = Math.min(start + PIECE_BYTES, utf8.length);
+    // Not within a character.
+    while (end < utf8.length && ((utf8[end] ?? 0) & 0xc0) === 0x80) end--;
+    const piece = utf8.subarray(start, end);
+    if (encoding === "utf16le") yield transcode(piece, "utf8", encoding);
+    else yield isAscii(piece) ? piece : Buffer.from(piece.toString("utf8"), encoding);
+    start = end;
+  }
+}
+
+const PIECE_BYTES = 2 ** 20;

@@ -1,0 +1,22 @@
+import type { Store } from "../store/port.ts";
+
+/** What a command gets from outside; tests hand in a store that they can watch or end. */
+export interface Host {
+  /** Opens the store in this folder; null: one in memory. @throws RlmError `store_failed` and the like */
+  openStore(folder: string | null): Promise<Store>;
+}
+
+/** The host of the real command. */
+export const processHost: Host = {
+  async openStore(folder) {
+    // Loaded when a store is opened: help and usage errors need none.
+    const { openStore } = await import("../store/thread.ts");
+    return openStore(folder, { worker: storeWorker });
+  },
+};
+
+/** Entry of the store's thread under the command. */
+export const storeWorker = new URL(
+  import.meta.url.endsWith(".ts") ? "./store-worker.ts" : "./store-worker.js",
+  import.meta.url,
+);

@@ -1,0 +1,89 @@
+import { RlmError } from "../index.ts";
+import { describeExecs, type ExecDescription } from "../session/description.ts";
+import { sessionNamed, summaryOf } from "../session/sessions.ts";
+import type { SessionRow, Store } from "../store/port.ts";
+import type { Arguments } from "./arguments.ts";
+import type { Host } from "./host.ts";
+import { amount } from "./numbers.ts";
+import { reportingFailures } from "./opening.ts";
+import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
+import type { CliSession } from "./session.ts";
+import { sessionFlags } from "./session-options.ts";
+import { type Stop, untilStopped } from "./stop.ts";
+import { namesIn } from "./store-names.ts";
+import { processTerminal, type Terminal } from "./terminal.ts";
+import { brief } from "./unfinished.ts";
+import { commandLine, UsageError } from "./usage.ts";
+
+/** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. Gives the exit code. */
+export function resume(args: Arguments, host: Host): Promise<number> {
+  return untilStopped((stop) => resumeUntil(stop, args, host));
+}
+
+async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<number> {
+  const terminal = processTerminal(stop.close);
+  const flags = sessionFlags(args, "resume");
+  const asked = nameOf(args);
+  const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
+  return reportingFailures(stop, report.failure, async (open) => {
+    const opened = await open({ flags, host, terminal, choose: (store) => choose(store, asked) });
+    if (!flags.quiet) await announce(opened, terminal);
+    const { session, progress } = opened;
+    progress.begin();
+    const resumed = await session.resume(signalsOf(opened, stop));
+    const taken = progress.end();
+    if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
+    const { envelope, rest, kind } = resumed;
+    if (!envelope && !args.has("json")) terminal.stderr.write(`the ${kind} is finished\n`);
+    const code = envelope && ending(envelope, { rest, taken, opened, report, stop });
+    return code ?? stop.exitCode ?? runCells({ cells: rest, opened, report, stop, isBegun: false });
+  });
+}
+
+function nameOf(args: Arguments): string | undefined {
+  const [name, ...more] = namesIn(args);
+  if (name === undefined || more.length === 0) return name;
+  throw new UsageError("resume takes one session", commandLine(["resume", name]));
+}
+
+/** The session named; without a name the latest unfinished one, or where there is none the latest. */
+async function choose(store: Store, name: string | undefined): Promise<SessionRow> {
+  if (name !== undefined) return sessionNamed(store, name);
+  const own = (await store.list()).filter(({ origin }) => origin !== "pi");
+  const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
+  const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
+  if (latest) return latest;
+  throw new RlmError("session_not_found", "there is no session to resume", {
+    suggestion: "`belay exec` makes one whenever it runs cells; `belay sessions` lists them.",
+  });
+}
+
+/** `resuming NAME: cell 2, 3 of 5 sub-calls are recorded` */
+async function announce({ session, kept }: CliSession, { stderr }: Terminal): Promise<void> {
+  const journal = (await kept?.store.journal(session.id)) ?? [];
+  const execs = describeExecs(journal.map(({ record }) => record));
+  stderr.write(`${whatIsResumed(session.name ?? session.id, execs)}\n`, "dim");
+}
+
+function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {
+  const last = execs.at(-1);
+  if (last?.status !== "unfinished") {
+    const rest = last?.status === "ok" ? last.rest.length : 0;
+    if (rest > 0) return `resuming ${name}: the last cell is recorded, ${amount(rest, "cell")} to follow`;
+    return `nothing is unfinished in ${name}; this is the record of its last cell or query`;
+  }
+  const { calls, kind, input } = last;
+  const lastLoad = execs.findLastIndex((exec) => exec.kind === "load" && exec.status === "ok");
+  const number = execs.slice(lastLoad + 1).filter((exec) => exec.kind === "cell").length;
+  const what = kind === "cell" ? `cell ${number}` : `${kind} ${brief(input)}`;
+  const recorded = calls.filter(({ status }) => status !== "pending").length;
+  const progress = `${recorded} of ${amount(calls.length, "sub-call")} ${recorded === 1 || calls.length === 1 ? "is" : "are"} recorded`;
+  return `resuming ${name}: ${what}${calls.length > 0 ? `, ${progress}` : ""}`;
+}
+
+function nothingToResume({ session }: CliSession): RlmError {
+  const name = session.name ?? session.id;
+  return new RlmError("session_not_found", `no cell or query was ever run in ${name}`, {
+    suggestion: `Run one: ${commandLine(["exec", "-e", "stats()", "--session", name])}`,
+  });
+}

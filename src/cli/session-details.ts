@@ -1,0 +1,120 @@
+import type { CallDescription, CheckpointDescription, SessionDescription } from "../session/description.ts";
+import { describeSession } from "../session/description.ts";
+import type { Arguments } from "./arguments.ts";
+import { compact, dollars } from "./call-line.ts";
+import { showingFailures } from "./failures.ts";
+import type { Host } from "./host.ts";
+import { age, amount, size } from "./numbers.ts";
+import { withStore } from "./opened-store.ts";
+import { onlyName } from "./store-names.ts";
+import { storeFolder } from "./store-options.ts";
+import { cut, table } from "./table.ts";
+import type { Output } from "./terminal.ts";
+
+/** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code. */
+export function show(args: Arguments, host: Host): Promise<number> {
+  const name = onlyName(args, "show");
+  return showingFailures(args, async ({ stdout }) => {
+    const found = await withStore(storeFolder(args), host, (store) => describeSession(store, name));
+    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, session: found })}\n`);
+    else showSession(found, Date.now(), stdout);
+  });
+}
+
+/** A page for people. @param now ms since the epoch */
+export function showSession(found: SessionDescription, now: number, output: Output): void {
+  const { id, name, status, created_at, changed_at, context, sub_calls, tokens, cost_usd, bytes, holder } = found;
+  const cost = cost_usd > 0 ? ` · ${dollars(cost_usd)}` : "";
+  const ago = (at: number) => `${age(now - at)} ago`.replace("now ago", "now");
+  output.write(`${name ?? id}`, "bold");
+  output.write(`  ${status}${holder ? ` in process ${holder.pid}` : ""}\n`);
+  if (name !== null) output.write(`id        ${id}\n`);
+  if (found.forked_from !== null) output.write(`forked    from ${found.forked_from}\n`);
+  output.write(`begun     ${ago(created_at)}, changed ${ago(changed_at)}\n`);
+  output.write(
+    context
+      ? `context   ${context.sources.join(", ")} (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})\n`
+      : "context   none\n",
+  );
+  output.write(
+    `took      ${amount(sub_calls, "sub-call")} · ${compact(tokens)} tokens${cost} · ${size(bytes)} on disk\n`,
+  );
+  showExecs(found, ago, output);
+  showCheckpoints(found.checkpoints, ago, output);
+  if (status === "unfinished") output.write(`\nunfinished: belay resume ${name ?? id}\n`, "yellow");
+}
+
+function showExecs({ execs }: SessionDescription, ago: (at: number) => string, output: Output): void {
+  output.write(`\n${execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
+  const rows = execs.map(({ kind, status, error_code, began_at, time_ms, resumed, calls, tokens, cost_usd, input }) => [
+    `  ${kind}`,
+    error_code ?? status,
+    ago(began_at),
+    time_ms === null ? "-" : `${(time_ms / 1000).toFixed(1)} s`,
+    calls.length > 0 ? amount(calls.length, "call") : "",
+    calls.length > 0 ? `${compact(tokens)} tokens${cost_usd > 0 ? ` ${dollars(cost_usd)}` : ""}` : "",
+    `${resumed > 0 ? `(resumed ${resumed}x) ` : ""}${input}`,
+  ]);
+  const lines = table(rows, ["left", "left", "right", "right", "right", "right", "left"]);
+  for (const [index, line] of lines.entries()) {
+    const exec = execs[index];
+    const style = exec?.status === "failed" ? "red" : exec?.status === "unfinished" ? "yellow" : undefined;
+    output.write(`${cut(line, output)}\n`, style);
+    showCalls(exec?.calls ?? [], output);
+  }
+}
+
+const CALLS_SHOWN = 20;
+
+function showCalls(calls: readonly CallDescription[], output: Output): void {
+  const rows = calls
+    .slice(0, CALLS_SHOWN)
+    .map((call) => [
+      `      ${call.name}`,
+      call.model || "-",
+      call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
+      `${compact(call.tokens)} tokens`,
+      call.cost_usd > 0 ? dollars(call.cost_usd) : "",
+      call.attempts > 0 ? `sent ${call.attempts + 1}x` : "",
+    ]);
+  for (const line of table(rows, ["left", "left", "left", "right", "right", "left"]))
+    output.write(`${cut(line, output)}\n`, "dim");
+  if (calls.length > CALLS_SHOWN) output.write(`      … ${calls.length - CALLS_SHOWN} more; --json has all\n`, "dim");
+}
+
+function showCheckpoints(
+  checkpoints: readonly CheckpointDescription[],
+  ago: (at: number) => string,
+  output: Output,
+): void {
+  if (checkpoints.length === 0) return;
+  output.write("\ncheckpoints (* here it stands; `belay fork SESSION@CHECKPOINT` goes on from another)\n", "dim");
+  const rows = treeOf(checkpoints).map(({ checkpoint: { id, kind, at, pages, bytes, head }, depth }) => [
+    `${head ? "*" : " "} ${"  ".repeat(depth)}${id}`,
+    kind,
+    ago(at),
+    amount(pages, "page"),
+    size(bytes),
+  ]);
+  for (const line of table(rows, ["left", "left", "right", "right", "right"])) output.write(`${cut(line, output)}\n`);
+}
+
+/** Checkpoints under their parents. The newest line of them keeps its column, so that a session without branches is a list. */
+export function treeOf(
+  checkpoints: readonly CheckpointDescription[],
+): { readonly checkpoint: CheckpointDescription; readonly depth: number }[] {
+  const known = new Set(checkpoints.map(({ id }) => id));
+  const children = Map.groupBy(checkpoints, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));
+  const rows: { checkpoint: CheckpointDescription; depth: number }[] = [];
+  // A stack of its own: a long session is a deep tree.
+  const waiting = (children.get(null) ?? []).map((checkpoint) => ({ checkpoint, depth: 0 })).toReversed();
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { checkpoint, depth } = next;
+    rows.push(next);
+    const own = children.get(checkpoint.id) ?? [];
+    const main = own.at(-1);
+    if (main) waiting.push({ checkpoint: main, depth });
+    for (const branch of own.slice(0, -1).toReversed()) waiting.push({ checkpoint: branch, depth: depth + 1 });
+  }
+  return rows;
+}

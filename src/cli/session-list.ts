@@ -1,0 +1,64 @@
+import { listSessions, type SessionSummary } from "../session/sessions.ts";
+import type { Arguments } from "./arguments.ts";
+import { compact, dollars } from "./call-line.ts";
+import { showingFailures } from "./failures.ts";
+import type { Host } from "./host.ts";
+import { age, size } from "./numbers.ts";
+import { withStore } from "./opened-store.ts";
+import { storeFolder } from "./store-options.ts";
+import { cut, table } from "./table.ts";
+import type { Output, Style } from "./terminal.ts";
+
+/** `belay sessions`: every session of the store, the one changed last first. Gives the exit code. */
+export function sessions(args: Arguments, host: Host): Promise<number> {
+  return showingFailures(args, async ({ stdout }) => {
+    const folder = storeFolder(args);
+    const found = await withStore(folder, host, listSessions);
+    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
+    else if (found.length === 0)
+      stdout.write(`no sessions in ${folder}\nmake one: belay exec FILE -c PATH --session NAME\n`);
+    else showSessions(found, Date.now(), stdout);
+  });
+}
+
+const HEADER = ["session", "status", "changed", "context", "execs", "calls", "tokens", "cost", "size", "last"];
+const COLUMNS = ["left", "left", "right", "left", "right", "right", "right", "right", "right", "left"] as const;
+
+/** A table for people. @param now ms since the epoch */
+export function showSessions(found: readonly SessionSummary[], now: number, output: Output): void {
+  const rows = found.map((session) => rowOf(session, now));
+  const [header = "", ...lines] = table([HEADER, ...rows], COLUMNS);
+  output.write(`${cut(header, output)}\n`, "dim");
+  for (const [index, line] of lines.entries()) {
+    const { status } = found[index] ?? {};
+    output.write(`${cut(line, output)}\n`, status && STYLES[status]);
+  }
+  const open = found.find(({ status }) => status === "unfinished");
+  if (open) output.write(`unfinished: belay resume ${open.name ?? open.id}\n`);
+}
+
+const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
+
+function rowOf(session: SessionSummary, now: number): string[] {
+  const { id, name, status, changed_at, execs, sub_calls, tokens, cost_usd, bytes, last } = session;
+  return [
+    name ?? id,
+    status,
+    age(now - changed_at),
+    contextOf(session),
+    String(execs),
+    String(sub_calls),
+    compact(tokens),
+    cost_usd > 0 ? dollars(cost_usd) : "-",
+    size(bytes),
+    last ? (last.kind === "cell" ? last.input : `${last.kind} ${last.input}`) : "-",
+  ];
+}
+
+/** The first source by its last name, and how many more there are. */
+export function contextOf({ context }: Pick<SessionSummary, "context">): string {
+  const [first = "", ...more] = context?.sources ?? [];
+  if (!context) return "-";
+  const name = first.split(/[/\\]/).findLast((part) => part !== "") ?? first;
+  return more.length > 0 ? `${name} +${more.length}` : name;
+}

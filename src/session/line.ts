@@ -1,0 +1,92 @@
+import { type ImageDelta, type Json, PAGE_BYTES, type Sandbox } from "../../runtime/index.ts";
+import type { CheckpointRow, NewCheckpoint } from "../store/port.ts";
+
+/**
+ * The line of checkpoints of one machine: what the next one is based on. A step is based on the checkpoint before it, the
+ * end of an exec on the end before it, so that steps can go when the exec is over.
+ */
+export interface Line {
+  /** Takes a checkpoint of the machine, which must be at rest. It counts once `kept` is called. */
+  take(sandbox: Pick<Sandbox, "checkpoint">, taking: Taking): Promise<Taken>;
+}
+
+/** The checkpoint of a state in which only what stands beside the image has changed: no page of its own. */
+export function unchanged(row: CheckpointRow, taking: Omit<Taking, "commands">, id: string): NewCheckpoint {
+  const { meta, beside, chain } = row;
+  const pages = { numbers: new Uint32Array(0), bytes: new Uint8Array(0) };
+  const next = { id, parent: row.id, base: row.id, exec_id: taking.exec_id, kind: taking.kind, at: taking.at };
+  return { ...next, meta, pages, chain: { length: chain.length + 1, bytes: chain.bytes }, beside };
+}
+
+export interface Taking {
+  readonly kind: "step" | "end";
+  readonly exec_id: string;
+  /** The checkpoint that the session stands at: the parent, unless this exec has taken one since. */
+  readonly after: string | null;
+  /** Guest commands whose answers belong to this state. */
+  readonly commands: readonly string[];
+  readonly at: number;
+}
+
+export interface Taken {
+  readonly checkpoint: Omit<NewCheckpoint, "beside">;
+  readonly answers: readonly Json[];
+  /** Ids of the calls that the guest waits for. */
+  readonly waiting: readonly string[];
+  /** How many changed. */
+  readonly pages: number;
+  /** The checkpoint is in the store. */
+  kept(): void;
+}
+
+interface Stand {
+  readonly id: string;
+  readonly chain: NewCheckpoint["chain"];
+}
+
+/**
+ * A whole image is taken where the way back to one is longer than this, or where the changes on it are too many to apply
+ * quickly, bytes of pages: docs/decisions/0007-whole-images.md has the measurement.
+ */
+const LONGEST_CHAIN = 32;
+const mostChanges = (linearBytes: number) => Math.max(8 * 2 ** 20, 2 * linearBytes);
+
+/** The line of a machine that was just opened: fresh from a baseline, or from a checkpoint. */
+export function openLine(origin: string, row: CheckpointRow | null, newId: () => string): Line {
+  let stand: Stand = { id: origin, chain: row?.chain ?? { length: 0, bytes: 0 } };
+  // An end that is based on a step would keep the step from going.
+  let root: Stand | null = row?.kind === "step" ? null : stand;
+  let newest: { readonly exec_id: string; readonly id: string } | undefined;
+
+  const isHeavy = ({ chain }: Stand, { meta }: ImageDelta) =>
+    chain.length >= LONGEST_CHAIN || chain.bytes > mostChanges(meta.linearBytes);
+  let heavy = false;
+
+  return {
+    async take(sandbox, { kind, exec_id, after, commands, at }) {
+      const from = kind === "end" ? root : stand;
+      const id = newId();
+      const base = heavy ? null : (from?.id ?? null);
+      const { delta, answers, waiting } = await sandbox.checkpoint({ id, base, kind, commands });
+      const bytes = delta.pages.numbers.length * PAGE_BYTES;
+      const whole = delta.base === null || !from;
+      const chain = whole
+        ? { length: 0, bytes: 0 }
+        : { length: from.chain.length + 1, bytes: from.chain.bytes + bytes };
+      const parent = newest?.exec_id === exec_id ? newest.id : after;
+      const next = { id, parent, base: delta.base, exec_id, kind, meta: delta.meta, pages: delta.pages, chain, at };
+      return {
+        checkpoint: next,
+        answers,
+        waiting,
+        pages: delta.pages.numbers.length,
+        kept() {
+          stand = { id, chain };
+          heavy = isHeavy(stand, delta);
+          if (kind === "end") root = stand;
+          newest = { exec_id, id };
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { type Clock, type Json, PAGE_BYTES } from "../../runtime/index.ts";
+import type { Context } from "../context/context.ts";
+import type { NewCheckpoint, Step, Store } from "../store/port.ts";
+import type { CheckpointNotice } from "./api.ts";
+import { hashOf } from "./cell.ts";
+import type { Machine } from "./guest.ts";
+import { factsOf, follow, type History } from "./history.ts";
+import { type BesideEnd, type BesideStep, type JournalRecord, readBesideEnd, type SessionFacts } from "./journal.ts";
+import { type Taken, unchanged } from "./line.ts";
+
+/** Where a session stands: what an exec starts from and what it leaves. */
+export interface Head {
+  readonly history: History;
+  readonly context: Context | null;
+}
+
+export interface RecorderParts {
+  readonly session: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Checkpoints of earlier ends that are not kept when this one is. */
+  superfluous(end: { readonly id: string; readonly isWhole: boolean }): readonly string[];
+  readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
+  /** Told of the new head once it is kept. */
+  moved(head: Head): void;
+}
+
+/** Writes the records and checkpoints of one exec. Each method is one transaction: kept whole when it resolves. */
+export interface Recorder {
+  /** Where the session stands by what was kept. */
+  head(): Head;
+  commit(records: readonly JournalRecord[], more?: Pick<Step, "cache" | "drop">): Promise<void>;
+  /** The exec waits for calls: the machine's state with the records that name it. */
+  step(
+    machine: Machine,
+    make: (taken: Taken) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
+  ): Promise<void>;
+  /** The exec is over: the machine's state, with this context, and the record that says so. */
+  end(
+    machine: Machine,
+    context: Context | null,
+    make: (end: EndFacts) => EndRecord,
+    drop: readonly string[],
+  ): Promise<void>;
+  /** The exec is over and has left the guest as it was; only the ledger has moved. */
+  endUnchanged(make: (end: Partial<EndFacts>) => EndRecord, drop: readonly string[]): Promise<void>;
+}
+
+export interface EndFacts {
+  readonly checkpoint_id: string;
+  readonly helpers_hash: string;
+}
+
+type EndRecord = Extract<JournalRecord, { record: "rlm_complete" }>;
+
+export function openRecorder(parts: RecorderParts, exec_id: string, start: Head): Recorder {
+  const { store, session, clock } = parts;
+  let head = start;
+
+  async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
+    const facts = factsOf(records.reduce(follow, head.history), contextFacts(context));
+    await store.commit(session, { records, facts: plain(facts), ...more });
+    // Others may have been kept meanwhile.
+    head = { history: records.reduce(follow, head.history), context };
+    parts.moved(head);
+  }
+
+  /** Takes a checkpoint and keeps it with what is made of it. */
+  async function keep(
+    machine: Machine,
+    kind: NewCheckpoint["kind"],
+    make: (taken: Taken) => { records: readonly JournalRecord[]; beside: Json; drop: readonly string[] },
+    context: () => Context | null,
+  ): Promise<void> {
+    const from = clock.monotonic();
+    const commands = kind === "end" ? EXPORTS : [];
+    const after = head.history.checkpoint;
+    const taken = await machine.line.take(machine.sandbox, { kind, exec_id, after, commands, at: clock.now() });
+    const { records, beside, drop } = make(taken);
+    await write(records, { checkpoint: { ...taken.checkpoint, beside }, drop }, context());
+    taken.kept();
+    const { pages, checkpoint } = taken;
+    const ms = clock.monotonic() - from;
+    parts.onCheckpoint?.({ id: checkpoint.id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms });
+  }
+
+  return {
+    head: () => head,
+    commit: (records, more = {}) => write(records, more, head.context),
+    step: (machine, make) =>
+      keep(
+        machine,
+        "step",
+        (taken) => {
+          const { records, beside } = make(taken);
+          return { records, beside: plain(beside), drop: [] };
+        },
+        () => head.context,
+      ),
+    async endUnchanged(make, drop) {
+      const { checkpoint, helpers_hash } = head.history;
+      const row = checkpoint === null ? null : await store.checkpoint(checkpoint);
+      // A session that nothing was run in has no state to stand at.
+      if (!row) return write([make({})], { drop }, head.context);
+      const id = parts.newId();
+      const record = make({ checkpoint_id: id, ...(helpers_hash === null ? {} : { helpers_hash }) });
+      const { ledger } = follow(head.history, record);
+      const beside = plain({ ...readBesideEnd(row.beside), ledger });
+      const next = unchanged(row, { kind: "end", exec_id, after: row.id, at: clock.now() }, id);
+      const superfluous = parts.superfluous({ id, isWhole: false });
+      await write([record], { checkpoint: { ...next, beside }, drop: [...drop, ...superfluous] }, head.context);
+      parts.onCheckpoint?.({ id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 });
+    },
+    end: (machine, context, make, steps) =>
+      keep(
+        machine,
+        "end",
+        ({ checkpoint, answers }) => {
+          const [memory = {}, helpers = []] = answers;
+          const record = make({ checkpoint_id: checkpoint.id, helpers_hash: hashOf(helpers) });
+          const { ledger, cells } = follow(head.history, record);
+          return {
+            records: [record],
+            beside: besideEnd({ memory, helpers, context_hash: context?.hash ?? null, ledger, cells }),
+            drop: [...steps, ...parts.superfluous({ id: checkpoint.id, isWhole: checkpoint.base === null })],
+          };
+        },
+        () => context,
+      ),
+  };
+}
+
+/** Guest commands whose answers stand beside an exec's end. */
+const EXPORTS = ["memory.export", "helpers.sources"];
+
+function besideEnd(facts: Omit<BesideEnd, "kind" | "memory" | "helpers"> & { memory: Json; helpers: Json }): Json {
+  return plain({ kind: "end", ...facts });
+}
+
+function contextFacts(context: Context | null): SessionFacts["context"] {
+  return context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };
+}
+
+/** The value as it will be read again. */
+function plain(value: object): Json {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,28 @@
+import type { Json } from "../../runtime/index.ts";
+import type { Database } from "./database.ts";
+import { packText, unpackText } from "./pack.ts";
+import type { Step } from "./port.ts";
+import { isSealed, type Row, seal, value } from "./seal.ts";
+
+export function keepAnswers(database: Database, answers: NonNullable<Step["cache"]>): void {
+  for (const { key, value, at } of answers) {
+    const content = JSON.stringify(value);
+    database.run(
+      "INSERT OR REPLACE INTO cache (key, value, at, sha256) VALUES (?, ?, ?, ?)",
+      ...[key, packText(content), at, seal([key, content, at])],
+    );
+  }
+}
+
+/** Null where there is none, and where it is damaged: then the model is asked again. */
+export function readAnswer(database: Database, key: string): Json {
+  const row = database.get("SELECT * FROM cache WHERE key = ?", key);
+  const content = row ? answerOf(row) : null;
+  return content === null ? null : JSON.parse(content);
+}
+
+/** The answer's JSON; null where the row is damaged. */
+export function answerOf(row: Row): string | null {
+  const content = unpackText(row, "value");
+  return content !== null && isSealed(row, [value(row, "key"), content, value(row, "at")]) ? content : null;
+}

@@ -1,0 +1,141 @@
+import type { Json } from "../../runtime/index.ts";
+import { deleteCheckpoint } from "./checkpoints.ts";
+import { deleteContext, dropUnusedParts } from "./contexts.ts";
+import type { Database } from "./database.ts";
+import type { Leases } from "./lease.ts";
+import { unpackText } from "./pack.ts";
+import type { Collected, CollectRule } from "./port.ts";
+import { number, type Row, text } from "./seal.ts";
+import { readSession, type Session, sessionIds } from "./sessions.ts";
+
+/** Drops what the rule lets go and what nothing reaches, then gives the space back. */
+export function collect(database: Database, leases: Leases, rule: CollectRule): Collected {
+  const before = fileBytes(database);
+  const past = sessionIds(database).filter((id) => isPast(database, id, rule) && !leases.busy(id));
+  const taken = rule.dryRun ? past : past.filter((id) => leases.take(id));
+  let dropped: Omit<Collected, "bytes">;
+  let free = 0;
+  try {
+    dropped = rolledBack(database, rule.dryRun, () => {
+      // Between the look and the lease another process may have gone on with it.
+      const going = taken.filter((id) => isPast(database, id, rule)).map((id) => readSession(database, id));
+      for (const { id } of going) database.run("DELETE FROM sessions WHERE id = ?", id);
+      const anyOpen = sessionIds(database).some((id) => !taken.includes(id) && leases.busy(id));
+      const found = sweep(database, rule, anyOpen);
+      free = pragma(database, "freelist_count") * pragma(database, "page_size");
+      return { sessions: going.map(({ id, name }) => name ?? id), ...found };
+    });
+    if (!rule.dryRun) for (const id of taken) forgetGone(database, leases, id);
+  } finally {
+    if (!rule.dryRun) for (const id of taken) leases.drop(id);
+  }
+  if (rule.dryRun) return { ...dropped, bytes: free };
+  giveBack(database);
+  return { ...dropped, bytes: before - fileBytes(database) };
+}
+
+/** Drops a session with what only it needs. The caller has its lease. */
+export function removeSession(database: Database, id: string): void {
+  database.write(() => {
+    database.run("DELETE FROM sessions WHERE id = ?", id);
+    dropUnreached(database);
+  });
+  giveBack(database);
+}
+
+/** What the rule says of a session; damaged ones stay: only `remove` drops them. */
+function isPast(database: Database, id: string, rule: CollectRule): boolean {
+  let session: Session;
+  try {
+    session = readSession(database, id);
+  } catch {
+    return false;
+  }
+  const age = rule.now - session.changed_at;
+  if (session.origin === "pi" && !rule.pi) return false;
+  if (session.origin === "pi" || session.name !== null) return rule.namedMs !== null && age > rule.namedMs;
+  return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
+}
+
+/** Whether the session says that an exec has begun and not ended. */
+export function isRunning(facts: Json): boolean {
+  return typeof facts === "object" && facts !== null && Reflect.get(facts, "status") === "running";
+}
+
+/** A session that is open somewhere may be about to name a context or a baseline: then these stay. */
+function sweep(database: Database, { namedMs, now }: CollectRule, anyOpen: boolean) {
+  const checkpoints = dropUnreached(database);
+  const contexts = anyOpen ? 0 : dropContexts(database);
+  if (!anyOpen) dropBaselines(database);
+  const cached = namedMs === null ? 0 : database.run("DELETE FROM cache WHERE at < ?", now - namedMs);
+  return { checkpoints, contexts, cached };
+}
+
+/** Checkpoints that no session reaches and no reached one is based on. */
+function dropUnreached(database: Database): number {
+  const unreached = database.all(`${NEEDED} SELECT n FROM checkpoints
+    WHERE session IS NOT NULL AND id NOT IN (SELECT id FROM needed)`);
+  for (const row of unreached) deleteCheckpoint(database, number(row, "n"));
+  return unreached.length;
+}
+
+/** Fresh guests that no checkpoint goes back to, but not the newest: the next session starts from it. */
+function dropBaselines(database: Database): void {
+  const unused = database.all(`${NEEDED} SELECT n FROM checkpoints
+    WHERE session IS NULL AND id NOT IN (SELECT id FROM needed)
+    AND n < (SELECT max(n) FROM checkpoints WHERE session IS NULL)`);
+  for (const row of unused) deleteCheckpoint(database, number(row, "n"));
+}
+
+const NEEDED = `WITH RECURSIVE needed (id) AS (
+  SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
+  UNION SELECT base FROM checkpoints JOIN needed USING (id) WHERE base IS NOT NULL)`;
+
+/** A context is needed while its hash stands somewhere in what is kept of a session. */
+function dropContexts(database: Database): number {
+  const unnamed = new Set(database.all("SELECT hash FROM contexts").map((row) => text(row, "hash")));
+  for (const content of keptTexts(database)) {
+    if (unnamed.size === 0) return 0;
+    for (const [hash] of content.matchAll(HASH)) unnamed.delete(hash);
+  }
+  for (const hash of unnamed) deleteContext(database, hash);
+  dropUnusedParts(database);
+  return unnamed.size;
+}
+
+const HASH = /\b[0-9a-f]{64}\b/g;
+
+/** What is likely to name a context comes first. */
+function* keptTexts(database: Database): Iterable<string> {
+  const of = (row: Row, ...columns: string[]) => columns.map((column) => unpackText(row, column) ?? "").join("\n");
+  for (const row of database.each("SELECT facts, settings FROM sessions")) yield of(row, "facts", "settings");
+  for (const row of database.each("SELECT meta, beside FROM checkpoints")) yield of(row, "meta", "beside");
+  for (const row of database.each("SELECT content FROM journal")) yield of(row, "content");
+}
+
+function rolledBack<T>(database: Database, back: boolean, work: () => T): T {
+  if (!back) return database.write(work);
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    return work();
+  } finally {
+    database.exec("ROLLBACK");
+  }
+}
+
+function forgetGone(database: Database, leases: Leases, id: string): void {
+  if (!sessionIds(database).includes(id)) leases.forget(id);
+}
+
+function giveBack(database: Database): void {
+  database.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+function fileBytes(database: Database): number {
+  return pragma(database, "page_count") * pragma(database, "page_size");
+}
+
+function pragma(database: Database, name: "page_count" | "page_size" | "freelist_count"): number {
+  const row = database.get(`PRAGMA ${name}`);
+  return row ? number(row, name) : 0;
+}

@@ -1,0 +1,39 @@
+import { keepAnswers } from "./cache.ts";
+import { insertCheckpoint, letGo } from "./checkpoints.ts";
+import type { Database } from "./database.ts";
+import { misuse } from "./failure.ts";
+import { appendRecords } from "./journal.ts";
+import { packPages } from "./pages.ts";
+import type { Step } from "./port.ts";
+import { readSession, type Session, updateSession } from "./sessions.ts";
+
+/** Keeps a step, all of it or nothing. */
+export function commit(database: Database, id: string, step: Step): void {
+  const { checkpoint, records = [], drop = [], cache = [] } = step;
+  const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
+  database.write(() => {
+    const session = readSession(database, id);
+    const last_seq = session.last_seq + records.length;
+    if (checkpoint && pages) insertCheckpoint(database, { ...checkpoint, session: id, seq: last_seq }, pages);
+    const bytes = appendRecords(database, session, records);
+    const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
+    if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
+    const gone = letGo(database, id, drop);
+    keepAnswers(database, cache);
+    updateSession(database, {
+      ...session,
+      head,
+      last_seq,
+      checkpoints: session.checkpoints + (checkpoint ? 1 : 0) - gone,
+      journal_bytes: session.journal_bytes + bytes,
+      facts: step.facts === undefined ? session.facts : JSON.stringify(step.facts),
+      settings: step.settings === undefined ? session.settings : JSON.stringify(step.settings),
+      changed_at: changedAt(session, step),
+    });
+  });
+}
+
+/** When the step says that it was made: the store has no clock. */
+function changedAt({ changed_at }: Session, { records, checkpoint, cache }: Step): number {
+  return records?.at(-1)?.at ?? checkpoint?.at ?? cache?.at(-1)?.at ?? changed_at;
+}

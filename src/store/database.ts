@@ -1,0 +1,61 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { Row } from "./seal.ts";
+
+/** A connection that keeps its statements, and whose transactions end whatever happens. */
+export interface Database {
+  /** Folder of the store; null: it is in memory. */
+  readonly folder: string | null;
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined;
+  all(sql: string, ...values: SQLInputValue[]): Row[];
+  /** Rows one at a time: for tables that are larger than memory. Nothing may be written meanwhile. */
+  each(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
+  /** Answers how many rows changed. */
+  run(sql: string, ...values: SQLInputValue[]): number;
+  exec(sql: string): void;
+  /** All that `work` reads is of one moment. */
+  read<T>(work: () => T): T;
+  /** All that `work` writes is kept, on disk when this returns; where it throws nothing is. */
+  write<T>(work: () => T): T;
+  close(): void;
+}
+
+export function connect(folder: string | null, connection: DatabaseSync): Database {
+  const statements = new Map<string, StatementSync>();
+  function statement(sql: string): StatementSync {
+    const known = statements.get(sql) ?? connection.prepare(sql);
+    statements.set(sql, known);
+    return known;
+  }
+  function transaction<T>(begin: string, work: () => T): T {
+    connection.exec(begin);
+    try {
+      const done = work();
+      connection.exec("COMMIT");
+      return done;
+    } catch (error) {
+      rollBack(connection);
+      throw error;
+    }
+  }
+  return {
+    folder,
+    get: (sql, ...values) => statement(sql).get(...values),
+    all: (sql, ...values) => statement(sql).all(...values),
+    each: (sql, ...values) => connection.prepare(sql).iterate(...values),
+    run: (sql, ...values) => Number(statement(sql).run(...values).changes),
+    exec: (sql) => connection.exec(sql),
+    read: (work) => transaction("BEGIN", work),
+    write: (work) => transaction("BEGIN IMMEDIATE", work),
+    close() {
+      statements.clear();
+      if (connection.isOpen) connection.close();
+    },
+  };
+}
+
+/** SQLite itself ends the transaction after some errors (disk full, I/O). The error that led here is the one to tell. */
+function rollBack(connection: DatabaseSync): void {
+  try {
+    if (connection.isTransaction) connection.exec("ROLLBACK");
+  } catch {}
+}

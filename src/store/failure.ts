@@ -1,0 +1,76 @@
+import { RlmError } from "../../runtime/errors.ts";
+
+/** Runs work on the store; what SQLite and the file system throw comes out as `RlmError`, naming the folder. */
+export function guarded<T>(folder: string | null, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw storeError(error, folder);
+  }
+}
+
+/** Whether SQLite refused because somebody else holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return primaryCode(error) === SQLITE.busy;
+}
+
+export function corrupt(what: string, cause?: unknown): RlmError {
+  const suggestion = "`belay doctor` lists all that is damaged; `belay rm SESSION` drops a session that is.";
+  return new RlmError("store_corrupt", what, { suggestion, ...(cause === undefined ? {} : { cause }) });
+}
+
+export function checkpointLost(id: string, why: string, cause?: unknown): RlmError {
+  const suggestion = "Go on from an earlier checkpoint: `belay show SESSION` lists them, `belay fork` opens one.";
+  return new RlmError("checkpoint_lost", `checkpoint ${id}: ${why}`, {
+    suggestion,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+export function contextLost(hash: string, why: string): RlmError {
+  const suggestion = "Load its sources again; if they have not changed, the same context comes out.";
+  return new RlmError("context_lost", `context ${hash}: ${why}`, { suggestion });
+}
+
+/** For what the caller did against the contract of the port. */
+export function misuse(what: string): RlmError {
+  return new RlmError("store_failed", what, { suggestion: "This is a mistake in the program that uses the store." });
+}
+
+const SQLITE = { perm: 3, busy: 5, readonly: 8, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
+
+function storeError(error: unknown, folder: string | null): unknown {
+  if (error instanceof RlmError || !(error instanceof Error)) return error;
+  const store = folder === null ? "the store in memory" : `the store in ${folder}`;
+  const sqlite = primaryCode(error);
+  const errno = errnoOf(error);
+  // An integer that no writer wrote: SQLite reads it, node:sqlite does not.
+  const impossible = "code" in error && error.code === "ERR_OUT_OF_RANGE";
+  if (impossible || sqlite === SQLITE.corrupt || sqlite === SQLITE.notadb) {
+    return corrupt(`${store} is damaged: ${error.message}`, error);
+  }
+  if (sqlite === undefined && errno === undefined) return error;
+  return new RlmError("store_failed", `${store}: ${error.message}`, { suggestion: cure(sqlite, errno), cause: error });
+}
+
+function cure(sqlite: number | undefined, errno: string | undefined): string {
+  if (sqlite === SQLITE.full || errno === "ENOSPC" || errno === "EDQUOT")
+    return "Free space on its disk and try again.";
+  if (sqlite === SQLITE.busy) return "Another process has been writing to it for long: try again.";
+  const closed = sqlite === SQLITE.perm || sqlite === SQLITE.readonly || sqlite === SQLITE.cantopen;
+  if (closed || errno === "EACCES" || errno === "EPERM" || errno === "EROFS") {
+    return "Make the folder and its files writable for you, or choose another folder.";
+  }
+  return "Check the disk; `belay doctor` looks through the store.";
+}
+
+/** SQLite's result code without what extends it; undefined for other errors. */
+function primaryCode(error: unknown): number | undefined {
+  const PRIMARY = 0xff;
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
+  return error.errcode & PRIMARY;
+}
+
+function errnoOf(error: Error): string | undefined {
+  return "errno" in error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}

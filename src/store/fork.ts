@@ -1,0 +1,36 @@
+import { addReach, type Checkpoint, reachedBy } from "./checkpoints.ts";
+import type { Database } from "./database.ts";
+import { checkpointLost } from "./failure.ts";
+import { copyRecords } from "./journal.ts";
+import type { NewSession } from "./port.ts";
+import { insertSession, readSession, type Session, updateSession } from "./sessions.ts";
+
+/** Makes a session that stands where the checkpoint (null: the parent's head) stood. */
+export function fork(database: Database, parentId: string, checkpoint: string | null, wanted: NewSession): void {
+  database.write(() => {
+    const parent = readSession(database, parentId);
+    const { reached, at } = upTo(parent, reachedBy(database, parent), checkpoint ?? parent.head);
+    const made = { ...blank(wanted), facts: parent.facts, forked_from: at.id, last_seq: at.seq };
+    insertSession(database, made);
+    for (const { n } of reached) addReach(database, wanted.id, n);
+    const journal_bytes = copyRecords(database, parent, wanted.id, at.seq);
+    const head = reached.findLast(({ kind }) => kind === "end")?.id ?? null;
+    updateSession(database, { ...made, head, journal_bytes, checkpoints: reached.length });
+  });
+}
+
+/** A session in which nothing has happened yet. */
+export function blank({ id, name, origin, settings, at }: NewSession): Session {
+  return {
+    ...{ id, name, origin, created_at: at, changed_at: at, settings: JSON.stringify(settings) },
+    ...{ head: null, last_seq: 0, checkpoints: 0, journal_bytes: 0, facts: "null", forked_from: null },
+  };
+}
+
+function upTo(parent: Session, all: readonly Checkpoint[], wanted: string | null) {
+  if (wanted === null) throw checkpointLost(`of session ${parent.id}`, "no exec has ended yet");
+  const index = all.findIndex(({ id }) => id === wanted);
+  const at = all[index];
+  if (!at) throw checkpointLost(wanted, `it is none of session ${parent.id}`);
+  return { at, reached: all.slice(0, index + 1) };
+}

@@ -1,0 +1,137 @@
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { RlmError } from "../../runtime/errors.ts";
+import { isBusy } from "./failure.ts";
+
+/** Who may write to which session. */
+export interface Leases extends Disposable {
+  /** Whether this store has the session's lease now; false where another, or this one already, has it. */
+  take(session: string): boolean;
+  drop(session: string): void;
+  /** Whether this store has it. */
+  holds(session: string): boolean;
+  /** Whether anybody has it. */
+  busy(session: string): boolean;
+  /** Drops the lease of a session that is no more, with all that was kept for it. */
+  forget(session: string): void;
+}
+
+/**
+ * Leases as exclusive SQLite locks on files of their own: the kernel frees them with the process, however it ends. The
+ * file of a lock is never opened by other means, since closing it would free the locks of this process.
+ */
+export function openFileLeases(folder: string): Leases {
+  const held = new Map<string, DatabaseSync>();
+  function fileOf(session: string): string {
+    checkSessionId(session);
+    return join(folder, `${session}.db`);
+  }
+  function drop(session: string): void {
+    held.get(session)?.close();
+    held.delete(session);
+  }
+  return {
+    take(session) {
+      if (held.has(session)) return false;
+      const lock = lockFile(fileOf(session), LOOK_MS);
+      if (lock === null) return false;
+      held.set(session, lock);
+      return true;
+    },
+    drop,
+    holds: (session) => held.has(session),
+    busy: (session) => held.has(session) || isLocked(fileOf(session)),
+    forget(session) {
+      rmSync(fileOf(session), { force: true });
+      drop(session);
+    },
+    [Symbol.dispose]() {
+      for (const session of [...held.keys()]) drop(session);
+    },
+  };
+}
+
+/** Leases of a store that no other process sees. */
+export function openMemoryLeases(): Leases {
+  const held = new Set<string>();
+  return {
+    take(session) {
+      if (held.has(session)) return false;
+      held.add(session);
+      return true;
+    },
+    drop: (session) => void held.delete(session),
+    holds: (session) => held.has(session),
+    busy: (session) => held.has(session),
+    forget: (session) => void held.delete(session),
+    [Symbol.dispose]: () => held.clear(),
+  };
+}
+
+/** Runs work while no other process runs such work on this file. */
+export function alone<T>(path: string, work: () => T): T {
+  const lock = lockFile(path, ALONE_MS);
+  if (lock === null) {
+    const suggestion = "If no other process is at work there, remove the lock file.";
+    throw new RlmError("store_failed", `${path} has been locked for ${ALONE_MS / 1000} s`, { suggestion });
+  }
+  try {
+    return work();
+  } finally {
+    lock.close();
+  }
+}
+
+/** Whoever asks whether a lock is held shares it for an instant; that must not look like a holder. */
+const LOOK_MS = 100;
+const ALONE_MS = 10_000;
+
+/** An exclusive lock until the connection is closed; null where it cannot be had within `waitMs`. */
+function lockFile(path: string, waitMs: number): DatabaseSync | null {
+  createPrivately(path);
+  const lock = new DatabaseSync(path);
+  try {
+    // Without a journal file: there is nothing to roll back, and a killed holder leaves nothing behind.
+    lock.exec(
+      `PRAGMA busy_timeout = ${waitMs}; PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE`,
+    );
+    return lock;
+  } catch (error) {
+    lock.close();
+    if (isBusy(error)) return null;
+    throw error;
+  }
+}
+
+function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const probe = new DatabaseSync(path, { readOnly: true });
+  try {
+    probe.exec("SELECT count(*) FROM sqlite_schema");
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    probe.close();
+  }
+}
+
+/** Makes an empty file that only its owner reads, whatever the umask; leaves one that is there untouched, unopened. */
+export function createPrivately(path: string): void {
+  try {
+    writeFileSync(path, "", { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return;
+    throw error;
+  }
+  chmodSync(path, 0o600);
+}
+
+/** Ids become names of files, so they are looked at first. @throws RlmError `invalid_argument` */
+export function checkSessionId(id: string): void {
+  if (/^[0-9A-Za-z-]{1,64}$/.test(id)) return;
+  const suggestion = "Session ids are ULIDs: 1 to 64 letters, digits and hyphens.";
+  throw new RlmError("invalid_argument", `${JSON.stringify(id)} is no session id`, { suggestion });
+}

@@ -1,0 +1,92 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { RlmError } from "../../runtime/errors.ts";
+import { connect, type Database } from "./database.ts";
+import { alone, createPrivately } from "./lease.ts";
+import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+
+/** Where a store keeps its locks, in its folder. */
+export const LOCKS_FOLDER = "locks";
+
+const DATABASE_FILE = "belay.db";
+
+/**
+ * Opens the database of a store, and makes or migrates it where that is needed.
+ * @throws RlmError `store_too_new` for one of a later version, `store_failed` for one of another program; both are
+ * left as they are
+ */
+export function openDatabase(folder: string | null): Database {
+  if (folder === null) {
+    const connection = new DatabaseSync(":memory:");
+    migrate(connection, 0);
+    return connect(null, connection);
+  }
+  makePrivately(folder);
+  makePrivately(join(folder, LOCKS_FOLDER));
+  const path = join(folder, DATABASE_FILE);
+  createPrivately(path);
+  if (versionOf(path) < SCHEMA_VERSION) alone(join(folder, LOCKS_FOLDER, ".store.db"), () => bringUpToDate(path));
+  // SQLite gives its -wal and -shm files the mode of the database.
+  if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
+  return connect(folder, openConnection(path));
+}
+
+function makePrivately(folder: string): void {
+  if (existsSync(folder)) return;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+}
+
+function openConnection(path: string): DatabaseSync {
+  const connection = new DatabaseSync(path);
+  try {
+    connection.exec(`
+      PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;
+      PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA journal_size_limit = ${WAL_BYTES};
+    `);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+const BUSY_MS = 10_000;
+/** What stays of the write-ahead log after a large transaction. */
+const WAL_BYTES = 16 * 1024 * 1024;
+
+/** Version of the database; looked up without a write, since what is not ours must stay as it is. */
+function versionOf(path: string): number {
+  using connection = new DatabaseSync(path, { readOnly: true });
+  connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  const header = (name: string) => Number(Object.values(connection.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+  const version = header("user_version");
+  const application = header("application_id");
+  const empty = connection.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n === 0;
+  if (application === 0 && version === 0 && empty) return 0;
+  if (application !== APPLICATION_ID || version < 1) {
+    const suggestion = "Choose another folder for the store, or move the file away.";
+    throw new RlmError("store_failed", `${path} is a database of another program`, { suggestion });
+  }
+  if (version > SCHEMA_VERSION) {
+    const suggestion = "Update Belay, or choose another folder for the store.";
+    const message = `${path} is a store of version ${version}; this build reads versions up to ${SCHEMA_VERSION}`;
+    throw new RlmError("store_too_new", message, { suggestion });
+  }
+  return version;
+}
+
+function bringUpToDate(path: string): void {
+  const version = versionOf(path);
+  if (version === SCHEMA_VERSION) return;
+  using connection = openConnection(path);
+  // Both are of the file, and can only be set outside a transaction; the first only before anything is written.
+  if (version === 0) connection.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
+  migrate(connection, version);
+}
+
+function migrate(connection: DatabaseSync, from: number): void {
+  const header = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;
+  connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS.slice(from).join("\n")} ${header} COMMIT;`);
+}

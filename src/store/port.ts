@@ -1,0 +1,189 @@
+import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
+
+/**
+ * Where sessions live. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
+ * image with JSON beside it. Every method may reject with `RlmError` (`store_failed`, `store_corrupt` and what each
+ * names); then nothing of that call was kept. Calls are carried out in the order in which they are made.
+ */
+export interface Store extends AsyncDisposable {
+  /** Makes a session and takes its lease. @throws `session_exists` for a name that is taken */
+  create(session: NewSession): Promise<SessionRow>;
+  /** Takes the lease of a session: until `release` or the end of the process nobody else writes to it. @throws
+   * `session_busy` naming the process that has it, `session_not_found` */
+  lease(id: string): Promise<SessionRow>;
+  release(id: string): Promise<void>;
+  /** By name, id or the beginning of an id that fits one session alone; null where there is none. */
+  find(nameOrId: string): Promise<SessionRow | null>;
+  /** Every session, the one changed last first. */
+  list(): Promise<readonly SessionRow[]>;
+
+  /** One transaction, on disk when this resolves. The caller holds the lease. */
+  commit(session: string, step: Step): Promise<void>;
+  /** The session's records from `from` on (default: the first), verified. @throws `store_corrupt` naming seq */
+  journal(session: string, from?: number): Promise<readonly JournalRow[]>;
+
+  /** Checkpoints of a session, the oldest first; baselines are not among them. */
+  checkpoints(session: string): Promise<readonly CheckpointRow[]>;
+  /** One checkpoint, verified. @throws `checkpoint_lost` where it is missing or damaged */
+  checkpoint(id: string): Promise<CheckpointRow>;
+  /** The image of a checkpoint or baseline, put together from its bases and verified. @throws `checkpoint_lost` */
+  image(id: string): Promise<GuestImage>;
+  /** A fresh guest's image, kept once for all sessions. Does nothing where there is one. */
+  putBaseline(id: string, meta: ImageMeta, pages: ImagePages): Promise<void>;
+  hasBaseline(id: string): Promise<boolean>;
+
+  /** Keeps a context by its hash; parts that are there already are not written again. */
+  putContext(context: StoredContext): Promise<void>;
+  /** @throws `context_lost` where it or a part is missing or damaged */
+  context(hash: string): Promise<StoredContext>;
+  hasContext(hash: string): Promise<boolean>;
+
+  /** An answer that a commit has put into the cache, or null. */
+  cached(key: string): Promise<Json>;
+
+  /**
+   * A new session that stands where the checkpoint (default: the newest of an exec's end) stood: the journal up to it is
+   * copied, images are shared. Its lease is not taken. @throws `checkpoint_lost` for one that is not of this session,
+   * `session_exists`
+   */
+  fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;
+  /** Drops a session with all that only it needs. Takes the lease for that. @throws `session_busy` */
+  remove(session: string): Promise<void>;
+  /** Drops what nothing reaches any more, then gives the space back. */
+  collect(rule: CollectRule): Promise<Collected>;
+  /** Everything that can be checked without being repaired; one line for each finding, none where all is well. */
+  verify(): Promise<readonly string[]>;
+}
+
+export interface NewSession {
+  /** A ULID: it becomes the name of the lock file. */
+  readonly id: string;
+  /** Unique, chosen by a person; null for a session without a name. */
+  readonly name: string | null;
+  readonly origin: "command" | "library" | "pi";
+  /** What a later process needs to continue as this one began (model, limits …); never a key. */
+  readonly settings: Json;
+  /** ms since the epoch. */
+  readonly at: number;
+}
+
+export interface SessionRow {
+  readonly id: string;
+  readonly name: string | null;
+  readonly origin: NewSession["origin"];
+  readonly created_at: number;
+  readonly changed_at: number;
+  /** The newest checkpoint of an exec's end. */
+  readonly head: string | null;
+  /** Seq of the newest record; 0 where there is none. */
+  readonly last_seq: number;
+  /** What the session said of itself in its last commit that did. */
+  readonly facts: Json;
+  readonly settings: Json;
+  /** The checkpoint that it was forked from. */
+  readonly forked_from: string | null;
+  /** The process that took the lease last; whether it still has it only the lock can tell. */
+  readonly holder: { readonly pid: number; readonly host: string } | null;
+  /** Whether some process has the lease now. */
+  readonly busy: boolean;
+  /** Bytes on disk of its checkpoints and journal; contexts are shared and not counted. */
+  readonly bytes: number;
+}
+
+/** What is kept together or not at all. */
+export interface Step {
+  /** Get the next seqs, dense, in this order. */
+  readonly records?: readonly StoredRecord[];
+  /** Written before the records. */
+  readonly checkpoint?: NewCheckpoint;
+  /** Checkpoints that are not needed any more: they go unless another one is based on them. */
+  readonly drop?: readonly string[];
+  /** Replaces the session's facts. */
+  readonly facts?: Json;
+  /** Replaces the session's settings. */
+  readonly settings?: Json;
+  /** Answers for the cache. */
+  readonly cache?: readonly { readonly key: string; readonly value: Json; readonly at: number }[];
+}
+
+/** A record as the store sees it: any JSON object with these. */
+export interface StoredRecord {
+  readonly record: string;
+  readonly exec_id: string;
+  /** ms since the epoch. */
+  readonly at: number;
+}
+
+export interface JournalRow {
+  /** From 1, dense. */
+  readonly seq: number;
+  readonly record: StoredRecord;
+}
+
+export interface NewCheckpoint {
+  readonly id: string;
+  /** The checkpoint that the session stood at before: the tree. */
+  readonly parent: string | null;
+  /** The image that `pages` are changes of, a checkpoint or a baseline; null: they are all pages. */
+  readonly base: string | null;
+  readonly exec_id: string;
+  /** `end`: the exec is over and this is the session's head. `step`: it waits for calls. */
+  readonly kind: "step" | "end";
+  readonly meta: ImageMeta;
+  readonly pages: ImagePages;
+  /** How many images lie between this and a whole one, and bytes of their pages, this one's included. */
+  readonly chain: { readonly length: number; readonly bytes: number };
+  /** What the session keeps beside the image: the exec's state, or memory, helpers, context and ledger as JSON. */
+  readonly beside: Json;
+  /** ms since the epoch. */
+  readonly at: number;
+}
+
+export interface CheckpointRow {
+  readonly id: string;
+  readonly session: string;
+  readonly parent: string | null;
+  readonly base: string | null;
+  readonly exec_id: string;
+  readonly kind: "step" | "end";
+  readonly meta: ImageMeta;
+  readonly chain: { readonly length: number; readonly bytes: number };
+  readonly beside: Json;
+  /** Seq of the last record of its commit. */
+  readonly seq: number;
+  /** Pages of this image alone, and what they take on disk, bytes. */
+  readonly pages: number;
+  readonly stored_bytes: number;
+  readonly at: number;
+}
+
+/** A context without what can be derived from its text. */
+export interface StoredContext {
+  readonly hash: string;
+  /** In order; P is their concatenation. */
+  readonly parts: readonly { readonly hash: string; readonly bytes: Uint8Array }[];
+  /** Documents, routes, stats and sources, as JSON. */
+  readonly index: Json;
+}
+
+export interface CollectRule {
+  /** ms since the epoch. */
+  readonly now: number;
+  /** Sessions without a name that are finished (`facts.status` is not `running`) go when they are older than this, ms. */
+  readonly anonymousMs: number;
+  /** Named sessions and, with `pi`, those of Pi go when they are older than this, ms; null: they stay. */
+  readonly namedMs: number | null;
+  readonly pi: boolean;
+  /** Only says what would go. */
+  readonly dryRun: boolean;
+}
+
+export interface Collected {
+  /** Names, or ids of those without a name. */
+  readonly sessions: readonly string[];
+  readonly checkpoints: number;
+  readonly contexts: number;
+  readonly cached: number;
+  /** Bytes that the database file became smaller by; of a dry run an estimate. */
+  readonly bytes: number;
+}

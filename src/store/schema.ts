@@ -1,0 +1,55 @@
+/** "Bely": in the header of the file, so that no other program's database is taken for a store. */
+export const APPLICATION_ID = 0x42656c79;
+
+/**
+ * What makes a store of version n of one of version n - 1; version 0 is an empty file. Append only: what was released
+ * is out there.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE sessions (
+    id TEXT PRIMARY KEY, name TEXT UNIQUE, origin TEXT NOT NULL, created_at REAL NOT NULL, changed_at REAL NOT NULL,
+    head TEXT, last_seq INTEGER NOT NULL, checkpoints INTEGER NOT NULL, journal_bytes INTEGER NOT NULL,
+    facts TEXT NOT NULL, settings TEXT NOT NULL, forked_from TEXT, sha256 BLOB NOT NULL,
+    pid INTEGER, host TEXT
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE journal (
+    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE, seq INTEGER NOT NULL,
+    kind TEXT NOT NULL, content ANY NOT NULL, sha256 BLOB NOT NULL, PRIMARY KEY (session, seq)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Baselines are the rows without a session.
+  CREATE TABLE checkpoints (
+    n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, session TEXT, parent TEXT, base TEXT, exec_id TEXT, kind TEXT NOT NULL,
+    seq INTEGER NOT NULL, meta ANY NOT NULL, beside ANY NOT NULL,
+    chain_length INTEGER NOT NULL, chain_bytes INTEGER NOT NULL,
+    pages INTEGER NOT NULL, stored_bytes INTEGER NOT NULL, at REAL NOT NULL, parts BLOB NOT NULL, sha256 BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX checkpoints_by_base ON checkpoints (base);
+
+  -- place = checkpoint * 65536 + part: one tree, in the order in which an image is read.
+  CREATE TABLE pages (place INTEGER PRIMARY KEY, numbers BLOB NOT NULL, bytes BLOB NOT NULL) STRICT;
+
+  -- Which sessions a checkpoint belongs to: forks share them.
+  CREATE TABLE reach (
+    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE, checkpoint INTEGER NOT NULL,
+    PRIMARY KEY (session, checkpoint)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX reach_by_checkpoint ON reach (checkpoint);
+
+  CREATE TABLE contexts (hash TEXT PRIMARY KEY, parts TEXT NOT NULL, facts ANY NOT NULL, sha256 BLOB NOT NULL)
+    STRICT, WITHOUT ROWID;
+  CREATE TABLE parts (n INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL) STRICT;
+  -- place = part * 65536 + chunk.
+  CREATE TABLE chunks (place INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+
+  CREATE TABLE cache (key TEXT PRIMARY KEY, value ANY NOT NULL, at REAL NOT NULL, sha256 BLOB NOT NULL)
+    STRICT, WITHOUT ROWID;
+  `,
+];
+
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Rows of one owner in `pages` and `chunks`: `owner * PLACES` and on. */
+export const PLACES = 65_536;

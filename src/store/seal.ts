@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import type { SQLOutputValue } from "node:sqlite";
+import { corrupt } from "./failure.ts";
+
+/** A row as SQLite gives it. Nothing in it is trusted before its seal is. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** What a column is given. */
+export type Field = null | number | bigint | string | Uint8Array;
+
+/** SHA-256 over the fields of a row: their order, types, lengths and values. */
+export function seal(fields: readonly Field[]): Buffer {
+  const hash = createHash("sha256");
+  for (const field of fields) {
+    const bytes = ArrayBuffer.isView(field) ? field : Buffer.from(String(field));
+    hash.update(`${field === null ? "null" : typeof field} ${bytes.byteLength}\n`).update(bytes);
+  }
+  return hash.digest();
+}
+
+/** Whether the row's `sha256` is that of these fields. */
+export function isSealed(row: Row, fields: readonly Field[]): boolean {
+  return row.sha256 instanceof Uint8Array && seal(fields).equals(row.sha256);
+}
+
+export function value(row: Row, column: string): SQLOutputValue {
+  return row[column] ?? null;
+}
+
+export function text(row: Row, column: string): string {
+  const found = row[column];
+  if (typeof found !== "string") throw misfit(column, found);
+  return found;
+}
+
+export function textOrNull(row: Row, column: string): string | null {
+  return row[column] === null ? null : text(row, column);
+}
+
+export function number(row: Row, column: string): number {
+  const found = row[column];
+  if (typeof found !== "number") throw misfit(column, found);
+  return found;
+}
+
+export function blob(row: Row, column: string): Uint8Array {
+  const found = row[column];
+  if (!(found instanceof Uint8Array)) throw misfit(column, found);
+  return found;
+}
+
+function misfit(column: string, found: unknown): Error {
+  return corrupt(`a row's column ${column} is of type ${found === null ? "null" : typeof found}`);
+}

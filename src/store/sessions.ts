@@ -1,0 +1,146 @@
+import { RlmError } from "../../runtime/errors.ts";
+import type { Database } from "./database.ts";
+import { corrupt } from "./failure.ts";
+import type { NewSession, SessionRow } from "./port.ts";
+import { isSealed, number, type Row, seal, text, textOrNull, value } from "./seal.ts";
+
+/** A row of `sessions` but its holder, which changes without it. JSON is still text. */
+export interface Session {
+  readonly id: string;
+  readonly name: string | null;
+  readonly origin: NewSession["origin"];
+  readonly created_at: number;
+  readonly changed_at: number;
+  readonly head: string | null;
+  readonly last_seq: number;
+  /** How many the session reaches. */
+  readonly checkpoints: number;
+  /** Bytes that its records take. */
+  readonly journal_bytes: number;
+  readonly facts: string;
+  readonly settings: string;
+  readonly forked_from: string | null;
+}
+
+/** @throws RlmError `session_not_found`, `store_corrupt` */
+export function readSession(database: Database, id: string): Session {
+  return decode(rowOf(database, id));
+}
+
+/** Id of the session that a person means; null where there is none, or more than one. */
+export function findSession(database: Database, nameOrId: string): string | null {
+  const exact =
+    database.get("SELECT id FROM sessions WHERE name = ?", nameOrId) ??
+    database.get("SELECT id FROM sessions WHERE id = ?", nameOrId);
+  if (exact) return text(exact, "id");
+  const begun = "SELECT id FROM sessions WHERE ? <> '' AND substr(id, 1, length(?)) = ? LIMIT 2";
+  const [first, ...others] = database.all(begun, nameOrId, nameOrId, nameOrId);
+  return first && others.length === 0 ? text(first, "id") : null;
+}
+
+export function sessionIds(database: Database): string[] {
+  return database.all("SELECT id FROM sessions ORDER BY changed_at DESC, id DESC").map((row) => text(row, "id"));
+}
+
+/** @throws RlmError `session_exists` */
+export function insertSession(database: Database, session: Session): void {
+  const taken = "SELECT id FROM sessions WHERE id = ? OR name = ? OR id = ? OR name = ?";
+  const { id, name } = session;
+  if (database.get(taken, id, name, name, id)) {
+    const suggestion = "Choose another name, or continue the session that has it.";
+    throw new RlmError("session_exists", `there is a session ${name ?? id} already`, { suggestion });
+  }
+  const marks = COLUMNS.map(() => "?").join(", ");
+  database.run(
+    `INSERT INTO sessions (${COLUMNS.join(", ")}, sha256) VALUES (${marks}, ?)`,
+    ...fieldsOf(session),
+    seal(fieldsOf(session)),
+  );
+}
+
+export function updateSession(database: Database, session: Session): void {
+  const set = COLUMNS.map((column) => `${column} = ?`).join(", ");
+  const fields = fieldsOf(session);
+  database.run(`UPDATE sessions SET ${set}, sha256 = ? WHERE id = ?`, ...fields, seal(fields), session.id);
+}
+
+/** Notes who has the lease: for messages, nothing is decided by it. */
+export function noteHolder(database: Database, id: string, holder: Holder): void {
+  database.run("UPDATE sessions SET pid = ?, host = ? WHERE id = ?", holder.pid, holder.host, id);
+}
+
+export type Holder = NonNullable<SessionRow["holder"]>;
+
+export function holderOf(database: Database, id: string): SessionRow["holder"] {
+  const { pid, host } = rowOf(database, id);
+  return typeof pid === "number" && typeof host === "string" ? { pid, host } : null;
+}
+
+/** The session as the port shows it. */
+export function describe(database: Database, id: string, busy: boolean): SessionRow {
+  const { facts, settings, journal_bytes, checkpoints, ...rest } = readSession(database, id);
+  const sum = `SELECT coalesce(sum(stored_bytes + octet_length(meta) + octet_length(beside)), 0) AS bytes
+    FROM reach JOIN checkpoints ON n = checkpoint WHERE reach.session = ?`;
+  const stored = database.get(sum, id);
+  return {
+    ...rest,
+    facts: JSON.parse(facts),
+    settings: JSON.parse(settings),
+    holder: holderOf(database, id),
+    busy,
+    bytes: journal_bytes + (stored ? number(stored, "bytes") : 0),
+  };
+}
+
+const COLUMNS = [
+  "id",
+  "name",
+  "origin",
+  "created_at",
+  "changed_at",
+  "head",
+  "last_seq",
+  "checkpoints",
+  "journal_bytes",
+  "facts",
+  "settings",
+  "forked_from",
+] as const;
+
+function fieldsOf(session: Session) {
+  return COLUMNS.map((column) => session[column]);
+}
+
+function rowOf(database: Database, id: string): Row {
+  const row = database.get("SELECT * FROM sessions WHERE id = ?", id);
+  if (row) return row;
+  const suggestion = "`belay sessions` lists those there are.";
+  throw new RlmError("session_not_found", `there is no session ${id}`, { suggestion });
+}
+
+function decode(row: Row): Session {
+  const sealed = isSealed(
+    row,
+    COLUMNS.map((column) => value(row, column)),
+  );
+  if (!sealed) throw corrupt(`the row of session ${String(row.id)} is damaged`);
+  return {
+    id: text(row, "id"),
+    name: textOrNull(row, "name"),
+    origin: originOf(text(row, "origin")),
+    created_at: number(row, "created_at"),
+    changed_at: number(row, "changed_at"),
+    head: textOrNull(row, "head"),
+    last_seq: number(row, "last_seq"),
+    checkpoints: number(row, "checkpoints"),
+    journal_bytes: number(row, "journal_bytes"),
+    facts: text(row, "facts"),
+    settings: text(row, "settings"),
+    forked_from: textOrNull(row, "forked_from"),
+  };
+}
+
+function originOf(origin: string): NewSession["origin"] {
+  if (origin === "command" || origin === "library" || origin === "pi") return origin;
+  throw corrupt(`a session's origin is ${origin}`);
+}

@@ -1,0 +1,150 @@
+import { EventEmitter, once } from "node:events";
+import { type Transferable, Worker } from "node:worker_threads";
+import { RlmError } from "../../runtime/errors.ts";
+import type { ImagePages } from "../../runtime/index.ts";
+import type { Step, Store, StoredContext } from "./port.ts";
+import type { Answer, Arguments, Method, Request, StoreSetup } from "./requests.ts";
+import type { SyncStore } from "./sqlite.ts";
+
+/**
+ * Opens the store in a folder, made where it is missing; null: a store in memory, for this process alone. It works in
+ * a thread of its own, which keeps the process alive only while something is asked of it. Buffers of pages are handed
+ * over: the caller cannot use them after `commit` and `putBaseline`. Parts of contexts in shared memory are not copied.
+ * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
+ */
+export async function openStore(folder: string | null, { worker = workerUrl() } = {}): Promise<Store> {
+  const setup: StoreSetup = { folder };
+  const thread = await startThread(worker, setup);
+  const { ask } = thread;
+  return {
+    create: (session) => ask("create", [session]),
+    lease: (id) => ask("lease", [id]),
+    release: (id) => ask("release", [id]),
+    find: (nameOrId) => ask("find", [nameOrId]),
+    list: () => ask("list", []),
+    commit(session, step) {
+      const { checkpoint } = step;
+      if (!checkpoint) return ask("commit", [session, step]);
+      const { pages, buffers } = handOver(checkpoint.pages);
+      const moved: Step = { ...step, checkpoint: { ...checkpoint, pages } };
+      return ask("commit", [session, moved], buffers);
+    },
+    journal: (session, from) => ask("journal", [session, from]),
+    checkpoints: (session) => ask("checkpoints", [session]),
+    checkpoint: (id) => ask("checkpoint", [id]),
+    image: (id) => ask("image", [id]),
+    putBaseline(id, meta, given) {
+      const { pages, buffers } = handOver(given);
+      return ask("putBaseline", [id, meta, pages], buffers);
+    },
+    hasBaseline: (id) => ask("hasBaseline", [id]),
+    putContext: (context) => ask("putContext", [withOwnBytes(context)]),
+    context: (hash) => ask("context", [hash]),
+    hasContext: (hash) => ask("hasContext", [hash]),
+    cached: (key) => ask("cached", [key]),
+    fork: (session, checkpoint, fork) => ask("fork", [session, checkpoint, fork]),
+    remove: (session) => ask("remove", [session]),
+    collect: (rule) => ask("collect", [rule]),
+    verify: () => ask("verify", []),
+    [Symbol.asyncDispose]: thread.close,
+  };
+}
+
+interface StoreThread {
+  ask<Name extends Method>(
+    method: Name,
+    args: Arguments<Name>,
+    buffers?: readonly Transferable[],
+  ): Promise<ReturnType<SyncStore[Name]>>;
+  close(): Promise<void>;
+}
+
+async function startThread(url: URL, setup: StoreSetup): Promise<StoreThread> {
+  // Flags of a caller such as --input-type are refused for a thread.
+  const worker = new Worker(url, { workerData: setup, execArgv: [] });
+  /** Answers by the id of their request; an error is one for all. */
+  const mail = new EventEmitter().setMaxListeners(0).on("error", () => {});
+  let ended: RlmError | undefined;
+  let lastId = 0;
+  let pending = 0;
+  let closing: Promise<void> | undefined;
+
+  const end = (why: string, cause?: unknown) => {
+    ended ??= threadEnded(why, cause);
+    mail.emit("error", ended);
+  };
+  worker.on("message", (answer: Answer) => mail.emit(String(answer.id), answer));
+  worker.on("error", (error) => end(`the store's thread failed: ${error.message}`, error));
+  worker.on("exit", () => end("the store is closed"));
+
+  /** Keeps the process alive for as long as something is awaited. */
+  async function awake<T>(awaited: Promise<T>): Promise<T> {
+    if (pending++ === 0) worker.ref();
+    try {
+      return await awaited;
+    } finally {
+      if (--pending === 0) worker.unref();
+    }
+  }
+
+  /** The value is what the method answers: the thread runs it. */
+  async function answerTo(id: number) {
+    const [answer] = await awake(once(mail, String(id)));
+    if (answer.ok) return answer.value;
+    throw new RlmError(answer.error.code, answer.error.message, { suggestion: answer.error.suggestion });
+  }
+
+  function send(method: Request["method"], args: readonly unknown[], buffers: readonly Transferable[] = []) {
+    if (ended) return Promise.reject(ended);
+    lastId += 1;
+    worker.postMessage({ id: lastId, method, args }, buffers);
+    return answerTo(lastId);
+  }
+
+  async function close(): Promise<void> {
+    if (ended) return;
+    const exit = awake(once(worker, "exit"));
+    await Promise.all([send("close", []), exit]);
+  }
+
+  await answerTo(0);
+  return {
+    async ask(method, args, buffers) {
+      if (closing) throw threadEnded("the store is closed");
+      return await send(method, args, buffers);
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function threadEnded(why: string, cause?: unknown): RlmError {
+  const suggestion = "Open the store again; what was committed is kept.";
+  return new RlmError("store_failed", why, { suggestion, ...(cause === undefined ? {} : { cause }) });
+}
+
+/** Views of a part of a buffer are copied: what else lies in it stays with its owner. */
+function handOver({ numbers, bytes }: ImagePages): { pages: ImagePages; buffers: Transferable[] } {
+  const pages = {
+    numbers: isWhole(numbers) ? numbers : numbers.slice(),
+    bytes: isWhole(bytes) ? bytes : bytes.slice(),
+  };
+  return { pages, buffers: [pages.numbers.buffer, pages.bytes.buffer].filter((one) => one instanceof ArrayBuffer) };
+}
+
+/** Bytes that are not in shared memory are copied, and only they: not the rest of the buffer that they are in. */
+function withOwnBytes({ parts, ...rest }: StoredContext): StoredContext {
+  return { ...rest, parts: parts.map(({ hash, bytes }) => ({ hash, bytes: isWhole(bytes) ? bytes : bytes.slice() })) };
+}
+
+/** Whether to send the view sends no more than is seen through it. */
+function isWhole({ buffer, byteLength }: ArrayBufferView): boolean {
+  return buffer instanceof SharedArrayBuffer || buffer.byteLength === byteLength;
+}
+
+/** The thread's entry, beside this module: TypeScript in a checkout, JavaScript in a build. */
+function workerUrl(): URL {
+  return new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+}

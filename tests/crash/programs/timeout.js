@@ -1,0 +1,7 @@
+// flags: --max-execution-ms 400
+// A cell that comes back from its calls and then never ends.
+const ask = (text) => llm_query(text, { tools: [] });
+const answers = [await ask("timeout: one"), await ask("timeout: two")];
+print("answers:", answers.length);
+memory.put("answers", answers);
+for (;;) {}

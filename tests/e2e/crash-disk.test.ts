@@ -1,0 +1,159 @@
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { ROOT, run } from "../../scripts/process.ts";
+import { openStore } from "../../src/store/thread.ts";
+import { belay, ENV, finished, type Run } from "../src/cli/belay.ts";
+import { findingsInStore } from "../support/crash-store-check.ts";
+import { startModelServer } from "../support/model-server.ts";
+
+const KB = 1024;
+const isRoot = process.getuid?.() === 0;
+const flagsOf = (url: string) => ["--model", "local/scripted", "--base-url", url, "--api-key-env", "MY_KEY"];
+const env = { MY_KEY: "fake-key" };
+
+/** Some hundred KB more with every step, which do not compress. */
+const CELL = `
+  const blocks = [];
+  let state = 1;
+  for (let i = 0; i < 5; i++) {
+    const answer = await llm_query("grow " + i, { tools: [] });
+    blocks.push(new Uint32Array(50_000).map(() => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0)));
+    print(i, answer);
+  }
+  result = blocks.map((block) => block.at(-1));`;
+
+function temporary(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `belay-${name}-`));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A file system in memory of this size, bytes; gone when the test ends. */
+function smallDisk(bytes: number): string {
+  const folder = temporary("disk");
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "none", folder]);
+  onTestFinished(() => {
+    execFileSync("umount", [folder]);
+  });
+  return folder;
+}
+
+const canMount = isRoot && mountsWork();
+
+function mountsWork(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "belay-mount-"));
+  const works = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", folder]).status === 0;
+  if (works) spawnSync("umount", [folder]);
+  rmSync(folder, { recursive: true, force: true });
+  return works;
+}
+
+/** What an exec or a resume came to. */
+const envelopeOf = (stdout: string) => JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}");
+
+async function verified(home: string): Promise<string[]> {
+  await using store = await openStore(home);
+  return findingsInStore(home, store);
+}
+
+/** Goes on with a session of which the command may have failed anywhere, and gives the result of the cell. */
+async function wentOn(home: string, url: string): Promise<unknown> {
+  const resumed = await belay(["resume", "grown", "--json"], { home, env });
+  const envelope = resumed.code === 0 ? envelopeOf(resumed.stdout) : null;
+  if (envelope?.success) return envelope.result_json;
+  const { stdout } = await belay(["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(url)], {
+    home,
+    env,
+  });
+  return envelopeOf(stdout).result_json;
+}
+
+test.skipIf(!canMount)(
+  "a full disk: a clear error, nothing half, and the session goes on with space (needs root to mount)",
+  async () => {
+    await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));
+    const whole = await belay(["exec", "-e", CELL, "--json", "--quiet", "--no-store", ...flagsOf(server.url)], { env });
+    const expected = envelopeOf(whole.stdout).result_json;
+    expect(expected).toHaveLength(5);
+    const disk = smallDisk(24 * 1024 * KB);
+    const codes = new Set<string>();
+    for (const free of [0, 100, 250, 400, 600, 900, 1300, 2000, 3000]) {
+      const home = join(disk, "home");
+      mkdirSync(home);
+      fillBut(disk, free * KB);
+      const args = ["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(server.url)];
+      const { code, stdout, stderr } = await belay(args, { home, env });
+      const envelope = envelopeOf(stdout);
+      rmSync(join(disk, "filler"));
+      if (code === 0) expect(envelope.result_json).toEqual(expected);
+      else {
+        codes.add(envelope.error_code);
+        expect(["store_failed", "checkpoint_failed"], `${free} KB: ${stdout}${stderr}`).toContain(envelope.error_code);
+        expect(`${envelope.error_message}`, `${free} KB`).toMatch(/full|space|ENOSPC/i);
+        expect(envelope.suggestion, `${free} KB`).not.toBe("");
+      }
+      expect(await wentOn(home, server.url), `${free} KB`).toEqual(expected);
+      expect(await verified(home), `${free} KB`).toEqual([]);
+      rmSync(home, { recursive: true });
+    }
+    expect([...codes]).toContain("checkpoint_failed");
+  },
+  240_000,
+);
+
+/** Leaves so many bytes free, by a file named filler. */
+function fillBut(disk: string, free: number): void {
+  const [, available = ""] = execFileSync("df", ["-B1", "--output=avail", disk], { encoding: "utf8" }).split("\n");
+  writeFileSync(join(disk, "filler"), Buffer.alloc(Math.max(0, Number(available) - free)));
+}
+
+test("files that cannot grow: writes are cut short, and the session goes on when they can", async () => {
+  await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));
+  const whole = await belay(["exec", "-e", CELL, "--json", "--quiet", "--no-store", ...flagsOf(server.url)], { env });
+  const expected = envelopeOf(whole.stdout).result_json;
+  let failures = 0;
+  for (const blocks of [60, 300, 700, 1500, 2500]) {
+    const home = temporary("short");
+    // In units of 512 bytes, for every file that the process writes.
+    const line = `ulimit -f ${blocks}; exec "$0" "$@"`;
+    const args = ["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(server.url)];
+    const main = join(ROOT, "src/cli/main.ts");
+    const options = { cwd: ROOT, env: { ...ENV, ...env, BELAY_HOME: home } };
+    const { code, stdout, stderr } = await run("sh", ["-c", line, process.execPath, main, ...args], options);
+    if (code !== 0) {
+      failures++;
+      const envelope = envelopeOf(stdout);
+      expect(["store_failed", "checkpoint_failed"], `${blocks}: ${stdout}${stderr}`).toContain(envelope.error_code);
+      expect(envelope.suggestion).not.toBe("");
+    }
+    expect(await wentOn(home, server.url), `${blocks} blocks`).toEqual(expected);
+    expect(await verified(home), `${blocks} blocks`).toEqual([]);
+  }
+  expect(failures).toBeGreaterThan(1);
+}, 240_000);
+
+test("a store that may not be written: the command says so, and goes on when it may", async () => {
+  const home = temporary("denied");
+  // Root may write everything; the user nobody may not.
+  const user = isRoot ? { uid: 65_534, gid: 65_534 } : {};
+  if (isRoot) chownSync(home, 65_534, 65_534);
+  const asUser = (...args: string[]): Promise<Run> => {
+    const options = { cwd: home, env: { ...ENV, HOME: home, BELAY_HOME: home }, ...user };
+    return finished(spawn(process.execPath, [join(ROOT, "src/cli/main.ts"), ...args], options));
+  };
+  const exec = (code: string) => asUser("exec", "-e", code, "--json", "--quiet", "--session", "kept");
+  expect(envelopeOf((await exec("let count = 1")).stdout)).toMatchObject({ success: true });
+  const files = readdirSync(home, { recursive: true, encoding: "utf8" }).map((name) => join(home, name));
+  for (const path of [...files, home]) chmodSync(path, 0o500);
+  const denied = await exec("count += 1");
+  for (const path of [home, ...files]) chmodSync(path, 0o700);
+  expect(denied.code).toBe(1);
+  const { error_code, error_message, suggestion } = envelopeOf(denied.stdout);
+  expect(["store_failed", "session_busy"]).toContain(error_code);
+  expect(`${error_message} ${suggestion}`).toContain(home);
+  expect(envelopeOf((await exec("count += 1")).stdout)).toMatchObject({ success: true, result_json: 2 });
+  expect(await verified(home)).toEqual([]);
+}, 60_000);

@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { belay, finished, startBelay } from "../src/cli/belay.ts";
+import { startModelServer } from "../support/model-server.ts";
+
+const KEY = { MY_KEY: "fake-key" };
+
+function home(): string {
+  const folder = mkdtempSync(join(tmpdir(), "belay-writers-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test("a second process is told who has the session, and goes on with it once the first was killed", async () => {
+  let release = false;
+  const asked = Promise.withResolvers<void>();
+  await using server = await startModelServer(() => {
+    asked.resolve();
+    return release ? { text: "at last" } : { end: "stuck", text: "" };
+  });
+  const options = { home: home(), env: KEY };
+  const flags = [
+    "--session",
+    "shared",
+    "--model",
+    "local/scripted",
+    "--base-url",
+    server.url,
+    "--api-key-env",
+    "MY_KEY",
+  ];
+  const cell = 'let seen = 1; await llm_query("hold", { tools: [] })';
+  const first = startBelay(["exec", "-e", cell, "--json", "--quiet", ...flags], options);
+  const end = finished(first);
+  await asked.promise;
+  const [again, other, resumed, look] = await Promise.all([
+    belay(["exec", "-e", cell, "--json", "--quiet", ...flags], options),
+    belay(["exec", "-e", "seen", "--quiet", "--session", "shared"], options),
+    belay(["resume", "shared", "--json"], options),
+    belay(["sessions", "--json"], options),
+  ]);
+  for (const { code, stdout, stderr } of [again, other, resumed]) {
+    expect(code).toBe(1);
+    expect(`${stdout}${stderr}`).toContain(String(first.pid));
+    expect(`${stdout}${stderr}`).toMatch(/session_busy|suggestion/);
+  }
+  expect(JSON.parse(again.stdout)).toMatchObject({ success: false, error_code: "session_busy" });
+  expect(look.stdout).toContain("shared");
+  expect(server.requests).toHaveLength(1);
+
+  first.kill("SIGKILL");
+  expect((await end).code).toBeNull();
+  release = true;
+  const unfinished = await belay(["exec", "-e", "seen", "--json", "--quiet", "--session", "shared"], options);
+  expect(JSON.parse(unfinished.stdout)).toMatchObject({ error_code: "exec_unfinished" });
+  const whole = await belay(["resume", "shared", "--json"], options);
+  expect(JSON.parse(whole.stdout)).toMatchObject({ success: true, result_json: "at last", resumed: 1 });
+  const after = await belay(["exec", "-e", "seen + 1", "--quiet", "--session", "shared"], options);
+  expect(after).toMatchObject({ code: 0, stdout: "2\n" });
+  expect(server.requests).toHaveLength(2);
+});
+
+test("of two processes that make a session of one name at the same moment one makes it", async () => {
+  const options = { home: home() };
+  const run = (value: number) =>
+    belay(
+      ["exec", "-e", `globalThis.made = (globalThis.made ?? 0) + ${value}`, "--json", "--quiet", "--session", "new"],
+      options,
+    );
+  const runs = await Promise.all([run(1), run(1)]);
+  const codes = runs.map(({ stdout }) => JSON.parse(stdout).error_code ?? "ok");
+  // Where the first had ended before the second began, both succeed.
+  for (const code of codes) expect(["ok", "session_busy", "session_exists"]).toContain(code);
+  const done = codes.filter((code) => code === "ok").length;
+  expect(done).toBeGreaterThanOrEqual(1);
+  const { stdout } = await belay(["exec", "-e", "made", "--quiet", "--session", "new"], options);
+  expect(stdout).toBe(`${done}\n`);
+  const list = await belay(["sessions", "--json"], options);
+  expect(list.stdout.match(/"new"/g)).toHaveLength(1);
+});
+
+test("calls in flight at the end of a process fail where the user says so, and the cell can catch it", async () => {
+  let stuck = true;
+  const asked = Promise.withResolvers<void>();
+  await using server = await startModelServer(({ prompt }) => {
+    if (prompt === "second" && stuck) {
+      asked.resolve();
+      return { end: "stuck", text: "" };
+    }
+    return { text: `to ${prompt}` };
+  });
+  const options = { home: home(), env: KEY };
+  const flags = ["--session", "s", "--model", "local/scripted", "--base-url", server.url, "--api-key-env", "MY_KEY"];
+  const cell = `
+    const first = await llm_query("first", { tools: [] });
+    const second = await llm_query("second", { tools: [] }).catch(({ code, message }) => ({ code, message }));
+    result = [first, second, await llm_query("third", { tools: [] })];`;
+  const child = startBelay(["exec", "-e", cell, "--json", "--quiet", ...flags], options);
+  const end = finished(child);
+  await asked.promise;
+  child.kill("SIGKILL");
+  await end;
+  stuck = false;
+  const { stdout } = await belay(["resume", "s", "--json", "--on-restart", "fail"], options);
+  const envelope = JSON.parse(stdout);
+  expect(envelope).toMatchObject({ success: true, resumed: 1 });
+  expect(envelope.result_json).toEqual([
+    "to first",
+    { code: "process_restarted", message: expect.any(String) },
+    "to third",
+  ]);
+  expect(server.requests.map(({ prompt }) => prompt)).toEqual(["first", "second", "third"]);
+});

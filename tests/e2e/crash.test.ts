@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { crashCampaign } from "../support/crash-campaign.ts";
+import { crashPrograms } from "../support/crash-programs.ts";
+import { printed } from "../support/crash-report.ts";
+
+const KILLS = 200;
+const SEED = 4711;
+
+test(`${KILLS} kills: what killed and resumed processes come to is what an uninterrupted one does`, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "belay-crash-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const said: string[] = [];
+  const report = await crashCampaign({
+    folder,
+    programs: crashPrograms(),
+    seed: SEED,
+    until: { kills: KILLS },
+    at: "both",
+    most: 6,
+    jobs: 2,
+    apart: false,
+    say: (line) => said.push(line),
+  });
+  console.log(printed(report));
+  expect(report.mismatches, said.join("\n")).toEqual([]);
+  expect(report.kills).toBeGreaterThanOrEqual(KILLS);
+  expect(report.restores).toBeGreaterThan(KILLS / 4);
+}, 600_000);

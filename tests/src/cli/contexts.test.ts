@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openSession } from "../../../src/index.ts";
+import { openStore } from "../../../src/store/thread.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, finished, type Run, startBelay } from "./belay.ts";
+
+const json = ({ stdout }: Run) => JSON.parse(stdout);
+
+test("a session goes on with its variables, and -c must be what it has", async () => {
+  const folder = folderWith({ "docs/a.md": "alpha", "more.md": "beta" });
+  const [docs, more, home] = ["docs", "more.md", "home"].map((name) => join(folder, name));
+  const run = (code: string, ...args: string[]) =>
+    belay(["exec", "-e", code, "-s", "s", ...args, "--json"], { home: String(home), input: "from stdin" });
+  const withDocs = ["-c", String(docs)];
+  expect(json(await run("let n = 1; P.includes('alpha')", ...withDocs))).toMatchObject({ result_json: true });
+  expect(json(await run("n += 1", ...withDocs))).toMatchObject({ result_json: 2 });
+  expect(json(await run("n += 1"))).toMatchObject({ result_json: 3 });
+  writeFileSync(join(String(docs), "a.md"), "ALPHA");
+  const changed = await run("n", ...withDocs);
+  expect(changed.code).toBe(1);
+  expect(json(changed)).toMatchObject({
+    error_code: "context_changed",
+    error_message: expect.stringMatching(/^the session has the context [0-9a-f]{12}, and -c is [0-9a-f]{12}$/),
+    suggestion: expect.stringMatching(/^--reload loads it, .*; --append adds it to what is there; /),
+  });
+  const appended = await run("[n, P.includes('alpha'), P.includes('beta')]", "-c", String(more), "--append");
+  expect(json(appended)).toMatchObject({ result_json: [3, true, true] });
+  const reloaded = await run("[typeof n, P.includes('ALPHA')]", ...withDocs, "--reload");
+  expect(json(reloaded)).toMatchObject({ result_json: ["undefined", true] });
+  const piped = await run("P", "-c", "-", "--reload");
+  expect(json(piped)).toMatchObject({ result_json: "from stdin" });
+  expect(json(await run("P.length", "-c", "-"))).toMatchObject({ result_json: 10 });
+});
+
+test("a session without a context is not reset by -c in passing", async () => {
+  const folder = folderWith({ "a.md": "alpha" });
+  const [path, home] = [join(folder, "a.md"), join(folder, "home")];
+  const run = (code: string, ...args: string[]) => belay(["exec", "-e", code, "-s", "s", ...args, "--json"], { home });
+  expect(json(await run("let n = 1; n"))).toMatchObject({ result_json: 1 });
+  expect(json(await run("n", "-c", path)).error_message).toMatch(
+    /^the session has no context, and -c is [0-9a-f]{12}$/,
+  );
+  expect(json(await run("[n, P]", "-c", path, "--append"))).toMatchObject({ result_json: [1, "alpha"] });
+});
+
+test("a dry run looks at a session and changes nothing; for a new name it makes none", async () => {
+  const home = join(folderWith(), "home");
+  const run = (...args: string[]) => belay(["exec", "--json", ...args], { home });
+  expect(json(await run("--dry-run", "-e", "1", "-s", "new"))).toMatchObject({ success: true });
+  expect(await belay(["sessions"], { home })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^no sessions in /),
+  });
+  await run("-e", "let n = 1", "-s", "kept");
+  expect(json(await run("--dry-run", "-e", "n += 1", "-s", "kept"))).toMatchObject({ result_json: 2 });
+  expect(json(await run("-e", "n", "-s", "kept"))).toMatchObject({ result_json: 1 });
+  const { sessions } = json(await belay(["sessions", "--json"], { home }));
+  expect(sessions).toMatchObject([{ name: "kept", execs: 2, status: "idle" }]);
+});
+
+test("a run that ended while it loaded is simply begun again", async () => {
+  const folder = folderWith({ "a.md": "alpha", "b.md": "beta" });
+  const [a, b, home] = ["a.md", "b.md", "home"].map((name) => join(folder, name)).map(String);
+  const run = (...args: string[]) =>
+    belay(["exec", "-e", "P.length", "-s", "s", ...args, "--json"], { home: String(home) });
+  const session = await openSession({ store: String(home), session: "s", roots: [folder] });
+  await session.load(String(a));
+  const { id } = session;
+  await session.close();
+  // The second load was begun, and nothing more is known of it.
+  const store = await openStore(String(home));
+  await store.lease(id);
+  const start = {
+    record: "rlm_start",
+    exec_id: "01X",
+    kind: "append",
+    input: { path: b, roots: [folder] },
+    cell: null,
+  };
+  await store.commit(id, { records: [{ ...start, ...{ limits: {}, helpers_hash: null, rest: [], at: 1 } }] });
+  await store[Symbol.asyncDispose]();
+  const other = await run("-c", String(a));
+  expect(json(other)).toMatchObject({
+    error_code: "exec_unfinished",
+    error_message: expect.stringContaining("append: /"),
+  });
+  const both = await run("-c", String(a), "-c", String(b));
+  const length = "alpha".length + `\n\n===== APPENDED: ${b} =====\n\n`.length + "beta".length;
+  expect(json(both)).toMatchObject({ success: true, result_json: length });
+});
+
+test("a session that another process has open is busy", async () => {
+  const home = join(folderWith(), "home");
+  const repl = startBelay(["repl", "-s", "s"], { home });
+  const ended = finished(repl);
+  const ready = once(repl.stdout ?? repl, "data");
+  repl.stdin?.write("'ready'\n");
+  await ready;
+  const busy = await belay(["exec", "-e", "1", "-s", "s", "--json"], { home });
+  expect(json(busy)).toMatchObject({
+    error_code: "session_busy",
+    error_message: expect.stringContaining(`${repl.pid}`),
+  });
+  const { sessions } = json(await belay(["sessions", "--json"], { home }));
+  expect(sessions).toMatchObject([{ name: "s", status: "open", holder: { pid: repl.pid } }]);
+  repl.stdin?.end();
+  await ended;
+  expect(json(await belay(["exec", "-e", "1", "-s", "s", "--json"], { home }))).toMatchObject({ result_json: 1 });
+});

@@ -1,0 +1,160 @@
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { openSession } from "../../../src/index.ts";
+import { type ModelServer, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, finished, type Run, type RunOptions, startBelay, temporaryFolder } from "./belay.ts";
+
+const json = ({ stdout }: Run) => JSON.parse(stdout);
+const jsonLines = ({ stdout }: Run) =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+/** Answers a prompt with itself in capitals; `slow` prompts only once `isFast` is set. */
+async function startSlowServer() {
+  const pace = { isFast: false };
+  const server = await startModelServer(({ prompt }): ScriptedAnswer => {
+    const isSlow = prompt.startsWith("slow") && !pace.isFast;
+    return { text: prompt.toUpperCase(), ...(isSlow ? { delayMs: 60_000 } : {}) };
+  });
+  const flags = ["--model", "local/scripted", "--base-url", server.url];
+  return { server, pace, flags, [Symbol.asyncDispose]: () => server.close() };
+}
+
+/** Runs until the server has so many requests more, then sends the signal. */
+async function endedAt(server: ModelServer, more: number, signal: NodeJS.Signals, args: string[], options: RunOptions) {
+  const target = server.requests.length + more;
+  const child = startBelay(args, options);
+  child.stdin?.end();
+  const run = finished(child);
+  while (server.requests.length < target && child.exitCode === null) await setTimeout(10);
+  child.kill(signal);
+  return run;
+}
+
+const ask = (prompt: string) => `await llm_query(${JSON.stringify(prompt)}, { tools: [] })`;
+const CELL = `print("begun"); const one = ${ask("one")}; const two = ${ask("slow two")}; result = [one, two];`;
+
+test("a suspended run is resumed with its settings: nothing that was answered is sent again", async () => {
+  await using slow = await startSlowServer();
+  const { server, pace, flags } = slow;
+  const home = join(temporaryFolder(), "home");
+  const cwd = folderWith({ "a.js": CELL, "b.js": "result = [two, P.length]", "docs/x.md": "12345" });
+  const args = ["exec", "a.js", "b.js", "-c", "docs/x.md", "-s", "work", "-q", ...flags];
+  const suspended = await endedAt(server, 2, "SIGINT", args, { home, cwd });
+  const stderr = "suspended; continue with: belay resume work\n";
+  expect(suspended).toEqual({ code: 130, stdout: "", stderr });
+  pace.isFast = true;
+  // From another folder, without a flag, and by no name: it is the only one that is unfinished.
+  const resumed = await belay(["resume"], { home, cwd: temporaryFolder() });
+  expect(resumed).toEqual({
+    code: 0,
+    stdout: 'begun\n["ONE", "SLOW TWO"]\n["SLOW TWO", 5]\n',
+    stderr: "resuming work: cell 1, 1 of 2 sub-calls is recorded\n",
+  });
+  expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "slow two", "slow two"]);
+  const again = await belay(["resume", "work", "--json"], { home });
+  expect(again.stderr).toBe("nothing is unfinished in work; this is the record of its last cell or query\n");
+  expect(json(again)).toMatchObject({ success: true, result_json: ["SLOW TWO", 5], resumed: 0 });
+  expect(server.requests).toHaveLength(3);
+});
+
+test("the same command resumes what it began, another is refused, --discard gives it up", async () => {
+  await using slow = await startSlowServer();
+  const { server, pace, flags } = slow;
+  const home = join(temporaryFolder(), "home");
+  const run = (...args: string[]) => belay(["exec", ...args, "-s", "work", "-q", "--json"], { home });
+  const killed = await endedAt(server, 2, "SIGKILL", ["exec", "-e", CELL, "-s", "work", ...flags], { home });
+  expect(killed).toMatchObject({ code: null, stdout: "" });
+  const other = await run("-e", "1");
+  expect(other.code).toBe(1);
+  expect(json(other)).toMatchObject({
+    error_code: "exec_unfinished",
+    error_message: expect.stringMatching(/^the session has an unfinished cell: print\("begun"\); const one = .*…$/),
+    suggestion: expect.stringContaining("`belay resume work` finishes it; --discard gives it up"),
+  });
+  pace.isFast = true;
+  const same = await run("-e", CELL, "-e", "two");
+  expect(jsonLines(same)).toMatchObject([
+    { success: true, stdout: "begun\n", result_json: ["ONE", "SLOW TWO"], resumed: 1 },
+    { success: true, result_json: "SLOW TWO" },
+  ]);
+  pace.isFast = false;
+  await endedAt(server, 2, "SIGTERM", ["exec", "-e", `globalThis.x = 1; ${CELL}`, "-s", "work"], { home });
+  const discarded = await run("-e", "[typeof x, two]", "--discard");
+  expect(json(discarded)).toMatchObject({ success: true, result_json: ["undefined", "SLOW TWO"] });
+});
+
+test("a call in flight fails in the cell where the session was begun with --on-restart fail", async () => {
+  await using slow = await startSlowServer();
+  const { server, flags } = slow;
+  const home = join(temporaryFolder(), "home");
+  const code = `try { ${ask("slow")} } catch (error) { result = error.code }`;
+  const args = ["exec", "-e", code, "-s", "work", "--on-restart", "fail", ...flags];
+  await endedAt(server, 1, "SIGKILL", args, { home });
+  expect(await belay(["resume", "-q"], { home })).toEqual({ code: 0, stdout: "process_restarted\n", stderr: "" });
+  expect(server.requests).toHaveLength(1);
+});
+
+test("a query that was suspended is resumed as a query", async () => {
+  await using server = await startModelServer(({ prompt, index }) => ({
+    text: prompt.includes("Notes from") ? "Blue [a.md:0-26]." : "It says blue.",
+    ...(index === 0 ? { delayMs: 60_000 } : {}),
+  }));
+  const home = join(temporaryFolder(), "home");
+  const cwd = folderWith({ "docs/a.md": "# Doors\nThe door is blue.\n" });
+  const args = ["query", "Which colour has the door?", "-c", "docs", "--model", "local/m", "--base-url", server.url];
+  const suspended = await endedAt(server, 1, "SIGHUP", [...args, "--json"], { home, cwd });
+  expect(suspended.code).toBe(129);
+  const { resume, session_id } = json(suspended);
+  expect(resume).toBe(`belay resume ${session_id}`);
+  const resumed = await belay(["resume", session_id, "-q"], { home, cwd });
+  expect(resumed).toEqual({ code: 0, stdout: "Blue [a.md:0-26].\n", stderr: "" });
+});
+
+test("a loop that was suspended begins again, within the limits that are given then", async () => {
+  const home = join(temporaryFolder(), "home");
+  let isSent = false;
+  const suspended = await belay(["exec", "-e", "let n = 20; n", "-e", "for (;;) n++", "-s", "work"], {
+    home,
+    onOutput(child, stdout) {
+      if (isSent || !stdout.includes("20")) return;
+      isSent = true;
+      child.kill("SIGINT");
+    },
+  });
+  expect(suspended).toMatchObject({ code: 130, stderr: "suspended; continue with: belay resume work\n" });
+  const limited = await belay(["resume", "work", "--max-execution-ms", "50", "--json"], { home });
+  expect(limited.code).toBe(1);
+  expect(jsonLines(limited).at(-1)).toMatchObject({ success: false, error_code: "js_timeout" });
+});
+
+test("cells that were to follow are run where a run ended between two of them", async () => {
+  const home = join(temporaryFolder(), "home");
+  const session = await openSession({ store: home, session: "work" });
+  await session.exec("let n = 20; n", { rest: [{ name: "b.js", source: "n + 1" }] });
+  await session.close();
+  expect(await belay(["resume", "work"], { home })).toEqual({
+    code: 0,
+    stdout: "20\n21\n",
+    stderr: "resuming work: the last cell is recorded, 1 cell to follow\n",
+  });
+});
+
+test("there is nothing to resume, and a session that does not exist has near ones", async () => {
+  const home = join(temporaryFolder(), "home");
+  const none = await belay(["resume"], { home });
+  expect(none).toMatchObject({ code: 1, stdout: "" });
+  expect(none.stderr).toMatch(/^error: there is no session to resume \(session_not_found\)\nsuggestion: /);
+  expect(await belay(["exec", "-e", "1", "-s", "letters"], { home })).toMatchObject({ code: 0 });
+  const misspelt = await belay(["resume", "leters", "--json"], { home });
+  expect(misspelt.code).toBe(1);
+  expect(json(misspelt)).toMatchObject({
+    error_code: "session_not_found",
+    error_message: "there is no session leters",
+    suggestion: "Did you mean letters?",
+  });
+});

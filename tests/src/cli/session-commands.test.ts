@@ -1,0 +1,99 @@
+import { readdirSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startModelServer } from "../../support/model-server.ts";
+import { belay, type Run, temporaryFolder } from "./belay.ts";
+
+const json = ({ stdout }: Run) => JSON.parse(stdout);
+
+test("sessions are listed, shown, forked and dropped", async () => {
+  await using server = await startModelServer(() => ({ text: "yes", usage: { prompt: 90, completion: 10 } }));
+  const home = join(temporaryFolder(), "home");
+  const run = (...args: string[]) => belay(args, { home });
+  expect(await run("sessions")).toEqual({
+    code: 0,
+    stdout: `no sessions in ${home}\nmake one: belay exec FILE -c PATH --session NAME\n`,
+    stderr: "",
+  });
+  const model = ["--model", "local/m", "--base-url", server.url];
+  await run("exec", "-e", 'let n = 1;\nawait llm_query("hi", { tools: [] })', "-s", "main", "-q", ...model);
+  await run("exec", "-e", "n = 2", "-s", "main");
+  const listed = await run("sessions");
+  const [header = "", row = ""] = listed.stdout.split("\n");
+  expect(header).toMatch(/^session +status +changed +context +execs +calls +tokens +cost +size +last$/);
+  expect(row).toMatch(/^main +idle +(now|\d+ s) +- +2 +1 +100 +- +[\d.]+ KB +n = 2$/);
+
+  const shown = await run("show", "main");
+  expect(shown.stdout).toMatch(
+    /^main {2}idle\nid {8}\w{26}\nbegun .*\ncontext {3}none\ntook {6}1 sub-call · 100 tokens/,
+  );
+  expect(shown.stdout).toMatch(
+    /\n {2}cell +ok +.* s +1 call +100 tokens +let n = 1;\n {6}llm_query +local\/m +ok +100 tokens\n/,
+  );
+  const { session } = json(await run("show", "main", "--json"));
+  expect(session.execs).toMatchObject([
+    { kind: "cell", status: "ok", input: "let n = 1;", tokens: 100, calls: [{ name: "llm_query", status: "ok" }] },
+    { kind: "cell", status: "ok", input: "n = 2", calls: [] },
+  ]);
+  const [first, second] = session.checkpoints;
+  expect([first.head, second.head, second.parent]).toEqual([false, true, first.id]);
+
+  const forked = await run("fork", `main@${first.id.slice(-12)}`, "--name", "past");
+  expect(forked).toEqual({ code: 0, stdout: "past\n", stderr: "" });
+  expect((await run("exec", "-e", "n", "-s", "past")).stdout).toBe("1\n");
+  expect((await run("exec", "-e", "n", "-s", "main")).stdout).toBe("2\n");
+  const taken = await run("fork", "main", "--name", "past", "--json");
+  expect([taken.code, json(taken).error_code]).toEqual([1, "session_exists"]);
+  const unknown = await run("fork", "main@nowhere");
+  expect(unknown).toMatchObject({ code: 1, stdout: "" });
+  expect(unknown.stderr).toMatch(
+    /^error: main has no checkpoint nowhere \(checkpoint_lost\)\nsuggestion: `belay show main`/,
+  );
+
+  const wrong = await run("rm", "past", "mian");
+  expect(wrong).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Did you mean main?") });
+  expect(await run("rm", "past", "main")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^removed past \([\d.]+ KB\)\nremoved main \([\d.]+ KB\)\n$/),
+  });
+  expect(json(await run("sessions", "--json"))).toMatchObject({ success: true, store: home, sessions: [] });
+});
+
+test("gc says what would go, then drops it; a session in use stays", async () => {
+  const home = join(temporaryFolder(), "home");
+  const run = (...args: string[]) => belay(args, { home });
+  expect((await run("gc")).stdout).toBe("nothing to drop\n");
+  await run("exec", "-e", "1", "-s", "old");
+  await run("exec", "-e", "1");
+  expect((await run("gc", "--dry-run")).stdout).not.toContain("session");
+  const dry = await run("gc", "--older-than", "0min", "--dry-run");
+  expect(dry.stdout).toMatch(/^would drop old\nwould drop 1 session, .* would be given back\n$/);
+  expect(json(await run("gc", "--older-than", "0min", "--json"))).toMatchObject({ dry_run: false, sessions: ["old"] });
+  expect(json(await run("sessions", "--json")).sessions).toMatchObject([{ name: null, execs: 1 }]);
+});
+
+test("once a day a command drops sessions without a name that are a day old", async () => {
+  const home = join(temporaryFolder(), "home");
+  await belay(["exec", "-e", "1"], { home });
+  const marker = join(home, "collected");
+  const made = statSync(marker).mtimeMs;
+  await belay(["exec", "-e", "2"], { home });
+  expect(statSync(marker).mtimeMs).toBe(made);
+  const yesterday = made / 1000 - 25 * 3600;
+  utimesSync(marker, yesterday, yesterday);
+  await belay(["exec", "-e", "3"], { home });
+  expect(statSync(marker).mtimeMs).toBeGreaterThanOrEqual(made);
+  expect(json(await belay(["sessions", "--json"], { home })).sessions).toHaveLength(3);
+  expect(readdirSync(home).sort()).toEqual(expect.arrayContaining(["belay.db", "collected"]));
+});
+
+test("--store and --no-store say where a session is kept", async () => {
+  const folder = temporaryFolder();
+  const [home, store] = [join(folder, "home"), join(folder, "store")];
+  const run = (...args: string[]) => belay(args, { home });
+  expect((await run("exec", "-e", "let n = 7", "-s", "a", "--store", store)).code).toBe(0);
+  expect((await run("exec", "-e", "n", "-s", "a", "--store", store)).stdout).toBe("7\n");
+  expect((await run("exec", "-e", "1", "--no-store")).stdout).toBe("1\n");
+  expect(json(await run("sessions", "--json")).sessions).toEqual([]);
+  expect(json(await run("sessions", "--json", "--store", store)).sessions).toMatchObject([{ name: "a" }]);
+});

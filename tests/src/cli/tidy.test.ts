@@ -1,0 +1,38 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { tidy } from "../../../src/cli/tidy.ts";
+import type { CollectRule } from "../../../src/store/port.ts";
+import { temporaryFolder } from "./belay.ts";
+
+const DAY = 86_400_000;
+
+function recordingStore() {
+  const rules: CollectRule[] = [];
+  const collect = async (rule: CollectRule) => {
+    rules.push(rule);
+    return { sessions: [], checkpoints: 0, contexts: 0, cached: 0, bytes: 0 };
+  };
+  return { rules, collect };
+}
+
+test("sessions without a name are looked after once a day, also by a clock that was set back", async () => {
+  const folder = temporaryFolder();
+  const store = recordingStore();
+  const noon = 1_700_000_000_000;
+  const times = [noon, noon + 1000, noon + DAY - 1000, noon + DAY, noon + DAY + 5, noon - DAY];
+  for (const now of times) await tidy(store, folder, now);
+  expect(store.rules.map(({ now }) => now)).toEqual([noon, noon + DAY, noon - DAY]);
+  expect(store.rules[0]).toEqual({ now: noon, anonymousMs: DAY, namedMs: null, pi: false, dryRun: false });
+});
+
+test("what goes wrong there does not fail the command", async () => {
+  const folder = join(temporaryFolder(), "gone");
+  const store = recordingStore();
+  await tidy(store, folder, 0);
+  expect(store.rules).toEqual([]);
+  mkdirSync(folder);
+  const failing = { collect: () => Promise.reject(new Error("busy")) };
+  await expect(tidy(failing, folder, 0)).resolves.toBeUndefined();
+  rmSync(folder, { recursive: true });
+});

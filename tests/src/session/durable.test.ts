@@ -1,0 +1,332 @@
+import { setTimeout } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import type { PendingCall, Settlement } from "../../../runtime/index.ts";
+import type { Session, SessionOptions } from "../../../src/session/api.ts";
+import type { JournalRecord } from "../../../src/session/journal.ts";
+import { readRecord } from "../../../src/session/journal.ts";
+import { openSessionWith } from "../../../src/session/session.ts";
+import type { Step, Store } from "../../../src/store/port.ts";
+import { openStore } from "../../../src/store/thread.ts";
+import { openAsyncSession } from "../../support/async-session.ts";
+
+/** Sessions over one store, opened one after the other: each process ends where its store stops answering. */
+interface Lives {
+  readonly store: Store;
+  /** Opens the session `s`; from the commit on that `dies` names, its store neither keeps nor answers anything. */
+  open(dies?: (step: Step) => "before" | "after" | false, options?: SessionOptions): Promise<Session>;
+  /** Ids of the calls that were sent, in order, over all lives. */
+  readonly sent: string[];
+  answer(call: PendingCall): Promise<Settlement>;
+  journal(): Promise<JournalRecord[]>;
+}
+
+async function openLives(): Promise<Lives> {
+  const store = await openStore(null);
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  const sent: string[] = [];
+  let id = "";
+  let ids = 0;
+  const lives: Lives = {
+    store,
+    sent,
+    answer: async (call) => ({ ok: true, value: call.args[0] ?? null }),
+    async open(dies = () => false, options = {}) {
+      if (id !== "") await store.release(id);
+      let dead = false;
+      const session = await openSessionWith(
+        { session: "s", ...options },
+        {
+          worker: new URL("../../support/async-worker.ts", import.meta.url),
+          newId: () => `id-${++ids}`,
+          store: {
+            ...store,
+            async commit(session, step) {
+              const when = !dead && dies(step);
+              dead ||= when !== false;
+              if (when === "after") await store.commit(session, step);
+              if (dead) await new Promise(() => {});
+              await store.commit(session, step);
+            },
+            release: async () => {},
+          },
+          answers: {
+            facts: {},
+            async answer(call) {
+              sent.push(call.id);
+              return { settlement: await lives.answer(call), record: FREE, cacheKey: null };
+            },
+            repeatable: (call) => call.args[1] !== 666,
+          },
+        },
+      );
+      id = session.id;
+      onTestFinished(() => void session.close());
+      return session;
+    },
+    journal: async () => (await store.journal(id)).map(({ record }) => readRecord(record)),
+  };
+  return lives;
+}
+
+const FREE = {
+  usage: { input: 10, output: 1, cache_read: 0, cache_write: 0, cost_usd: 0.5 },
+  attempts: [],
+  model: "test/model",
+  refused: false,
+  cached: false,
+  tool_override_event: null,
+};
+
+const CELL = `
+  class Counter { #n = 0; next() { return ++this.#n; } }
+  const counter = new Counter();
+  const seen = [];
+  for (let i = 0; i < 3; i++) {
+    print("round", i);
+    const answers = await Promise.all([later(i * 10), later(i * 10 + 1)]);
+    seen.push([counter.next(), ...answers]);
+    memory.put("rounds", seen.length);
+  }
+  result = { seen, rounds: memory.get("rounds") };
+`;
+
+const EXPECTED = {
+  success: true,
+  stdout: "round 0\nround 1\nround 2\n",
+  result_json: {
+    seen: [
+      [1, 0, 1],
+      [2, 10, 11],
+      [3, 20, 21],
+    ],
+    rounds: 3,
+  },
+};
+
+/** Runs without waiting for an answer that never comes. */
+function leave(work: Promise<unknown>): void {
+  work.catch(() => {});
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setTimeout(5);
+}
+
+test.each([
+  ["rlm_start", 0],
+  ["rlm_tool_call", 0],
+  ["rlm_tool_call", 1],
+  ["rlm_tool_result", 0],
+  ["rlm_tool_result", 3],
+  ["rlm_complete", 0],
+])(
+  "an exec whose process ends at %s %i is finished by the next, and no recorded call is sent again",
+  async (kind, nth) => {
+    for (const when of ["before", "after"] as const) {
+      const lives = await openLives();
+      let count = 0;
+      let dead = false;
+      const first = await lives.open((step) => {
+        const hit = step.records?.[0]?.record === kind && count++ === nth;
+        dead ||= hit;
+        return hit ? when : false;
+      });
+      leave(first.exec(CELL));
+      await until(() => dead);
+      await setTimeout(20);
+      const recorded = (await lives.journal()).flatMap((each) =>
+        each.record === "rlm_tool_result" ? each.call_id : [],
+      );
+      const before = lives.sent.length;
+      const second = await lives.open();
+      if (kind === "rlm_start" && when === "before") {
+        expect(second.unfinished()).toBeNull();
+        continue;
+      }
+      const finished = await second.resume();
+      expect(finished?.envelope).toMatchObject(EXPECTED);
+      const again = lives.sent.slice(before);
+      expect(again.filter((call) => recorded.includes(call))).toEqual([]);
+      expect(second.budget().remaining_sub_calls).toBe(50 - 6);
+      expect(second.budget().remaining_tokens).toBe(500_000 - 66);
+      expect(second.unfinished()).toBeNull();
+      expect(await second.exec("[seen.length, memory.get('rounds'), counter.next()]")).toMatchObject({
+        result_json: [3, 3, 4],
+      });
+    }
+  },
+);
+
+test("the envelope says how often it was continued, and how many answers were taken from the record", async () => {
+  const lives = await openLives();
+  const dieAt = (nth: number) => {
+    let count = 0;
+    return (step: Step) => (step.records?.[0]?.record === "rlm_tool_result" && ++count === nth ? "after" : false);
+  };
+  leave((await lives.open(dieAt(3))).exec(CELL));
+  await until(() => lives.sent.length >= 4);
+  await setTimeout(30);
+  leave((await lives.open(dieAt(1))).resume());
+  await setTimeout(300);
+  const finished = await (await lives.open()).resume();
+  expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 2 });
+});
+
+test("an exec that is over is not run again: its record is its answer", async () => {
+  const lives = await openLives();
+  const first = await lives.open();
+  const ran = await first.exec('print("once"); await later("x")');
+  await first.close();
+  const second = await lives.open();
+  expect(second.unfinished()).toBeNull();
+  const again = await second.resume();
+  expect(again).toMatchObject({ how: "replayed", kind: "cell", rest: [] });
+  expect(again?.envelope).toEqual(ran);
+  expect(lives.sent).toHaveLength(1);
+});
+
+test("while an exec is unfinished nothing else runs, and discard gives it up", async () => {
+  const lives = await openLives();
+  const first = await lives.open();
+  await first.exec("var kept = 1");
+  await first.close();
+  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_tool_result" ? "before" : false));
+  leave(dying.exec("kept = 2; await later(1)"));
+  await until(() => lives.sent.length === 1);
+  const second = await lives.open();
+  expect(second.unfinished()).toMatchObject({ kind: "cell", input: "kept = 2; await later(1)" });
+  await expect(second.exec("1")).rejects.toMatchObject({ code: "exec_unfinished" });
+  await expect(second.memory.put("a", 1)).rejects.toMatchObject({ code: "exec_unfinished" });
+  await second.discard();
+  expect(await second.exec("kept")).toMatchObject({ result_json: 1 });
+  expect((await lives.journal()).filter(({ record }) => record === "rlm_complete")).toHaveLength(3);
+});
+
+test("with onRestart fail, and for calls with side effects, a call in flight fails in the cell", async () => {
+  for (const [options, ms] of [
+    [{ onRestart: "fail" }, 0],
+    [{}, 666],
+  ] as const) {
+    const lives = await openLives();
+    const dying = await lives.open(
+      (step) => (step.records?.[0]?.record === "rlm_tool_result" ? "before" : false),
+      options,
+    );
+    leave(dying.exec(`const got = await later(1, ${ms}).catch((error) => [error.message, error.code]); got`));
+    await until(() => lives.sent.length === 1);
+    const second = await lives.open(undefined, options);
+    const finished = await second.resume();
+    expect(finished?.envelope).toMatchObject({ result_json: ["Process was restarted", "process_restarted"] });
+    expect(lives.sent).toHaveLength(1);
+    expect(second.budget().remaining_sub_calls).toBe(49);
+  }
+});
+
+test("a suspended exec is over in time, and goes on where it stood", async () => {
+  const lives = await openLives();
+  let free = (_: Settlement) => {};
+  lives.answer = () => new Promise((resolve) => (free = resolve));
+  const suspend = new AbortController();
+  const first = await lives.open();
+  const running = first.exec("var n = 1; n += await later(1); n", {
+    suspend: suspend.signal,
+    rest: [{ name: "b.js", source: "n" }],
+  });
+  await until(() => lives.sent.length === 1);
+  suspend.abort();
+  expect(await running).toMatchObject({ success: false, error_code: "cancelled", resumable: true });
+  expect(first.unfinished()).toMatchObject({ kind: "cell" });
+  free({ ok: true, value: 1 });
+  lives.answer = async () => ({ ok: true, value: 41 });
+  const finished = await first.resume();
+  expect(finished).toMatchObject({ how: "finished", rest: [{ name: "b.js", source: "n" }] });
+  expect(finished?.envelope).toMatchObject({ success: true, result_json: 42, resumed: 1 });
+});
+
+test("a session is continued with everything that cells left", async () => {
+  const lives = await openLives();
+  const first = await lives.open();
+  await first.load({ text: "one\ntwo\n", name: "a.txt" });
+  await first.helpers.add("double", "const double = (n) => 2 * n;");
+  await first.exec("let n = 20; const add = (m) => (n += m); memory.put('k', { a: [1] }); var whole = P");
+  await first.close();
+  const second = await lives.open();
+  expect(second.stats()?.document_count).toBe(1);
+  const next = await second.exec(
+    "[double(add(1)), memory.get('k'), whole === P, find('two').matches.length, peek(0, 3)]",
+  );
+  expect(next).toMatchObject({ result_json: [42, { a: [1] }, true, 1, "one"] });
+});
+
+test("a query leaves the guest as it was and a checkpoint with its ledger, and is continued like a cell", async () => {
+  const lives = await openLives();
+  lives.answer = async () => ({ ok: true, value: "noted" });
+  const first = await lives.open();
+  await first.load({ text: "the fox\nand the hen\n", name: "a.txt" });
+  await first.exec("var mine = 1");
+  await first.query("fox?", { searchStrategy: "regex" });
+  const spent = first.budget();
+  expect(spent.remaining_sub_calls).toBeLessThan(50);
+  expect(await first.exec("mine")).toMatchObject({ result_json: 1 });
+  await first.close();
+  const ends = (await lives.store.checkpoints(first.id)).filter(({ kind }) => kind === "end");
+  expect(ends.map(({ parent }) => parent)).toEqual([null, ...ends.slice(0, -1).map(({ id }) => id)]);
+  expect(ends.map(({ pages }) => pages > 0)).toEqual([true, true, false, true]);
+
+  let died = false;
+  const dying = await lives.open((step) => {
+    died ||= step.records?.[0]?.record === "rlm_tool_result";
+    return step.records?.[0]?.record === "rlm_tool_result" ? "after" : false;
+  });
+  leave(dying.query("hen?", { searchStrategy: "regex" }));
+  await until(() => died);
+  await setTimeout(20);
+  const second = await lives.open();
+  expect(second.unfinished()).toMatchObject({ kind: "query", input: "hen?" });
+  const finished = await second.resume();
+  expect(finished?.envelope).toMatchObject({ success: true, answer: "noted", resumed: 1, replayed_sub_calls: 1 });
+  expect(await second.exec("mine")).toMatchObject({ result_json: 1 });
+});
+
+test("a load that was interrupted is done again; text at hand cannot be", async () => {
+  const lives = await openLives();
+  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_complete" ? "before" : false));
+  leave(dying.load("package.json"));
+  await setTimeout(300);
+  const second = await lives.open();
+  expect(second.unfinished()).toMatchObject({ kind: "load" });
+  expect(await second.resume()).toMatchObject({ how: "finished", kind: "load", envelope: null });
+  expect(second.stats()?.document_count).toBe(1);
+
+  const dyingAgain = await lives.open((step) => (step.records?.[0]?.record === "rlm_complete" ? "before" : false));
+  leave(dyingAgain.load({ text: "x", name: "stdin" }));
+  await setTimeout(300);
+  const third = await lives.open();
+  await expect(third.resume()).rejects.toMatchObject({ code: "context_lost" });
+  expect(third.unfinished()).toBeNull();
+  expect(third.stats()?.document_count).toBe(1);
+});
+
+test("a machine that ran away leaves the newest checkpoint", async () => {
+  const { session } = await openAsyncSession();
+  await session.exec("var stage = 'before'");
+  const lost = await session.exec(
+    "stage = 'step'; await later(1); stage = 'after'; 'a'.repeat(2 ** 24).split('').sort().join('').normalize('NFD')",
+    { limits: { max_execution_ms: 100 } },
+  );
+  expect(lost).toMatchObject({ success: false, error_code: "js_timeout" });
+  const kept = await session.exec("stage");
+  const restored = lost.warnings.some((warning) =>
+    /^state_restored: checkpoint \S+, after 0 of 1 sub-calls$/.test(warning),
+  );
+  expect(kept).toMatchObject({ result_json: restored ? "step" : "after" });
+});
+
+test("every checkpoint is told once it is kept", async () => {
+  const told: string[] = [];
+  const { session } = await openAsyncSession({
+    options: { onCheckpoint: ({ kind, pages, bytes }) => told.push(`${kind} ${pages > 0 && bytes === pages * 4096}`) },
+  });
+  await session.exec("await later(1); await Promise.all([later(2), later(3)])");
+  expect(told).toEqual(["step true", "step true", "end true"]);
+});

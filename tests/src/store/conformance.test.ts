@@ -1,0 +1,321 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { CollectRule, Store } from "../../../src/store/port.ts";
+import { openStore } from "../../../src/store/thread.ts";
+import { folderWith } from "../../support/tree.ts";
+import { checkpointOf, contextOf, META, memoryOf, pagesOf, plain, range, recordOf, sessionOf } from "./sample.ts";
+
+const STORES = [
+  { kind: "in a folder", folder: () => join(folderWith(), "store") },
+  { kind: "in memory", folder: () => null },
+];
+
+const NEVER: CollectRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
+
+describe.each(STORES)("the store $kind", ({ folder }) => {
+  const stored = (name: string, work: (store: Store) => Promise<void>) =>
+    test(name, async () => {
+      await using store = await openStore(folder());
+      await work(store);
+      const findings = await store.verify();
+      expect(findings).toEqual([]);
+    });
+
+  stored("a session is found by name, id and the beginning of its id", async (store) => {
+    const made = await store.create(sessionOf("01AAA", { name: "first" }));
+    await store.create(sessionOf("01ABB", { at: 2 }));
+    expect(made).toMatchObject({ id: "01AAA", name: "first", head: null, last_seq: 0, busy: true, facts: null });
+    expect(made.settings).toEqual({ model: "local/scripted" });
+    expect(made.holder?.pid).toBe(process.pid);
+    expect((await store.find("first"))?.id).toBe("01AAA");
+    expect((await store.find("01ABB"))?.id).toBe("01ABB");
+    expect((await store.find("01AA"))?.id).toBe("01AAA");
+    expect(await store.find("01A")).toBeNull();
+    expect(await store.find("")).toBeNull();
+    expect(await store.find("%")).toBeNull();
+    expect((await store.list()).map(({ id }) => id)).toEqual(["01ABB", "01AAA"]);
+  });
+
+  stored("names and ids are taken once, and ids are no paths", async (store) => {
+    await store.create(sessionOf("S1", { name: "one" }));
+    await expect(store.create(sessionOf("S2", { name: "one" }))).rejects.toMatchObject({ code: "session_exists" });
+    await expect(store.create(sessionOf("S1"))).rejects.toMatchObject({ code: "session_exists" });
+    await expect(store.create(sessionOf("S3", { name: "S1" }))).rejects.toMatchObject({ code: "session_exists" });
+    await expect(store.create(sessionOf("../S4"))).rejects.toMatchObject({ code: "invalid_argument" });
+    expect(await store.list()).toHaveLength(1);
+  });
+
+  stored("who has no lease does not write", async (store) => {
+    await store.create(sessionOf("S1"));
+    await expect(store.lease("S1")).rejects.toMatchObject({ code: "session_busy" });
+    await store.release("S1");
+    expect((await store.find("S1"))?.busy).toBe(false);
+    await expect(store.commit("S1", { facts: 1 })).rejects.toMatchObject({ code: "store_failed" });
+    expect((await store.lease("S1")).busy).toBe(true);
+    await store.commit("S1", { facts: 1 });
+    await expect(store.lease("S9")).rejects.toMatchObject({ code: "session_not_found" });
+  });
+
+  stored("records come back in order, long ones too", async (store) => {
+    await store.create(sessionOf("S1"));
+    const long = recordOf("E1", 6, { text: "long and ".repeat(20_000) });
+    await store.commit("S1", { records: [recordOf("E1", 5), long], facts: { execs: 1 }, settings: { model: "b" } });
+    await store.commit("S1", { records: [recordOf("E2", 7)] });
+    expect(await store.journal("S1")).toEqual([
+      { seq: 1, record: recordOf("E1", 5) },
+      { seq: 2, record: long },
+      { seq: 3, record: recordOf("E2", 7) },
+    ]);
+    expect(await store.journal("S1", 3)).toEqual([{ seq: 3, record: recordOf("E2", 7) }]);
+    expect(await store.journal("S1", 4)).toEqual([]);
+    const row = await store.find("S1");
+    expect(row).toMatchObject({ last_seq: 3, changed_at: 7, facts: { execs: 1 }, settings: { model: "b" } });
+    expect(row?.bytes).toBeGreaterThan(0);
+    await expect(store.journal("S9")).rejects.toMatchObject({ code: "session_not_found" });
+  });
+
+  stored("an image is what its base is, with its own changes", async (store) => {
+    const fresh = pagesOf(range(0, 20), 1);
+    const first = pagesOf([3, 4, 5, 40], 2);
+    const second = pagesOf([4, 19, 63], 3);
+    const expected = [memoryOf(fresh), memoryOf(fresh, first), memoryOf(fresh, first, second)];
+    expect(await store.hasBaseline("B")).toBe(false);
+    await store.putBaseline("B", META, structuredClone(fresh));
+    await store.putBaseline("B", META, structuredClone(fresh));
+    expect(await store.hasBaseline("B")).toBe(true);
+    await store.create(sessionOf("S1"));
+    await store.commit("S1", {
+      checkpoint: checkpointOf("C1", { pages: first, base: "B" }),
+      records: [recordOf("E1", 5)],
+    });
+    await store.commit("S1", {
+      checkpoint: checkpointOf("C2", { pages: second, base: "C1", parent: "C1", kind: "end" }),
+    });
+    for (const [index, id] of ["B", "C1", "C2"].entries()) {
+      const image = await store.image(id);
+      expect({ id: image.id, meta: image.meta }).toEqual({ id, meta: META });
+      expect(Buffer.compare(image.memory, expected[index] ?? new Uint8Array())).toBe(0);
+    }
+    const [c1, c2, ...others] = await store.checkpoints("S1");
+    expect(others).toEqual([]);
+    expect(c1).toMatchObject({ id: "C1", session: "S1", base: "B", kind: "step", seq: 1, pages: 4, parent: null });
+    expect(c2).toMatchObject({ id: "C2", kind: "end", seq: 1, pages: 3, parent: "C1", meta: META });
+    expect(c2?.beside).toEqual({ kind: "step", output: "C2" });
+    expect(await store.checkpoint("C2")).toEqual(c2);
+    expect(await store.find("S1")).toMatchObject({ head: "C2" });
+    await expect(store.checkpoint("C9")).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await expect(store.image("C9")).rejects.toMatchObject({ code: "checkpoint_lost" });
+  });
+
+  stored("an image of more pages than a row holds", async (store) => {
+    const pages = pagesOf(range(0, 2100), 1);
+    const meta = { ...META, linearBytes: 2112 * 4096 };
+    const expected = pages.bytes.slice();
+    await store.putBaseline("B", meta, pages);
+    const { memory } = await store.image("B");
+    expect(memory.byteLength).toBe(meta.linearBytes);
+    expect(Buffer.compare(memory.subarray(0, expected.byteLength), expected)).toBe(0);
+    expect(memory.subarray(expected.byteLength).every((byte) => byte === 0)).toBe(true);
+  });
+
+  stored("a commit that cannot be kept is not kept in part", async (store) => {
+    await store.create(sessionOf("S1"));
+    const pages = pagesOf([1], 1);
+    const checkpoint = checkpointOf("C1", { pages, base: "B9" });
+    const records = [recordOf("E1", 5)];
+    await expect(store.commit("S1", { checkpoint, records })).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await expect(
+      store.commit("S1", { records, checkpoint: checkpointOf("C1", { pages: pagesOf([2, 1], 1) }) }),
+    ).rejects.toMatchObject({ code: "store_failed" });
+    await expect(
+      store.commit("S1", { records, checkpoint: checkpointOf("C1", { pages: pagesOf([64], 1) }) }),
+    ).rejects.toMatchObject({ code: "store_failed" });
+    expect(await store.journal("S1")).toEqual([]);
+    await store.commit("S1", { records, checkpoint: checkpointOf("C1", { pages: pagesOf([1], 1) }) });
+    await expect(
+      store.commit("S1", { records, checkpoint: checkpointOf("C1", { pages: pagesOf([1], 1) }) }),
+    ).rejects.toMatchObject({ code: "store_failed" });
+    expect(await store.journal("S1")).toHaveLength(1);
+  });
+
+  stored("dropped steps go unless another checkpoint is based on them", async (store) => {
+    await store.create(sessionOf("S1"));
+    await store.commit("S1", { checkpoint: checkpointOf("C1", { pages: pagesOf([1], 1) }) });
+    await store.commit("S1", { checkpoint: checkpointOf("C2", { pages: pagesOf([2], 2), base: "C1" }) });
+    await store.commit("S1", { checkpoint: checkpointOf("C3", { pages: pagesOf([3], 3) }) });
+    const end = checkpointOf("C4", { pages: pagesOf([4], 4), base: "C2", kind: "end" });
+    await store.commit("S1", { checkpoint: end, drop: ["C1", "C2", "C3", "C9"] });
+    expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["C4"]);
+    const memory = memoryOf(pagesOf([1], 1), pagesOf([2], 2), pagesOf([4], 4));
+    expect(Buffer.compare((await store.image("C4")).memory, memory)).toBe(0);
+    await expect(store.checkpoint("C3")).rejects.toMatchObject({ code: "checkpoint_lost" });
+    const whole = checkpointOf("C5", { pages: pagesOf([5], 5), kind: "end" });
+    await store.commit("S1", { checkpoint: whole, drop: ["C4"] });
+    await expect(store.checkpoint("C1")).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await expect(store.commit("S1", { drop: ["C5"] })).rejects.toMatchObject({ code: "store_failed" });
+  });
+
+  stored("contexts share their parts", async (store) => {
+    const one = contextOf("Grüße, ");
+    const two = contextOf("Grüße, ", "Welt", "");
+    expect(await store.hasContext(one.hash)).toBe(false);
+    await store.putContext(one);
+    await store.putContext(two);
+    await store.putContext(two);
+    expect(await store.hasContext(two.hash)).toBe(true);
+    expect(plain(await store.context(one.hash))).toEqual(plain(one));
+    expect(plain(await store.context(two.hash))).toEqual(plain(two));
+    await expect(store.context("0".repeat(64))).rejects.toMatchObject({ code: "context_lost" });
+    const [part] = contextOf("x").parts;
+    const wrong = {
+      ...one,
+      hash: "1".repeat(64),
+      parts: [{ hash: "2".repeat(64), bytes: part?.bytes ?? new Uint8Array() }],
+    };
+    await expect(store.putContext(wrong)).rejects.toMatchObject({ code: "store_failed" });
+    expect(await store.hasContext(wrong.hash)).toBe(false);
+  });
+
+  stored("answers are cached with their commit", async (store) => {
+    await store.create(sessionOf("S1"));
+    expect(await store.cached("k")).toBeNull();
+    await store.commit("S1", { cache: [{ key: "k", value: { text: "a" }, at: 5 }] });
+    await store.commit("S1", { cache: [{ key: "k", value: { text: "b" }, at: 6 }] });
+    expect(await store.cached("k")).toEqual({ text: "b" });
+  });
+
+  stored("a fork stands where its checkpoint stood, and the parent is untouched", async (store) => {
+    await store.create(sessionOf("S1"));
+    await store.commit("S1", {
+      checkpoint: checkpointOf("C1", { pages: pagesOf([1], 1), kind: "end" }),
+      records: [recordOf("E1", 5)],
+      facts: { execs: 1 },
+    });
+    await store.commit("S1", {
+      checkpoint: checkpointOf("C2", { pages: pagesOf([2], 2), base: "C1" }),
+      records: [recordOf("E2", 6)],
+    });
+    await store.commit("S1", {
+      checkpoint: checkpointOf("C3", { pages: pagesOf([3], 3), base: "C2", kind: "end" }),
+      records: [recordOf("E2", 7)],
+    });
+    const parent = await store.find("S1");
+
+    const fork = await store.fork("S1", "C2", sessionOf("S2", { name: "fork", at: 9 }));
+    expect(fork).toMatchObject({
+      id: "S2",
+      head: "C1",
+      last_seq: 2,
+      forked_from: "C2",
+      facts: { execs: 1 },
+      busy: false,
+    });
+    expect((await store.checkpoints("S2")).map(({ id }) => id)).toEqual(["C1", "C2"]);
+    expect(await store.journal("S2")).toEqual((await store.journal("S1")).slice(0, 2));
+    expect(await store.fork("S1", null, sessionOf("S3"))).toMatchObject({ head: "C3", last_seq: 3 });
+
+    await store.lease("S2");
+    await store.commit("S2", {
+      checkpoint: checkpointOf("D1", { pages: pagesOf([9], 9), base: "C2", kind: "end" }),
+      drop: ["C2"],
+      records: [recordOf("E3", 8)],
+    });
+    expect(await store.find("S1")).toEqual(parent);
+    expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["C1", "C2", "C3"]);
+
+    await store.remove("S1");
+    const memory = memoryOf(pagesOf([1], 1), pagesOf([2], 2), pagesOf([9], 9));
+    expect(Buffer.compare((await store.image("D1")).memory, memory)).toBe(0);
+    expect(await store.journal("S2")).toHaveLength(3);
+
+    await expect(store.fork("S2", "C3", sessionOf("S4"))).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await expect(store.fork("S2", null, sessionOf("S3"))).rejects.toMatchObject({ code: "session_exists" });
+    await store.create(sessionOf("S5"));
+    await expect(store.fork("S5", null, sessionOf("S6"))).rejects.toMatchObject({ code: "checkpoint_lost" });
+  });
+
+  stored("collect drops old sessions and what only they reached", async (store) => {
+    const old = contextOf("old");
+    const kept = contextOf("kept");
+    await store.putContext(old);
+    await store.putContext(kept);
+    await store.putBaseline("B1", META, pagesOf([0], 1));
+    await store.putBaseline("B2", META, pagesOf([0], 2));
+    const end = (id: string, hash: string) => ({
+      checkpoint: checkpointOf(id, {
+        pages: pagesOf([1], 1),
+        kind: "end" as const,
+        base: "B2",
+        beside: { context_hash: hash },
+      }),
+      records: [recordOf("E1", 5)],
+    });
+    await store.create(sessionOf("S1"));
+    await store.commit("S1", { ...end("C1", old.hash), cache: [{ key: "k", value: 1, at: 5 }] });
+    await store.create(sessionOf("S2", { name: "named" }));
+    await store.commit("S2", end("C2", kept.hash));
+    await store.create(sessionOf("S3", { origin: "pi" }));
+    await store.create(sessionOf("S4"));
+    await store.commit("S4", { facts: { status: "running" }, records: [recordOf("E1", 5)] });
+    const rule = { ...NEVER, anonymousMs: 100 };
+    expect(await store.collect(rule)).toMatchObject({ sessions: [], checkpoints: 0, contexts: 0 });
+    for (const id of ["S1", "S2", "S3", "S4"]) await store.release(id);
+    expect(await store.collect({ ...rule, dryRun: true })).toMatchObject({
+      sessions: ["S1"],
+      checkpoints: 1,
+      contexts: 1,
+      cached: 0,
+    });
+    expect((await store.list()).map(({ id }) => id).toSorted()).toEqual(["S1", "S2", "S3", "S4"]);
+    expect(await store.collect(rule)).toMatchObject({ sessions: ["S1"], checkpoints: 1, contexts: 1, cached: 0 });
+    expect(await store.hasContext(old.hash)).toBe(false);
+    expect(plain(await store.context(kept.hash))).toEqual(plain(kept));
+    expect([await store.hasBaseline("B1"), await store.hasBaseline("B2")]).toEqual([false, true]);
+    expect(await store.collect({ ...rule, namedMs: 100 })).toMatchObject({
+      sessions: ["named"],
+      contexts: 1,
+      cached: 1,
+    });
+    expect(await store.collect({ ...rule, namedMs: 100, pi: true })).toMatchObject({ sessions: ["S3"] });
+    expect((await store.list()).map(({ id }) => id)).toEqual(["S4"]);
+    expect(await store.hasBaseline("B2")).toBe(true);
+    await store.remove("S4");
+  });
+
+  test("an interrupted session is told of, as no error", async () => {
+    await using store = await openStore(folder());
+    await store.create(sessionOf("S1", { name: "mine" }));
+    await store.commit("S1", { facts: { status: "running" } });
+    expect(await store.verify()).toEqual([]);
+    await store.release("S1");
+    expect(await store.verify()).toEqual([
+      expect.stringMatching(/^info: session mine is interrupted, its holder pid \d+ /),
+    ]);
+  });
+
+  test("a closed store says so", async () => {
+    const store = await openStore(folder());
+    await store[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+    await expect(store.list()).rejects.toMatchObject({ code: "store_failed" });
+  });
+});
+
+test("what is dropped leaves the disk, and the lock files go with their sessions", async () => {
+  const folder = join(folderWith(), "store");
+  await using store = await openStore(folder);
+  const noise = Array.from({ length: 60_000 }, (_, index) => ((index * 2654435761) % 4294967296).toString(36)).join("");
+  await store.create(sessionOf("S1"));
+  await store.commit("S1", { records: [recordOf("E1", 5, { noise })] });
+  await store.release("S1");
+  const dry = await store.collect({ ...NEVER, anonymousMs: 1, dryRun: true });
+  const done = await store.collect({ ...NEVER, anonymousMs: 1 });
+  expect(dry.sessions).toEqual(["S1"]);
+  expect(done.bytes).toBeGreaterThan(noise.length / 4);
+  expect(dry.bytes).toBeGreaterThan(noise.length / 4);
+  await store.create(sessionOf("S2"));
+  expect(readdirSync(join(folder, "locks")).toSorted()).toEqual([".store.db", "S2.db"]);
+  await store.remove("S2");
+  expect(readdirSync(join(folder, "locks"))).toEqual([".store.db"]);
+});

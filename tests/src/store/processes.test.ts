@@ -1,0 +1,217 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { run } from "../../../scripts/process.ts";
+import { openStore } from "../../../src/store/thread.ts";
+import { folderWith } from "../../support/tree.ts";
+import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
+
+const HOLDER = new URL("./holder.ts", import.meta.url);
+
+async function holder(folder: string) {
+  const child = spawn(process.execPath, [fileURLToPath(HOLDER), folder], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  return {
+    pid: child.pid,
+    async kill() {
+      const exit = once(child, "exit");
+      child.kill("SIGKILL");
+      await exit;
+    },
+  };
+}
+
+test("a session that another process holds is busy until that process is killed", async () => {
+  const folder = join(folderWith(), "store");
+  await using store = await openStore(folder);
+  const other = await holder(folder);
+  await expect(store.lease("S1")).rejects.toMatchObject({
+    code: "session_busy",
+    message: expect.stringContaining(`process ${other.pid} on `),
+  });
+  await expect(store.remove("S1")).rejects.toMatchObject({ code: "session_busy" });
+  expect(await store.find("S1")).toMatchObject({ busy: true, holder: { pid: other.pid }, last_seq: 1 });
+  const rule = { now: 1e9, anonymousMs: 0, namedMs: 0, pi: true, dryRun: false };
+  expect((await store.collect(rule)).sessions).toEqual([]);
+  expect(await store.verify()).toEqual([]);
+  // Reading needs no lease.
+  expect(await store.journal("S1")).toHaveLength(1);
+  expect(await store.fork("S1", null, sessionOf("S2")).catch(({ code }) => code)).toBe("checkpoint_lost");
+
+  await other.kill();
+  expect(await store.verify()).toEqual([expect.stringContaining(`pid ${other.pid} `)]);
+  expect(await store.find("S1")).toMatchObject({ busy: false });
+  await store.lease("S1");
+  await store.commit("S1", { records: [recordOf("E1", 6)] });
+  expect(await store.journal("S1")).toHaveLength(2);
+});
+
+test("looking at a session never makes it look held", async () => {
+  const folder = join(folderWith(), "store");
+  await using store = await openStore(folder);
+  await using watcher = await openStore(folder);
+  await store.create(sessionOf("S1"));
+  await store.release("S1");
+  for (let round = 0; round < 50; round += 1) {
+    const looks = [watcher.list(), watcher.list(), watcher.list()];
+    await store.lease("S1");
+    await Promise.all(looks);
+    await store.release("S1");
+  }
+  expect(await watcher.find("S1")).toMatchObject({ busy: false });
+});
+
+test("stores that open a new folder at once agree on it", async () => {
+  const folder = join(folderWith(), "store");
+  const stores = await Promise.all([1, 2, 3].map(() => openStore(folder)));
+  await Promise.all(stores.map((store, index) => store.create(sessionOf(`S${index}`))));
+  expect(await stores[0]?.list()).toHaveLength(3);
+  await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
+});
+
+test("folders and files are their owner's alone, whatever the umask", async () => {
+  const folder = join(folderWith(), "deep", "store");
+  const script = `process.umask(0); const { openStore } = await import(${JSON.stringify(THREAD)});
+    const store = await openStore(${JSON.stringify(folder)});
+    await store.create({ id: "S1", name: null, origin: "library", settings: null, at: 1 });
+    const { statSync, readdirSync } = await import("node:fs");
+    const mode = (path) => (statSync(path).mode & 0o777).toString(8);
+    const names = [".", ...readdirSync(${JSON.stringify(folder)}, { recursive: true })].sort();
+    console.log(JSON.stringify(Object.fromEntries(names.map((name) => [name, mode(${JSON.stringify(`${folder}/`)} + name)]))));`;
+  const { stdout, stderr, code } = await run(process.execPath, ["script.mjs"], {
+    cwd: folderWith({ "script.mjs": script }),
+  });
+  expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+  expect(JSON.parse(stdout)).toEqual({
+    ".": "700",
+    "belay.db": "600",
+    "belay.db-shm": "600",
+    "belay.db-wal": "600",
+    locks: "700",
+    "locks/.store.db": "600",
+    "locks/S1.db": "600",
+  });
+});
+
+test("a process ends with its store open, but not before what it asked of it is done", async () => {
+  const folder = join(folderWith(), "store");
+  const script = `const { openStore } = await import(${JSON.stringify(THREAD)});
+    const store = await openStore(${JSON.stringify(folder)});
+    await store.create({ id: "S1", name: null, origin: "library", settings: null, at: 1 });
+    store.commit("S1", { facts: { kept: true } }).then(() => console.log("kept"));`;
+  const { stdout, code } = await run(process.execPath, ["script.mjs"], { cwd: folderWith({ "script.mjs": script }) });
+  expect({ stdout, code }).toEqual({ stdout: "kept\n", code: 0 });
+  await using store = await openStore(folder);
+  expect(await store.find("S1")).toMatchObject({ facts: { kept: true }, busy: false });
+});
+
+test("a store of a later version is refused by name and left as it is", async () => {
+  const folder = join(folderWith(), "store");
+  await (await openStore(folder))[Symbol.asyncDispose]();
+  const path = join(folder, "belay.db");
+  const edit = new DatabaseSync(path);
+  edit.exec("PRAGMA user_version = 7");
+  edit.close();
+  const before = readFileSync(path);
+  await expect(openStore(folder)).rejects.toMatchObject({
+    code: "store_too_new",
+    message: expect.stringMatching(/version 7; this build reads versions up to 1$/),
+  });
+  expect(Buffer.compare(readFileSync(path), before)).toBe(0);
+});
+
+test("files of others are refused and left as they are", async () => {
+  const folder = folderWith({
+    "text/belay.db": "not a database, but a text of some length ".repeat(20),
+    "foreign/": "",
+  });
+  const foreign = new DatabaseSync(join(folder, "foreign", "belay.db"));
+  foreign.exec("CREATE TABLE t (a); INSERT INTO t VALUES (1)");
+  foreign.close();
+  for (const [name, code] of [
+    ["text", "store_corrupt"],
+    ["foreign", "store_failed"],
+  ] as const) {
+    const path = join(folder, name, "belay.db");
+    const before = readFileSync(path);
+    const mode = statSync(path).mode;
+    await expect(openStore(join(folder, name))).rejects.toMatchObject({ code });
+    expect(Buffer.compare(readFileSync(path), before)).toBe(0);
+    expect(statSync(path).mode).toBe(mode);
+  }
+});
+
+test("a folder that cannot be made is named", async () => {
+  const folder = folderWith({ file: "" });
+  await expect(openStore(join(folder, "file", "store"))).rejects.toMatchObject({
+    code: "store_failed",
+    message: expect.stringContaining(join(folder, "file", "store")),
+  });
+});
+
+test("a thread that dies rejects what waits for it", async () => {
+  const worker = new URL("./dying-worker.ts", import.meta.url);
+  const store = await openStore(null, { worker });
+  const asked = [store.list(), store.hasContext("x")];
+  for (const one of await Promise.allSettled(asked)) {
+    expect(one).toMatchObject({
+      status: "rejected",
+      reason: { code: "store_failed", message: expect.stringContaining("dying as asked") },
+    });
+  }
+  await expect(store.list()).rejects.toMatchObject({ code: "store_failed" });
+  await store[Symbol.asyncDispose]();
+});
+
+test("what is handed over is only what is seen", async () => {
+  await using store = await openStore(null);
+  await store.create(sessionOf("S1"));
+  const whole = pagesOf([1, 2, 3], 1);
+  const part = { numbers: whole.numbers.subarray(1), bytes: whole.bytes.subarray(4096) };
+  await store.commit("S1", { checkpoint: checkpointOf("C1", { pages: part }) });
+  expect(whole.bytes.byteLength).toBe(3 * 4096);
+  expect(await store.checkpoint("C1")).toMatchObject({ pages: 2 });
+  await store.commit("S1", { checkpoint: checkpointOf("C2", { pages: whole }) });
+  expect(whole.bytes.byteLength).toBe(0);
+});
+
+test("a context that was lost is put again, and its damaged part is mended", async () => {
+  const folder = join(folderWith(), "store");
+  const context = contextOf("some text ".repeat(100), "more");
+  await using store = await openStore(folder);
+  await store.putContext(context);
+  const edit = new DatabaseSync(join(folder, "belay.db"));
+  onTestFinished(() => edit.close());
+  for (const damage of [
+    "UPDATE chunks SET bytes = zeroblob(9)",
+    "DELETE FROM parts",
+    "UPDATE contexts SET parts = '[]'",
+  ]) {
+    edit.exec(damage);
+    await expect(store.context(context.hash)).rejects.toMatchObject({ code: "context_lost" });
+    expect(await store.verify()).not.toEqual([]);
+    await store.putContext(context);
+    expect((await store.context(context.hash)).parts).toHaveLength(2);
+  }
+});
+
+test("a damaged session can still be dropped, and the others be seen", async () => {
+  const folder = join(folderWith(), "store");
+  await using store = await openStore(folder);
+  await store.create(sessionOf("S1"));
+  await store.create(sessionOf("S2"));
+  const edit = new DatabaseSync(join(folder, "belay.db"));
+  onTestFinished(() => edit.close());
+  edit.exec("UPDATE sessions SET facts = '{}' WHERE id = 'S1'");
+  await expect(store.list()).rejects.toMatchObject({ code: "store_corrupt", message: expect.stringContaining("S1") });
+  await store.remove("S1");
+  expect(await store.list()).toHaveLength(1);
+  expect(existsSync(join(folder, "locks", "S1.db"))).toBe(false);
+});
+
+const THREAD = new URL("../../../src/store/thread.ts", import.meta.url).href;

@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { applyPages, type ImageMeta, type ImagePages, PAGE_BYTES } from "../../../runtime/index.ts";
+import type { NewCheckpoint, NewSession, StoredContext, StoredRecord } from "../../../src/store/port.ts";
+
+/** Bytes of linear memory of the sample's images: 64 pages. */
+const LINEAR_BYTES = 64 * PAGE_BYTES;
+
+/** Pages with these numbers, each full of bytes that follow from its number and the seed. */
+export function pagesOf(numbers: readonly number[], seed: number): ImagePages {
+  const bytes = new Uint8Array(numbers.length * PAGE_BYTES);
+  numbers.forEach((page, index) => {
+    for (let at = 0; at < PAGE_BYTES; at += 1)
+      bytes[index * PAGE_BYTES + at] = (page * 31 + seed * 7 + (at >> 3)) % 251;
+  });
+  return { numbers: Uint32Array.from(numbers), bytes };
+}
+
+/** Memory to which these changes were made, one after the other. */
+export function memoryOf(...all: readonly ImagePages[]): Uint8Array {
+  const memory = new Uint8Array(LINEAR_BYTES);
+  for (const pages of all) applyPages(memory, pages);
+  return memory;
+}
+
+export function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
+}
+
+export const META: ImageMeta = {
+  gate: { format: 1, wasm: "w".repeat(64), bridge: 1 },
+  prelude: "p".repeat(64),
+  linearBytes: LINEAR_BYTES,
+  stackPointer: 1,
+  runtimePtr: 2,
+  contextPtr: 3,
+  entries: { enter: 1, finish: 2, failed: 3, describe: 4, inject: 5, rejected: 6, blank: 7 },
+  granted: 0,
+  texts: [],
+};
+
+export function checkpointOf(id: string, fields: Partial<NewCheckpoint> & Pick<NewCheckpoint, "pages">): NewCheckpoint {
+  return {
+    id,
+    parent: null,
+    base: null,
+    exec_id: "E1",
+    kind: "step",
+    meta: META,
+    chain: { length: 0, bytes: fields.pages.bytes.byteLength },
+    beside: { kind: "step", output: id },
+    at: 10,
+    ...fields,
+  };
+}
+
+export function recordOf(exec_id: string, at: number, more: Record<string, string> = {}): StoredRecord {
+  return { record: "rlm_tool_call", exec_id, at, ...more };
+}
+
+export function sessionOf(id: string, fields: Partial<NewSession> = {}): NewSession {
+  return { id, name: null, origin: "library", settings: { model: "local/scripted" }, at: 1, ...fields };
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** A context of these parts, in shared memory as the session has them. */
+export function contextOf(...texts: readonly string[]): StoredContext {
+  const parts = texts.map((text) => {
+    const bytes = new Uint8Array(new SharedArrayBuffer(Buffer.byteLength(text)));
+    bytes.set(Buffer.from(text));
+    return { hash: sha256(bytes), bytes };
+  });
+  return { hash: sha256(Buffer.from(texts.join(""))), parts, index: { documents: ["a.txt"], sources: ["/a"] } };
+}
+
+/** What the store gives, without the difference between a view of shared and of own memory. */
+export function plain({ parts, ...rest }: StoredContext) {
+  return { ...rest, parts: parts.map(({ hash, bytes }) => ({ hash, text: Buffer.from(bytes).toString() })) };
+}

@@ -1,0 +1,18 @@
+import { silenceSqliteWarning } from "../../src/cli/sqlite-warning.ts";
+import { CRASH_VARIABLE, crashingStores, crashPointOf } from "./crash-point.ts";
+
+// The command as src/cli/main.ts starts it, over a store that kills the process where the variable says.
+
+const crashing = crashingStores(crashPointOf(process.env[CRASH_VARIABLE]));
+silenceSqliteWarning();
+const { keepCompiledModules, silenceSdks } = await import("../../src/cli/startup.ts");
+silenceSdks(process.env);
+keepCompiledModules(process.env);
+const { run } = await import("../../src/cli/run.ts");
+const { processHost } = await import("../../src/cli/host.ts");
+process.exitCode = await run(process.argv.slice(2), {
+  async openStore(folder) {
+    const store = await processHost.openStore(folder);
+    return folder === null ? store : crashing(store);
+  },
+});

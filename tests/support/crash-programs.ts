@@ -1,0 +1,66 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../../scripts/process.ts";
+
+const FOLDER = join(ROOT, "tests/crash/programs");
+
+/** A guest program as the command runs it, in the folder of `writeContexts`. */
+export interface CrashProgram {
+  readonly name: string;
+  /** `exec` or `query` with its operands and the flags that the program asks for. */
+  readonly args: readonly string[];
+  /** Cells, or the one query: each prints one line of JSON. */
+  readonly parts: number;
+}
+
+/**
+ * The programs of tests/crash/programs, by name: a `.js` file is a cell, a folder the cells of one session, and
+ * `.query.txt` a question. A first line `// flags: …` gives flags of the command.
+ */
+export function crashPrograms(): CrashProgram[] {
+  return readdirSync(FOLDER, { withFileTypes: true })
+    .map((entry) => {
+      const path = join(FOLDER, entry.name);
+      if (entry.name.endsWith(QUERY)) {
+        const args = ["query", readFileSync(path, "utf8").trim(), "-c", "latin1"];
+        return { name: entry.name.slice(0, -QUERY.length), args, parts: 1 };
+      }
+      const files = entry.isDirectory() ? filesOf(path) : [path];
+      const [, flags] = readFileSync(files[0] ?? path, "utf8").match(/^\/\/ flags: (.+)$/m) ?? [];
+      const name = entry.name.replace(/\.js$/, "");
+      return { name, args: ["exec", ...files, ...(flags?.split(" ") ?? [])], parts: files.length };
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const QUERY = ".query.txt";
+
+function filesOf(folder: string): string[] {
+  return readdirSync(folder)
+    .toSorted()
+    .map((file) => join(folder, file));
+}
+
+/** Makes what the programs load: `latin1` (about 300 KB in two files) and `utf16` (about 100 KB beyond Latin-1). */
+export function writeContexts(folder: string): void {
+  const lines = (count: number, line: (index: number) => string) => Array.from({ length: count }, (_, at) => line(at));
+  const write = (name: string, file: string, content: readonly string[]) => {
+    mkdirSync(join(folder, name), { recursive: true });
+    writeFileSync(join(folder, name, file), `${content.join("\n")}\n`);
+  };
+  write(
+    "latin1",
+    "a.txt",
+    lines(6000, (at) => `entry ${at} says word${at % 7}, naïve and plain: ${(at * 7919) % 10_007}`),
+  );
+  write(
+    "latin1",
+    "b.txt",
+    lines(40, (at) => `another file, line ${at}`),
+  );
+  write(
+    "utf16",
+    "c.txt",
+    lines(3000, (at) => `€${at} 😀 ελληνικά ${(at * 7919) % 1009}`),
+  );
+}
