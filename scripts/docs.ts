@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { tools, toolTokens } from "../src/tools/index.ts";
 import { generatedFiles } from "./docs/files.ts";
 import { ROOT } from "./process.ts";
 
@@ -7,3 +8,6 @@ for (const [path, content] of await generatedFiles()) {
   await writeFile(join(ROOT, path), content);
   console.log(path);
 }
+
+const tokens = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
+console.log(`${tokens} tokens in the texts of ${tools.length} tools`);

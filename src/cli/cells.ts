@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { errorCode } from "../home.ts";
 import { LIMITS, RlmError } from "../index.ts";
 import type { Argument } from "./arguments.ts";
-import { errorCode } from "./home.ts";
 import { readStdin } from "./sources.ts";
 import { commandLine, UsageError } from "./usage.ts";
 

@@ -1,10 +1,10 @@
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { folderProblem } from "../home.ts";
 import { RlmError } from "../index.ts";
 import { listSessions, type SessionSummary } from "../session/sessions.ts";
 import type { Check } from "./doctor-checks.ts";
-import { folderProblem } from "./home.ts";
 import type { Host } from "./host.ts";
 import { amount, size } from "./numbers.ts";
 import { withStore } from "./opened-store.ts";

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { given, type Settings, SettingsSchema } from "../config/config.ts";
+import { indexFolder } from "../home.ts";
 import type { Json, SessionOptions } from "../index.ts";
-import { indexFolder } from "./home.ts";
 import { sessionOptions } from "./settings.ts";
 import type { DurableFlags } from "./store-options.ts";
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
+import { silenceSqliteWarning } from "../sqlite-warning.ts";
 import { nodeProblem } from "./node-version.ts";
-import { silenceSqliteWarning } from "./sqlite-warning.ts";
 
 // Nothing else is imported before the two checks: an old Node may lack what the rest needs, and node:sqlite warns as
 // soon as it is loaded.

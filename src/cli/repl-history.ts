@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { folderProblem, homeFolder } from "./home.ts";
+import { folderProblem, homeFolder } from "../home.ts";
 
 export const HISTORY_LINES = 1000;
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type ConfigPlaces, given, readConfig, type Settings } from "../config/config.ts";
+import { homeFolder } from "../home.ts";
 import type { SessionOptions } from "../index.ts";
-import { homeFolder } from "./home.ts";
 import type { SessionFlags } from "./session-options.ts";
 import { commandLine, UsageError } from "./usage.ts";
 

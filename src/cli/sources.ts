@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { addAbortSignal } from "node:stream";
+import { errorCode } from "../home.ts";
 import { LIMITS, type LoadSource, RlmError } from "../index.ts";
-import { errorCode } from "./home.ts";
 import { megabytes } from "./numbers.ts";
 
 /** Checks before anything is loaded that each path leads somewhere. @throws RlmError `path_not_found` */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
-import { homeFolder } from "./home.ts";
+import { homeFolder } from "../home.ts";
 
 /**
  * Keeps compiled modules in the store folder, where there is one: the next command starts in half the time. Node's own

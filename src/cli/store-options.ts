@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
+import { homeFolder } from "../home.ts";
 import { type OnRestart, RlmError } from "../index.ts";
 import { checkSessionName } from "../session/sessions.ts";
 import type { Arguments, Option } from "./arguments.ts";
-import { homeFolder } from "./home.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 /** Where the store is; of every command that looks into it. */

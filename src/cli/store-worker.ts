@@ -1,4 +1,4 @@
-import { silenceSqliteWarning } from "./sqlite-warning.ts";
+import { silenceSqliteWarning } from "../sqlite-warning.ts";
 import { keepCompiledModules } from "./startup.ts";
 
 // The store's thread under the command: as in worker.ts, main.ts cannot prepare it.

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { errorCode } from "./home.ts";
+import { errorCode } from "../home.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 

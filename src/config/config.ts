@@ -1,16 +1,8 @@
 import { nearest } from "../nearest.ts";
 import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
-import { invalidConfig, refusedToProject } from "./problems.ts";
-import {
-  type AskedSettings,
-  isLimit,
-  KEYS,
-  LIMIT_DEFAULTS,
-  type LimitKey,
-  type Settings,
-  TAKEN_BACK,
-  variableOf,
-} from "./settings.ts";
+import { lowered } from "./lowered.ts";
+import { invalidConfig } from "./problems.ts";
+import { type AskedSettings, KEYS, type Settings, TAKEN_BACK, variableOf } from "./settings.ts";
 import { given, settingsFromTexts } from "./texts.ts";
 
 export { findProjectFile } from "./files.ts";
@@ -45,27 +37,11 @@ export function readConfig(flags: AskedSettings, { cwd, env, userFile }: ConfigP
   const projectFile = findProjectFile(cwd);
   const asked = { ...readVariables(env), ...flags };
   const project = projectFile === undefined ? {} : readProjectFile(projectFile, userFile);
-  const lowered: { -readonly [key in LimitKey]?: number } = {};
-  for (const key of Object.keys(project)) {
-    const value = isLimit(key) ? project[key] : undefined;
-    if (!isLimit(key) || value === undefined || Object.hasOwn(asked, key)) continue;
-    const most = atMost(key, user);
-    if (value > most) {
-      const problem = `${projectFile}: ${key} is ${value}; a project may lower a limit, and this one is ${most}`;
-      throw refusedToProject(problem, key, userFile);
-    }
-    lowered[key] = Math.min(value, user[key] ?? Number.POSITIVE_INFINITY);
-  }
-  return given({ ...user, ...project, ...lowered, ...asked });
+  return given({ ...user, ...project, ...lowered(user, project, asked, { projectFile, userFile }), ...asked });
 }
 
-/** A user who allows less than usual must not make a project's file an error. */
-function atMost(key: LimitKey, user: Settings): number {
-  const usual = LIMIT_DEFAULTS[key] ?? Number.POSITIVE_INFINITY;
-  return Math.max(usual, user[key] ?? 0);
-}
-
-function readVariables(env: ConfigPlaces["env"]): AskedSettings {
+/** Settings of `BELAY_*` variables. @throws RlmError `invalid_config` */
+export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
   const variables = KEYS.map(variableOf);
   for (const [name, text] of Object.entries(env)) {
     if (!text || !name.startsWith("BELAY_") || variables.includes(name) || OTHERS.includes(name)) continue;

@@ -24,22 +24,34 @@ export function findProjectFile(cwd: string): string | undefined {
 
 /** A file that its user wrote; nothing where there is none. @throws RlmError `invalid_config` */
 export function readUserFile(path: string): Settings {
-  return withRoots(checkSettings(readObject(path), `${path}: `), dirname(path));
+  return userSettings(readObject(path), path);
+}
+
+/** What a file of the user holds. @throws RlmError `invalid_config` */
+export function userSettings(given: Readonly<Record<string, unknown>>, path: string): Settings {
+  return withRoots(checkSettings(given, `${path}: `), dirname(path));
 }
 
 /** A file that came with a project: it may not grant anything. @throws RlmError `invalid_config` */
 export function readProjectFile(path: string, userFile: string): Settings {
-  const given = readObject(path);
+  return projectSettings(readObject(path), { path, folder: dirname(path), userFile });
+}
+
+/** What a file of the project in this folder holds. @throws RlmError `invalid_config` */
+export function projectSettings(
+  given: Readonly<Record<string, unknown>>,
+  { path, folder, userFile }: { readonly path: string; readonly folder: string; readonly userFile: string },
+): Settings {
   const refused = USER_ONLY.find((key) => Object.hasOwn(given, key));
   if (refused) throw refusedToProject(`${path}: a project may not set ${refused}`, refused, userFile);
-  const folder = dirname(path);
   const settings = withRoots(checkSettings(given, `${path}: `), folder);
   const outside = settings.roots?.find((root) => !isInside(root, folder));
   if (outside === undefined) return settings;
   throw refusedToProject(`${path}: the root ${outside} lies outside the project`, "roots", userFile);
 }
 
-function readObject(path: string): Readonly<Record<string, unknown>> {
+/** The object in a JSON file, empty where there is no file. @throws RlmError `invalid_config` */
+export function readObject(path: string): Readonly<Record<string, unknown>> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");

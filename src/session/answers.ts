@@ -61,7 +61,17 @@ export function openAnswers(options: AnswersOptions): Answers {
   };
 }
 
-/** The model layer is loaded with the first call: sessions that make none do not wait for it. */
+let modelLayer: Promise<typeof import("../model/index.ts")> | undefined;
+
+/**
+ * The model layer, loaded with the first call: sessions that make none do not wait for it. Once: where modules go through a
+ * loader like jiti, a second import during the first one gets an empty module.
+ */
+function loadModelLayer(): Promise<typeof import("../model/index.ts")> {
+  modelLayer ??= import("../model/index.ts");
+  return modelLayer;
+}
+
 async function ask(
   options: AnswersOptions,
   request: SubCallRequest,
@@ -71,7 +81,7 @@ async function ask(
   const cacheKey = options.cache?.keyOf(request) ?? null;
   const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
-  const { decideTools, readOnlyTools, runSubCall } = await import("../model/index.ts");
+  const { decideTools, readOnlyTools, runSubCall } = await loadModelLayer();
   const { policy, clock } = options;
   const lent = policy.tools ?? [];
   const decision = await decideTools(request.tools, {

@@ -169,8 +169,15 @@ export async function runCell(
   async function answer(call: PendingCall, signal: AbortSignal): Promise<Answered> {
     const interrupted = from?.recorded.has(call.id) === true;
     if (interrupted && (parts.onRestart === "fail" || !parts.answers.repeatable(call))) return PROCESS_RESTARTED;
+    const open = budget.open(call.id);
     return parts.answers.answer(call, {
-      budget: budget.open(call.id),
+      budget: {
+        async reserve(estimate, aborted) {
+          const held = await open.reserve(estimate, aborted);
+          tell();
+          return held;
+        },
+      },
       signal,
       timeOver: timeOver.signal,
       begun() {

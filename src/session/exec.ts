@@ -251,7 +251,13 @@ async function reopen(
   const from = continuationFromStart(records);
   since(elapsedIn(records, null));
   await recorder.commit([resumeOf(work, null, from.replay, inFlight(records))]);
-  return { machine: await openAt(parts, stand, apart), from };
+  const machine = await openAt(parts, stand, apart);
+  if (machine.isWhole) return { machine, from };
+  if (apart) await machine[Symbol.asyncDispose]();
+  throw new RlmError("checkpoint_lost", "neither a checkpoint of the exec nor the state before it can be read", {
+    suggestion:
+      "Define the variables again that the cell needs, then run it again; memory, helpers and context are kept.",
+  });
 }
 
 /** Keeps the end of an exec with its machine's state. False where the machine cannot give it: nothing is kept then. */

@@ -26,6 +26,8 @@ export interface Stand {
 export interface Machine extends AsyncDisposable {
   readonly sandbox: Sandbox<ContextMessage>;
   readonly line: Line;
+  /** False where variables could not be brought back. */
+  readonly isWhole: boolean;
   /** What could not be brought back when it was opened, for the next envelope; none after it was read. */
   takeWarnings(): readonly string[];
 }
@@ -172,6 +174,7 @@ function machine(sandbox: Sandbox<ContextMessage>, line: Line, warnings: readonl
   return {
     sandbox,
     line,
+    isWhole: warnings.length === 0,
     takeWarnings() {
       const told = untold;
       untold = [];

@@ -64,7 +64,12 @@ export function follow(history: History, record: JournalRecord): History {
     case "rlm_resume":
       return { ...history, ledger, last: { ...last, resumed: last.resumed + 1, replayed: record.replayed } };
     case "rlm_tool_call":
-      return { ...history, ledger, last: { ...last, calls: [...last.calls, record] } };
+      return {
+        ...history,
+        ledger,
+        last: { ...last, calls: [...last.calls, record] },
+        totals: { ...totals, sub_calls: totals.sub_calls + 1 },
+      };
     case "rlm_tool_result": {
       const { usage, refused, cached } = record;
       return {
@@ -73,7 +78,7 @@ export function follow(history: History, record: JournalRecord): History {
         last: { ...last, results: [...last.results, record] },
         totals: {
           ...totals,
-          sub_calls: totals.sub_calls + (refused || cached ? 0 : 1),
+          sub_calls: totals.sub_calls - (refused || cached ? 1 : 0),
           tokens: totals.tokens + usage.input + usage.output + usage.cache_read + usage.cache_write,
           cost_usd: totals.cost_usd + usage.cost_usd,
         },

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { monotonicFactory } from "ulid";
 import {
   checkLimits,
   DEFAULT_BUDGET,
@@ -31,6 +30,7 @@ import { type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.t
 import { readRecord, type Start } from "./journal.ts";
 import { remaining } from "./ledger.ts";
 import { memoryStore, openRetention } from "./memory-store.ts";
+import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
 import type { Head } from "./recorder.ts";
 import { loadRequest, requestOf } from "./requests.ts";
 import { checkSessionName } from "./sessions.ts";
@@ -94,20 +94,6 @@ export async function openSessionWith(options: SessionOptions, parts: Partial<Se
     await own?.[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/** The session with this name or id, leased; made where there is none. */
-async function sessionRow(
-  store: Store,
-  named: string | undefined,
-  fresh: Omit<Parameters<Store["create"]>[0], "name">,
-): Promise<SessionRow> {
-  const found = named === undefined ? null : await store.find(named);
-  if (!found) return store.create({ ...fresh, name: named ?? null });
-  const row = await store.lease(found.id);
-  if (fresh.settings === null || JSON.stringify(fresh.settings) === JSON.stringify(row.settings)) return row;
-  await store.commit(row.id, { settings: fresh.settings });
-  return row;
 }
 
 type Given = Partial<SessionParts> & Pick<SessionParts, "store" | "newId" | "clock" | "random">;
@@ -348,13 +334,6 @@ function unfinishedError({ start }: ExecRecords): RlmError {
   });
 }
 
-function memoryBytesOf({ memoryMb = LIMITS.guestHeapBytes / 2 ** 20 }: SessionOptions): number {
-  if (memoryMb >= MIN_MEMORY_MB && memoryMb <= MAX_MEMORY_MB) return memoryMb * 2 ** 20;
-  throw new RlmError("invalid_argument", `memoryMb is ${memoryMb}`, {
-    suggestion: `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`,
-  });
-}
-
 function rootsOf({ input }: Start): readonly string[] {
   const from = readLoadInput(input);
   return "path" in from ? from.roots : [];
@@ -364,21 +343,6 @@ function checkSource(source: unknown): void {
   if (typeof source === "string") return;
   throw new RlmError("invalid_argument", `the cell is ${typeof source}`, { suggestion: "Pass source text." });
 }
-
-function namedModel({ model, baseUrl, apiKeyEnv }: SessionOptions) {
-  return {
-    ...(model === undefined ? {} : { model }),
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
-  };
-}
-
-/** Ids sort by time, also within one millisecond. */
-const newUlid = monotonicFactory();
-
-/** Less than the prelude and a small program need; and what a 32-bit engine can address beside a 100 MB context. */
-const MIN_MEMORY_MB = 8;
-const MAX_MEMORY_MB = 2048;
 
 /** The worker's entry, beside this module: TypeScript in a checkout, JavaScript in a build. */
 function workerUrl(): URL {

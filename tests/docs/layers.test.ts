@@ -30,10 +30,15 @@ const WRONG: readonly [file: string, specifier: string][] = [
   ["src/session/session.ts", "@mariozechner/pi-ai"],
   ["src/model/sub-call.ts", "@mariozechner/pi-ai"],
   ["src/model/pi-ai.ts", "../session/store.ts"],
-  ["src/config/config.ts", "../cli/home.ts"],
+  ["src/config/config.ts", "../cli/run.ts"],
   ["src/session/session.ts", "node:sqlite"],
   ["src/store/sqlite.ts", "../session/journal.ts"],
   ["src/store/sqlite.ts", "../../runtime/machine.ts"],
+  ["src/tools/define.ts", "../pi/host.ts"],
+  ["src/tools/define.ts", "@mariozechner/pi-coding-agent"],
+  ["src/session/session.ts", "@mariozechner/pi-tui"],
+  ["src/pi/extension.ts", "../cli/run.ts"],
+  ["src/pi/extension.ts", "../tools/define.ts"],
   ["src/cli/exec.ts", "rregex"],
 ];
 
@@ -57,6 +62,8 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/cli/exec.ts", "../config/config.ts"],
   ["src/session/session.ts", "../store/port.ts"],
   ["src/store/sqlite.ts", "node:sqlite"],
+  ["src/pi/extension.ts", "@mariozechner/pi-coding-agent"],
+  ["src/pi/extension.ts", "../tools/index.ts"],
   ["tests/runtime/machine.test.ts", "../../runtime/machine.ts"],
 ];
 

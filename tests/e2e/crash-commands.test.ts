@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../runtime/index.ts";
-import { openSession } from "../../src/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
+import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread.ts";
 import { live } from "../support/crash-life.ts";
 import { findingsInStore } from "../support/crash-store-check.ts";
@@ -26,13 +26,10 @@ beforeAll(async () => {
   return () => rmSync(PREPARED, { recursive: true, force: true });
 });
 
-/** A cell's value in a session of this store; null where there is no such session. */
-async function valueIn(store: string, session: string): Promise<unknown> {
-  {
-    await using opened = await openStore(store);
-    if ((await opened.find(session)) === null) return null;
-  }
-  await using opened = await openSession({ store, session });
+/** A cell's value in a session; null where there is no such session. */
+async function valueIn(store: Store, session: string): Promise<unknown> {
+  if ((await store.find(session)) === null) return null;
+  await using opened = await openSessionWith({ session }, { store });
   return (await opened.exec("[kept, block[199_999]]")).result_json;
 }
 
@@ -80,8 +77,9 @@ test.each(Object.entries(COMMANDS))(
         const kill = { how: "operation", operation, side, waitMs: kills % 4 } as const;
         const life = await live(args, { cwd: home, home, key: "none", kill });
         const where = `${args[0]} at ${side} ${operation}: ${life.stderr}`;
-        const values = [await valueIn(home, "base"), await valueIn(home, "other"), await valueIn(home, "copy")];
         await using store = await openStore(home);
+        const values: unknown[] = [];
+        for (const name of ["base", "other", "copy"]) values.push(await valueIn(store, name));
         expect(await findingsInStore(home, store), where).toEqual([]);
         if (life.interrupted) {
           kills++;

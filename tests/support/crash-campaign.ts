@@ -83,7 +83,7 @@ async function referencesOf(ground: Ground, { programs, jobs, apart }: CampaignO
       const plan = { name: `whole-${program.name}`, kept: true, kill: () => null, again: () => false, probed: true };
       const run = await crashRun(ground, program, plan);
       const where = `${program.name}, uninterrupted`;
-      judge(run, run).forEach(wrong(where));
+      [...judge(run, run), ...unexpectedEnd(run)].forEach(wrong(where));
       if (apart) {
         const other = await crashRun(ground, program, { ...plan, name: `apart-${program.name}`, kept: false });
         const [kept, notKept] = [run, other].map(({ lives }) => (lives[0]?.stdout ?? "").split("\n").map(lastingLine));
@@ -94,6 +94,14 @@ async function referencesOf(ground: Ground, { programs, jobs, apart }: CampaignO
     }),
   );
   return new Map(await Promise.all(runs));
+}
+
+/** A program that fails in the same way in every run would show nothing. */
+function unexpectedEnd({ program, lives }: CrashRun): string[] {
+  const lines = lives[0]?.stdout.trim().split("\n") ?? [];
+  const code: unknown = JSON.parse(lines.at(-1) ?? "{}").error_code ?? null;
+  if (lines.length === program.parts && code === program.fails) return [];
+  return [`${lines.length} of ${program.parts} parts, the last with ${code}`];
 }
 
 /** The run that belongs to a seed. */

@@ -1,4 +1,4 @@
-import { silenceSqliteWarning } from "../../src/cli/sqlite-warning.ts";
+import { silenceSqliteWarning } from "../../src/sqlite-warning.ts";
 import { CRASH_VARIABLE, crashingStores, crashPointOf } from "./crash-point.ts";
 
 // The command as src/cli/main.ts starts it, over a store that kills the process where the variable says.

@@ -38,6 +38,9 @@ export interface Life {
   readonly ms: number;
 }
 
+/** Processes that live for a second gain nothing from an optimised engine: a fifth of their time. */
+const QUICKER = ["--liftoff-only"];
+
 /** Longer than any program takes on a busy machine. */
 const HANGS_MS = 60_000;
 
@@ -51,7 +54,11 @@ export const KEY_VARIABLE = "BELAY_CRASH_KEY";
 export function live(args: readonly string[], { cwd, home, key, kill }: LifeOptions): Promise<Life> {
   const point = kill?.how === "operation" ? { [CRASH_VARIABLE]: JSON.stringify(kill) } : {};
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED, BELAY_HOME: home, [KEY_VARIABLE]: key, ...point };
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...QUICKER, COMMAND, ...args], {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+  });
   const texts = { stdout: "", stderr: "", told: "" };
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     texts.stdout += text;

@@ -24,19 +24,22 @@ export function planOf(
     kept: true,
     kill(life) {
       if (life > kills) return null;
-      // Whoever goes on has less before it than the first.
-      const share = life === 1 ? 1 : 0.6;
+      // Whoever goes on has less before it than the first, and less with every kill.
+      const share = 1 / life;
       const atOperation = at === "operations" || (at === "both" && random() < 0.6);
       if (!atOperation) {
         const signal = random() < 0.2 ? "SIGINT" : "SIGKILL";
         return { how: "random", ms: random() * ms * share * 1.05, signal };
       }
-      return operationKill(1 + Math.floor(random() * Math.max(1, operations * share)), random);
+      return operationKill(1 + Math.floor(random() * Math.max(MOST_OFTEN, operations * share)), random);
     },
     again: () => random() < 0.3,
     probed: random() < 0.25,
   };
 }
+
+/** Operations that every process begins: the lease, the record of its resumption, a result, a step. */
+const MOST_OFTEN = 4;
 
 const SIDES = ["before", "during", "after"] as const;
 

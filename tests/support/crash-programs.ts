@@ -11,11 +11,13 @@ export interface CrashProgram {
   readonly args: readonly string[];
   /** Cells, or the one query: each prints one line of JSON. */
   readonly parts: number;
+  /** The error code that it ends with; null where it succeeds. */
+  readonly fails: string | null;
 }
 
 /**
  * The programs of tests/crash/programs, by name: a `.js` file is a cell, a folder the cells of one session, and
- * `.query.txt` a question. A first line `// flags: …` gives flags of the command.
+ * `.query.txt` a question. Lines `// flags: …` and `// fails: …` give flags of the command and the code of its failure.
  */
 export function crashPrograms(): CrashProgram[] {
   return readdirSync(FOLDER, { withFileTypes: true })
@@ -23,12 +25,14 @@ export function crashPrograms(): CrashProgram[] {
       const path = join(FOLDER, entry.name);
       if (entry.name.endsWith(QUERY)) {
         const args = ["query", readFileSync(path, "utf8").trim(), "-c", "latin1"];
-        return { name: entry.name.slice(0, -QUERY.length), args, parts: 1 };
+        return { name: entry.name.slice(0, -QUERY.length), args, parts: 1, fails: null };
       }
       const files = entry.isDirectory() ? filesOf(path) : [path];
-      const [, flags] = readFileSync(files[0] ?? path, "utf8").match(/^\/\/ flags: (.+)$/m) ?? [];
+      const source = readFileSync(files[0] ?? path, "utf8");
+      const line = (word: string) => source.match(new RegExp(`^// ${word}: (.+)$`, "m"))?.[1] ?? null;
       const name = entry.name.replace(/\.js$/, "");
-      return { name, args: ["exec", ...files, ...(flags?.split(" ") ?? [])], parts: files.length };
+      const args = ["exec", ...files, ...(line("flags")?.split(" ") ?? [])];
+      return { name, args, parts: files.length, fails: line("fails") };
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -11,19 +11,33 @@ export interface FailingStore {
   readonly store: Store;
   /** The operation that failed; null as long as none did. */
   failed(): Operation | null;
-  /** Operations so far, the one that failed included. */
-  count(): number;
+  /** From now on all operations are carried out. */
+  cure(): void;
 }
 
-/** A store whose n-th operation, counted from 1, is not carried out and rejects; 0: none. */
-export function failingStore(store: Store, nth: number, failure: DiskFailure): FailingStore {
+export interface FailingOptions {
+  /** The operation that fails, counted from 1. */
+  readonly nth: number;
+  /** All after it fail too, until they are cured; a lease can always be given back. */
+  readonly lasting: boolean;
+  readonly failure: DiskFailure;
+}
+
+/** A store of which an operation is not carried out but rejects. */
+export function failingStore(store: Store, { nth, lasting, failure }: FailingOptions): FailingStore {
   let count = 0;
+  let isCured = false;
   let failed: Operation | null = null;
   const around = storeAround(store, (name, run) => {
-    if (++count !== nth) return run();
-    failed = name;
+    count++;
+    const fails = count === nth || (count > nth && lasting && name !== "release");
+    if (isCured || !fails) return run();
+    failed ??= name;
     const suggestion = `Cure ${failure} and try again.`;
     return Promise.reject(new RlmError("store_failed", `${name} failed with ${failure}`, { suggestion }));
   });
-  return { store: around, failed: () => failed, count: () => count };
+  const cure = () => {
+    isCured = true;
+  };
+  return { store: around, failed: () => failed, cure };
 }

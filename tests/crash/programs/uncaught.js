@@ -1,3 +1,4 @@
+// fails: js_error
 // An error that nobody catches ends the cell; what it did before is part of the answer.
 const ask = (text) => llm_query(text, { tools: [] });
 memory.put("before", 1);

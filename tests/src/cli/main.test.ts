@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
-import { silenceSqliteWarning } from "../../../src/cli/sqlite-warning.ts";
+import { silenceSqliteWarning } from "../../../src/sqlite-warning.ts";
 import { belay, temporaryFolder } from "./belay.ts";
 
 test("a Node that is too old is refused in one line", () => {

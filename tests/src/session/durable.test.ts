@@ -1,6 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import type { PendingCall, Settlement } from "../../../runtime/index.ts";
+import { type PendingCall, RlmError, type Settlement } from "../../../runtime/index.ts";
 import type { Session, SessionOptions } from "../../../src/session/api.ts";
 import type { JournalRecord } from "../../../src/session/journal.ts";
 import { readRecord } from "../../../src/session/journal.ts";
@@ -8,12 +10,17 @@ import { openSessionWith } from "../../../src/session/session.ts";
 import type { Step, Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { openAsyncSession } from "../../support/async-session.ts";
+import { folderWith } from "../../support/tree.ts";
 
 /** Sessions over one store, opened one after the other: each process ends where its store stops answering. */
 interface Lives {
   readonly store: Store;
   /** Opens the session `s`; from the commit on that `dies` names, its store neither keeps nor answers anything. */
-  open(dies?: (step: Step) => "before" | "after" | false, options?: SessionOptions): Promise<Session>;
+  open(
+    dies?: (step: Step) => "before" | "after" | false,
+    options?: SessionOptions,
+    damaged?: Partial<Store>,
+  ): Promise<Session>;
   /** Ids of the calls that were sent, in order, over all lives. */
   readonly sent: string[];
   answer(call: PendingCall): Promise<Settlement>;
@@ -30,7 +37,7 @@ async function openLives(): Promise<Lives> {
     store,
     sent,
     answer: async (call) => ({ ok: true, value: call.args[0] ?? null }),
-    async open(dies = () => false, options = {}) {
+    async open(dies = () => false, options = {}, damaged = {}) {
       if (id !== "") await store.release(id);
       let dead = false;
       const session = await openSessionWith(
@@ -40,6 +47,7 @@ async function openLives(): Promise<Lives> {
           newId: () => `id-${++ids}`,
           store: {
             ...store,
+            ...damaged,
             async commit(session, step) {
               const when = !dead && dies(step);
               dead ||= when !== false;
@@ -329,4 +337,142 @@ test("every checkpoint is told once it is kept", async () => {
   });
   await session.exec("await later(1); await Promise.all([later(2), later(3)])");
   expect(told).toEqual(["step true", "step true", "end true"]);
+});
+
+const lost = (id: string) => new RlmError("checkpoint_lost", `checkpoint ${id} is damaged`, { suggestion: "None." });
+
+test("where the newest checkpoint of an exec is damaged an earlier one is taken, with all recorded answers", async () => {
+  for (const spared of [1, 0]) {
+    const lives = await openLives();
+    let count = 0;
+    const dying = await lives.open((step) =>
+      step.records?.[0]?.record === "rlm_tool_result" && ++count === 6 ? "before" : false,
+    );
+    leave(dying.exec(CELL));
+    await until(() => count === 6);
+    await setTimeout(20);
+    const steps = (await lives.store.checkpoints(dying.id)).filter(({ kind }) => kind === "step").map(({ id }) => id);
+    expect(steps).toHaveLength(3);
+    const recorded = lives.sent.slice(0, 5);
+    const second = await lives.open(
+      undefined,
+      {},
+      {
+        image: (id) => (steps.indexOf(id) >= spared ? Promise.reject(lost(id)) : lives.store.image(id)),
+      },
+    );
+    const finished = await second.resume();
+    expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 1, replayed_sub_calls: 5 });
+    expect(lives.sent.slice(6).filter((id) => recorded.includes(id))).toEqual([]);
+    expect(second.budget().remaining_sub_calls).toBe(50 - 6);
+  }
+});
+
+test("records that do not fit the cell end it as checkpoint_lost, and the state is that before it", async () => {
+  const lives = await openLives();
+  const first = await lives.open();
+  await first.exec("var round = 0");
+  await first.close();
+  let died = false;
+  const dying = await lives.open((step) => {
+    died ||= step.records?.[0]?.record === "rlm_tool_result";
+    return step.records?.[0]?.record === "rlm_tool_result" ? "after" : false;
+  });
+  // Run from its start the cell asks for something else: another process is another time.
+  leave(dying.exec("round++; await later(Date.now())"));
+  await until(() => died);
+  await setTimeout(20);
+  const isStep = (id: string) => lives.store.checkpoint(id).then(({ kind }) => kind === "step");
+  const second = await lives.open(
+    undefined,
+    {},
+    {
+      image: async (id) => ((await isStep(id)) ? Promise.reject(lost(id)) : lives.store.image(id)),
+    },
+  );
+  const finished = await second.resume();
+  expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost" });
+  expect(lives.sent).toHaveLength(1);
+  expect(await second.exec("round")).toMatchObject({ result_json: 0 });
+});
+
+test.each(["another engine", "a damaged image"])(
+  "of a checkpoint of %s, context, memory and helpers are kept",
+  async (what) => {
+    const lives = await openLives();
+    const first = await lives.open();
+    await first.load({ text: "the context", name: "c.txt" });
+    await first.helpers.add("h", "const two = () => 2;");
+    await first.exec("var gone = 1; memory.put('k', [1])");
+    await first.close();
+    const second = await lives.open(
+      undefined,
+      {},
+      {
+        async checkpoint(id) {
+          const row = await lives.store.checkpoint(id);
+          if (what !== "another engine") return row;
+          return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, wasm: "0".repeat(64) } } };
+        },
+        image: (id) => Promise.reject(lost(id)),
+      },
+    );
+    expect(await second.exec("[typeof gone, memory.get('k'), two(), P]")).toMatchObject({
+      result_json: ["undefined", [1], 2, "the context"],
+      warnings: [expect.stringMatching(/^variables_lost: checkpoint /)],
+    });
+    expect(await second.exec("1")).toMatchObject({ warnings: [] });
+  },
+);
+
+test("an exec that another build of the engine began ends as checkpoint_lost", async () => {
+  const lives = await openLives();
+  const first = await lives.open();
+  await first.exec("var n = 1; memory.put('k', 1)");
+  await first.close();
+  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_tool_result" ? "before" : false));
+  leave(dying.exec("n += await later(1)"));
+  await until(() => lives.sent.length === 1);
+  const second = await lives.open(
+    undefined,
+    {},
+    {
+      async checkpoint(id) {
+        const row = await lives.store.checkpoint(id);
+        return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, format: 99 } } };
+      },
+    },
+  );
+  const finished = await second.resume();
+  expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost", resumed: 1 });
+  expect(lives.sent).toHaveLength(1);
+  expect(await second.exec("[typeof n, memory.get('k')]")).toMatchObject({
+    result_json: ["undefined", 1],
+    warnings: [expect.stringMatching(/^variables_lost: checkpoint format 99, this build reads 1/)],
+  });
+});
+
+test("a context that the store has lost is read again, if its sources are unchanged", async () => {
+  const dir = folderWith({ "a.txt": "one", "b.txt": "two" });
+  const lives = await openLives();
+  const first = await lives.open(undefined, { roots: [dir] });
+  await first.load(join(dir, "a.txt"));
+  await first.loadAppend(join(dir, "b.txt"));
+  const hash = first.stats()?.context_hash ?? "";
+  await first.close();
+  const kept: string[] = [];
+  const damaged: Partial<Store> = {
+    context: (hash) =>
+      Promise.reject(new RlmError("context_lost", `the context ${hash} is damaged`, { suggestion: "" })),
+    putContext: async (context) => void kept.push(context.hash),
+  };
+  const second = await lives.open(undefined, {}, damaged);
+  expect(second.stats()?.context_hash).toBe(hash);
+  expect(kept).toEqual([hash]);
+  await second.close();
+  writeFileSync(join(dir, "b.txt"), "three");
+  await expect(lives.open(undefined, {}, damaged)).rejects.toMatchObject({
+    code: "context_lost",
+    message: expect.stringMatching(`${hash}.*a\\.txt.*b\\.txt`),
+  });
 });

@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import * as v from "valibot";
+import { nearest } from "../nearest.ts";
+import { readVariables } from "./config.ts";
+import { projectSettings, readObject, readUserFile, userSettings } from "./files.ts";
+import { lowered } from "./lowered.ts";
+import { invalidConfig } from "./problems.ts";
+import { KEYS, type Settings } from "./settings.ts";
+import { given } from "./texts.ts";
+
+const MODEL = "must be PROVIDER/ID, as /model lists them";
+const SWITCH = "must be true or false";
+const NAMES = "must be a list of names of tools";
+const WAIT = "must be a number of seconds from 0 to 3600";
+
+const PiSchema = v.strictObject({
+  /** Model of sub-calls; default: the one that Pi uses. */
+  sub_model: v.exactOptional(v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL))),
+  /** Goes on with the turn once an interrupted call is finished. */
+  auto_continue: v.exactOptional(v.boolean(SWITCH)),
+  /** Tools beyond reading that sub-agents may ask for: bash, write, edit. */
+  allowed_tool_overrides: v.exactOptional(v.array(v.string(NAMES), NAMES)),
+  /** Ask for each call that wants one. */
+  require_approval: v.exactOptional(v.boolean(SWITCH)),
+  /** How long a prompt waits for an interrupted call to be finished, s. */
+  prompt_wait_s: v.exactOptional(v.pipe(v.number(WAIT), v.minValue(0, WAIT), v.maxValue(3600, WAIT))),
+});
+
+type PiKeys = v.InferOutput<typeof PiSchema>;
+
+/** What holds inside Pi: limits and roots as everywhere, and what only Pi has. */
+export type PiSettings = Readonly<Omit<Settings, "model" | "base_url" | "api_key_env"> & PiKeys>;
+
+/** Pi has models and keys of its own. */
+const NOT_IN_PI: readonly string[] = ["model", "base_url", "api_key_env"];
+
+const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
+
+/** Every key of belay.json. */
+export const PI_KEYS: readonly string[] = [...OWN_KEYS, ...KEYS.filter((key) => !NOT_IN_PI.includes(key))];
+
+/** A project may choose the model, and nothing else of these. */
+const PI_USER_ONLY = OWN_KEYS.filter((key) => key !== "sub_model");
+
+/** Where Pi's configuration is looked for. */
+export interface PiConfigPlaces {
+  /** The project; its file is `.pi/belay.json`. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Pi's folder; the user's file is `belay.json` there. */
+  readonly agentDir: string;
+  /** `~/.belay/config.json`, below both. */
+  readonly userFile: string;
+}
+
+export const projectFileOf = ({ cwd }: Pick<PiConfigPlaces, "cwd">) => join(cwd, ".pi", "belay.json");
+export const agentFileOf = ({ agentDir }: Pick<PiConfigPlaces, "agentDir">) => join(agentDir, "belay.json");
+
+/**
+ * What holds inside Pi: `BELAY_*` variables before the project's file before the one in the agent dir before
+ * `~/.belay/config.json`. The project's may lower limits and choose a model (semantics 37).
+ *
+ * @throws RlmError `invalid_config`, naming the file and the key
+ */
+export function readPiConfig(places: PiConfigPlaces): PiSettings {
+  const agentFile = agentFileOf(places);
+  const projectFile = projectFileOf(places);
+  const user = readPart(agentFile);
+  const below = readUserFile(places.userFile);
+  const users = { ...below, ...userSettings(user.settings, agentFile) };
+  const project = readPart(projectFile);
+  const refused = PI_USER_ONLY.find((key) => Object.hasOwn(project.own, key));
+  if (refused) throw invalidConfig(`${projectFile}: a project may not set ${refused}`, `Set it in ${agentFile}.`);
+  const named = { path: projectFile, folder: places.cwd, userFile: agentFile };
+  const projects = projectSettings(project.settings, named);
+  const asked = readVariables(places.env);
+  const limits = lowered(users, projects, asked, { projectFile, userFile: agentFile });
+  const {
+    model: _model,
+    base_url: _url,
+    api_key_env: _key,
+    ...settings
+  } = { ...users, ...projects, ...limits, ...asked };
+  return { ...given(settings), ...user.own, ...project.own };
+}
+
+interface Part {
+  readonly own: PiKeys;
+  /** Those that are not only Pi's; not checked yet. */
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+function readPart(path: string): Part {
+  const own: Record<string, unknown> = {};
+  const settings: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(readObject(path))) {
+    if (!PI_KEYS.includes(key)) throw unknownKey(key, path);
+    if (OWN_KEYS.includes(key)) own[key] = value;
+    else settings[key] = value;
+  }
+  const checked = v.safeParse(PiSchema, own);
+  if (checked.success) return { own: checked.output, settings };
+  const [issue] = checked.issues;
+  throw invalidConfig(`${path}: ${String(issue.path?.[0].key)} ${issue.message}`, "Correct it, or take it out.");
+}
+
+function unknownKey(key: string, path: string) {
+  const meant = NOT_IN_PI.includes(key) ? "sub_model" : nearest(key, PI_KEYS);
+  const question = meant ? `; did you mean ${meant}?` : "";
+  return invalidConfig(`${path}: unknown key ${key}${question}`, `Keys are ${PI_KEYS.join(", ")}.`);
+}

@@ -1,0 +1,133 @@
+import * as v from "valibot";
+
+/** What Pi keeps of our execs on its branch: ids, hashes and counts; all else is in the store (≤ 2 KB each). */
+export type RlmEntry = "rlm_start" | "rlm_tool_call" | "rlm_tool_result" | "rlm_complete";
+
+const text = v.string();
+
+const StartSchema = v.object({
+  tool_call_id: text,
+  session: text,
+  exec_id: text,
+  kind: text,
+  /** The checkpoint that it starts from. */
+  parent: v.nullable(text),
+});
+
+const CompleteSchema = v.object({
+  session: text,
+  exec_id: text,
+  kind: text,
+  success: v.boolean(),
+  error_code: v.nullable(text),
+  /** The session's head after it. */
+  checkpoint: v.nullable(text),
+  context_hash: v.nullable(text),
+});
+
+export type StartEntry = Readonly<v.InferOutput<typeof StartSchema>>;
+export type CompleteEntry = Readonly<v.InferOutput<typeof CompleteSchema>>;
+
+/** An entry of a Pi session, as far as we look at it. */
+export interface BranchEntry {
+  readonly type: string;
+  readonly customType?: string;
+  readonly data?: unknown;
+  readonly message?: unknown;
+}
+
+/** A call of one of our tools that has begun and has no result on the branch. */
+export interface Unanswered {
+  readonly tool_call_id: string;
+  readonly tool: string;
+  readonly args: unknown;
+  /** Its starts, the first one first: a call that died before its exec was stored is run again. */
+  readonly starts: readonly StartEntry[];
+  /** No user or assistant has said anything since: the turn can go on from its result. */
+  readonly isTail: boolean;
+}
+
+/** Where the state of a branch is. */
+export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint" | "context_hash">;
+
+/** What a branch says of us. */
+export interface BranchView {
+  /** null where no exec ended on it. */
+  readonly head: BranchHead | null;
+  /** Ids of the execs that ended on it. */
+  readonly completed: ReadonlySet<string>;
+  readonly unanswered: readonly Unanswered[];
+  /** Whether any entry is ours. */
+  readonly isUsed: boolean;
+}
+
+/** Reads a branch from its root to its leaf. Entries that are not ours, or not whole, are passed over. */
+export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean): BranchView {
+  const starts: StartEntry[] = [];
+  const completed = new Map<string, CompleteEntry>();
+  let calls: ToolUse[] = [];
+  const answered = new Set<string>();
+  for (const { type, customType, data, message } of entries) {
+    if (type === "custom" && customType === "rlm_start") {
+      const read = v.safeParse(StartSchema, data);
+      if (read.success) starts.push(read.output);
+    } else if (type === "custom" && customType === "rlm_complete") {
+      const read = v.safeParse(CompleteSchema, data);
+      if (!read.success) continue;
+      // What was mirrored again stands where it stands last.
+      completed.delete(read.output.exec_id);
+      completed.set(read.output.exec_id, read.output);
+    } else if (type === "message") {
+      const said = v.parse(MessageSchema, message);
+      if (said.role === "toolResult") answered.add(said.toolCallId);
+      else if (said.role !== "other") calls = calls.map((call) => ({ ...call, isTail: false }));
+      if (said.role === "assistant") calls.push(...toolUses(said).filter(({ tool }) => isOurs(tool)));
+    }
+  }
+  const unanswered = calls
+    .filter(({ tool_call_id }) => !answered.has(tool_call_id))
+    .map((call) => ({ ...call, starts: starts.filter((start) => start.tool_call_id === call.tool_call_id) }))
+    .filter((call) => call.starts.length > 0);
+  const last = [...completed.values()].at(-1);
+  return {
+    head: last ? { session: last.session, checkpoint: last.checkpoint, context_hash: last.context_hash } : null,
+    completed: new Set(completed.keys()),
+    unanswered,
+    isUsed: starts.length > 0 || completed.size > 0,
+  };
+}
+
+type ToolUse = Omit<Unanswered, "starts">;
+
+const MessageSchema = v.union([
+  v.object({ role: v.literal("toolResult"), toolCallId: text }),
+  v.object({ role: v.literal("user") }),
+  v.object({
+    role: v.literal("assistant"),
+    stopReason: v.optional(text),
+    content: v.fallback(v.array(v.looseObject({ type: text })), []),
+  }),
+  v.pipe(
+    v.unknown(),
+    v.transform(() => ({ role: "other" }) as const),
+  ),
+]);
+
+const ToolCallSchema = v.object({ type: v.literal("toolCall"), id: text, name: text, arguments: v.unknown() });
+
+function toolUses({
+  stopReason,
+  content,
+}: {
+  stopReason?: string | undefined;
+  content: readonly unknown[];
+}): ToolUse[] {
+  // Pi does not run the calls of an answer that broke off.
+  if (stopReason === "error" || stopReason === "aborted") return [];
+  return content.flatMap((part) => {
+    const read = v.safeParse(ToolCallSchema, part);
+    if (!read.success) return [];
+    const { id, name, arguments: args } = read.output;
+    return [{ tool_call_id: id, tool: name, args, isTail: true }];
+  });
+}

@@ -1,0 +1,113 @@
+import type { ExtensionAPI, ToolDefinition } from "@mariozechner/pi-coding-agent";
+import { monotonicFactory } from "ulid";
+import { systemClock } from "../../runtime/index.ts";
+import { openStore } from "../store/thread.ts";
+import { type Tool, tools } from "../tools/index.ts";
+import type { ProgressDetails, ToolDetails } from "./details.ts";
+import { lentTools } from "./lent-tools.ts";
+import type { LifeParts } from "./life.ts";
+import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
+
+/** What a test may replace, and what shows. */
+export interface ExtensionParts extends LifeParts {
+  /** How calls and results of a tool are drawn. */
+  readonly renderers: { readonly [tool: string]: Renderers };
+  /** Adds what only people see: widget and commands. */
+  attach(pi: ExtensionAPI, lifecycle: Lifecycle): void;
+}
+
+/** Of Pi's tool definition. */
+export type Renderers = Pick<ToolDefinition, "renderCall" | "renderResult">;
+
+/** Belay as an extension of Pi: the rlm tools, state that follows the branch, recovery. */
+export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: ExtensionAPI) => void {
+  const parts: ExtensionParts = { ...defaults(), ...given };
+  return (pi) => {
+    const lifecycle = openLifecycle(parts, pi);
+    for (const tool of tools) pi.registerTool(definition(tool, lifecycle, parts.renderers[tool.name]));
+    follow(pi, lifecycle);
+    parts.attach(pi, lifecycle);
+  };
+}
+
+function defaults(): ExtensionParts {
+  return {
+    openStore: (folder) => openStore(folder, { worker: beside("store-worker") }),
+    worker: beside("worker"),
+    env: process.env,
+    clock: systemClock,
+    newId: monotonicFactory(),
+    lent: lentTools,
+    renderers: {},
+    attach() {},
+  };
+}
+
+/** A thread's entry, beside this module: TypeScript in a checkout, JavaScript in a build. */
+function beside(name: string): URL {
+  return new URL(`./${name}${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+}
+
+function definition(tool: Tool, lifecycle: Lifecycle, renderers: Renderers | undefined): ToolDefinition {
+  const { name, label, description, promptSnippet, guidelines, parameters } = tool;
+  return {
+    name,
+    label,
+    description,
+    promptSnippet,
+    promptGuidelines: [...guidelines],
+    parameters,
+    // In a parallel batch no result is on disk before the whole batch has ended.
+    executionMode: "sequential",
+    ...renderers,
+    async execute(tool_call_id, args, signal, update, context) {
+      const onUpdate = (details: ProgressDetails) => update?.({ content: textOf(progressLine(details)), details });
+      const { text, details } = await lifecycle.call(tool, { tool_call_id, args, signal, onUpdate }, context);
+      return { content: textOf(text), details };
+    },
+  };
+}
+
+function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
+  pi.on("session_start", (_event, context) => lifecycle.arrived(context, "start"));
+  pi.on("session_tree", (_event, context) => lifecycle.arrived(context, "tree"));
+  pi.on("session_before_tree", (_event, { ui }) => {
+    if (!lifecycle.isRecovering() || !lifecycle.board.current().running) return {};
+    ui.notify(
+      "An interrupted call is being finished on this branch; wait for it, or end it with /rlm cancel",
+      "warning",
+    );
+    return { cancel: true };
+  });
+  pi.on("before_agent_start", async () => {
+    await lifecycle.prompted();
+  });
+  pi.on("context", ({ messages }) => ({ messages: [...lifecycle.messages(messages)] }));
+  // What a tool returns as an error is none to Pi; what it throws has no details.
+  pi.on("tool_result", ({ toolName, details }) => {
+    return isFailure(toolName, details) ? { isError: true } : {};
+  });
+  pi.on("session_shutdown", () => lifecycle.left());
+}
+
+function isFailure(toolName: string, details: unknown): boolean {
+  if (!tools.some(({ name }) => name === toolName)) return false;
+  const shown: Partial<ToolDetails> = typeof details === "object" && details !== null ? details : {};
+  return shown.envelope?.success === false;
+}
+
+function textOf(text: string): { type: "text"; text: string }[] {
+  return [{ type: "text", text }];
+}
+
+/** What stands there while a tool runs, for hosts that draw no more than text. */
+function progressLine({ tool, running: { phase, calls, load, notice } }: ProgressDetails): string {
+  const parts = [
+    tool,
+    phase,
+    ...(load ? [`${load.files} files`] : []),
+    ...(calls ? [`${calls.done} sub-calls done, ${calls.running} running`] : []),
+    ...(notice === null ? [] : [notice]),
+  ];
+  return parts.join(" · ");
+}

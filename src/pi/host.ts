@@ -1,0 +1,54 @@
+import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
+import type { BranchEntry } from "./entries.ts";
+import type { PiRegistry } from "./models.ts";
+
+/** What is used of a running Pi: the context of its events and tools. */
+export interface PiContext {
+  readonly cwd: string;
+  readonly hasUI: boolean;
+  readonly ui: {
+    notify(message: string, type?: "info" | "warning" | "error"): void;
+    confirm(title: string, message: string, options?: { signal?: AbortSignal }): Promise<boolean>;
+  };
+  readonly sessionManager: {
+    getBranch(): readonly BranchEntry[];
+    getSessionFile(): string | undefined;
+  };
+  readonly modelRegistry: PiRegistry;
+  readonly model: PiModel<Api> | undefined;
+  isIdle(): boolean;
+}
+
+/** What extensions can do. All but registering throws while they are loaded. */
+export interface PiActions {
+  appendEntry(customType: string, data: object): void;
+  sendMessage(
+    message: { customType: string; content: string; display: boolean; details?: object },
+    options: { triggerTurn: boolean },
+  ): void;
+  getActiveTools(): string[];
+  setActiveTools(names: string[]): void;
+}
+
+/** A result of a tool, as Pi's session has it. */
+export interface ToolResultMessage {
+  readonly role: "toolResult";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly content: { type: "text"; text: string }[];
+  readonly details: unknown;
+  readonly isError: boolean;
+  /** ms since the epoch. */
+  readonly timestamp: number;
+}
+
+/**
+ * Appends a message to the session, where the runtime object can: the method is there in every Pi known, but not among its
+ * public types. False where it could not be done.
+ */
+export function appendMessage(manager: PiContext["sessionManager"], message: ToolResultMessage): boolean {
+  const append: unknown = Reflect.get(manager, "appendMessage");
+  if (typeof append !== "function") return false;
+  Reflect.apply(append, manager, [message]);
+  return true;
+}

@@ -1,0 +1,103 @@
+import * as v from "valibot";
+
+/** What a row of the conversation shows of a call's end. Read from what Pi kept, which another version may have written. */
+export interface Answer {
+  readonly envelope: Envelope;
+  readonly calls: Calls;
+  /** Wall time, ms; null where it is not known. */
+  readonly elapsed_ms: number | null;
+  /** The call was interrupted, and finished later. */
+  readonly recovered: boolean;
+}
+
+export type Envelope = Readonly<v.InferOutput<typeof EnvelopeSchema>>;
+export type Calls = Readonly<v.InferOutput<typeof CallsSchema>>;
+
+/** A tool's result as Pi has it, as far as it is looked at. */
+export interface ShownResult {
+  readonly content: readonly { readonly type: string; readonly text?: string }[];
+  readonly details?: unknown;
+}
+
+/** null where it is none of our answers: Pi's own words for a call that it refused, for example. */
+export function readAnswer({ content, details }: ShownResult): Answer | null {
+  const beside = v.parse(DetailsSchema, details);
+  const envelope = beside.envelope ?? envelopeIn(textOf({ content }));
+  if (!envelope) return null;
+  const elapsed_ms = envelope.execution_time_ms ?? beside.elapsed_ms;
+  return { envelope, calls: beside.calls, elapsed_ms, recovered: beside.recovered || (envelope.resumed ?? 0) > 0 };
+}
+
+/** What a result says, in words. */
+export function textOf({ content }: Pick<ShownResult, "content">): string {
+  return content.map(({ text = "" }) => text).join("\n");
+}
+
+function envelopeIn(text: string): Envelope | null {
+  try {
+    const read = v.safeParse(EnvelopeSchema, JSON.parse(text));
+    return read.success ? read.output : null;
+  } catch {
+    return null;
+  }
+}
+
+const text = v.fallback(v.string(), "");
+const count = v.fallback(v.number(), 0);
+const maybeNumber = v.fallback(v.nullable(v.number()), null);
+
+const BudgetSchema = v.object({
+  remaining_tokens: count,
+  remaining_sub_calls: count,
+  remaining_time_ms: count,
+  remaining_cost_usd: maybeNumber,
+});
+
+const EnvelopeSchema = v.looseObject({
+  success: v.boolean(),
+  error_code: text,
+  error_message: text,
+  suggestion: text,
+  traceback: text,
+  stdout: text,
+  stderr: text,
+  warnings: v.fallback(v.array(v.string()), []),
+  execution_time_ms: maybeNumber,
+  resumed: maybeNumber,
+  budget: v.fallback(v.nullable(BudgetSchema), null),
+});
+
+const NO_CALLS = { count: 0, failed: 0, tokens: 0, cost_usd: 0, items: [] };
+
+const CallsSchema = v.object({
+  count,
+  failed: count,
+  tokens: count,
+  /** USD by price lists. */
+  cost_usd: count,
+  items: v.fallback(
+    v.array(
+      v.object({
+        prompt: text,
+        /** null: it got no answer. */
+        success: v.fallback(v.nullable(v.boolean()), null),
+        tokens: count,
+        cost_usd: count,
+        cached: v.fallback(v.boolean(), false),
+      }),
+    ),
+    [],
+  ),
+});
+
+const NO_DETAILS = { envelope: null, calls: NO_CALLS, elapsed_ms: null, recovered: false };
+
+const DetailsSchema = v.fallback(
+  v.object({
+    envelope: v.fallback(v.nullable(EnvelopeSchema), null),
+    calls: v.fallback(CallsSchema, NO_CALLS),
+    elapsed_ms: maybeNumber,
+    recovered: v.fallback(v.boolean(), false),
+  }),
+  NO_DETAILS,
+);

@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { amount, oneLine } from "./figures.ts";
+
+const maybeText = v.fallback(v.optional(v.string()), undefined);
+
+/** Arguments of any of our tools, as far as a row shows them. While the model writes them they are there in part. */
+const ArgumentsSchema = v.fallback(
+  v.object({
+    code: maybeText,
+    prompt: maybeText,
+    path: maybeText,
+    name: maybeText,
+    key: maybeText,
+    value: v.optional(v.unknown()),
+    ops: v.fallback(v.optional(v.array(v.unknown())), undefined),
+  }),
+  {},
+);
+
+export type ShownArguments = Readonly<v.InferOutput<typeof ArgumentsSchema>>;
+
+export function readArguments(args: unknown): ShownArguments {
+  return v.parse(ArgumentsSchema, args);
+}
+
+/** What a call is about, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */
+export function subject({ code, prompt, path, name, key, ops }: ShownArguments, cwd: string): string[] {
+  const place = path?.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+  return [
+    ...[place, name, key].flatMap((text) => (text === undefined ? [] : oneLine(text, 60))),
+    ...(prompt === undefined ? [] : [`“${oneLine(prompt, 60)}”`]),
+    ...(code === undefined ? [] : [amount(linesIn(code), "line")]),
+    ...(ops === undefined ? [] : [amount(ops.length, "operation")]),
+  ];
+}
+
+function linesIn(code: string): number {
+  return code.trimEnd().split("\n").length;
+}

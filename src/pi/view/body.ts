@@ -1,0 +1,91 @@
+import type { Answer, Calls, Envelope } from "./answer.ts";
+import type { ShownArguments } from "./arguments.ts";
+import { amount, compact, dollars, duration, harmless, oneLine, priced } from "./figures.ts";
+import { jsonText } from "./json-text.ts";
+import type { Highlight, Paint } from "./paint.ts";
+
+/** Lines of a block that are shown: what is longer is in the session, and a terminal is no pager. */
+const LINES_SHOWN = 400;
+
+/** What was asked: the code of a cell or helper, a question, values for the memory. */
+export function asked({ code, prompt, value, ops }: ShownArguments, highlight: Highlight, paint: Paint): string {
+  const text = code ?? prompt ?? jsonText(value ?? ops);
+  const plain = harmless(text.trimEnd());
+  if (plain === "") return "";
+  return block(prompt === undefined ? highlight(plain) : plain.split("\n"), paint);
+}
+
+/** What came of it: output, result, error, warnings, sub-calls, budget; each where there is something to say. */
+export function answered({ envelope, calls }: Answer, paint: Paint): string {
+  const { stdout, stderr, warnings, traceback } = envelope;
+  return [
+    titled("output", plainLines(stdout, paint, "toolOutput"), paint),
+    titled("errors", plainLines(stderr, paint, "warning"), paint),
+    titled("result", resultLines(envelope, paint), paint),
+    titled("traceback", envelope.success ? [] : plainLines(traceback, paint, "error"), paint),
+    titled("warnings", plainLines(warnings.join("\n"), paint, "warning"), paint),
+    titled(callsTitle(calls), callLines(calls, paint), paint),
+    budgetLine(envelope, paint),
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
+}
+
+/** Text that is none of our envelopes. */
+export function unread(text: string, paint: Paint): string {
+  return block(plainLines(text, paint, "toolOutput"), paint);
+}
+
+function titled(title: string, lines: readonly string[], paint: Paint): string {
+  return lines.length === 0 ? "" : `${paint.fg("muted", title)}\n${block(lines, paint)}`;
+}
+
+function block(lines: readonly string[], paint: Paint): string {
+  const shown = lines.slice(0, LINES_SHOWN).map((line) => `  ${line}`);
+  const more = lines.length - shown.length;
+  return [...shown, ...(more > 0 ? [paint.fg("dim", `  … ${amount(more, "more line", "more lines")}`)] : [])].join(
+    "\n",
+  );
+}
+
+function plainLines(text: string, paint: Paint, colour: "toolOutput" | "warning" | "error"): string[] {
+  const trimmed = text.trimEnd();
+  if (trimmed === "") return [];
+  return harmless(trimmed)
+    .split("\n")
+    .map((line) => paint.fg(colour, line));
+}
+
+/** Fields of envelopes that are results; those of cells first. */
+const RESULTS = ["result_json", "result_meta", "answer", "sections", "stats", "helpers", "keys", "value", "results"];
+
+function resultLines(envelope: Envelope, paint: Paint): string[] {
+  const held = RESULTS.filter((field) => envelope[field] !== undefined && envelope[field] !== null);
+  return held.flatMap((field) => {
+    const value = envelope[field];
+    const text = typeof value === "string" ? value : jsonText(value);
+    const name = field === "result_json" || held.length === 1 ? "" : `${field}: `;
+    return plainLines(`${name}${text}`, paint, "toolOutput");
+  });
+}
+
+function callsTitle({ count, tokens, cost_usd }: Calls): string {
+  return [amount(count, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd)].join(" · ");
+}
+
+function callLines({ count, items }: Calls, paint: Paint): string[] {
+  const lines = items.map(({ prompt, success, tokens, cost_usd, cached }) => {
+    const mark = success === null ? paint.fg("dim", "·") : success ? paint.fg("success", "✓") : paint.fg("error", "✗");
+    const facts = cached ? "cached" : [`${compact(tokens)} tokens`, ...priced(cost_usd)].join(" · ");
+    return `${mark} ${oneLine(prompt, 60)} ${paint.fg("dim", facts)}`;
+  });
+  return count > items.length ? [...lines, paint.fg("dim", `… ${count - items.length} more`)] : lines;
+}
+
+function budgetLine({ budget }: Envelope, paint: Paint): string {
+  if (!budget) return "";
+  const { remaining_sub_calls, remaining_tokens, remaining_time_ms, remaining_cost_usd } = budget;
+  const cost = remaining_cost_usd === null ? [] : [dollars(remaining_cost_usd)];
+  const parts = [amount(remaining_sub_calls, "sub-call"), `${compact(remaining_tokens)} tokens`, ...cost];
+  return paint.fg("dim", `budget left  ${[...parts, duration(remaining_time_ms)].join(" · ")}`);
+}

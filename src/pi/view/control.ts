@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import { type PiOrigins, piOrigins } from "../../config/pi-origins.ts";
+import { homeFolder } from "../../home.ts";
+import { agentDirOf } from "../../model/pi-files.ts";
+import { describeSession, type SessionDescription } from "../../session/description.ts";
+import { readRecord } from "../../session/journal.ts";
+import { listSessions, type SessionSummary } from "../../session/sessions.ts";
+import { tools } from "../../tools/index.ts";
+import type { BranchView } from "../entries.ts";
+import type { PiActions } from "../host.ts";
+import type { Life } from "../life.ts";
+import { completeEntry } from "../mirror.ts";
+import type { Runs } from "../runs.ts";
+import type { StateBoard } from "../status.ts";
+
+/** What a person can ask of the extension. What fails throws an RlmError. */
+export interface Control {
+  readonly board: Pick<StateBoard, "current" | "subscribe">;
+  /** Offers the tools to the model, or takes them away. */
+  setEnabled(enabled: boolean): void;
+  /** Ends what runs as cancelled; false where nothing does. */
+  cancel(): boolean;
+  /** Every session of the store, the one changed last first. */
+  sessions(): Promise<readonly SessionSummary[]>;
+  /** The session in which the branch stands, and where; null where RLM was not used on it. */
+  branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
+  /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
+  goTo(session: string, checkpoint: string): Promise<void>;
+  /** @param cwd folder of the project */
+  settings(cwd: string): PiOrigins;
+}
+
+/** The part of the extension's life that this is built on. */
+export interface ControlParts {
+  readonly board: StateBoard;
+  readonly runs: Pick<Runs, "cancel">;
+  life(): Promise<Pick<Life, "store">>;
+  view(): BranchView;
+  /** Brings the board up to the branch. */
+  refresh(): Promise<void>;
+}
+
+export function openControl(
+  { board, runs, life, view, refresh }: ControlParts,
+  actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
+  env: NodeJS.ProcessEnv,
+): Control {
+  return {
+    board,
+    setEnabled(enabled) {
+      const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
+      actions.setActiveTools(enabled ? [...others, ...OURS] : others);
+      board.change({ enabled });
+    },
+    cancel: () => runs.cancel(),
+    sessions: async () => listSessions((await life()).store),
+    async branch() {
+      const { head } = view();
+      if (!head) return null;
+      const session = await describeSession((await life()).store, head.session);
+      return { session, checkpoint: head.checkpoint };
+    },
+    async goTo(session, checkpoint) {
+      const { store } = await life();
+      const rows = await store.checkpoints(session);
+      const row = rows.find(({ id, kind }) => id === checkpoint && kind === "end");
+      const records = (await store.journal(session)).map(({ record }) => readRecord(record));
+      const complete = records.find((record) => record.record === "rlm_complete" && record.exec_id === row?.exec_id);
+      if (complete?.record !== "rlm_complete") throw noCheckpoint(session, checkpoint);
+      // The state of a branch is the last end of an exec on it, whichever it is.
+      actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
+      await refresh();
+    },
+    settings(cwd) {
+      const userFile = join(homeFolder(env), "config.json");
+      return piOrigins({ cwd, env, agentDir: agentDirOf(env), userFile });
+    },
+  };
+}
+
+const OURS = tools.map(({ name }) => name);
+
+function noCheckpoint(session: string, checkpoint: string): RlmError {
+  return new RlmError("checkpoint_lost", `the session ${session} has no checkpoint ${checkpoint}`, {
+    suggestion: "/rlm checkpoints lists those that there are.",
+  });
+}

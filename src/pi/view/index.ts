@@ -1,0 +1,53 @@
+import { type ExtensionAPI, highlightCode } from "@mariozechner/pi-coding-agent";
+import { systemClock } from "../../../runtime/index.ts";
+import { tools } from "../../tools/index.ts";
+import { registerCommands } from "../commands.ts";
+import type { ExtensionParts } from "../extension.ts";
+import type { Lifecycle } from "../lifecycle.ts";
+import { openControl } from "./control.ts";
+import { type KnownCalls, rowRenderers } from "./rows.ts";
+import { showWidget } from "./widget.ts";
+
+/** What people see of Belay in Pi: rows of the conversation, a line below the editor, `/rlm`. */
+export function openView(): Pick<ExtensionParts, "renderers" | "attach"> {
+  // Pi makes a new lifecycle for every session that it goes to; the renderers stay.
+  let lifecycle: Lifecycle | undefined;
+  const known: KnownCalls = {
+    running(toolCallId) {
+      const running = lifecycle?.board.current().running;
+      return running?.tool_call_id === toolCallId ? running : null;
+    },
+    result: (toolCallId) => lifecycle?.answer(toolCallId) ?? null,
+  };
+  return {
+    renderers: Object.fromEntries(tools.map(({ name }) => [name, rowRenderers(name, highlight, known)])),
+    attach(pi, opened) {
+      lifecycle = opened;
+      attachTo(pi, opened);
+    },
+  };
+}
+
+const highlight = (code: string) => highlightCode(code, "javascript");
+
+function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
+  const control = openControl(lifecycle, pi, process.env);
+  let endWidget: (() => void) | undefined;
+  registerCommands(pi, control, {
+    now: () => systemClock.now(),
+    write: (text) => void process.stderr.write(text),
+  });
+  pi.on("session_start", (_event, { hasUI, ui }) => {
+    endWidget?.();
+    endWidget = hasUI ? showWidget(control.board, ui, { now: () => systemClock.now(), every }) : undefined;
+  });
+  pi.on("session_shutdown", () => {
+    endWidget?.();
+    endWidget = undefined;
+  });
+}
+
+function every(ms: number, work: () => void): () => void {
+  const timer = setInterval(work, ms).unref();
+  return () => clearInterval(timer);
+}

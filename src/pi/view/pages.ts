@@ -1,0 +1,111 @@
+import type { PiOrigins } from "../../config/pi-origins.ts";
+import type { SessionDescription } from "../../session/description.ts";
+import type { SessionSummary } from "../../session/sessions.ts";
+import type { State } from "../status.ts";
+import { ago, amount, compact, dollars, duration, elapsed, harmless, oneLine, priced, sourcesOf } from "./figures.ts";
+import { progress } from "./summary.ts";
+
+/** `/rlm`: where things stand. @param now ms since the epoch */
+export function statusPage(
+  { enabled, session, checkpoint, checkpoints, context, budget, running }: State,
+  now: number,
+): string {
+  const head = enabled ? "RLM is on" : "RLM is off: the model is not offered its tools (/rlm on)";
+  if (session === null && !running) return `${head}\nnot used in this session; the model begins with rlm_load`;
+  const rows = [
+    ["context", context ? contextLine(context) : "none"],
+    [
+      "running",
+      running &&
+        [`${running.tool} ${running.phase} ${elapsed(now - running.started_at)}`, ...progress(running)].join(" · "),
+    ],
+    ["budget left", budget && budgetLine(budget)],
+    ["checkpoints", `${checkpoints}${checkpoint === null ? "" : `, at ${shortId(checkpoint)}`}`],
+    ["session", session ?? "not open yet"],
+  ].map((row) => row.filter((cell) => cell !== null));
+  return [head, ...columns(rows.filter(({ length }) => length > 1))].join("\n");
+}
+
+function contextLine({ sources, chars, tokens_estimate, documents }: NonNullable<State["context"]>): string {
+  const counted = documents === null ? [] : [amount(documents, "document")];
+  const size = `${chars.toLocaleString("en-US")} characters (~${compact(tokens_estimate)} tokens)`;
+  return [harmless(sources.join(", ")), ...counted, size].join(" · ");
+}
+
+function budgetLine(budget: NonNullable<State["budget"]>): string {
+  const { remaining_sub_calls, remaining_tokens, remaining_time_ms, remaining_cost_usd } = budget;
+  const cost = remaining_cost_usd === undefined ? [] : [dollars(remaining_cost_usd)];
+  const tokens = `${compact(remaining_tokens)} tokens`;
+  return [amount(remaining_sub_calls, "sub-call"), tokens, ...cost, duration(remaining_time_ms)].join(" · ");
+}
+
+const SESSIONS_SHOWN = 20;
+
+/** `/rlm sessions`: those of the store, with a mark at that of the branch. @param now ms since the epoch */
+export function sessionsPage(found: readonly SessionSummary[], current: string | null, now: number): string {
+  if (found.length === 0) return "no sessions in the store yet";
+  const rows = found.slice(0, SESSIONS_SHOWN).map((session) => {
+    const { id, name, origin, status, changed_at, context, execs, sub_calls, cost_usd, last } = session;
+    return [
+      `${id === current ? "*" : " "} ${name ?? id}`,
+      origin,
+      status,
+      ago(now - changed_at),
+      context ? oneLine(sourcesOf(context.sources), 24) : "-",
+      amount(execs, "exec"),
+      [amount(sub_calls, "call"), ...priced(cost_usd)].join(" "),
+      oneLine(last?.input ?? "", 32),
+    ];
+  });
+  const more = found.length > SESSIONS_SHOWN ? [`… ${found.length - SESSIONS_SHOWN} more: belay sessions`] : [];
+  return [...columns(rows), ...more].join("\n");
+}
+
+/** A checkpoint to choose. */
+export interface Choice {
+  readonly id: string;
+  /** Differs from that of every other choice. */
+  readonly label: string;
+}
+
+/** `/rlm checkpoints`: ends of execs, the newest first. @param now ms since the epoch */
+export function checkpointChoices(session: SessionDescription, at: string | null, now: number): Choice[] {
+  const execs = new Map(session.execs.map((exec) => [exec.exec_id, exec]));
+  return session.checkpoints
+    .filter(({ kind }) => kind === "end")
+    .toReversed()
+    .map(({ id, exec_id, at: made }) => {
+      const { kind, input, error_code } = execs.get(exec_id) ?? { kind: "", input: "", error_code: null };
+      const failed = error_code === null ? "" : ` (${error_code})`;
+      const mark = id === at ? "*" : " ";
+      return {
+        id,
+        label: `${mark} ${ago(now - made).padEnd(10)}  ${kind} ${oneLine(input, 50)}${failed}  ${shortId(id)}`,
+      };
+    });
+}
+
+/** `/rlm config`: settings in force, and where they come from. */
+export function settingsPage({ settings, files }: PiOrigins): string {
+  const rows = settings.map(({ key, value, from }) => [key, oneLine(value, 60), from ?? "default"]);
+  return [...columns(rows), "", "files, the first goes before the others:", ...files.map((path) => `  ${path}`)].join(
+    "\n",
+  );
+}
+
+/** The end of an id, which is what differs. */
+export function shortId(id: string): string {
+  return id.slice(-8);
+}
+
+/** Rows whose columns stand under each other, two spaces apart. */
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) for (const [at, text] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, text.length);
+  return rows.map((row) =>
+    row
+      .map((text, at) => text.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,87 @@
+import { type Component, Text, truncateToWidth } from "@mariozechner/pi-tui";
+import type { RunningState } from "../status.ts";
+import type { ShownResult } from "./answer.ts";
+import { readArguments } from "./arguments.ts";
+import type { Highlight, Paint } from "./paint.ts";
+import { headline, type Shown, shownProgress, shownResult, under } from "./shown.ts";
+
+/** What the two renderers of one call share: the call is drawn first, and its line tells of the result. */
+export interface RowState {
+  shown?: Shown;
+}
+
+/** What Pi tells a renderer, as far as it is used. */
+export interface RowContext {
+  readonly args: unknown;
+  readonly toolCallId: string;
+  readonly state: RowState;
+  /** Folder of the project. */
+  readonly cwd: string;
+  readonly expanded: boolean;
+  readonly isError: boolean;
+}
+
+/** What is known of calls beside what Pi tells the renderers, which hear nothing of an interrupted call's recovery. */
+export interface KnownCalls {
+  /** The call, where it is this one that runs. */
+  running(toolCallId: string): RunningState | null;
+  /** The result that was put in the place of the one that was lost. */
+  result(toolCallId: string): ShownResult | null;
+}
+
+/** Draws calls of one tool in Pi's conversation. */
+export interface RowRenderers {
+  renderCall(args: unknown, paint: Paint, context: Omit<RowContext, "args">): Component;
+  renderResult(
+    result: ShownResult,
+    options: { readonly expanded: boolean; readonly isPartial: boolean },
+    paint: Paint,
+    context: RowContext,
+  ): Component;
+}
+
+/** One line for a call; its suggestion under it where it failed; all of it where Pi's tools are expanded. */
+export function rowRenderers(tool: string, highlight: Highlight, known: KnownCalls): RowRenderers {
+  return {
+    renderCall(given, paint, { toolCallId, state, cwd, expanded }) {
+      const args = readArguments(given);
+      const late = lateResults(known, toolCallId);
+      return {
+        // Drawn when both renderers have been called: the result is in the state then.
+        render(width) {
+          const lost = state.shown ? null : late();
+          const line = headline(tool, args, state.shown ?? lost ?? undefined, { cwd, paint });
+          const rest = lost ? under(args, lost, { expanded, isError: false }, paint, highlight) : "";
+          return [cut(line, width), ...(rest === "" ? [] : new Text(rest, 0, 0).render(width))];
+        },
+        invalidate() {},
+      };
+    },
+    renderResult(result, { expanded, isPartial }, paint, { args, state, isError }) {
+      const shown = isPartial ? shownProgress(result) : shownResult(result);
+      state.shown = shown;
+      const text = under(readArguments(args), shown, { expanded, isError }, paint, highlight);
+      return text === "" ? NOTHING : new Text(text, 0, 0);
+    },
+  };
+}
+
+/** A whole reset would also end the ground that Pi gives the row. */
+function cut(line: string, width: number): string {
+  return truncateToWidth(line, width, "…").replaceAll("\u001b[0m", "\u001b[22;39m");
+}
+
+const NOTHING: Component = { render: () => [], invalidate() {} };
+
+/** What is known of a call that Pi shows without a result. A result is read once: a terminal is drawn often. */
+function lateResults({ running, result }: KnownCalls, toolCallId: string): () => Shown | null {
+  let read: { readonly result: ShownResult; readonly shown: Shown } | null = null;
+  return () => {
+    const now = running(toolCallId);
+    if (now) return { kind: "running", running: now };
+    const found = result(toolCallId);
+    if (!found) return null;
+    if (read?.result !== found) read = { result: found, shown: shownResult(found) };
+    return read.shown;
+  };
+}

@@ -1,0 +1,83 @@
+import type { ProgressDetails } from "../details.ts";
+import type { RunningState } from "../status.ts";
+import { type Answer, readAnswer, type ShownResult, textOf } from "./answer.ts";
+import { type ShownArguments, subject } from "./arguments.ts";
+import { answered, asked, unread } from "./body.ts";
+import { harmless } from "./figures.ts";
+import { dotted, type Highlight, type Paint } from "./paint.ts";
+import { failure, outcome, progress } from "./summary.ts";
+
+/** What a row shows of a call beside its arguments. */
+export type Shown =
+  | { readonly kind: "running"; readonly running: RunningState | null }
+  | { readonly kind: "answer"; readonly answer: Answer }
+  /** None of our envelopes: Pi's own words. */
+  | { readonly kind: "text"; readonly text: string };
+
+export function shownResult(result: ShownResult): Shown {
+  const answer = readAnswer(result);
+  return answer ? { kind: "answer", answer } : { kind: "text", text: textOf(result) };
+}
+
+/** Of a partial result. Those are never kept: this process made it. */
+export function shownProgress({ details }: ShownResult): Shown {
+  return { kind: "running", running: isProgress(details) ? details.running : null };
+}
+
+/** The line of a call: `rlm_exec · 12 lines · 42 matches · 3 sub-calls · 1.2 s · $0.004`. @param cwd folder of the project */
+export function headline(
+  tool: string,
+  args: ShownArguments,
+  shown: Shown | undefined,
+  { cwd, paint }: { readonly cwd: string; readonly paint: Paint },
+): string {
+  const name = paint.fg("toolTitle", paint.bold(tool));
+  const about = subject(args, cwd).map((part) => paint.fg("accent", part));
+  return dotted([name, ...about, ...(shown ? end(shown, paint) : [])], paint);
+}
+
+function end(shown: Shown, paint: Paint): string[] {
+  const quiet = (parts: readonly string[]) => parts.map((part) => paint.fg("muted", part));
+  switch (shown.kind) {
+    case "running":
+      return quiet(shown.running ? runningParts(shown.running) : []);
+    case "answer": {
+      const { envelope } = shown.answer;
+      return [...(envelope.success ? [] : [paint.fg("error", failure(envelope))]), ...quiet(outcome(shown.answer))];
+    }
+    case "text":
+      return [];
+  }
+}
+
+function runningParts(running: RunningState): string[] {
+  return running.phase === "running" ? progress(running) : [running.phase, ...progress(running)];
+}
+
+/** What stands under the line: of a failure what to do about it, and all there is where Pi's tools are expanded. */
+export function under(
+  args: ShownArguments,
+  shown: Shown,
+  { expanded, isError }: { readonly expanded: boolean; readonly isError: boolean },
+  paint: Paint,
+  highlight: Highlight,
+): string {
+  const whole = expanded ? [asked(args, highlight, paint), body(shown, paint)] : [];
+  const refused = !expanded && isError && shown.kind === "text" ? [paint.fg("error", harmless(shown.text))] : [];
+  return [...hints(shown, paint), ...whole, ...refused].filter((part) => part !== "").join("\n");
+}
+
+function hints(shown: Shown, paint: Paint): string[] {
+  if (shown.kind !== "answer" || shown.answer.envelope.success) return [];
+  const { suggestion } = shown.answer.envelope;
+  return suggestion === "" ? [] : [paint.fg("muted", `  ${harmless(suggestion)}`)];
+}
+
+function body(shown: Shown, paint: Paint): string {
+  if (shown.kind === "answer") return answered(shown.answer, paint);
+  return shown.kind === "text" ? unread(shown.text, paint) : "";
+}
+
+function isProgress(details: unknown): details is ProgressDetails {
+  return typeof details === "object" && details !== null && "running" in details && typeof details.running === "object";
+}

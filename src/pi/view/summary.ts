@@ -1,0 +1,73 @@
+import type { RunningState } from "../status.ts";
+import type { Answer, Envelope } from "./answer.ts";
+import { amount, compact, dollars, duration, harmless, oneLine, priced, size } from "./figures.ts";
+
+/** What came of it: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and message instead. */
+export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): string[] {
+  return [
+    ...(envelope.success ? found(envelope) : []),
+    ...(calls.count > 0 ? [amount(calls.count, "sub-call")] : []),
+    ...(calls.failed > 0 ? [`${calls.failed} failed`] : []),
+    ...(elapsed_ms === null ? [] : [duration(elapsed_ms)]),
+    ...priced(calls.cost_usd),
+    ...(recovered ? ["resumed"] : []),
+  ];
+}
+
+/** `js_error: TypeError: x is not a function` */
+export function failure({ error_code, error_message }: Envelope): string {
+  return [error_code, oneLine(error_message, 200)].filter((part) => part !== "").join(": ") || "failed";
+}
+
+/** What a call does now: `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */
+export function progress({ calls, load, notice }: RunningState): string[] {
+  const { done, running, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls ?? NO_CALLS;
+  const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
+  const most = held_cost_usd > 0 ? ` (up to ${dollars(cost_usd + held_cost_usd)})` : "";
+  const cost = cost_usd > 0 || held_cost_usd > 0 ? [`${dollars(cost_usd)}${most}`] : [];
+  return [
+    ...(load ? [amount(load.files, "file"), size(load.bytes)] : []),
+    ...(notice === null ? [] : [oneLine(notice, 60)]),
+    ...(calls
+      ? [`${done} done`, `${running} running`, `${left} left`, `${compact(tokens)} tokens${held}`, ...cost]
+      : []),
+  ];
+}
+
+const NO_CALLS = { done: 0, running: 0, left: 0, tokens: 0, held_tokens: 0, cost_usd: 0, held_cost_usd: 0 };
+
+/** The result of a tool in a word or two. */
+function found(envelope: Envelope): string[] {
+  const { result_json, stats, helpers, keys, value, removed, sections_analyzed } = envelope;
+  if (isRecord(stats)) return contextFound(stats);
+  if (typeof sections_analyzed === "number") return [amount(sections_analyzed, "section")];
+  if (Array.isArray(helpers)) return [amount(helpers.length, "helper")];
+  if (Array.isArray(keys)) return [amount(keys.length, "key")];
+  if (typeof removed === "boolean") return [removed ? "removed" : "there was none"];
+  if (value !== undefined) return [valueFound(value)];
+  return result_json === undefined || result_json === null ? [] : [valueFound(result_json)];
+}
+
+function contextFound({ document_count, length_chars }: Readonly<Record<string, unknown>>): string[] {
+  const documents = typeof document_count === "number" ? [amount(document_count, "document")] : [];
+  return [...documents, ...(typeof length_chars === "number" ? [`${compact(length_chars)} characters`] : [])];
+}
+
+/** `42 items`; of an object the first list in it, `42 matches`; of what is short the value. */
+function valueFound(value: unknown): string {
+  if (Array.isArray(value)) return amount(value.length, "item");
+  if (!isRecord(value)) return oneLine(typeof value === "string" ? value : JSON.stringify(value), 40);
+  for (const [name, held] of Object.entries(value)) {
+    if (Array.isArray(held)) return amount(held.length, singular(name), harmless(name));
+  }
+  return oneLine(JSON.stringify(value), 40);
+}
+
+/** Of the names that lists have. */
+function singular(name: string): string {
+  return harmless(name.replace(/(ch|sh|x|ss)es$/, "$1").replace(/([^s])s$/, "$1"));
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,42 @@
+import { monotonicFactory } from "ulid";
+import { LIMITS, RlmError } from "../../runtime/index.ts";
+import type { NewSession, SessionRow, Store } from "../store/port.ts";
+import type { SessionOptions } from "./api.ts";
+
+/** The session with this name or id, leased; made where there is none. */
+export async function sessionRow(
+  store: Store,
+  named: string | undefined,
+  fresh: Omit<NewSession, "name">,
+): Promise<SessionRow> {
+  const found = named === undefined ? null : await store.find(named);
+  if (!found) return store.create({ ...fresh, name: named ?? null });
+  const row = await store.lease(found.id);
+  if (fresh.settings === null || JSON.stringify(fresh.settings) === JSON.stringify(row.settings)) return row;
+  await store.commit(row.id, { settings: fresh.settings });
+  return row;
+}
+
+/** @throws RlmError `invalid_argument` */
+export function memoryBytesOf({ memoryMb = LIMITS.guestHeapBytes / 2 ** 20 }: SessionOptions): number {
+  if (memoryMb >= MIN_MEMORY_MB && memoryMb <= MAX_MEMORY_MB) return memoryMb * 2 ** 20;
+  throw new RlmError("invalid_argument", `memoryMb is ${memoryMb}`, {
+    suggestion: `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`,
+  });
+}
+
+/** Less than the prelude and a small program need; and what a 32-bit engine can address beside a 100 MB context. */
+const MIN_MEMORY_MB = 8;
+const MAX_MEMORY_MB = 2048;
+
+/** The model that the options name, as `openModels` takes it. */
+export function namedModel({ model, baseUrl, apiKeyEnv }: SessionOptions) {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
+  };
+}
+
+/** Ids sort by time, also within one millisecond. */
+export const newUlid = monotonicFactory();

@@ -1,0 +1,52 @@
+import { type Builtin, builtins } from "../../builtins/index.ts";
+
+/** What the model reads of rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
+export function cellDescription(): string {
+  return `${RULES}\n\n${builtins.map(builtinLine).join("\n")}\n\n${typesOf(builtins)}\n\n${PATTERNS}`;
+}
+
+const RULES = `Run a JavaScript cell (ES2023, top-level await; no modules, network, files) over the context P. Top-level variables persist across calls. Set result (JSON) to return it as result_json, result_meta for paging facts; print() goes to stdout. Answers are cut at 50 KB: filter and aggregate in code.`;
+
+const PATTERNS = `Search, then let models read the parts:
+const hits = search("retry policy", 8);
+result = (await llm_query_batch(hits.map((h) => "Which retries?\\n" + h.text), { tools: [] })).results;
+
+Count exactly, keep the rest for later:
+const { matches, capped } = find("TODO|FIXME", "i");
+memory.put("todos", matches);
+result = { count: matches.length, capped, first: matches.slice(0, 5).map(([s, e]) => peek(s - 40, e + 60)) };`;
+
+/** `peek(start: number, end: number): string — Characters start..end of P` */
+function builtinLine({ name, signature, summary }: Builtin): string {
+  const members = signature.split("\n").map((line) => bare(line).replace(/^(?:function|const) |: void$/g, ""));
+  return `${members.join("; ")} — ${name.startsWith("llm_") ? summary : gist(summary)}`;
+}
+
+/** Without the types that a name tells already. */
+const bare = (code: string) => code.replaceAll(/(?<=\w\??): (?:string|number|boolean)(?=[,;)\]]| \})/g, "");
+
+/** The beginning of a summary, as far as it says what the builtin does. */
+function gist(summary: string): string {
+  const [sentence = ""] = summary.split(/(?<=[^.])(?:\.\s|[;:] |\.$)/);
+  return sentence.replaceAll(/ \([^()]*\)/g, "");
+}
+
+/** Types of answers and options, without their comments; those of facts about the session can be seen by calling. */
+function typesOf(defined: readonly Builtin[]): string {
+  const shown = defined.filter(({ name }) => !SHOWN_BY_CALLING.has(name));
+  return shown
+    .flatMap(({ types }) => types ?? [])
+    .map((types) =>
+      bare(types)
+        .replaceAll(/\/\*\*.*?\*\/\s*/gs, "")
+        .replaceAll(/interface (SubAgentError) .*?\n\}/gs, "")
+        .replaceAll("interface ", "")
+        .replaceAll(/ extends (\w+)/g, " = $1 &")
+        .replaceAll(/\s+/g, " ")
+        .replaceAll("; }", " }")
+        .trim(),
+    )
+    .join("\n");
+}
+
+const SHOWN_BY_CALLING: ReadonlySet<string> = new Set(["stats", "session", "limits", "budget", "memory"]);

@@ -1,0 +1,126 @@
+import type { Static, TObject } from "typebox";
+import { Value } from "typebox/value";
+import { type ErrorCode, type Json, RlmError } from "../../runtime/index.ts";
+import type { LoadResult, Session } from "../session/api.ts";
+import type { BesideEnd } from "../session/journal.ts";
+
+/** What a tool answers: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
+export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
+
+/** How a call is run. */
+export interface ToolCall {
+  /** Folder of the project, absolute. */
+  readonly cwd: string;
+  /** Aborting ends the exec as `cancelled`. */
+  readonly signal: AbortSignal;
+  /** Aborting stops the exec where it is: it can be resumed. */
+  readonly suspend: AbortSignal;
+}
+
+/** What the journal has of a call that succeeded and whose answer was lost with its process. */
+export interface RecordedCall {
+  /** Of an exec that ran a cell; null for others. */
+  readonly envelope: object | null;
+  /** Facts of the context after it, or null. */
+  readonly stats: LoadResult["stats"] | null;
+  /** Memory and helpers before it. */
+  readonly before: Pick<BesideEnd, "memory" | "helpers">;
+}
+
+/** A tool that a host offers to its model: its words, its parameters, and what it does with a session. */
+export interface Tool {
+  readonly name: string;
+  /** For people. */
+  readonly label: string;
+  readonly description: string;
+  /** One line for a system prompt. */
+  readonly promptSnippet: string;
+  readonly guidelines: readonly string[];
+  readonly parameters: TObject;
+  /** Where the rest of an answer is that was too long to show: a sentence for the model. */
+  readonly rest: string;
+  /**
+   * Never rejects: what goes wrong is an envelope. `open` gives the session of the host's branch, and is called once
+   * the arguments are known to be right.
+   */
+  run(open: () => Promise<Session>, args: unknown, call: ToolCall): Promise<ToolEnvelope>;
+  /** The answer of a call that another process finished; null for calls that change nothing and are no execs. */
+  recorded(args: unknown, call: RecordedCall): ToolEnvelope | null;
+  /** The answer where an exec failed. */
+  failed(failure: Failure): ToolEnvelope;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+interface Definition<P extends TObject> {
+  readonly name: string;
+  readonly label: string;
+  readonly description: string;
+  readonly promptSnippet: string;
+  readonly guidelines?: readonly string[];
+  readonly parameters: P;
+  readonly rest?: string;
+  /** @throws RlmError, which becomes the answer */
+  run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
+  /** Looks at the arguments before a session is opened. @throws RlmError */
+  check?(args: Static<P>, call: ToolCall): void;
+  recorded?(args: Static<P>, call: RecordedCall): object;
+  /** Fields that failures have beside the usual ones. */
+  readonly failureFields?: object;
+}
+
+export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
+  const { name, label, description, promptSnippet, parameters, failureFields = {} } = definition;
+  const failed = ({ code, message, suggestion }: Failure) =>
+    wire({ success: false, error_code: code, error_message: message, suggestion, ...failureFields });
+  return {
+    name,
+    label,
+    description,
+    promptSnippet,
+    parameters,
+    guidelines: definition.guidelines ?? [],
+    rest: definition.rest ?? "Ask for less, or read the values in rlm_exec and print slices of them.",
+    async run(open, args, call) {
+      try {
+        if (!Value.Check(parameters, args)) throw wrongArguments(name, parameters, args);
+        definition.check?.(args, call);
+        return wire(await definition.run(await open(), args, call));
+      } catch (error) {
+        return failed(failureOf(error, call));
+      }
+    },
+    recorded(args, call) {
+      if (!definition.recorded || !Value.Check(parameters, args)) return null;
+      return wire(definition.recorded(args, call));
+    },
+    failed,
+  };
+}
+
+function wire(fields: object): ToolEnvelope {
+  return { success: true, ...JSON.parse(JSON.stringify(fields)) };
+}
+
+function failureOf(error: unknown, { signal }: ToolCall): Failure {
+  if (error instanceof RlmError) return error;
+  const code: ErrorCode = signal.aborted ? "cancelled" : "machine_lost";
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code,
+    message,
+    suggestion: signal.aborted ? "Call the tool again." : "Call the tool again; if it fails again, run `belay doctor`.",
+  };
+}
+
+function wrongArguments(name: string, parameters: TObject, args: unknown): RlmError {
+  const [error] = Value.Errors(parameters, args);
+  const where = error?.instancePath ? `${error.instancePath.slice(1).replaceAll("/", ".")} ` : "";
+  return new RlmError("invalid_argument", `${name}: ${where}${error?.message ?? "the arguments do not fit"}`, {
+    suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
+  });
+}

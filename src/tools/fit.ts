@@ -1,0 +1,72 @@
+import type { Json } from "../../runtime/index.ts";
+import type { ToolEnvelope } from "./define.ts";
+
+/** What a tool of Pi may answer (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines do not matter. */
+const MAX_BYTES = 51_200;
+/** For the warning that says what was cut. */
+const WARNING_BYTES = 1_000;
+
+/**
+ * The envelope as it can be shown to a model: what is too long is cut where it begins to be too much, and a warning says
+ * so. A value that is no text becomes the beginning of its JSON.
+ *
+ * @param rest where the model finds the rest, a sentence
+ */
+export function fitted(envelope: ToolEnvelope, rest: string, maxBytes = MAX_BYTES): ToolEnvelope {
+  const whole = bytesOf(envelope);
+  if (whole <= maxBytes) return envelope;
+  const { warnings: given = [], ...others } = envelope;
+  const warnings = (Array.isArray(given) ? given : [given]).slice(0, WARNINGS_KEPT).map(shortWarning);
+  const sizes = Object.entries(others).map(([field, value]) => ({ field, value, bytes: bytesOf(value) }));
+  const names = sizes.reduce((sum, { field }) => sum + bytesOf(field) + 2, 2);
+  const most = shareOf(
+    sizes.map(({ bytes }) => bytes),
+    maxBytes - names - bytesOf({ warnings }) - WARNING_BYTES,
+  );
+  const cut: string[] = [];
+  const fields = sizes.map(({ field, value, bytes }): [string, Json] => {
+    if (bytes <= most) return [field, value];
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const shown = beginning(text, most);
+    cut.push(`${field} shows ${shown.length} of ${text.length} characters`);
+    return [field, shown];
+  });
+  const warning = `answer_cut: ${cut.join(", ")}. ${rest}`;
+  return { ...Object.fromEntries(fields), success: envelope.success, warnings: [...warnings, warning] };
+}
+
+const WARNINGS_KEPT = 20;
+const WARNING_UNITS = 200;
+
+function shortWarning(warning: Json): Json {
+  return typeof warning === "string" ? warning.slice(0, WARNING_UNITS) : warning;
+}
+
+/** The largest size that a field may have so that all of them fit: small ones leave their part to the others. */
+function shareOf(sizes: readonly number[], room: number): number {
+  let left = room;
+  const ascending = sizes.toSorted((one, other) => one - other);
+  for (const [at, size] of ascending.entries()) {
+    const share = Math.floor(left / (ascending.length - at));
+    if (size > share) return share;
+    left -= size;
+  }
+  return left;
+}
+
+/** As much of a text as takes at most so many bytes as JSON; no surrogate pair is split. */
+function beginning(text: string, maxBytes: number): string {
+  let low = 0;
+  let high = Math.min(text.length, maxBytes);
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (bytesOf(text.slice(0, middle)) <= maxBytes) low = middle;
+    else high = middle - 1;
+  }
+  const isSplit = /[\ud800-\udbff]/.test(text.charAt(low - 1));
+  return text.slice(0, isSplit ? low - 1 : low);
+}
+
+function bytesOf(value: Json): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

@@ -1,0 +1,33 @@
+import type { Tool } from "./define.ts";
+import { rlm_exec } from "./rlm_exec.ts";
+import { rlm_helpers_add } from "./rlm_helpers_add.ts";
+import { rlm_helpers_list } from "./rlm_helpers_list.ts";
+import { rlm_helpers_remove } from "./rlm_helpers_remove.ts";
+import { rlm_load } from "./rlm_load.ts";
+import { rlm_load_append } from "./rlm_load_append.ts";
+import { rlm_memory_batch } from "./rlm_memory_batch.ts";
+import { rlm_memory_clear } from "./rlm_memory_clear.ts";
+import { rlm_memory_get } from "./rlm_memory_get.ts";
+import { rlm_memory_list } from "./rlm_memory_list.ts";
+import { rlm_memory_put } from "./rlm_memory_put.ts";
+import { rlm_query } from "./rlm_query.ts";
+
+export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
+export { fitted } from "./fit.ts";
+export { toolTokens } from "./tokens.ts";
+
+/** Every tool, in the order in which a model sees them. */
+export const tools: readonly Tool[] = [
+  rlm_load,
+  rlm_load_append,
+  rlm_exec,
+  rlm_query,
+  rlm_helpers_add,
+  rlm_helpers_list,
+  rlm_helpers_remove,
+  rlm_memory_put,
+  rlm_memory_get,
+  rlm_memory_batch,
+  rlm_memory_list,
+  rlm_memory_clear,
+];

@@ -1,0 +1,10 @@
+import { Type } from "typebox";
+import type { Json } from "../../runtime/index.ts";
+
+/** A parameter that takes any JSON value. */
+export const JSON_VALUE = Type.Unknown({ description: "Any JSON value" });
+
+/** A value that came as JSON. */
+export function jsonOf(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value ?? null));
+}

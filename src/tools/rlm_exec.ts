@@ -1,0 +1,40 @@
+import { Type } from "typebox";
+import type { ExecLimits } from "../../runtime/index.ts";
+import { cellDescription } from "./cell-description.ts";
+import { checkContext } from "./context-needed.ts";
+import { defineTool } from "./define.ts";
+
+const limit = () => Type.Optional(Type.Integer({ minimum: 1 }));
+
+export const rlm_exec = defineTool({
+  name: "rlm_exec",
+  label: "RLM exec",
+  description: cellDescription(),
+  promptSnippet: "Run JavaScript over context P, with sub-calls to a model",
+  guidelines: ["In rlm_exec print little, put findings into result, keep intermediate values in variables."],
+  parameters: Type.Object({
+    code: Type.String({ description: "JavaScript" }),
+    limits_override: Type.Optional(
+      Type.Object(
+        { max_output_bytes: limit(), max_execution_ms: limit(), max_find_results: limit() },
+        { description: "For this call; clamped by policy" },
+      ),
+    ),
+  }),
+  rest: "Variables persist: keep the value in one, and print slices of it in further rlm_exec calls.",
+  async run(session, { code, limits_override = {} }, { signal, suspend }) {
+    checkContext(session);
+    const limits: Partial<ExecLimits> = limits_override;
+    return session.exec(code, { limits, signal, suspend });
+  },
+  recorded: (_args, { envelope }) => envelope ?? {},
+  failureFields: {
+    traceback: "",
+    stdout: "",
+    stderr: "",
+    result_json: null,
+    result_meta: null,
+    truncated: false,
+    warnings: [],
+  },
+});

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { isErrorCode } from "../../runtime/index.ts";
+import { ROOT } from "../../scripts/process.ts";
+import { PI_KEYS, readPiConfig } from "../../src/config/pi.ts";
+import { PI_DEFAULTS } from "../../src/config/pi-origins.ts";
+import { completions } from "../../src/pi/commands.ts";
+import { folderWith } from "../support/tree.ts";
+
+const DOCUMENT = readFileSync(join(ROOT, "docs/pi.md"), "utf8");
+
+/** First cells of the rows of the table under a heading, and what follows them. */
+function rowsUnder(heading: string): (readonly [string, string])[] {
+  const section = DOCUMENT.split(/^## /m).find((text) => text.startsWith(heading)) ?? "";
+  return Array.from(section.matchAll(/^\| (`.*?`) \| (.*?) \|/gm), ([, first = "", second = ""]) => [
+    first.slice(1, -1),
+    second,
+  ]);
+}
+
+test("the document has every setting with its default, and no other", () => {
+  expect(rowsUnder("Settings")).toEqual(PI_KEYS.map((key) => [key, PI_DEFAULTS.get(key)]));
+});
+
+test("the document has every command, and no other", () => {
+  const commands = (completions("") ?? []).map(({ value }) => `/rlm ${value}`);
+  expect(rowsUnder("Commands").map(([command]) => command)).toEqual(commands);
+});
+
+test("codes under troubleshooting are codes of the product", () => {
+  const codes = rowsUnder("Troubleshooting").map(([code]) => code);
+  expect(codes.length).toBeGreaterThan(5);
+  expect(codes.filter((code) => !isErrorCode(code))).toEqual([]);
+});
+
+test("the example is accepted in the agent folder", () => {
+  const [, example = ""] = /```json\n(.*?)```/s.exec(DOCUMENT) ?? [];
+  const folder = folderWith({ "belay.json": example });
+  const places = { cwd: folderWith(), agentDir: folder, userFile: join(folderWith(), "config.json"), env: {} };
+  expect(readPiConfig(places)).toEqual(JSON.parse(example));
+});

@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PI_KEYS, type PiSettings, readPiConfig } from "../../../src/config/pi.ts";
+import { RlmError } from "../../../src/index.ts";
+import { folderWith } from "../../support/tree.ts";
+
+interface Case {
+  readonly below?: object;
+  readonly agent?: object;
+  readonly project?: object;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+function read({ below, agent, project, env = {} }: Case): { settings: PiSettings; folder: string } {
+  const folder = folderWith({
+    "project/": "",
+    ...(below ? { "home/config.json": JSON.stringify(below) } : {}),
+    ...(agent ? { "agent/belay.json": JSON.stringify(agent) } : {}),
+    ...(project ? { "project/.pi/belay.json": JSON.stringify(project) } : {}),
+  });
+  const places = {
+    cwd: join(folder, "project"),
+    env,
+    agentDir: join(folder, "agent"),
+    userFile: join(folder, "home/config.json"),
+  };
+  return { settings: readPiConfig(places), folder };
+}
+
+function refusal(given: Case): string {
+  try {
+    return `accepted: ${JSON.stringify(read(given).settings)}`;
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return `${error.message} | ${error.suggestion}`.replaceAll(/\S*belay-test-\w+/g, "~");
+  }
+}
+
+test("the project's file lies over the one of the agent dir, that one over ~/.belay", () => {
+  expect(read({}).settings).toEqual({});
+  const below = { max_tokens: 1_000, concurrency: 2, model: "user/m", base_url: "http://u" };
+  const agent = { max_tokens: 2_000, sub_model: "a/b", auto_continue: true };
+  const project = { max_tokens: 500, sub_model: "c/d" };
+  expect(read({ below }).settings).toEqual({ max_tokens: 1_000, concurrency: 2 });
+  expect(read({ below, agent }).settings).toEqual({
+    max_tokens: 2_000,
+    concurrency: 2,
+    sub_model: "a/b",
+    auto_continue: true,
+  });
+  expect(read({ below, agent, project }).settings).toMatchObject({ max_tokens: 500, sub_model: "c/d" });
+  expect(read({ below, agent, project, env: { BELAY_MAX_TOKENS: "9000" } }).settings.max_tokens).toBe(9_000);
+});
+
+test("a project may lower limits and choose the model, and nothing else", () => {
+  expect(refusal({ project: { max_sub_calls: 51 } })).toContain("max_sub_calls is 51; a project may lower a limit");
+  expect(read({ agent: { max_sub_calls: 5 }, project: { max_sub_calls: 7 } }).settings.max_sub_calls).toBe(5);
+  for (const [key, value] of Object.entries({
+    auto_continue: true,
+    allowed_tool_overrides: ["bash"],
+    require_approval: false,
+    prompt_wait_s: 1,
+  })) {
+    expect(refusal({ project: { [key]: value } })).toBe(
+      `~/project/.pi/belay.json: a project may not set ${key} | Set it in ~/agent/belay.json.`,
+    );
+    expect(read({ agent: { [key]: value } }).settings).toEqual({ [key]: value });
+  }
+  expect(refusal({ project: { roots: ["../other"] } })).toContain("lies outside the project");
+});
+
+test("roots are relative to the project, or to the file of the user", () => {
+  const { settings, folder } = read({ project: { roots: ["docs"] } });
+  expect(settings.roots).toEqual([join(folder, "project/docs")]);
+  const agent = read({ agent: { roots: ["../shared"] } });
+  expect(agent.settings.roots).toEqual([join(agent.folder, "shared")]);
+});
+
+test("unknown keys are named, with what was meant", () => {
+  expect(refusal({ agent: { auto_continu: true } })).toBe(
+    `~/agent/belay.json: unknown key auto_continu; did you mean auto_continue? | Keys are ${PI_KEYS.join(", ")}.`,
+  );
+  expect(refusal({ agent: { model: "a/b" } })).toContain("unknown key model; did you mean sub_model?");
+  expect(refusal({ project: { base_url: "http://evil" } })).toContain("unknown key base_url");
+  expect(refusal({ agent: { sub_model: "scripted" } })).toContain("sub_model must be PROVIDER/ID");
+  expect(refusal({ agent: { max_tokens: "many" } })).toContain("max_tokens must be a whole number");
+});

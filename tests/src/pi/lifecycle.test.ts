@@ -1,0 +1,370 @@
+import { join } from "node:path";
+import { fauxAssistantMessage } from "@mariozechner/pi-ai";
+import { expect, test } from "vitest";
+import type { Store } from "../../../src/store/port.ts";
+import { grow } from "../../support/tree.ts";
+import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
+
+/** A store that does not get beyond a commit of such a record: it neither keeps, nor answers anything any more. */
+function stoppingAt(record: string, side: "before" | "after", nth = 1): (store: Store) => Store {
+  let left = nth;
+  return (store) => ({
+    ...store,
+    async commit(session, step) {
+      const isDue = step.records?.some((kept) => kept.record === record) && --left === 0;
+      if (isDue && side === "before") await new Promise<never>(() => {});
+      await store.commit(session, step);
+      if (isDue && side === "after") await new Promise<never>(() => {});
+    },
+  });
+}
+
+test("state follows the branch: variables are those of the entry where it stands, whichever process goes on", async () => {
+  const pi = fakePi();
+  const first = await pi.start();
+  expect(await first.call("rlm_load", { path: pi.folder })).toMatchObject({ success: true });
+  expect(await first.call("rlm_exec", { code: "let n = 1; result = n" })).toMatchObject({ result_json: 1 });
+  const fork = pi.branch.length;
+  expect(await first.call("rlm_exec", { code: "n = 2; memory.put('k', n); result = n" })).toMatchObject({
+    result_json: 2,
+  });
+  const later = pi.branch.slice(fork);
+  const { session } = first.lifecycle.board.current();
+
+  pi.branch.splice(fork);
+  expect(await first.call("rlm_exec", { code: "result = [n, memory.get('k')]" })).toMatchObject({
+    result_json: [1, null],
+  });
+  expect(first.lifecycle.board.current().session).not.toBe(session);
+  await first.leave();
+
+  pi.branch.splice(fork, Number.POSITIVE_INFINITY, ...later);
+  const second = await pi.start();
+  expect(second.lifecycle.board.current()).toMatchObject({
+    session,
+    checkpoints: 3,
+    context: { chars: 17 + "\n===== a.txt =====\n".length, documents: null },
+    running: null,
+  });
+  expect(await second.call("rlm_exec", { code: "result = [n, memory.get('k')]" })).toMatchObject({
+    result_json: [2, 2],
+  });
+  expect(second.lifecycle.board.current()).toMatchObject({ session, checkpoints: 4, context: { documents: 1 } });
+});
+
+test("reads make no session that outlives them, and the entries of an exec are small", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  expect(await life.call("rlm_memory_list", {})).toEqual({ success: true, keys: [] });
+  expect(pi.branch.some(({ type }) => type === "custom")).toBe(false);
+  await life.call("rlm_load", { path: pi.folder });
+  pi.faux.setResponses([fauxAssistantMessage("an answer")]);
+  await life.call("rlm_exec", {
+    code: `result = await llm_query(${JSON.stringify("long ".repeat(2_000))}, { tools: [] })`,
+  });
+  expect(mirrorOn(pi.branch)).toEqual([
+    "rlm_start load",
+    "rlm_complete load",
+    "rlm_start cell",
+    "rlm_tool_call",
+    "rlm_tool_result",
+    "rlm_complete cell",
+  ]);
+  for (const entry of pi.branch.filter(({ type }) => type === "custom")) {
+    expect(JSON.stringify(entry).length).toBeLessThan(2_048);
+  }
+  const { store } = await life.lifecycle.life();
+  expect(await store.list()).toHaveLength(1);
+});
+
+test("a failed load leaves the branch where it was", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  await life.call("rlm_load", { path: pi.folder });
+  await life.call("rlm_exec", { code: "let kept = 7" });
+  expect(await life.call("rlm_load", { path: `${pi.folder}/gone` })).toMatchObject({ error_code: "path_not_found" });
+  expect(await life.call("rlm_exec", { code: "result = kept" })).toMatchObject({ result_json: 7 });
+});
+
+test.for([
+  { allowed: [], hasUI: true, confirms: true, asked: 0, granted: false },
+  { allowed: ["bash"], hasUI: false, confirms: true, asked: 0, granted: false },
+  { allowed: ["bash"], hasUI: true, confirms: false, asked: 1, granted: false },
+  { allowed: ["bash"], hasUI: true, confirms: true, asked: 1, granted: true },
+])("a sub-agent's wish for bash: $allowed are allowed, with UI: $hasUI, confirmed: $confirms", async (row) => {
+  const pi = fakePi({ "a.txt": "x" });
+  writeAgentFile(pi, { allowed_tool_overrides: row.allowed });
+  pi.confirms = row.confirms;
+  const life = await pi.start({ hasUI: row.hasUI });
+  await life.call("rlm_load", { path: pi.folder });
+  pi.faux.setResponses([fauxAssistantMessage("it is done")]);
+  const answer = await life.call("rlm_exec", { code: "result = await llm_query('do it', { tools: ['bash'] })" });
+  expect(answer).toMatchObject(
+    row.granted
+      ? { success: true, result_json: "it is done", tool_override_events: [{ granted_tools: ["bash"] }] }
+      : { success: false, error_code: "policy_violation", tool_override_events: [{ denied_tools: ["bash"] }] },
+  );
+  expect(pi.asked).toEqual(Array(row.asked).fill("A sub-agent wants bash"));
+});
+
+const CELL = {
+  code: "let n = 40; n += (await llm_query('one', { tools: [] })).length; n += (await llm_query('two', { tools: [] })).length; result = n",
+};
+
+test.for([
+  { record: "rlm_start", side: "before", answers: ["a", "b"], asked: 2 },
+  { record: "rlm_start", side: "after", answers: ["a", "b"], asked: 2 },
+  { record: "rlm_tool_call", side: "before", answers: ["a", "b"], asked: 2 },
+  { record: "rlm_tool_result", side: "after", answers: ["b"], asked: 1 },
+  { record: "rlm_complete", side: "before", answers: [], asked: 0 },
+  { record: "rlm_complete", side: "after", answers: [], asked: 0 },
+] as const)("a cell whose process dies $side the store has $record is finished by the next one", async (point) => {
+  const pi = fakePi();
+  const before = await pi.start();
+  await before.call("rlm_load", { path: pi.folder }, "load");
+  await before.leave();
+
+  let stopped = false;
+  const dying = await pi.start({
+    store: (store) => {
+      const stops = stoppingAt(
+        point.record,
+        point.side,
+      )({
+        ...store,
+        commit: async (session, step) => {
+          await store.commit(session, step);
+        },
+      });
+      return {
+        ...stops,
+        commit(session, step) {
+          if (step.records?.some(({ record }) => record === point.record)) stopped = true;
+          return stops.commit(session, step);
+        },
+      };
+    },
+  });
+  pi.faux.setResponses([fauxAssistantMessage("a"), fauxAssistantMessage("b")]);
+  void dying.begin("rlm_exec", CELL, "cell");
+  await until(() => stopped);
+  // The commit that is allowed is on its way.
+  if (point.side === "after") {
+    const { store } = await dying.lifecycle.life();
+    await store.list();
+  }
+  await dying.die();
+
+  const asked = pi.faux.state.callCount;
+  pi.faux.setResponses(point.answers.map((answer) => fauxAssistantMessage(answer)));
+  const after = await pi.start();
+  expect(pi.told).toEqual([
+    expect.stringMatching(/^rlm_exec (was interrupted, and is finished now|had ended before Pi did)/),
+  ]);
+  expect(resultsOn(pi.branch).cell).toMatchObject({ success: true, result_json: 42 });
+  expect(pi.faux.state.callCount - asked).toBe(point.asked);
+  expect(mirrorOn(pi.branch).filter((line) => line.startsWith("rlm_complete"))).toEqual([
+    "rlm_complete load",
+    "rlm_complete cell",
+  ]);
+  expect(await after.call("rlm_exec", { code: "result = n" })).toMatchObject({ result_json: 42 });
+});
+
+test.for([true, false])(
+  "Pi that can append messages: %s; its model is sent the result, then and in a later process",
+  async (appends) => {
+    const pi = fakePi();
+    const dying = await pi.start({ store: stoppingAt("rlm_complete", "after", 2) });
+    await dying.call("rlm_load", { path: pi.folder }, "load");
+    void dying.begin("rlm_exec", { code: "result = 5" }, "cell");
+    const { store } = await dying.lifecycle.life();
+    await until(() => mirrorOn(pi.branch).includes("rlm_start cell"));
+    await until(async () => (await store.list())[0]?.last_seq === 4);
+    await dying.die();
+
+    for (const round of [1, 2]) {
+      const life = await pi.start({ appends });
+      const messages = pi.branch.flatMap(({ message }) => (isMessage(message) ? [message] : []));
+      const sent = life.lifecycle.messages(messages);
+      const results = sent
+        .filter(({ role }) => role === "toolResult")
+        .map((message) => Reflect.get(message, "toolCallId"));
+      expect(results, `round ${round}`).toEqual(["load", "cell"]);
+      await life.leave();
+    }
+    expect("cell" in resultsOn(pi.branch)).toBe(appends);
+  },
+);
+
+function isMessage(value: unknown): value is { role: string } {
+  return typeof value === "object" && value !== null && "role" in value;
+}
+
+test("Pi leaves while a cell waits: it is suspended, no result is given, and the next process finishes it", async () => {
+  const pi = fakePi();
+  const leaving = await pi.start();
+  await leaving.call("rlm_load", { path: pi.folder });
+  let isAsked = false;
+  pi.faux.setResponses([
+    async () => {
+      isAsked = true;
+      return new Promise<never>(() => {});
+    },
+  ]);
+  let isSettled = false;
+  void leaving.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell").finally(() => {
+    isSettled = true;
+  });
+  await until(() => isAsked);
+  await leaving.leave();
+  expect(isSettled).toBe(false);
+  expect(mirrorOn(pi.branch).at(-1)).toBe("rlm_tool_call");
+  pi.faux.setResponses([fauxAssistantMessage("late")]);
+  await pi.start();
+  expect(resultsOn(pi.branch).cell).toMatchObject({ success: true, result_json: "late", resumed: 1 });
+});
+
+test("cancelling ends a cell for good: it is not taken up again", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  await life.call("rlm_load", { path: pi.folder });
+  const stop = new AbortController();
+  let isAsked = false;
+  pi.faux.setResponses([
+    async () => {
+      isAsked = true;
+      return new Promise<never>(() => {});
+    },
+  ]);
+  const cell = life.call("rlm_exec", { code: "let v = 1; await llm_query('q', { tools: [] })" }, "cell", stop.signal);
+  await until(() => isAsked);
+  stop.abort();
+  expect(await cell).toMatchObject({ success: false, error_code: "cancelled" });
+  await life.leave();
+  const next = await pi.start();
+  expect(pi.told).toEqual([]);
+  expect(await next.call("rlm_exec", { code: "result = v" })).toMatchObject({ result_json: 1 });
+});
+
+test("calls that are not ours, or that never began, are left alone", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  await life.call("rlm_load", { path: pi.folder });
+  await life.leave();
+  const content = [
+    { type: "toolCall", id: "x", name: "bash", arguments: {} },
+    { type: "toolCall", id: "y", name: "rlm_exec", arguments: { code: "1" } },
+  ];
+  pi.branch.push({ type: "message", message: { role: "assistant", stopReason: "toolUse", content } });
+  await pi.start();
+  expect(Object.keys(resultsOn(pi.branch))).toEqual(["call_1"]);
+  expect(pi.told).toEqual([]);
+});
+
+test("a session that a living process holds is left to it, and new calls work on a fork", async () => {
+  const pi = fakePi();
+  const holder = await pi.start();
+  await holder.call("rlm_load", { path: pi.folder });
+  await holder.call("rlm_exec", { code: "let n = 1" });
+  let isAsked = false;
+  pi.faux.setResponses([
+    async () => {
+      isAsked = true;
+      return new Promise<never>(() => {});
+    },
+  ]);
+  void holder.begin("rlm_exec", { code: "n = 2; await llm_query('q', { tools: [] })" }, "cell");
+  await until(() => isAsked);
+  const second = await pi.start();
+  expect(pi.told).toEqual([expect.stringContaining(`process ${process.pid}`)]);
+  expect(await second.call("rlm_exec", { code: "result = n" })).toMatchObject({ result_json: 1 });
+});
+
+/** Answers of a model that come when the test gives them. */
+function slowAnswers() {
+  const waiting: ((message: ReturnType<typeof fauxAssistantMessage>) => void)[] = [];
+  const answer = () =>
+    new Promise<ReturnType<typeof fauxAssistantMessage>>((resolve) => {
+      waiting.push(resolve);
+    });
+  return { answer, waiting };
+}
+
+test.for([
+  { settings: {}, goesOn: false },
+  { settings: { auto_continue: true }, goesOn: true },
+])(
+  "a call is finished behind a prompt that waits, or the turn goes on by itself: $settings",
+  async ({ settings, goesOn }) => {
+    const pi = fakePi({ "a.txt": "x" });
+    writeAgentFile(pi, settings);
+    const first = await pi.start();
+    await first.call("rlm_load", { path: pi.folder });
+    const { answer, waiting } = slowAnswers();
+    pi.faux.setResponses([answer, answer]);
+    void first.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell");
+    await until(() => waiting.length === 1);
+    await first.leave();
+    const next = await pi.start({ hurries: true });
+    await until(() => waiting.length === 2);
+    expect(next.lifecycle.board.current().running).toMatchObject({ tool: "rlm_exec", phase: "recovering" });
+    const prompt = goesOn ? undefined : next.lifecycle.prompted();
+    if (prompt) await until(() => pi.told.length > 0);
+    expect(resultsOn(pi.branch).cell).toBeUndefined();
+    waiting[1]?.(fauxAssistantMessage("late"));
+    await prompt;
+    await recovered(next.lifecycle);
+    expect(resultsOn(pi.branch).cell).toMatchObject({ result_json: "late" });
+    expect(next.lifecycle.answer("cell")).toMatchObject({ role: "toolResult", toolCallId: "cell" });
+    expect(pi.sent).toEqual(goesOn ? [{ customType: "rlm_recovered", triggerTurn: true }] : []);
+    expect(pi.told).toEqual([
+      ...(goesOn ? [] : [expect.stringContaining("the prompt waits for it, 120 s at the most")]),
+      "rlm_exec was interrupted, and is finished now: 0 of 1 sub-calls had their answers already",
+    ]);
+  },
+);
+
+test("a prompt that has waited long enough goes out; the result that comes later is not put behind it", async () => {
+  const pi = fakePi({ "a.txt": "x" });
+  writeAgentFile(pi, { prompt_wait_s: 0 });
+  const first = await pi.start();
+  await first.call("rlm_load", { path: pi.folder });
+  const { answer, waiting } = slowAnswers();
+  pi.faux.setResponses([answer, answer]);
+  void first.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell");
+  await until(() => waiting.length === 1);
+  await first.leave();
+  const next = await pi.start({ hurries: true });
+  await until(() => waiting.length === 2);
+  await next.lifecycle.prompted();
+  expect(pi.told.at(-1)).toContain("the prompt goes out without its result");
+  const impatient = AbortSignal.abort();
+  expect(await next.call("rlm_exec", { code: "1" }, "impatient", impatient)).toMatchObject({ error_code: "cancelled" });
+  pi.branch.push({ type: "message", message: { role: "user", content: "go on" } });
+  waiting[1]?.(fauxAssistantMessage("late"));
+  await recovered(next.lifecycle);
+  expect(resultsOn(pi.branch).cell).toBeUndefined();
+  const call = { role: "assistant", content: [{ type: "toolCall", id: "cell" }] };
+  expect(next.lifecycle.messages([call, { role: "user" }]).map(({ role }) => role)).toEqual([
+    "assistant",
+    "toolResult",
+    "user",
+  ]);
+});
+
+test("settings that are wrong are told by the tools and, where something is to be recovered, by a line", async () => {
+  const pi = fakePi({ "a.txt": "x" });
+  const first = await pi.start();
+  await first.call("rlm_load", { path: pi.folder });
+  await first.leave();
+  writeAgentFile(pi, { sub_modle: "a/b" });
+  const next = await pi.start();
+  expect(pi.told).toEqual([expect.stringContaining("unknown key sub_modle; did you mean sub_model?")]);
+  expect(await next.call("rlm_exec", { code: "1" })).toMatchObject({ success: false, error_code: "invalid_config" });
+  writeAgentFile(pi, { sub_model: "faux/f" });
+  expect(await next.call("rlm_exec", { code: "result = 1" })).toMatchObject({ success: true });
+});
+
+function writeAgentFile({ folder }: FakePi, settings: object): void {
+  grow(join(folder, "../agent"), { "belay.json": JSON.stringify(settings) });
+}

@@ -1,0 +1,260 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import { builtins } from "../../../builtins/index.ts";
+import type { Session } from "../../../src/session/api.ts";
+import { openSession } from "../../../src/session/session.ts";
+import { type RecordedCall, type ToolEnvelope, tools, toolTokens } from "../../../src/tools/index.ts";
+import { folderWith } from "../../support/tree.ts";
+
+const NAMES = [
+  "rlm_load",
+  "rlm_load_append",
+  "rlm_exec",
+  "rlm_query",
+  "rlm_helpers_add",
+  "rlm_helpers_list",
+  "rlm_helpers_remove",
+  "rlm_memory_put",
+  "rlm_memory_get",
+  "rlm_memory_batch",
+  "rlm_memory_list",
+  "rlm_memory_clear",
+];
+
+const never = new AbortController().signal;
+
+function toolNamed(name: string) {
+  const tool = tools.find((known) => known.name === name);
+  if (!tool) throw new Error(`no tool ${name}`);
+  return tool;
+}
+
+/** Calls tools over one session of a project with these files. */
+async function openProject(): Promise<{
+  readonly folder: string;
+  call(name: string, args: unknown, signal?: AbortSignal): Promise<ToolEnvelope>;
+  readonly session: Session;
+}> {
+  const folder = folderWith({ "a.txt": "alpha beta alpha\n", "more/b.txt": "gamma\n" });
+  const session = await openSession({ cwd: folder, roots: [folder] });
+  onTestFinished(() => session.close());
+  return {
+    folder,
+    session,
+    call: (name, args, signal = never) =>
+      toolNamed(name).run(async () => session, args, { cwd: folder, signal, suspend: never }),
+  };
+}
+
+test("the tools are those of the specification, each with words for the model", () => {
+  expect(tools.map(({ name }) => name)).toEqual(NAMES);
+  for (const { name, label, description, promptSnippet, parameters } of tools) {
+    expect(label, name).toMatch(/^RLM /);
+    expect(promptSnippet, name).not.toContain("\n");
+    expect(description.length, name).toBeGreaterThan(10);
+    expect(parameters.type, name).toBe("object");
+  }
+});
+
+test("parameters are those of the specification", () => {
+  const shape = (name: string) => {
+    const { required = [], properties } = toolNamed(name).parameters;
+    return [Object.keys(properties), required];
+  };
+  expect(Object.fromEntries(NAMES.map((name) => [name, shape(name)]))).toEqual({
+    rlm_load: [["path"], ["path"]],
+    rlm_load_append: [["path"], ["path"]],
+    rlm_exec: [["code", "limits_override"], ["code"]],
+    rlm_query: [["prompt", "max_sections", "search_strategy"], ["prompt"]],
+    rlm_helpers_add: [
+      ["name", "code"],
+      ["name", "code"],
+    ],
+    rlm_helpers_list: [[], []],
+    rlm_helpers_remove: [["name"], ["name"]],
+    rlm_memory_put: [
+      ["key", "value"],
+      ["key", "value"],
+    ],
+    rlm_memory_get: [["key"], ["key"]],
+    rlm_memory_batch: [["ops"], ["ops"]],
+    rlm_memory_list: [[], []],
+    rlm_memory_clear: [[], []],
+  });
+  const { limits_override } = toolNamed("rlm_exec").parameters.properties;
+  expect(JSON.parse(JSON.stringify(limits_override))).toMatchObject({
+    properties: {
+      max_output_bytes: { type: "integer" },
+      max_execution_ms: { type: "integer" },
+      max_find_results: { type: "integer" },
+    },
+  });
+  const { search_strategy } = toolNamed("rlm_query").parameters.properties;
+  expect(search_strategy).toMatchObject({
+    type: "string",
+    enum: ["regex", "bm25", "routing", "auto"],
+    default: "auto",
+  });
+});
+
+test("all texts of the tools take at most 1,800 tokens of a request, and rlm_exec names every builtin", () => {
+  const total = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
+  expect(total).toBeLessThanOrEqual(1_800);
+  const { description } = toolNamed("rlm_exec");
+  for (const { name } of builtins) expect(description).toContain(name);
+});
+
+test("the patterns that rlm_exec shows run as they stand", async () => {
+  const { call, folder } = await openProject();
+  await call("rlm_load", { path: folder });
+  const [, counting = ""] = toolNamed("rlm_exec").description.split("keep the rest for later:\n");
+  expect(await call("rlm_exec", { code: counting })).toMatchObject({
+    success: true,
+    result_json: { count: 0, capped: false, first: [] },
+  });
+});
+
+test("a project is loaded, explored, and kept in memory and helpers", async () => {
+  const { call, folder, session } = await openProject();
+  expect(await call("rlm_load", { path: join(folder, "a.txt") })).toMatchObject({
+    success: true,
+    stats: { document_count: 1, sources: [join(folder, "a.txt")] },
+  });
+  expect(await call("rlm_load_append", { path: join(folder, "more") })).toMatchObject({
+    success: true,
+    stats: { document_count: 2 },
+  });
+  expect(
+    await call("rlm_helpers_add", { name: "counting", code: "function count(p) { return find(p).matches.length }" }),
+  ).toEqual({ success: true, name: "counting" });
+  const cell = {
+    code: "print('seen'); result = count('alpha'); result_meta = { page: 1 }",
+    limits_override: { max_find_results: 5 },
+  };
+  expect(await call("rlm_exec", cell)).toMatchObject({
+    success: true,
+    stdout: "seen\n",
+    result_json: 2,
+    result_meta: { page: 1 },
+    limits_applied: { max_find_results: 5 },
+    session_id: session.id,
+  });
+  expect(await call("rlm_memory_put", { key: "k", value: { x: [1, null] } })).toEqual({ success: true, key: "k" });
+  expect(await call("rlm_memory_get", { key: "k" })).toEqual({ success: true, key: "k", value: { x: [1, null] } });
+  expect(await call("rlm_memory_get", { key: "none" })).toEqual({ success: true, key: "none", value: null });
+  expect(await call("rlm_memory_list", {})).toEqual({ success: true, keys: ["k"] });
+  const ops = [
+    { op: "put", key: "a", value: 1 },
+    { op: "get", key: "a" },
+    { op: "get", key: "none" },
+  ];
+  expect(await call("rlm_memory_batch", { ops })).toEqual({
+    success: true,
+    results: [
+      { op: "put", key: "a", ok: true },
+      { op: "get", key: "a", value: 1 },
+      { op: "get", key: "none", value: null },
+    ],
+  });
+  expect(await call("rlm_memory_clear", {})).toEqual({ success: true });
+  expect(await call("rlm_memory_list", {})).toEqual({ success: true, keys: [] });
+  expect(await call("rlm_helpers_list", {})).toMatchObject({ success: true, helpers: [{ name: "counting" }] });
+  expect(await call("rlm_helpers_remove", { name: "counting" })).toMatchObject({ removed: true });
+  expect(await call("rlm_helpers_remove", { name: "counting" })).toMatchObject({ success: true, removed: false });
+});
+
+test("what goes wrong is an envelope with a code and a cure", async () => {
+  const { call, folder } = await openProject();
+  expect(await call("rlm_exec", { code: "1" })).toMatchObject({
+    success: false,
+    error_code: "context_not_loaded",
+    suggestion: "Call rlm_load first.",
+    stdout: "",
+    stderr: "",
+    warnings: [],
+  });
+  expect(await call("rlm_query", { prompt: "?" })).toMatchObject({ error_code: "context_not_loaded" });
+  expect(await call("rlm_load", { path: "a.txt" })).toEqual({
+    success: false,
+    error_code: "path_outside_sandbox",
+    error_message: "a.txt is not absolute",
+    suggestion: `Use ${join(folder, "a.txt")}`,
+  });
+  expect(await call("rlm_load", { path: "/" })).toMatchObject({ error_code: "path_outside_sandbox" });
+  expect(await call("rlm_load", { path: join(folder, "gone") })).toMatchObject({ error_code: "path_not_found" });
+  expect(await call("rlm_load", { paths: [folder] })).toMatchObject({
+    error_code: "invalid_argument",
+    suggestion: "Parameters are path.",
+  });
+  expect(await call("rlm_memory_batch", { ops: [{ op: "drop", key: "a" }] })).toMatchObject({
+    error_code: "invalid_argument",
+    error_message: expect.stringContaining("ops.0.op"),
+  });
+  await call("rlm_load", { path: folder });
+  expect(await call("rlm_exec", { code: "missing" })).toMatchObject({
+    success: false,
+    error_code: "js_error",
+    error_message: "ReferenceError: missing is not defined",
+    result_json: null,
+  });
+  expect(await call("rlm_helpers_add", { name: "bad", code: "(" })).toMatchObject({ success: false });
+  expect(await call("rlm_query", { prompt: " " })).toMatchObject({ error_code: "invalid_argument" });
+});
+
+test("aborting ends a cell as cancelled", async () => {
+  const { call, folder } = await openProject();
+  await call("rlm_load", { path: folder });
+  const stop = new AbortController();
+  stop.abort();
+  expect(await call("rlm_exec", { code: "while (true) {}" }, stop.signal)).toMatchObject({
+    success: false,
+    error_code: "cancelled",
+  });
+});
+
+test("a batch whose process is gone is answered as the process would have", async () => {
+  const { call, session } = await openProject();
+  const key = fc.constantFrom("a", "b", "constructor");
+  const op = fc.oneof(
+    fc.record({ op: fc.constant("put"), key, value: fc.jsonValue({ maxDepth: 1 }) }),
+    fc.record({ op: fc.constantFrom("get", "delete"), key }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(op, { maxLength: 6 }), async (given) => {
+      const ops = JSON.parse(JSON.stringify(given));
+      const memory = Object.fromEntries(
+        await Promise.all(
+          (await session.memory.list()).map(async (held) => [held, await session.memory.get(held)] as const),
+        ),
+      );
+      const record: RecordedCall = { envelope: null, stats: null, before: { memory, helpers: [] } };
+      const recorded = toolNamed("rlm_memory_batch").recorded({ ops }, record);
+      expect(recorded).toEqual(await call("rlm_memory_batch", { ops }));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("other changes are answered from their records too; reads are none", () => {
+  const before = { memory: {}, helpers: [{ name: "h", code: "" }] };
+  const record: RecordedCall = { envelope: { success: true, stdout: "x" }, stats: null, before };
+  const answers = tools.map((tool) => [
+    tool.name,
+    tool.recorded({ path: "/p", code: "", name: "h", key: "k", value: 1, prompt: "?", ops: [] }, record),
+  ]);
+  expect(Object.fromEntries(answers)).toEqual({
+    rlm_load: { success: true, stats: null },
+    rlm_load_append: { success: true, stats: null },
+    rlm_exec: { success: true, stdout: "x" },
+    rlm_query: { success: true, stdout: "x" },
+    rlm_helpers_add: { success: true, name: "h" },
+    rlm_helpers_list: null,
+    rlm_helpers_remove: { success: true, name: "h", removed: true },
+    rlm_memory_put: { success: true, key: "k" },
+    rlm_memory_get: null,
+    rlm_memory_batch: { success: true, results: [] },
+    rlm_memory_list: null,
+    rlm_memory_clear: { success: true },
+  });
+});

@@ -1,0 +1,28 @@
+import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import { belayExtension } from "../../src/pi/extension.ts";
+import { openView } from "../../src/pi/view/index.ts";
+import { openStore } from "../../src/store/thread.ts";
+import { FAULT_VARIABLE, faultsFrom } from "./pi-fault.ts";
+
+// Belay's extension over a store and a session of Pi that kill the process where a test asked for it, and commands for
+// what Pi's protocol has none.
+
+const STORE_WORKER = new URL("../../src/pi/store-worker.ts", import.meta.url);
+
+export default function (pi: ExtensionAPI): void {
+  const faults = faultsFrom(process.env[FAULT_VARIABLE]);
+  pi.registerCommand("fault", {
+    description: "Kill this process at a write",
+    handler: async (fault) => faults.ask(JSON.parse(fault)),
+  });
+  pi.registerCommand("goto", {
+    description: "Go to an entry of the session's tree",
+    async handler(entry, context) {
+      await context.navigateTree(entry, { summarize: false });
+    },
+  });
+  belayExtension({
+    ...openView(),
+    openStore: async (folder) => faults.around(await openStore(folder, { worker: STORE_WORKER })),
+  })(faults.entries(pi));
+}

@@ -1,0 +1,87 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { ROOT } from "../../scripts/process.ts";
+
+/** Folders of a user who has only just installed Pi. Pi, and its store, see no others. */
+export interface PiHome extends Disposable {
+  /** Where Pi is started. */
+  readonly project: string;
+  /** Pi's settings. */
+  readonly agent: string;
+  /** Belay's store. */
+  readonly belay: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface PiHomeOptions {
+  /** Base URL of the model server. */
+  readonly url: string;
+  /** Text files of the project, by relative path. */
+  readonly files: Readonly<Record<string, string>>;
+  /** `belay.json` of the agent folder. */
+  readonly settings?: object;
+}
+
+/** A home whose model is `mock/scripted`; removed when it is disposed of. */
+export function piHome({ url, files, settings }: PiHomeOptions): PiHome {
+  // Free of symlinks, as the loader sees it.
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-pi-")));
+  const [project, agent, belay] = [join(folder, "project"), join(folder, "agent"), join(folder, "belay")];
+  write(join(agent, "models.json"), JSON.stringify({ providers: { mock: providerAt(url) } }));
+  write(join(agent, "settings.json"), JSON.stringify(PI_SETTINGS));
+  if (settings) write(join(agent, "belay.json"), JSON.stringify(settings));
+  for (const [path, text] of Object.entries(files)) write(join(project, path), text);
+  const kept = Object.entries(process.env).filter(([name]) => !/^(PI|BELAY)_|_API_KEY$/.test(name));
+  const env = {
+    ...Object.fromEntries(kept),
+    HOME: folder,
+    BELAY_HOME: belay,
+    PI_CODING_AGENT_DIR: agent,
+    PI_CODING_AGENT_SESSION_DIR: join(folder, "sessions"),
+    PI_OFFLINE: "1",
+    PI_SKIP_VERSION_CHECK: "1",
+    PI_TELEMETRY: "0",
+    NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/belay-tests"),
+  };
+  return {
+    project,
+    agent,
+    belay,
+    env,
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function providerAt(url: string): object {
+  return {
+    baseUrl: url,
+    api: "openai-completions",
+    apiKey: "key-of-the-user-123",
+    models: [
+      {
+        id: "scripted",
+        name: "Scripted",
+        reasoning: false,
+        input: ["text"],
+        contextWindow: 128_000,
+        maxTokens: 4096,
+        cost: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
+      },
+    ],
+  };
+}
+
+const PI_SETTINGS = {
+  defaultProvider: "mock",
+  defaultModel: "scripted",
+  quietStartup: true,
+  enableInstallTelemetry: false,
+  retry: { enabled: false },
+  compaction: { enabled: false, keepRecentTokens: 1 },
+};
