@@ -3,7 +3,8 @@ import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import type { Control } from "./view/control.ts";
 import { oneLine } from "./view/figures.ts";
-import { type Choice, checkpointChoices, sessionsPage, settingsPage, shortId, statusPage } from "./view/pages.ts";
+import { sessionsPage, settingsPage, statusPage } from "./view/pages.ts";
+import { pickCheckpoint } from "./view/pick-checkpoint.ts";
 
 /** What a command is given of Pi. */
 export interface CommandContext {
@@ -52,7 +53,10 @@ const VERBS: readonly Verb[] = [
   {
     name: "status",
     description: "Context, budget, checkpoints, what runs",
-    run: ({ board }, _context, { now }) => statusPage(board.current(), now()),
+    async run({ board, refresh }, _context, { now }) {
+      await refresh();
+      return statusPage(board.current(), now());
+    },
   },
   {
     name: "on",
@@ -82,13 +86,16 @@ const VERBS: readonly Verb[] = [
   {
     name: "sessions",
     description: "Sessions in Belay's store",
-    run: async ({ board, sessions }, _context, { now }) =>
-      sessionsPage(await sessions(), board.current().session, now()),
+    async run({ board, refresh, sessions }, _context, { now }) {
+      await refresh();
+      return sessionsPage(await sessions(), board.current().session, now());
+    },
   },
   {
     name: "checkpoints",
     description: "Go back to an earlier state, and on from there",
-    run: pickCheckpoint,
+    run: (control, { hasUI, ui }, { now }, wanted) =>
+      pickCheckpoint(control, wanted, hasUI ? (title, options) => ui.select(title, options) : null, now()),
   },
   {
     name: "config",
@@ -134,41 +141,4 @@ function unknownVerb(typed: string): RlmError {
   return new RlmError("invalid_argument", `/rlm has no ${oneLine(typed, 40)}`, {
     suggestion: meant ? `Did you mean /rlm ${meant}?` : `There are ${names.map((name) => `/rlm ${name}`).join(", ")}.`,
   });
-}
-
-async function pickCheckpoint(
-  control: Control,
-  { hasUI, ui }: CommandContext,
-  { now }: CommandParts,
-  wanted: string,
-): Promise<string | null> {
-  const { running } = control.board.current();
-  if (running) {
-    throw new RlmError("exec_unfinished", `${running.tool} is running`, {
-      suggestion: "Wait for it, or end it with /rlm cancel.",
-    });
-  }
-  const branch = await control.branch();
-  if (!branch) return "RLM was not used on this branch: there is no checkpoint";
-  const choices = checkpointChoices(branch.session, branch.checkpoint, now());
-  const picked = wanted === "" ? await ask(choices) : choices.filter(({ id }) => id.endsWith(wanted.toUpperCase()));
-  if (picked === null) return hasUI ? null : choices.map(({ label }) => label).join("\n");
-  const [only, other] = picked;
-  if (!only || other) {
-    throw new RlmError("checkpoint_lost", `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`, {
-      suggestion: "/rlm checkpoints lists them.",
-    });
-  }
-  if (only.id === branch.checkpoint) return "the branch stands there already";
-  await control.goTo(branch.session.id, only.id);
-  return `the branch stands at checkpoint ${shortId(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
-
-  async function ask(among: readonly Choice[]): Promise<readonly Choice[] | null> {
-    if (!hasUI) return null;
-    const label = await ui.select(
-      "Go on from which state?",
-      among.map((choice) => choice.label),
-    );
-    return label === undefined ? null : among.filter((choice) => choice.label === label);
-  }
 }

@@ -7,6 +7,7 @@ import type { AnswerCache } from "./cache.ts";
 import type { Answered, Answers, CallContext } from "./cell.ts";
 import { FREE } from "./dry-run.ts";
 import { type Gate, openGate } from "./gate.ts";
+import { loadModelLayer } from "./model-layer.ts";
 
 /** The flag to pass, for whoever makes a sub-call without a model. */
 const NO_MODEL =
@@ -59,17 +60,6 @@ export function openAnswers(options: AnswersOptions): Answers {
       return !(options.policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
     },
   };
-}
-
-let modelLayer: Promise<typeof import("../model/index.ts")> | undefined;
-
-/**
- * The model layer, loaded with the first call: sessions that make none do not wait for it. Once: where modules go through a
- * loader like jiti, a second import during the first one gets an empty module.
- */
-function loadModelLayer(): Promise<typeof import("../model/index.ts")> {
-  modelLayer ??= import("../model/index.ts");
-  return modelLayer;
 }
 
 async function ask(

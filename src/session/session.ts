@@ -30,6 +30,7 @@ import { type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.t
 import { readRecord, type Start } from "./journal.ts";
 import { remaining } from "./ledger.ts";
 import { memoryStore, openRetention } from "./memory-store.ts";
+import { loadModelLayer } from "./model-layer.ts";
 import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
 import type { Head } from "./recorder.ts";
 import { loadRequest, requestOf } from "./requests.ts";
@@ -215,7 +216,7 @@ async function open(
 
   /** The cell on another machine at the same checkpoint, with a journal, answers and a head that are thrown away. */
   async function dryRun(source: string, { limits = {}, signal }: ExecOptions): Promise<DryRun> {
-    const { estimateSubCall, placeholderAnswer } = await import("../model/index.ts");
+    const { estimateSubCall, placeholderAnswer } = await loadModelLayer();
     const answers = openDryAnswers({
       estimate: (call) => estimateSubCall(call, models),
       placeholder: (call) => ({ ok: true, value: placeholderAnswer(call) }),

@@ -106,7 +106,7 @@ export function openSqliteStore(folder: string | null, holder: Holder): SyncStor
         leases.forget(id);
       }),
     collect: (rule) => guard(() => collect(database, leases, rule)),
-    verify: () => guard(() => verify(database, leases)),
+    verify: () => reading(() => verify(database, leases)),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
       guard(() => database.close());

@@ -22,7 +22,8 @@ export interface ShownResult {
 /** null where it is none of our answers: Pi's own words for a call that it refused, for example. */
 export function readAnswer({ content, details }: ShownResult): Answer | null {
   const beside = v.parse(DetailsSchema, details);
-  const envelope = beside.envelope ?? envelopeIn(textOf({ content }));
+  // The text has more of it: details are kept small.
+  const envelope = envelopeIn(textOf({ content })) ?? beside.envelope;
   if (!envelope) return null;
   const elapsed_ms = envelope.execution_time_ms ?? beside.elapsed_ms;
   return { envelope, calls: beside.calls, elapsed_ms, recovered: beside.recovered || (envelope.resumed ?? 0) > 0 };

@@ -17,6 +17,8 @@ import type { StateBoard } from "../status.ts";
 /** What a person can ask of the extension. What fails throws an RlmError. */
 export interface Control {
   readonly board: Pick<StateBoard, "current" | "subscribe">;
+  /** Brings the board up to the branch: where Pi has only just come to a session it may not be yet. */
+  refresh(): Promise<void>;
   /** Offers the tools to the model, or takes them away. */
   setEnabled(enabled: boolean): void;
   /** Ends what runs as cancelled; false where nothing does. */
@@ -48,6 +50,7 @@ export function openControl(
 ): Control {
   return {
     board,
+    refresh,
     setEnabled(enabled) {
       const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
       actions.setActiveTools(enabled ? [...others, ...OURS] : others);

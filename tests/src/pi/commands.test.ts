@@ -73,6 +73,7 @@ async function ran(line: string, { state = {}, control = {}, hasUI = true, choos
   const said: string[] = [];
   const whole: Control = {
     board,
+    refresh: async () => board.change(state),
     setEnabled: (enabled) => void done.push(enabled),
     cancel: () => board.current().running !== null,
     sessions: async () => [SUMMARY],

@@ -1,0 +1,50 @@
+import { RlmError } from "../../../runtime/index.ts";
+import type { Control } from "./control.ts";
+import { type Choice, checkpointChoices, shortId } from "./pages.ts";
+
+/** Shows a list; undefined where nothing was chosen. */
+type Select = (title: string, options: string[]) => Promise<string | undefined>;
+
+/**
+ * Goes to a checkpoint: the one whose id ends as wanted, or the one that is picked from a list. Gives what is to be said.
+ *
+ * @param select null where nobody can be asked: the list is what is to be said then
+ * @param now ms since the epoch
+ * @throws RlmError where something runs, or where no checkpoint fits
+ */
+export async function pickCheckpoint(
+  control: Control,
+  wanted: string,
+  select: Select | null,
+  now: number,
+): Promise<string | null> {
+  const { running } = control.board.current();
+  if (running) {
+    throw new RlmError("exec_unfinished", `${running.tool} is running`, {
+      suggestion: "Wait for it, or end it with /rlm cancel.",
+    });
+  }
+  const branch = await control.branch();
+  if (!branch) return "RLM was not used on this branch: there is no checkpoint";
+  const choices = checkpointChoices(branch.session, branch.checkpoint, now);
+  const picked = wanted === "" ? await ask(choices) : choices.filter(({ id }) => id.endsWith(wanted.toUpperCase()));
+  if (picked === null) return select ? null : choices.map(({ label }) => label).join("\n");
+  const [only, other] = picked;
+  if (!only || other) {
+    throw new RlmError("checkpoint_lost", `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`, {
+      suggestion: "/rlm checkpoints lists them.",
+    });
+  }
+  if (only.id === branch.checkpoint) return "the branch stands there already";
+  await control.goTo(branch.session.id, only.id);
+  return `the branch stands at checkpoint ${shortId(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
+
+  async function ask(among: readonly Choice[]): Promise<readonly Choice[] | null> {
+    if (!select) return null;
+    const label = await select(
+      "Go on from which state?",
+      among.map((choice) => choice.label),
+    );
+    return label === undefined ? null : among.filter((choice) => choice.label === label);
+  }
+}

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { type Control, openControl } from "../../../../src/pi/view/control.ts";
+import { tools } from "../../../../src/tools/index.ts";
+import { type FakePi, fakePi, type Life } from "../fake-pi.ts";
+
+const OURS = tools.map(({ name }) => name);
+
+function controlOf(pi: FakePi, { lifecycle }: Life, active: string[] = []): Control {
+  const actions = {
+    appendEntry: (customType: string, data: object) => void pi.branch.push({ type: "custom", customType, data }),
+    getActiveTools: () => [...active],
+    setActiveTools: (names: string[]) => void active.splice(0, active.length, ...names),
+  };
+  return openControl(lifecycle, actions, { HOME: pi.folder, BELAY_HOME: pi.folder });
+}
+
+test("the branch goes to an earlier checkpoint, and on from there; the one that it left can be gone to again", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const control = controlOf(pi, life);
+  expect(await control.branch()).toBeNull();
+  await life.call("rlm_load", { path: pi.folder });
+  await life.call("rlm_exec", { code: "var x = 1" });
+  await life.call("rlm_exec", { code: "x = 2" });
+
+  const branch = await control.branch();
+  const ids = branch?.session.checkpoints.filter(({ kind }) => kind === "end").map(({ id }) => id) ?? [];
+  expect(ids).toHaveLength(3);
+  expect(branch?.checkpoint).toBe(ids[2]);
+  const [, one = "", two = ""] = ids;
+  const session = branch?.session.id ?? "";
+  await control.goTo(session, one);
+  expect(control.board.current()).toMatchObject({ session, checkpoint: one, checkpoints: 3 });
+  expect(await life.call("rlm_exec", { code: "result = x; x = 10" })).toMatchObject({ result_json: 1 });
+  expect((await control.branch())?.session.id).not.toBe(session);
+
+  await control.goTo(session, two);
+  expect(await life.call("rlm_exec", { code: "result = x" })).toMatchObject({ result_json: 2 });
+  expect((await control.sessions()).map(({ origin }) => origin)).toEqual(["pi", "pi"]);
+  await life.leave();
+});
+
+test("a checkpoint that is not there is no place to go", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const control = controlOf(pi, life);
+  await life.call("rlm_load", { path: pi.folder });
+  const session = control.board.current().session ?? "";
+  const entries = pi.branch.length;
+  await expect(control.goTo(session, "01NOWHERE")).rejects.toMatchObject({ code: "checkpoint_lost" });
+  expect(pi.branch).toHaveLength(entries);
+  await life.leave();
+});
+
+test("tools of others stay when ours are switched off and on", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const active = ["bash", ...OURS, "read"];
+  const control = controlOf(pi, life, active);
+  control.setEnabled(false);
+  expect(active).toEqual(["bash", "read"]);
+  expect(control.board.current().enabled).toBe(false);
+  control.setEnabled(true);
+  control.setEnabled(true);
+  expect(active).toEqual(["bash", "read", ...OURS]);
+  expect(control.cancel()).toBe(false);
+  await life.leave();
+});
