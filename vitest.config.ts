@@ -1,9 +1,12 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
     include: ["tests/**/*.test.ts"],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
+    // Many tests wait for processes of their own.
+    maxWorkers: Math.max(2, availableParallelism()),
     reporters: ["default", "./tests/support/closing-line.ts"],
   },
 });

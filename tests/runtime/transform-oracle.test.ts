@@ -46,7 +46,7 @@ test("a cell gives what Node's own evaluation of the same text gives", async () 
       const source = text.replace(/\bv(\d+)\b/g, `${prefix}$1`);
       expect(await inBelay(source), source).toBe(inNode(source, vm.createContext({})));
     }),
-    { numRuns: 1500 },
+    { numRuns: 500 },
   );
 }, 60_000);
 
@@ -65,6 +65,6 @@ test("a later cell that declares names again gives what assignments give", async
         expect(await inBelay(cell(program)), cell(program)).toBe(inNode(oracle(program), context));
       }
     }),
-    { numRuns: 800 },
+    { numRuns: 300 },
   );
 }, 60_000);

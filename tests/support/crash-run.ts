@@ -96,6 +96,7 @@ const PROBE = `
 
 async function leftIn(store: Store, id: string): Promise<string> {
   await using session = await openSessionWith({ session: id }, { store });
+  if (session.unfinished()) return "an unfinished exec";
   const { result_json, result_meta, ...envelope } = await session.exec(PROBE);
   const { success, warnings } = envelope;
   return JSON.stringify([success, warnings, result_json, result_meta, session.stats()?.context_hash ?? null]);
