@@ -6,7 +6,7 @@ import { crashCampaign } from "../support/crash-campaign.ts";
 import { crashPrograms } from "../support/crash-programs.ts";
 import { printed } from "../support/crash-report.ts";
 
-const KILLS = 200;
+const KILLS = 60;
 const SEED = 4711;
 
 test(`${KILLS} kills: what killed and resumed processes come to is what an uninterrupted one does`, async () => {
