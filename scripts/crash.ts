@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { bundleCommands } from "../tests/support/command.ts";
 import { crashCampaign } from "../tests/support/crash-campaign.ts";
 import type { KillsAt } from "../tests/support/crash-plan.ts";
 import { type CrashProgram, crashPrograms } from "../tests/support/crash-programs.ts";
@@ -26,6 +27,7 @@ async function main(args: string[]): Promise<number> {
   process.once("exit", () => {
     if (!keep) rmSync(folder, { recursive: true, force: true });
   });
+  await bundleCommands();
   console.log(`seed ${options.seed}, in ${folder}`);
   const started = performance.now();
   const report = await crashCampaign({ ...options, folder, apart: true, say: (line) => console.log(line) });

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ROOT, run } from "../../scripts/process.ts";
 import { openStore } from "../../src/store/thread.ts";
 import { belay, ENV, finished, type Run } from "../src/cli/belay.ts";
+import { COMMAND } from "../support/command.ts";
 import { findingsInStore } from "../support/crash-store-check.ts";
 import { startModelServer } from "../support/model-server.ts";
 
@@ -120,9 +121,8 @@ test("files that cannot grow: writes are cut short, and the session goes on when
     // In units of 512 bytes, for every file that the process writes.
     const line = `ulimit -f ${blocks}; exec "$0" "$@"`;
     const args = ["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(server.url)];
-    const main = join(ROOT, "src/cli/main.ts");
     const options = { cwd: ROOT, env: { ...ENV, ...env, BELAY_HOME: home } };
-    const { code, stdout, stderr } = await run("sh", ["-c", line, process.execPath, main, ...args], options);
+    const { code, stdout, stderr } = await run("sh", ["-c", line, process.execPath, ...COMMAND, ...args], options);
     if (code !== 0) {
       failures++;
       const envelope = envelopeOf(stdout);
@@ -142,7 +142,7 @@ test("a store that may not be written: the command says so, and goes on when it 
   if (isRoot) chownSync(home, 65_534, 65_534);
   const asUser = (...args: string[]): Promise<Run> => {
     const options = { cwd: home, env: { ...ENV, HOME: home, BELAY_HOME: home }, ...user };
-    return finished(spawn(process.execPath, [join(ROOT, "src/cli/main.ts"), ...args], options));
+    return finished(spawn(process.execPath, [...COMMAND, ...args], options));
   };
   const exec = (code: string) => asUser("exec", "-e", code, "--json", "--quiet", "--session", "kept");
   expect(envelopeOf((await exec("let count = 1")).stdout)).toMatchObject({ success: true });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
 import { openSession } from "../../src/index.ts";
+import { COMMAND } from "../support/command.ts";
 
 const CELLS = globSync("*.js", { cwd: join(ROOT, "examples") }).toSorted();
 
@@ -12,7 +13,7 @@ async function runAsItSays(file: string): Promise<{ success: boolean; result_jso
   const [line = ""] = source.match(/(?<=^\/\/ {3}belay ).+$/m) ?? [];
   expect(line).toMatch(/^exec .*-c PATH$/);
   const args = line.replace("PATH", "docs").split(" ");
-  const { stdout } = await mustRun(process.execPath, ["src/cli/main.ts", ...args, "--json", "--quiet"], { cwd: ROOT });
+  const { stdout } = await mustRun(process.execPath, [...COMMAND, ...args, "--json", "--quiet"], { cwd: ROOT });
   return stdout
     .trim()
     .split("\n")

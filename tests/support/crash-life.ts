@@ -1,11 +1,6 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { ROOT } from "../../scripts/process.ts";
+import { COMPILED, CRASHING_COMMAND } from "./command.ts";
 import { CRASH_CHANNEL, CRASH_VARIABLE, type CrashPoint } from "./crash-point.ts";
-
-const COMMAND = fileURLToPath(new URL("./crash-cli.ts", import.meta.url));
-const COMPILED = join(ROOT, "node_modules/.cache/belay-tests");
 
 /** How a process is to end before its time. `random`: by a signal from outside, that long after it has opened its store. */
 export type Kill =
@@ -38,9 +33,6 @@ export interface Life {
   readonly ms: number;
 }
 
-/** Processes that live for a second gain nothing from an optimised engine: a fifth of their time. */
-const QUICKER = ["--liftoff-only"];
-
 /** Longer than any program takes on a busy machine. */
 const HANGS_MS = 60_000;
 
@@ -54,7 +46,7 @@ export const KEY_VARIABLE = "BELAY_CRASH_KEY";
 export function live(args: readonly string[], { cwd, home, key, kill }: LifeOptions): Promise<Life> {
   const point = kill?.how === "operation" ? { [CRASH_VARIABLE]: JSON.stringify(kill) } : {};
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED, BELAY_HOME: home, [KEY_VARIABLE]: key, ...point };
-  const child = spawn(process.execPath, [...QUICKER, COMMAND, ...args], {
+  const child = spawn(process.execPath, [...CRASHING_COMMAND, ...args], {
     cwd,
     env,
     stdio: ["ignore", "pipe", "pipe", "pipe"],

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ROOT } from "../../scripts/process.ts";
+import { COMPILED } from "./command.ts";
 
 /** Folders of a user who has only just installed Pi. Pi, and its store, see no others. */
 export interface PiHome extends Disposable {
@@ -42,7 +42,7 @@ export function piHome({ url, files, settings }: PiHomeOptions): PiHome {
     PI_OFFLINE: "1",
     PI_SKIP_VERSION_CHECK: "1",
     PI_TELEMETRY: "0",
-    NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/belay-tests"),
+    NODE_COMPILE_CACHE: COMPILED,
   };
   return {
     project,

@@ -2,14 +2,10 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSyn
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { COMMAND, COMPILED } from "../../support/command.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
-
-const COMPILED = fileURLToPath(new URL("../../../node_modules/.cache/belay-tests", import.meta.url));
-
-/** Variables for a command. Compiled modules are kept between runs, which takes a third off the time of each. */
+/** Variables for a command. */
 export const ENV = { ...process.env, NODE_COMPILE_CACHE: COMPILED };
 
 export interface Run {
@@ -41,7 +37,7 @@ export async function belay(args: readonly string[], options: RunOptions = {}): 
 /** Starts the command with stdin left open. */
 export function startBelay(args: readonly string[], { cwd, home, env: more }: RunOptions = {}): ChildProcess {
   const env = { ...ENV, BELAY_HOME: home ?? join(temporaryFolder(), "home"), ...more };
-  return spawn(process.execPath, [MAIN, ...args], { ...(cwd === undefined ? {} : { cwd }), env });
+  return spawn(process.execPath, [...COMMAND, ...args], { ...(cwd === undefined ? {} : { cwd }), env });
 }
 
 export function finished(child: ChildProcess, onOutput?: RunOptions["onOutput"]): Promise<Run> {
@@ -73,7 +69,7 @@ export function startOnTerminal(args: string, home = join(temporaryFolder(), "ho
 
 /** A line for a shell that runs the command. */
 export function belayLine(args: string): string {
-  return `'${process.execPath}' '${MAIN}' ${args}`;
+  return `${[process.execPath, ...COMMAND].map((word) => `'${word}'`).join(" ")} ${args}`;
 }
 
 /** An empty folder that goes when the test ends. */

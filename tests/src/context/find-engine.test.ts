@@ -1,9 +1,12 @@
 import { createRequire } from "node:module";
 import { expect, test, vi } from "vitest";
-import { findAll, findFrom, parse } from "../../../src/context/find-engine.ts";
-import { openEngine } from "../../../src/context/find-wasm.ts";
 
 vi.mock(import("../../../src/context/find-wasm.ts"), { spy: true });
+
+// Another file of this worker may have loaded them without the spy.
+vi.resetModules();
+const { findAll, findFrom, parse } = await import("../../../src/context/find-engine.ts");
+const { openEngine } = await import("../../../src/context/find-wasm.ts");
 
 const rregex = createRequire(import.meta.url)("rregex");
 
