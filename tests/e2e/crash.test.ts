@@ -6,7 +6,7 @@ import { crashCampaign } from "../support/crash-campaign.ts";
 import { crashPrograms } from "../support/crash-programs.ts";
 import { printed } from "../support/crash-report.ts";
 
-const KILLS = 60;
+const KILLS = 200;
 const SEED = 4711;
 
 test(`${KILLS} kills: what killed and resumed processes come to is what an uninterrupted one does`, async () => {
@@ -19,7 +19,7 @@ test(`${KILLS} kills: what killed and resumed processes come to is what an unint
     seed: SEED,
     until: { kills: KILLS },
     at: "both",
-    most: 10,
+    most: 14,
     jobs: 2,
     apart: false,
     say: (line) => said.push(line),

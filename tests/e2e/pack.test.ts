@@ -1,45 +1,79 @@
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { pack } from "../../scripts/package.ts";
 import { mustRun, ROOT, run } from "../../scripts/process.ts";
-import { folderWith } from "../support/tree.ts";
+import { envelopeOf, resultTo, subCallAnswer } from "../support/pi-model.ts";
+import { PI_LINES, printPi } from "../support/pi-process.ts";
+import { exec, piScene } from "../support/pi-scene.ts";
+
+// The tarball that npm would publish, installed into an empty folder.
+
+const INSTALLED = mkdtempSync(join(tmpdir(), "belay-installed-"));
+let missing: string | undefined;
+
+beforeAll(async () => {
+  const tarball = await pack(INSTALLED);
+  writeFileSync(join(INSTALLED, "package.json"), '{ "private": true }');
+  const install = await run("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], { cwd: INSTALLED });
+  if (install.output.includes("ENOTCACHED")) {
+    missing = /request to (\S+) failed/.exec(install.output)?.[1] ?? "a dependency";
+    console.log(`skipped: npm's cache does not hold ${missing}, and this test does not use the network`);
+  } else {
+    expect(install.code, install.output).toBe(0);
+  }
+  return () => rmSync(INSTALLED, { recursive: true, force: true });
+}, 120_000);
+
+beforeEach(({ skip }) => {
+  if (missing !== undefined) skip();
+});
 
 const LIBRARY_PROGRAM = `
 import { openSession } from "belay-rlm";
 await using session = await openSession();
-await session.load(".");
+await session.load("notes.txt");
 await session.memory.put("word", "TODO");
 const answer = await session.exec("({ found: find(memory.get('word')).matches.length, best: search('first', 1)[0]?.text })");
 console.log(JSON.stringify(answer.result_json));
 `;
+const NOTES = "TODO: the first\nTODO: the second\n";
 
-test("the tarball installs into an empty folder and works there", { timeout: 120_000 }, async ({ skip }) => {
-  const tarball = await pack(folderWith());
-  const cwd = folderWith({
-    "package.json": '{ "private": true }',
-    ".gitignore": "node_modules\n*.json\n*.mjs\n",
-    "notes.txt": "TODO: the first\nTODO: the second\n",
-    "library.mjs": LIBRARY_PROGRAM,
-  });
-  const install = await run("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], { cwd });
-  if (install.output.includes("ENOTCACHED")) {
-    const missing = /request to (\S+) failed/.exec(install.output)?.[1] ?? "a dependency";
-    console.log(`skipped: npm's cache does not hold ${missing}, and this test does not use the network`);
-    skip();
-  }
-  expect(install.code, install.output).toBe(0);
-
+test("the command and the library work in it", async () => {
+  writeFileSync(join(INSTALLED, "library.mjs"), LIBRARY_PROGRAM);
+  writeFileSync(join(INSTALLED, "notes.txt"), NOTES);
+  const options = { cwd: INSTALLED, env: { ...process.env, BELAY_HOME: join(INSTALLED, "home") } };
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-  const shown = await mustRun("npx", ["--offline", "belay", "--version"], { cwd });
+  const shown = await mustRun("npx", ["--offline", "belay", "--version"], options);
   expect(shown.stdout).toContain(version);
 
-  const belay = join(cwd, "node_modules/.bin/belay");
-  const sum = await mustRun(belay, ["exec", "-e", "1+1", "--json"], { cwd });
+  const belay = join(INSTALLED, "node_modules/.bin/belay");
+  const sum = await mustRun(belay, ["exec", "-e", "1+1", "--json"], options);
   expect(JSON.parse(sum.stdout)).toMatchObject({ success: true, result_json: 2, warnings: [] });
-  const counted = await mustRun(belay, ["exec", "-c", ".", "-e", 'find("TODO").matches.length', "--json"], { cwd });
+  const find = ["-c", "notes.txt", "-e", 'find("TODO").matches.length', "--json"];
+  const counted = await mustRun(belay, ["exec", ...find], options);
   expect(JSON.parse(counted.stdout)).toMatchObject({ success: true, result_json: 2 });
 
-  const library = await mustRun(process.execPath, ["library.mjs"], { cwd });
-  expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: "TODO: the first\nTODO: the second\n" });
+  const library = await mustRun(process.execPath, ["library.mjs"], options);
+  expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: NOTES });
+});
+
+test.for(PI_LINES)("Pi $version installs it and works with it", { timeout: 120_000 }, async (line) => {
+  expect(existsSync(join(INSTALLED, "node_modules/@mariozechner/pi-coding-agent"))).toBe(false);
+  await using scene = await piScene(line, { files: { "notes.txt": NOTES } });
+  const { model, home } = scene;
+  const options = { cwd: home.project, env: home.env };
+  await mustRun(process.execPath, [line.command, "install", join(INSTALLED, "node_modules/belay-rlm")], options);
+  const prompt = model.plan(
+    "count what is to do",
+    { tool: "rlm_load", args: { path: home.project } },
+    exec(`result = [find("TODO").matches.length, await llm_query("how many?", { tools: [] })]`),
+  );
+  const printed = await printPi(line, prompt, { home, extensions: [] });
+  expect(printed, printed.stderr).toEqual({ code: 0, stdout: `done: ${prompt}\n`, stderr: "" });
+  expect(envelopeOf(resultTo(model.turns().at(-1), prompt, 1))).toMatchObject({
+    success: true,
+    result_json: [2, subCallAnswer("how many?")],
+  });
 });

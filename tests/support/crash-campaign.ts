@@ -112,7 +112,7 @@ async function seededRun(
   references: ReadonlyMap<string, CrashRun>,
 ): Promise<{ reference: CrashRun; run: CrashRun }> {
   const random = seededRandom(seed);
-  const program = programs[Math.floor(random() * programs.length)];
+  const program = programs[seed % programs.length];
   const reference = references.get(program?.name ?? "");
   const [whole] = reference?.lives ?? [];
   if (!program || !reference || !whole) throw new Error("there is no program");
