@@ -1,15 +1,25 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+/** Tests that start many processes: to start one takes the longer the more memory its parent has. */
+const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/walk.test.ts"];
+
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.ts"],
     testTimeout: 60_000,
-    globalSetup: "./tests/support/command.ts",
-    // A module is loaded once for all files of a worker: no test may count on a fresh one.
-    isolate: false,
     // Many tests wait for processes of their own.
     maxWorkers: Math.max(2, availableParallelism()),
     reporters: ["default", "./tests/support/closing-line.ts"],
+    projects: [
+      {
+        extends: true,
+        test: { name: "processes", include: PROCESSES, globalSetup: "./tests/support/command.ts" },
+      },
+      {
+        extends: true,
+        // A module is loaded once for all files of a worker: no test may count on a fresh one.
+        test: { name: "units", include: ["tests/**/*.test.ts"], exclude: PROCESSES, isolate: false },
+      },
+    ],
   },
 });
