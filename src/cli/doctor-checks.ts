@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../config/config.ts";
+import { megabytes } from "../figures.ts";
 import { type Json, RlmError } from "../index.ts";
 import { checkFolder, checkSessions, type StorePlace } from "./doctor-store.ts";
 import { checkPrice, modelsOf } from "./model.ts";
 import { nodeProblem, OLDEST_NODE } from "./node-version.ts";
-import { megabytes } from "./numbers.ts";
 import { openQuietly } from "./session.ts";
 import { configPlaces } from "./settings.ts";
 

@@ -1,12 +1,12 @@
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { amount, size } from "../figures.ts";
 import { folderProblem } from "../home.ts";
 import { RlmError } from "../index.ts";
 import { listSessions, type SessionSummary } from "../session/sessions.ts";
 import type { Check } from "./doctor-checks.ts";
 import type { Host } from "./host.ts";
-import { amount, size } from "./numbers.ts";
 import { withStore } from "./opened-store.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,6 +1,5 @@
+import { amount, compact, dollars } from "../figures.ts";
 import type { CallEstimate, DryRun } from "../index.ts";
-import { compact, dollars } from "./call-line.ts";
-import { amount } from "./numbers.ts";
 import { showError, showWarnings } from "./show.ts";
 import { table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";

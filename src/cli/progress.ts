@@ -1,6 +1,6 @@
+import { amount, megabytes } from "../figures.ts";
 import type { CallProgress, Progress } from "../index.ts";
 import { type CallsTaken, callLine } from "./call-line.ts";
-import { amount, megabytes } from "./numbers.ts";
 import type { Output } from "./terminal.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */

@@ -1,5 +1,5 @@
+import { amount } from "../figures.ts";
 import type { Session } from "../index.ts";
-import { amount } from "./numbers.ts";
 import type { CliSession } from "./session.ts";
 import { showValue } from "./show.ts";
 import type { Output } from "./terminal.ts";

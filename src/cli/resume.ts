@@ -1,10 +1,10 @@
+import { amount } from "../figures.ts";
 import { RlmError } from "../index.ts";
 import { describeExecs, type ExecDescription } from "../session/description.ts";
 import { sessionNamed, summaryOf } from "../session/sessions.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Host } from "./host.ts";
-import { amount } from "./numbers.ts";
 import { reportingFailures } from "./opening.ts";
 import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
 import type { CliSession } from "./session.ts";

@@ -1,8 +1,8 @@
+import { amount } from "../figures.ts";
 import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope } from "../index.ts";
 import type { CallsTaken } from "./call-line.ts";
 import type { Cell } from "./cells.ts";
 import { showDryRun } from "./dry-run.ts";
-import { amount } from "./numbers.ts";
 import type { ReportFailure } from "./opening.ts";
 import type { CliSession } from "./session.ts";
 import { failureJson, showAnswer, showEnvelope, showFailure } from "./show.ts";

@@ -1,10 +1,9 @@
+import { ago, amount, compact, duration, priced, size } from "../figures.ts";
 import type { CallDescription, CheckpointDescription, SessionDescription } from "../session/description.ts";
 import { describeSession } from "../session/description.ts";
 import type { Arguments } from "./arguments.ts";
-import { compact, dollars } from "./call-line.ts";
 import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";
-import { age, amount, size } from "./numbers.ts";
 import { withStore } from "./opened-store.ts";
 import { onlyName } from "./store-names.ts";
 import { storeFolder } from "./store-options.ts";
@@ -24,35 +23,34 @@ export function show(args: Arguments, host: Host): Promise<number> {
 /** A page for people. @param now ms since the epoch */
 export function showSession(found: SessionDescription, now: number, output: Output): void {
   const { id, name, status, created_at, changed_at, context, sub_calls, tokens, cost_usd, bytes, holder } = found;
-  const cost = cost_usd > 0 ? ` · ${dollars(cost_usd)}` : "";
-  const ago = (at: number) => `${age(now - at)} ago`.replace("now ago", "now");
+  const since = (at: number) => ago(now - at);
   output.write(`${name ?? id}`, "bold");
   output.write(`  ${status}${holder ? ` in process ${holder.pid}` : ""}\n`);
   if (name !== null) output.write(`id        ${id}\n`);
   if (found.forked_from !== null) output.write(`forked    from ${found.forked_from}\n`);
-  output.write(`begun     ${ago(created_at)}, changed ${ago(changed_at)}\n`);
+  output.write(`begun     ${since(created_at)}, changed ${since(changed_at)}\n`);
   output.write(
     context
       ? `context   ${context.sources.join(", ")} (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})\n`
       : "context   none\n",
   );
   output.write(
-    `took      ${amount(sub_calls, "sub-call")} · ${compact(tokens)} tokens${cost} · ${size(bytes)} on disk\n`,
+    `took      ${[amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} on disk`].join(" · ")}\n`,
   );
-  showExecs(found, ago, output);
-  showCheckpoints(found.checkpoints, ago, output);
+  showExecs(found, since, output);
+  showCheckpoints(found.checkpoints, since, output);
   if (status === "unfinished") output.write(`\nunfinished: belay resume ${name ?? id}\n`, "yellow");
 }
 
-function showExecs({ execs }: SessionDescription, ago: (at: number) => string, output: Output): void {
+function showExecs({ execs }: SessionDescription, since: (at: number) => string, output: Output): void {
   output.write(`\n${execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
   const rows = execs.map(({ kind, status, error_code, began_at, time_ms, resumed, calls, tokens, cost_usd, input }) => [
     `  ${kind}`,
     error_code ?? status,
-    ago(began_at),
-    time_ms === null ? "-" : `${(time_ms / 1000).toFixed(1)} s`,
+    since(began_at),
+    time_ms === null ? "-" : duration(time_ms),
     calls.length > 0 ? amount(calls.length, "call") : "",
-    calls.length > 0 ? `${compact(tokens)} tokens${cost_usd > 0 ? ` ${dollars(cost_usd)}` : ""}` : "",
+    calls.length > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)].join(" ") : "",
     `${resumed > 0 ? `(resumed ${resumed}x) ` : ""}${input}`,
   ]);
   const lines = table(rows, ["left", "left", "right", "right", "right", "right", "left"]);
@@ -74,7 +72,7 @@ function showCalls(calls: readonly CallDescription[], output: Output): void {
       call.model || "-",
       call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
       `${compact(call.tokens)} tokens`,
-      call.cost_usd > 0 ? dollars(call.cost_usd) : "",
+      priced(call.cost_usd).join(""),
       call.attempts > 0 ? `sent ${call.attempts + 1}x` : "",
     ]);
   for (const line of table(rows, ["left", "left", "left", "right", "right", "left"]))
@@ -84,7 +82,7 @@ function showCalls(calls: readonly CallDescription[], output: Output): void {
 
 function showCheckpoints(
   checkpoints: readonly CheckpointDescription[],
-  ago: (at: number) => string,
+  since: (at: number) => string,
   output: Output,
 ): void {
   if (checkpoints.length === 0) return;
@@ -92,7 +90,7 @@ function showCheckpoints(
   const rows = treeOf(checkpoints).map(({ checkpoint: { id, kind, at, pages, bytes, head }, depth }) => [
     `${head ? "*" : " "} ${"  ".repeat(depth)}${id}`,
     kind,
-    ago(at),
+    since(at),
     amount(pages, "page"),
     size(bytes),
   ]);

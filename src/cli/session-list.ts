@@ -1,9 +1,8 @@
+import { age, compact, dollars, size } from "../figures.ts";
 import { listSessions, type SessionSummary } from "../session/sessions.ts";
 import type { Arguments } from "./arguments.ts";
-import { compact, dollars } from "./call-line.ts";
 import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";
-import { age, size } from "./numbers.ts";
 import { withStore } from "./opened-store.ts";
 import { storeFolder } from "./store-options.ts";
 import { cut, table } from "./table.ts";

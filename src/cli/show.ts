@@ -1,6 +1,6 @@
+import { amount } from "../figures.ts";
 import type { ExecEnvelope, ExecFailure, Json, QueryEnvelope, RlmError } from "../index.ts";
 import { type CallsTaken, takenLine } from "./call-line.ts";
-import { amount } from "./numbers.ts";
 import { jsonParts, prettyJson } from "./pretty-json.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
+import { amount } from "../figures.ts";
 import type { ContextStats } from "../index.ts";
-import { amount } from "./numbers.ts";
 
 const NAMED = 3;
 

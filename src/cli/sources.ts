@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { addAbortSignal } from "node:stream";
+import { megabytes } from "../figures.ts";
 import { errorCode } from "../home.ts";
 import { LIMITS, type LoadSource, RlmError } from "../index.ts";
-import { megabytes } from "./numbers.ts";
 
 /** Checks before anything is loaded that each path leads somewhere. @throws RlmError `path_not_found` */
 export function checkPaths(paths: readonly string[]): void {

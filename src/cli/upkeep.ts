@@ -1,10 +1,10 @@
 import { ulid } from "ulid";
+import { ageFrom, amount, size } from "../figures.ts";
 import { forkSession, removeSession, sessionNamed } from "../session/sessions.ts";
 import type { Collected } from "../store/port.ts";
 import type { Arguments } from "./arguments.ts";
 import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";
-import { ageFrom, amount, size } from "./numbers.ts";
 import { withStore } from "./opened-store.ts";
 import { namesIn, onlyName } from "./store-names.ts";
 import { checkName, storeFolder } from "./store-options.ts";

@@ -2,9 +2,9 @@ import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import type { Control } from "./view/control.ts";
-import { oneLine } from "./view/figures.ts";
 import { sessionsPage, settingsPage, statusPage } from "./view/pages.ts";
 import { pickCheckpoint } from "./view/pick-checkpoint.ts";
+import { oneLine } from "./view/texts.ts";
 
 /** What a command is given of Pi. */
 export interface CommandContext {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { amount, oneLine } from "./figures.ts";
+import { amount } from "../../figures.ts";
+import { oneLine } from "./texts.ts";
 
 const maybeText = v.fallback(v.optional(v.string()), undefined);
 

@@ -1,8 +1,9 @@
+import { amount, compact, dollars, duration, priced } from "../../figures.ts";
 import type { Answer, Calls, Envelope } from "./answer.ts";
 import type { ShownArguments } from "./arguments.ts";
-import { amount, compact, dollars, duration, harmless, oneLine, priced } from "./figures.ts";
 import { jsonText } from "./json-text.ts";
 import type { Highlight, Paint } from "./paint.ts";
+import { harmless, oneLine } from "./texts.ts";
 
 /** Lines of a block that are shown: what is longer is in the session, and a terminal is no pager. */
 const LINES_SHOWN = 400;

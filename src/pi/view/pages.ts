@@ -1,9 +1,10 @@
 import type { PiOrigins } from "../../config/pi-origins.ts";
+import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../figures.ts";
 import type { SessionDescription } from "../../session/description.ts";
 import type { SessionSummary } from "../../session/sessions.ts";
 import type { State } from "../status.ts";
-import { ago, amount, compact, dollars, duration, elapsed, harmless, oneLine, priced, sourcesOf } from "./figures.ts";
 import { progress } from "./summary.ts";
+import { harmless, oneLine, sourcesOf } from "./texts.ts";
 
 /** `/rlm`: where things stand. @param now ms since the epoch */
 export function statusPage(

@@ -3,9 +3,9 @@ import type { RunningState } from "../status.ts";
 import { type Answer, readAnswer, type ShownResult, textOf } from "./answer.ts";
 import { type ShownArguments, subject } from "./arguments.ts";
 import { answered, asked, unread } from "./body.ts";
-import { harmless } from "./figures.ts";
 import { dotted, type Highlight, type Paint } from "./paint.ts";
 import { failure, outcome, progress } from "./summary.ts";
+import { harmless } from "./texts.ts";
 
 /** What a row shows of a call beside its arguments. */
 export type Shown =

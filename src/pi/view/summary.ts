@@ -1,6 +1,7 @@
+import { amount, compact, dollars, duration, priced, size } from "../../figures.ts";
 import type { RunningState } from "../status.ts";
 import type { Answer, Envelope } from "./answer.ts";
-import { amount, compact, dollars, duration, harmless, oneLine, priced, size } from "./figures.ts";
+import { harmless, oneLine } from "./texts.ts";
 
 /** What came of it: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and message instead. */
 export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): string[] {

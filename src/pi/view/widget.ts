@@ -1,8 +1,9 @@
 import { type Component, type TUI, truncateToWidth } from "@mariozechner/pi-tui";
+import { amount, compact, elapsed } from "../../figures.ts";
 import type { State, StateBoard } from "../status.ts";
-import { amount, compact, elapsed, sourcesOf } from "./figures.ts";
 import { dotted, type Paint } from "./paint.ts";
 import { progress } from "./summary.ts";
+import { sourcesOf } from "./texts.ts";
 
 /** Where a widget is shown: Pi's `ctx.ui`, which takes it in a terminal and ignores it elsewhere. */
 export interface WidgetPlace {

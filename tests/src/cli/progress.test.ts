@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { callLine, compact, dollars, takenLine } from "../../../src/cli/call-line.ts";
+import { callLine, takenLine } from "../../../src/cli/call-line.ts";
 import { openProgress } from "../../../src/cli/progress.ts";
 import type { Output } from "../../../src/cli/terminal.ts";
+import { compact, dollars } from "../../../src/figures.ts";
 import type { CallProgress } from "../../../src/index.ts";
 
 /** An output that keeps what is written, and a clock that the test moves. */

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { age, ageFrom, amount, size } from "../../../src/cli/numbers.ts";
-import { cut, table } from "../../../src/cli/table.ts";
+import { age, ageFrom, amount, size } from "../../src/figures.ts";
 
 test("amounts, sizes and ages are short", () => {
   expect([0, 1, 1234].map((count) => amount(count, "call"))).toEqual(["0 calls", "1 call", "1,234 calls"]);
@@ -22,20 +21,4 @@ test("an age is a number with a unit", () => {
   ]);
   for (const text of ["", "30", "d", "-1d", "1.5d", "1m", "1y", "9999999d", "1d2h"])
     expect(ageFrom(text), text).toBeUndefined();
-});
-
-test("columns stand under each other", () => {
-  const rows = [
-    ["name", "size", "last"],
-    ["a", "1,000", "x"],
-    ["long", "2", ""],
-  ];
-  expect(table(rows, ["left", "right", "left"])).toEqual(["name   size  last", "a     1,000  x", "long      2"]);
-  expect(table([], ["left"])).toEqual([]);
-});
-
-test("a line is cut to a terminal, and whole elsewhere", () => {
-  expect(cut("0123456789", { isTerminal: true, columns: 6 })).toBe("01234…");
-  expect(cut("0123456789", { isTerminal: true, columns: 10 })).toBe("0123456789");
-  expect(cut("0123456789", { isTerminal: false, columns: 6 })).toBe("0123456789");
 });
