@@ -25,8 +25,10 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
     cwd: ROOT,
     input: Object.fromEntries(entries.map((entry) => [entry, join(ROOT, `${entry}.ts`)])),
     platform: "node",
-    // Dependencies are installed beside the bundle.
-    external: (id) => !/^[./]/.test(id),
+    // The oldest that package.json admits: it has no `using`.
+    transform: { target: "node22.19" },
+    // Dependencies are installed beside the bundle; what stands for newer syntax comes with the bundler.
+    external: (id) => !/^[./]/.test(id) && !id.startsWith("@oxc-project/runtime/"),
     plugins: [ownPlaces],
   });
   await build.write({
