@@ -27,13 +27,20 @@ export interface Pages {
 const BLOCK_BYTES = 64 * 1024;
 const ZERO = Buffer.alloc(BLOCK_BYTES);
 
-/** Changes since the root are given up beyond this: holding them would cost as much memory as the guest. */
+/** The root is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
 const MOST_CHANGES_HELD = 4096;
+
+/** An image that later ones can be based on, whatever lies between. */
+interface Root {
+  readonly id: string;
+  /** Pages that have changed since, by number, as they were then. */
+  readonly before: Map<number, Buffer>;
+}
 
 /** @param memory of the image `id`, to which pages are compared first. It is kept: its owner must not write to it any more. */
 export function openPages(id: string, memory: Uint8Array): Pages {
   let held = id;
-  let root: { readonly id: string; readonly changes: Changes } | undefined = { id, changes: new Map() };
+  let root: Root | undefined = { id, before: new Map() };
   const blocks: (Buffer | undefined)[] = [];
   const whole = viewOf(memory);
   for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
@@ -51,12 +58,24 @@ export function openPages(id: string, memory: Uint8Array): Pages {
       if (block.equals(before)) continue;
       for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {
         if (block.compare(before, page, page + PAGE_BYTES, page, page + PAGE_BYTES) === 0) continue;
-        const change = Buffer.from(block.subarray(page, page + PAGE_BYTES));
-        xor(change, before.subarray(page, page + PAGE_BYTES));
-        changes.set((at + page) / PAGE_BYTES, change);
+        const number = (at + page) / PAGE_BYTES;
+        const was = before.subarray(page, page + PAGE_BYTES);
+        if (root && !root.before.has(number)) root.before.set(number, before === ZERO ? was : Buffer.from(was));
+        changes.set(number, difference(block.subarray(page, page + PAGE_BYTES), was));
       }
       if (before === ZERO) blocks[index] = Buffer.from(block);
       else block.copy(before);
+    }
+    return changes;
+  }
+
+  /** A page that changed and changed back is not in it. */
+  function sinceRoot({ before }: Root): Changes {
+    const changes: Changes = new Map();
+    for (const [number, was] of before) {
+      const page = (number * PAGE_BYTES) % BLOCK_BYTES;
+      const now = (blocks[Math.floor((number * PAGE_BYTES) / BLOCK_BYTES)] ?? ZERO).subarray(page, page + PAGE_BYTES);
+      if (!now.equals(was)) changes.set(number, difference(now, was));
     }
     return changes;
   }
@@ -77,11 +96,10 @@ export function openPages(id: string, memory: Uint8Array): Pages {
     has: (id) => id === held || id === root?.id,
     take(image) {
       const changes = follow(viewOf(image.memory), image.masks);
-      const sinceRoot = root && add(root.changes, changes);
-      const wanted = image.base === held ? changes : image.base === root?.id ? sinceRoot : undefined;
+      const wanted = image.base === held ? changes : root && image.base === root.id ? sinceRoot(root) : undefined;
       held = image.id;
-      if (image.root) root = { id: image.id, changes: new Map() };
-      else if (root && root.changes.size > MOST_CHANGES_HELD) root = undefined;
+      if (image.root) root = { id: image.id, before: new Map() };
+      else if (root && root.before.size > MOST_CHANGES_HELD) root = undefined;
       return { base: wanted ? image.base : null, pages: pagesOf(wanted ?? everything()) };
     },
   };
@@ -99,21 +117,12 @@ function pagesOf(changes: Changes): ImagePages {
   return { numbers, bytes };
 }
 
-/** Adds later changes to earlier ones. */
-function add(earlier: Changes, later: Changes): Changes {
-  for (const [number, change] of later) {
-    const sum = earlier.get(number);
-    if (sum) xor(sum, change);
-    else earlier.set(number, Buffer.from(change));
-  }
-  return earlier;
-}
-
-/** `target ^= other`, of one length, a multiple of 8. */
-function xor(target: Buffer, other: Buffer): void {
-  const to = wordsOf(target);
-  const from = wordsOf(other);
+function difference(now: Buffer, was: Buffer): Buffer {
+  const change = Buffer.from(now);
+  const to = wordsOf(change);
+  const from = wordsOf(was);
   for (let word = 0; word < to.length; word++) to[word] = (to[word] ?? 0) ^ (from[word] ?? 0);
+  return change;
 }
 
 const wordsOf = ({ buffer, byteOffset, length }: Buffer) => new Int32Array(buffer, byteOffset, length / 4);

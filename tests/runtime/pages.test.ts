@@ -66,6 +66,17 @@ test("only what has changed is in a delta, and a whole image leaves out zero pag
   expect([...take("d", null).pages.numbers]).toEqual([5, 20, 63]);
 });
 
+test("a page that changed since the root and changed back is not in a delta against it", () => {
+  const memory = new Uint8Array(BLOCK_BYTES).fill(1);
+  const pages = openPages("a", memory.slice());
+  const take = (id: string, base: string) => pages.take({ id, base, root: false, memory, masks: [] });
+  memory[3 * PAGE_BYTES] = 2;
+  memory[4 * PAGE_BYTES] = 2;
+  expect([...take("b", "a").pages.numbers]).toEqual([3, 4]);
+  memory[3 * PAGE_BYTES] = 1;
+  expect([...take("c", "a").pages.numbers]).toEqual([4]);
+});
+
 test("an image that is not at hand is no base", () => {
   const memory = new Uint8Array(BLOCK_BYTES).fill(1);
   const pages = openPages("a", memory.slice());
