@@ -2,7 +2,7 @@ import type { ImageGate, ImageMeta } from "./image.ts";
 import { quickJsBuild } from "./quickjs-wasi.ts";
 
 /** Of the layout of pages and meta. */
-const FORMAT = 1;
+const FORMAT = 2;
 /** Of the messages between host and prelude: raise it where an older prelude would not understand them. */
 const BRIDGE = 1;
 

@@ -41,15 +41,18 @@ export interface ImageMeta {
   readonly texts: readonly TextPlace[];
 }
 
+/** Changed pages of linear memory, ascending from part to part: a row of the store each. */
+export type ImagePages = readonly PagesPart[];
+
 /**
- * Pages of linear memory, as XOR with those of the base: few bytes of a page change at a time, so most of it is zero. A
- * page that the base does not have is zero there.
+ * Some pages and their XOR with those of the base: of most only a few words have changed. A page that the base does not
+ * have is zero there.
  */
-export interface ImagePages {
+export interface PagesPart {
   /** Ascending. */
   readonly numbers: Uint32Array;
-  /** `numbers.length * PAGE_BYTES`. */
-  readonly bytes: Uint8Array;
+  /** For each page 32 words, with a bit for each of its 1024 that has changed; then the XOR of those, in order. */
+  readonly changes: Uint32Array;
 }
 
 /** A guest at rest: what changed since `base`, another image of the same guest; everything where base is null. */
@@ -67,20 +70,3 @@ export interface GuestImage {
   /** `meta.linearBytes`. */
   readonly memory: Uint8Array;
 }
-
-/** Puts pages onto the memory of the image that they are changes of, in place. */
-export function applyPages(memory: Uint8Array, { numbers, bytes }: ImagePages): void {
-  const target = words(memory);
-  const change = words(bytes);
-  numbers.forEach((number, index) => {
-    const to = number * PAGE_WORDS;
-    const from = index * PAGE_WORDS;
-    for (let word = 0; word < PAGE_WORDS; word++) {
-      const bits = change[from + word];
-      if (bits) target[to + word] = (target[to + word] ?? 0) ^ bits;
-    }
-  });
-}
-
-const PAGE_WORDS = PAGE_BYTES / 4;
-const words = ({ buffer, byteOffset, byteLength }: Uint8Array) => new Int32Array(buffer, byteOffset, byteLength / 4);

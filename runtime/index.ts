@@ -1,14 +1,15 @@
+export { applyPart, countPages, mostChangesOf, problemOf } from "./changes.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
 export { imageProblem } from "./gate.ts";
 export {
-  applyPages,
   type GuestImage,
   type ImageDelta,
   type ImageMeta,
   type ImagePages,
   PAGE_BYTES,
+  type PagesPart,
 } from "./image.ts";
 export type { CallScope, Library } from "./library.ts";
 export {

@@ -1,3 +1,4 @@
+import { openChanges } from "./changes.ts";
 import { type ImagePages, PAGE_BYTES } from "./image.ts";
 
 /** A range of memory that counts as zero, whatever lies there. */
@@ -25,7 +26,17 @@ export interface Pages {
 
 /** Memory grows by this, so it is also the grain in which the last image is kept. */
 const BLOCK_BYTES = 64 * 1024;
-const ZERO = Buffer.alloc(BLOCK_BYTES);
+const BLOCK_PAGES = BLOCK_BYTES / PAGE_BYTES;
+const PAGE_WORDS = PAGE_BYTES / 4;
+
+interface Block {
+  readonly bytes: Buffer;
+  /** The same. */
+  readonly words: Int32Array;
+}
+
+const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
+const ZERO_PAGE = new Int32Array(PAGE_WORDS);
 
 /** The root is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
 const MOST_CHANGES_HELD = 4096;
@@ -34,113 +45,95 @@ const MOST_CHANGES_HELD = 4096;
 interface Root {
   readonly id: string;
   /** Pages that have changed since, by number, as they were then. */
-  readonly before: Map<number, Buffer>;
+  readonly before: Map<number, Int32Array>;
 }
 
 /** @param memory of the image `id`, to which pages are compared first. It is kept: its owner must not write to it any more. */
 export function openPages(id: string, memory: Uint8Array): Pages {
+  const changes = openChanges();
   let held = id;
   let root: Root | undefined = { id, before: new Map() };
-  const blocks: (Buffer | undefined)[] = [];
+  const blocks: (Block | undefined)[] = [];
   const whole = viewOf(memory);
   for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
     const block = whole.subarray(at, at + BLOCK_BYTES);
-    blocks.push(block.equals(ZERO) ? undefined : block);
+    blocks.push(block.equals(ZERO.bytes) ? undefined : blockOf(block));
   }
 
-  /** Brings the held image up to the memory. */
-  function follow(live: Buffer, masks: readonly Mask[]): Changes {
-    const changes: Changes = new Map();
-    for (let at = 0; at < live.length; at += BLOCK_BYTES) {
-      const index = at / BLOCK_BYTES;
-      const block = masked(live.subarray(at, at + BLOCK_BYTES), at, masks);
-      const before = blocks[index] ?? ZERO;
-      if (block.equals(before)) continue;
+  /** Brings the held image up to the memory; where that is wanted, gathers what has changed. */
+  function follow(memory: Uint8Array, masks: readonly Mask[], gather: boolean): void {
+    const live = blockOf(viewOf(memory));
+    for (let start = 0; start < live.bytes.length; start += BLOCK_BYTES) {
+      const [now, offset] = masked(live, start, masks);
+      const index = start / BLOCK_BYTES;
+      const was = blocks[index] ?? ZERO;
+      if (now.bytes.compare(was.bytes, 0, BLOCK_BYTES, offset, offset + BLOCK_BYTES) === 0) continue;
+      if (was === ZERO) blocks[index] = blockOf(Buffer.alloc(BLOCK_BYTES));
       for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {
-        if (block.compare(before, page, page + PAGE_BYTES, page, page + PAGE_BYTES) === 0) continue;
-        const number = (at + page) / PAGE_BYTES;
-        const was = before.subarray(page, page + PAGE_BYTES);
-        if (root && !root.before.has(number)) root.before.set(number, before === ZERO ? was : Buffer.from(was));
-        changes.set(number, difference(block.subarray(page, page + PAGE_BYTES), was));
+        const at = offset + page;
+        if (now.bytes.compare(was.bytes, page, page + PAGE_BYTES, at, at + PAGE_BYTES) === 0) continue;
+        const number = (start + page) / PAGE_BYTES;
+        if (root && !root.before.has(number)) root.before.set(number, was === ZERO ? ZERO_PAGE : pageOf(was, page));
+        if (gather) changes.add(number, was.words, page / 4, now.words, at / 4);
+        now.bytes.copy(blocks[index]?.bytes ?? now.bytes, page, at, at + PAGE_BYTES);
       }
-      if (before === ZERO) blocks[index] = Buffer.from(block);
-      else block.copy(before);
     }
-    return changes;
   }
 
-  /** A page that changed and changed back is not in it. */
-  function sinceRoot({ before }: Root): Changes {
-    const changes: Changes = new Map();
-    for (const [number, was] of before) {
-      const page = (number * PAGE_BYTES) % BLOCK_BYTES;
-      const now = (blocks[Math.floor((number * PAGE_BYTES) / BLOCK_BYTES)] ?? ZERO).subarray(page, page + PAGE_BYTES);
-      if (!now.equals(was)) changes.set(number, difference(now, was));
+  /** A page that changed and changed back differs in nothing. */
+  function gatherSince({ before }: Root): void {
+    for (const number of Uint32Array.from(before.keys()).sort()) {
+      const block = blocks[Math.floor(number / BLOCK_PAGES)] ?? ZERO;
+      changes.add(number, before.get(number) ?? ZERO_PAGE, 0, block.words, (number % BLOCK_PAGES) * PAGE_WORDS);
     }
-    return changes;
   }
 
-  /** Every page that is not zero: what changed since nothing. */
-  function everything(): Changes {
-    const changes: Changes = new Map();
+  function gatherAll(): void {
     blocks.forEach((block, index) => {
-      for (let page = 0; block && page < BLOCK_BYTES; page += PAGE_BYTES) {
-        if (block.compare(ZERO, 0, PAGE_BYTES, page, page + PAGE_BYTES) === 0) continue;
-        changes.set((index * BLOCK_BYTES + page) / PAGE_BYTES, block.subarray(page, page + PAGE_BYTES));
+      for (let page = 0; block && page < BLOCK_PAGES; page++) {
+        changes.add(index * BLOCK_PAGES + page, ZERO_PAGE, 0, block.words, page * PAGE_WORDS);
       }
     });
-    return changes;
   }
 
   return {
     has: (id) => id === held || id === root?.id,
-    take(image) {
-      const changes = follow(viewOf(image.memory), image.masks);
-      const wanted = image.base === held ? changes : root && image.base === root.id ? sinceRoot(root) : undefined;
-      held = image.id;
-      if (image.root) root = { id: image.id, before: new Map() };
+    take({ id, base, memory, masks, ...image }) {
+      const isNext = base === held;
+      const since = !isNext && base === root?.id ? root : undefined;
+      follow(memory, masks, isNext);
+      if (since) gatherSince(since);
+      else if (!isNext) gatherAll();
+      held = id;
+      if (image.root) root = { id, before: new Map() };
       else if (root && root.before.size > MOST_CHANGES_HELD) root = undefined;
-      return { base: wanted ? image.base : null, pages: pagesOf(wanted ?? everything()) };
+      return { base: isNext || since ? base : null, pages: changes.take() };
     },
   };
 }
-
-/** By page number, what was there before XOR what is there now. */
-type Changes = Map<number, Buffer>;
-
-function pagesOf(changes: Changes): ImagePages {
-  const numbers = Uint32Array.from(changes.keys()).sort();
-  const bytes = new Uint8Array(numbers.length * PAGE_BYTES);
-  numbers.forEach((number, index) => {
-    changes.get(number)?.copy(bytes, index * PAGE_BYTES);
-  });
-  return { numbers, bytes };
-}
-
-function difference(now: Buffer, was: Buffer): Buffer {
-  const change = Buffer.from(now);
-  const to = wordsOf(change);
-  const from = wordsOf(was);
-  for (let word = 0; word < to.length; word++) to[word] = (to[word] ?? 0) ^ (from[word] ?? 0);
-  return change;
-}
-
-const wordsOf = ({ buffer, byteOffset, length }: Buffer) => new Int32Array(buffer, byteOffset, length / 4);
 
 function viewOf(memory: Uint8Array): Buffer {
   return Buffer.from(memory.buffer, memory.byteOffset, memory.length);
 }
 
-/** The block at `at` with zeros where masks lie: itself where none does. */
-function masked(block: Buffer, at: number, masks: readonly Mask[]): Buffer {
+function blockOf(bytes: Buffer): Block {
+  return { bytes, words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) };
+}
+
+function pageOf({ words }: Block, at: number): Int32Array {
+  return words.slice(at / 4, at / 4 + PAGE_WORDS);
+}
+
+/** The block at `start` with zeros where masks lie, and where it begins in what is given: the memory itself where none does. */
+function masked(live: Block, start: number, masks: readonly Mask[]): [Block, number] {
   let copy: Buffer | undefined;
   for (const { address, bytes } of masks) {
-    const start = Math.max(address - at, 0);
-    const end = Math.min(address + bytes - at, BLOCK_BYTES);
-    if (start >= end) continue;
-    if (start === 0 && end === BLOCK_BYTES) return ZERO;
-    copy ??= Buffer.from(block);
-    copy.fill(0, start, end);
+    const from = Math.max(address - start, 0);
+    const to = Math.min(address + bytes - start, BLOCK_BYTES);
+    if (from >= to) continue;
+    if (from === 0 && to === BLOCK_BYTES) return [ZERO, 0];
+    copy ??= Buffer.from(live.bytes.subarray(start, start + BLOCK_BYTES));
+    copy.fill(0, from, to);
   }
-  return copy ?? block;
+  return copy ? [blockOf(copy), 0] : [live, start];
 }

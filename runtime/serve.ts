@@ -101,8 +101,8 @@ function failure(error: unknown): FromWorker {
 /** The pages of a checkpoint cross without a copy. */
 function transferable(message: FromWorker): ArrayBuffer[] {
   if (message.kind !== "checkpointed") return [];
-  const { numbers, bytes } = message.checkpoint.delta.pages;
-  return [numbers.buffer, bytes.buffer].filter((buffer) => buffer instanceof ArrayBuffer);
+  const buffers = message.checkpoint.delta.pages.flatMap(({ numbers, changes }) => [numbers.buffer, changes.buffer]);
+  return buffers.filter((buffer) => buffer instanceof ArrayBuffer);
 }
 
 /** At once at first, then a few times a second: a flood of prints is no flood of messages. */

@@ -1,4 +1,4 @@
-import { type ImageDelta, type Json, PAGE_BYTES, type Sandbox } from "../../runtime/index.ts";
+import { countPages, type ImageDelta, type Json, PAGE_BYTES, type Sandbox } from "../../runtime/index.ts";
 import type { CheckpointRow, NewCheckpoint } from "../store/port.ts";
 
 /**
@@ -13,9 +13,8 @@ export interface Line {
 /** The checkpoint of a state in which only what stands beside the image has changed: no page of its own. */
 export function unchanged(row: CheckpointRow, taking: Omit<Taking, "commands">, id: string): NewCheckpoint {
   const { meta, beside, chain } = row;
-  const pages = { numbers: new Uint32Array(0), bytes: new Uint8Array(0) };
   const next = { id, parent: row.id, base: row.id, exec_id: taking.exec_id, kind: taking.kind, at: taking.at };
-  return { ...next, meta, pages, chain: { length: chain.length + 1, bytes: chain.bytes }, beside };
+  return { ...next, meta, pages: [], chain: { length: chain.length + 1, bytes: chain.bytes }, beside };
 }
 
 export interface Taking {
@@ -68,18 +67,18 @@ export function openLine(origin: string, row: CheckpointRow | null, newId: () =>
       const id = newId();
       const base = heavy ? null : (from?.id ?? null);
       const { delta, answers, waiting } = await sandbox.checkpoint({ id, base, kind, commands });
-      const bytes = delta.pages.numbers.length * PAGE_BYTES;
+      const pages = countPages(delta.pages);
       const whole = delta.base === null || !from;
       const chain = whole
         ? { length: 0, bytes: 0 }
-        : { length: from.chain.length + 1, bytes: from.chain.bytes + bytes };
+        : { length: from.chain.length + 1, bytes: from.chain.bytes + pages * PAGE_BYTES };
       const parent = newest?.exec_id === exec_id ? newest.id : after;
       const next = { id, parent, base: delta.base, exec_id, kind, meta: delta.meta, pages: delta.pages, chain, at };
       return {
         checkpoint: next,
         answers,
         waiting,
-        pages: delta.pages.numbers.length,
+        pages,
         kept() {
           stand = { id, chain };
           heavy = isHeavy(stand, delta);

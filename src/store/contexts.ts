@@ -64,8 +64,9 @@ export function readPart(database: Database, hash: string): Uint8Array | null {
   for (let at = 0, chunk = 0; at < length; at += CHUNK_BYTES, chunk += 1) {
     const stored = database.get("SELECT bytes FROM chunks WHERE place = ?", number(row, "n") * PLACES + chunk);
     const packed = stored?.bytes;
-    const raw = packed instanceof Uint8Array ? unpack(packed, Math.min(CHUNK_BYTES, length - at)) : null;
-    if (!raw) return null;
+    const expected = Math.min(CHUNK_BYTES, length - at);
+    const raw = packed instanceof Uint8Array ? unpack(packed, expected) : null;
+    if (raw?.byteLength !== expected) return null;
     hashed.update(raw);
     bytes.set(raw, at);
   }

@@ -1,8 +1,8 @@
-import { applyPages, type GuestImage } from "../../runtime/image.ts";
+import { applyPart, type GuestImage } from "../../runtime/index.ts";
 import { type Checkpoint, readCheckpoint } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { checkpointLost } from "./failure.ts";
-import { partsOf, readNumbers, readPages } from "./pages.ts";
+import { readParts } from "./pages.ts";
 
 /**
  * The image, put together from the whole one that its chain begins with and the changes since.
@@ -21,10 +21,9 @@ export function readImage(database: Database, id: string): GuestImage {
 /** Whether all parts of the checkpoint's own pages are whole. */
 export function pagesAreWhole(database: Database, checkpoint: Checkpoint): boolean {
   let count = 0;
-  for (let part = 0; part < partsOf(checkpoint); part += 1) {
-    const numbers = readNumbers(database, checkpoint, part);
-    if (!numbers || !readPages(database, checkpoint, part, numbers.length)) return false;
-    count += numbers.length;
+  for (const part of readParts(database, checkpoint, checkpoint.meta.linearBytes)) {
+    if (!part) return false;
+    count += part.numbers.length;
   }
   return count === checkpoint.pages;
 }
@@ -39,13 +38,11 @@ function baseOf(database: Database, id: string, { base }: Checkpoint): Checkpoin
 }
 
 function apply(database: Database, checkpoint: Checkpoint, id: string, memory: Uint8Array): void {
-  for (let part = 0; part < partsOf(checkpoint); part += 1) {
-    const numbers = readNumbers(database, checkpoint, part);
-    const bytes = numbers && readPages(database, checkpoint, part, numbers.length);
-    if (!bytes) {
+  for (const part of readParts(database, checkpoint, memory.byteLength)) {
+    if (!part) {
       const whose = checkpoint.id === id ? "its pages" : `pages of its base ${checkpoint.id}`;
       throw checkpointLost(id, `${whose} are damaged`);
     }
-    applyPages(memory, { numbers, bytes });
+    applyPart(memory, part);
   }
 }

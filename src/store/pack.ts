@@ -2,7 +2,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Row } from "./seal.ts";
 import { text } from "./seal.ts";
 
-/** Bytes of one row's blob before compression: a thousand pages. What zstd cannot compress stays below 4 MiB too. */
+/** Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB too. */
 export const CHUNK_BYTES = 4_096_000;
 
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
@@ -10,16 +10,18 @@ const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
 const PACKED_TEXT_UNITS = 4096;
 /** Node gathers output in pieces of this size; one for all spares a copy, many small rows want less. */
 const MIN_PIECE = 16 * 1024;
+/** Where less comes out for a byte, it does so in one piece. */
+const USUAL_RATIO = 16;
 
 export function pack(bytes: Uint8Array): Uint8Array {
   return zstdCompressSync(bytes, { params: LEVEL, chunkSize: Math.max(bytes.byteLength >> 1, MIN_PIECE) });
 }
 
-/** What `pack` was given; null where it is damaged or not of `length` bytes. */
-export function unpack(packed: Uint8Array, length: number): Uint8Array | null {
+/** What `pack` was given; null where it is damaged or more than `most` bytes. */
+export function unpack(packed: Uint8Array, most: number): Uint8Array | null {
+  const piece = Math.min(most + 1, packed.byteLength * USUAL_RATIO);
   try {
-    const bytes = zstdDecompressSync(packed, { chunkSize: Math.max(length + 1, MIN_PIECE), maxOutputLength: length });
-    return bytes.byteLength === length ? bytes : null;
+    return zstdDecompressSync(packed, { chunkSize: Math.max(piece, MIN_PIECE), maxOutputLength: most });
   } catch {
     return null;
   }

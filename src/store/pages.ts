@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { type ImagePages, PAGE_BYTES } from "../../runtime/image.ts";
+import { countPages, type ImagePages, mostChangesOf, type PagesPart, problemOf } from "../../runtime/index.ts";
 import type { Database } from "./database.ts";
 import { misuse } from "./failure.ts";
-import { CHUNK_BYTES, pack, unpack } from "./pack.ts";
+import { pack, unpack } from "./pack.ts";
 import { PLACES } from "./schema.ts";
 
 /** Pages ready to be written. */
@@ -15,19 +15,23 @@ export interface PackedPages {
   readonly bytes: number;
 }
 
-/** @throws RlmError `store_failed` for numbers that do not ascend or do not fit the bytes or the memory */
-export function packPages({ numbers, bytes }: ImagePages, linearBytes: number): PackedPages {
-  check(numbers, bytes, linearBytes);
+/** @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words that their masks say */
+export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
   const parts: { numbers: Uint8Array; bytes: Uint8Array }[] = [];
   const seals: Buffer[] = [];
-  for (let at = 0; at < numbers.length; at += PART_PAGES) {
-    const some = bytesOf(numbers.subarray(at, at + PART_PAGES));
-    const packed = pack(bytes.subarray(at * PAGE_BYTES, (at + PART_PAGES) * PAGE_BYTES));
-    parts.push({ numbers: some, bytes: packed });
-    seals.push(sealOf(some), sealOf(packed));
+  let last = -1;
+  let stored = 0;
+  for (const part of pages) {
+    const problem = problemOf(part, last, linearBytes);
+    if (problem !== null) throw misuse(problem);
+    last = part.numbers.at(-1) ?? last;
+    const numbers = bytesOf(part.numbers);
+    const bytes = pack(bytesOf(part.changes));
+    parts.push({ numbers, bytes });
+    seals.push(sealOf(numbers), sealOf(bytes));
+    stored += numbers.byteLength + bytes.byteLength;
   }
-  const stored = parts.reduce((sum, part) => sum + part.numbers.byteLength + part.bytes.byteLength, 0);
-  return { parts, seals: Buffer.concat(seals), count: numbers.length, bytes: stored };
+  return { parts, seals: Buffer.concat(seals), count: countPages(pages), bytes: stored };
 }
 
 export function insertPages(database: Database, checkpoint: number, pages: PackedPages): void {
@@ -43,20 +47,28 @@ export function deletePages(database: Database, checkpoint: number): void {
   database.run("DELETE FROM pages WHERE place >= ? AND place < ?", checkpoint * PLACES, (checkpoint + 1) * PLACES);
 }
 
-/** Numbers of the pages that a part holds; null where they are missing or damaged. */
-export function readNumbers(database: Database, checkpoint: Sealed, part: number): Uint32Array | null {
-  const row = database.get("SELECT numbers FROM pages WHERE place = ?", checkpoint.n * PLACES + part);
-  const found = row?.numbers;
-  if (!(found instanceof Uint8Array) || !isWhole(found, checkpoint, 2 * part)) return null;
-  return new Uint32Array(Uint8Array.from(found).buffer);
+/**
+ * Parts of the checkpoint's pages, which are changes of memory of at most so many bytes; null in place of the first that is
+ * missing or damaged, and then no more.
+ */
+export function* readParts(database: Database, checkpoint: Sealed, linearBytes: number): Iterable<PagesPart | null> {
+  let last = -1;
+  for (let part = 0; part < partsOf(checkpoint); part += 1) {
+    const read = readPart(database, checkpoint, part);
+    const isWhole = read !== null && problemOf(read, last, linearBytes) === null;
+    yield isWhole ? read : null;
+    if (!isWhole) return;
+    last = read.numbers.at(-1) ?? last;
+  }
 }
 
-/** Bytes of the pages of a part; null where they are missing or damaged. */
-export function readPages(database: Database, checkpoint: Sealed, part: number, count: number): Uint8Array | null {
-  const row = database.get("SELECT bytes FROM pages WHERE place = ?", checkpoint.n * PLACES + part);
-  const packed = row?.bytes;
+function readPart(database: Database, checkpoint: Sealed, part: number): PagesPart | null {
+  const row = database.get("SELECT numbers, bytes FROM pages WHERE place = ?", checkpoint.n * PLACES + part);
+  const { numbers, bytes: packed } = row ?? {};
+  if (!(numbers instanceof Uint8Array) || !isWhole(numbers, checkpoint, 2 * part)) return null;
   if (!(packed instanceof Uint8Array) || !isWhole(packed, checkpoint, 2 * part + 1)) return null;
-  return unpack(packed, count * PAGE_BYTES);
+  const changes = unpack(packed, mostChangesOf(numbers.byteLength / 4));
+  return changes && { numbers: wordsOf(numbers), changes: wordsOf(changes) };
 }
 
 /** What says what the pages of a checkpoint must be. */
@@ -65,13 +77,11 @@ interface Sealed {
   readonly parts: Uint8Array;
 }
 
-/** How many parts the pages are in. */
-export function partsOf({ parts }: Pick<Sealed, "parts">): number {
+function partsOf({ parts }: Pick<Sealed, "parts">): number {
   return parts.byteLength / (2 * SEAL_BYTES);
 }
 
 const SEAL_BYTES = 32;
-const PART_PAGES = CHUNK_BYTES / PAGE_BYTES;
 
 function sealOf(bytes: Uint8Array): Buffer {
   return Buffer.from(hash("sha256", bytes), "hex");
@@ -85,15 +95,7 @@ function bytesOf(words: Uint32Array): Uint8Array {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
 
-function check(numbers: Uint32Array, bytes: Uint8Array, linearBytes: number): void {
-  if (bytes.byteLength !== numbers.length * PAGE_BYTES) {
-    throw misuse(`${numbers.length} pages have ${bytes.byteLength} bytes`);
-  }
-  let before = -1;
-  for (const page of numbers) {
-    if (page <= before) throw misuse(`page ${page} comes after page ${before}`);
-    before = page;
-  }
-  if ((before + 1) * PAGE_BYTES > linearBytes)
-    throw misuse(`page ${before} lies beyond ${linearBytes} bytes of memory`);
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  return new Uint32Array(buffer, byteOffset, byteLength >> 2);
 }

@@ -126,12 +126,11 @@ function threadEnded(why: string, cause?: unknown): RlmError {
 }
 
 /** Views of a part of a buffer are copied: what else lies in it stays with its owner. */
-function handOver({ numbers, bytes }: ImagePages): { pages: ImagePages; buffers: Transferable[] } {
-  const pages = {
-    numbers: isWhole(numbers) ? numbers : numbers.slice(),
-    bytes: isWhole(bytes) ? bytes : bytes.slice(),
-  };
-  return { pages, buffers: [pages.numbers.buffer, pages.bytes.buffer].filter((one) => one instanceof ArrayBuffer) };
+function handOver(given: ImagePages): { pages: ImagePages; buffers: Transferable[] } {
+  const own = (words: Uint32Array) => (isWhole(words) ? words : words.slice());
+  const pages = given.map(({ numbers, changes }) => ({ numbers: own(numbers), changes: own(changes) }));
+  const buffers = pages.flatMap(({ numbers, changes }) => [numbers.buffer, changes.buffer]);
+  return { pages, buffers: buffers.filter((one) => one instanceof ArrayBuffer) };
 }
 
 /** Bytes that are not in shared memory are copied, and only they: not the rest of the buffer that they are in. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { applyPages, type ImagePages, PAGE_BYTES } from "../../runtime/image.ts";
+import { applyPart } from "../../runtime/changes.ts";
+import { type ImagePages, PAGE_BYTES } from "../../runtime/image.ts";
 import { type Mask, openPages } from "../../runtime/pages.ts";
 
 const BLOCK_BYTES = 64 * 1024;
@@ -61,9 +62,9 @@ test("only what has changed is in a delta, and a whole image leaves out zero pag
   memory[20 * PAGE_BYTES + 9] = 1;
   memory[63 * PAGE_BYTES] = 1;
   const take = (id: string, base: string | null) => pages.take({ id, base, root: false, memory, masks: [] });
-  expect([...take("b", "a").pages.numbers]).toEqual([20, 63]);
-  expect([...take("c", "b").pages.numbers]).toEqual([]);
-  expect([...take("d", null).pages.numbers]).toEqual([5, 20, 63]);
+  expect(numbers(take("b", "a").pages)).toEqual([20, 63]);
+  expect(numbers(take("c", "b").pages)).toEqual([]);
+  expect(numbers(take("d", null).pages)).toEqual([5, 20, 63]);
 });
 
 test("a page that changed since the root and changed back is not in a delta against it", () => {
@@ -72,9 +73,28 @@ test("a page that changed since the root and changed back is not in a delta agai
   const take = (id: string, base: string) => pages.take({ id, base, root: false, memory, masks: [] });
   memory[3 * PAGE_BYTES] = 2;
   memory[4 * PAGE_BYTES] = 2;
-  expect([...take("b", "a").pages.numbers]).toEqual([3, 4]);
+  expect(numbers(take("b", "a").pages)).toEqual([3, 4]);
   memory[3 * PAGE_BYTES] = 1;
-  expect([...take("c", "a").pages.numbers]).toEqual([4]);
+  expect(numbers(take("c", "a").pages)).toEqual([4]);
+});
+
+test("an image that was taken and not kept is no obstacle to later ones on what was", () => {
+  const memory = new Uint8Array(BLOCK_BYTES);
+  const pages = openPages("root", memory.slice());
+  const take = (id: string, base: string) => pages.take({ id, base, root: false, memory, masks: [] });
+  memory[0] = 1;
+  take("kept", "root");
+  memory[PAGE_BYTES] = 2;
+  take("not kept", "kept");
+  memory[2 * PAGE_BYTES] = 3;
+  expect(pages.has("kept")).toBe(false);
+  const onRoot = take("next", "root");
+  expect(onRoot.base).toBe("root");
+  expect(Buffer.compare(applied(new Uint8Array(BLOCK_BYTES), onRoot.pages), memory)).toBe(0);
+  take("not kept again", "next");
+  const onNothing = take("last", "next");
+  expect(onNothing.base).toBeNull();
+  expect(Buffer.compare(applied(new Uint8Array(BLOCK_BYTES), onNothing.pages), memory)).toBe(0);
 });
 
 test("an image that is not at hand is no base", () => {
@@ -96,6 +116,8 @@ test("changes since the root are given up where they are too many to hold", () =
   expect(take("c", "a").base).toBeNull();
 });
 
+const numbers = (pages: ImagePages) => pages.flatMap((part) => [...part.numbers]);
+
 function grown(memory: Uint8Array, bytes: number) {
   const more = new Uint8Array(bytes);
   more.set(memory);
@@ -103,7 +125,7 @@ function grown(memory: Uint8Array, bytes: number) {
 }
 
 function applied(memory: Uint8Array, pages: ImagePages): Uint8Array {
-  applyPages(memory, pages);
+  for (const part of pages) applyPart(memory, part);
   return memory;
 }
 

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import {
-  applyPages,
+  applyPart,
   type CallHost,
   type Checkpoint,
   type CheckpointRequest,
@@ -73,7 +73,7 @@ export function keepImages(): Images {
     const delta = byId.get(id);
     if (!delta) throw new Error(`there is no image ${id}`);
     if (delta.base !== null) write(delta.base, memory);
-    applyPages(memory, delta.pages);
+    for (const part of delta.pages) applyPart(memory, part);
   }
   function metaOf(id: string): ImageMeta {
     const delta = byId.get(id);

@@ -1,24 +1,30 @@
 import { createHash } from "node:crypto";
-import { applyPages, type ImageMeta, type ImagePages, PAGE_BYTES } from "../../../runtime/index.ts";
+import { countPages, openChanges } from "../../../runtime/changes.ts";
+import { applyPart, type ImageMeta, type ImagePages, PAGE_BYTES } from "../../../runtime/index.ts";
 import type { NewCheckpoint, NewSession, StoredContext, StoredRecord } from "../../../src/store/port.ts";
 
 /** Bytes of linear memory of the sample's images: 64 pages. */
 const LINEAR_BYTES = 64 * PAGE_BYTES;
 
-/** Pages with these numbers, each full of bytes that follow from its number and the seed. */
+/** Changes of pages with these numbers, each full of bytes that follow from its number and the seed. */
 export function pagesOf(numbers: readonly number[], seed: number): ImagePages {
-  const bytes = new Uint8Array(numbers.length * PAGE_BYTES);
-  numbers.forEach((page, index) => {
-    for (let at = 0; at < PAGE_BYTES; at += 1)
-      bytes[index * PAGE_BYTES + at] = (page * 31 + seed * 7 + (at >> 3)) % 251;
-  });
-  return { numbers: Uint32Array.from(numbers), bytes };
+  const changes = openChanges();
+  const zero = new Int32Array(PAGE_BYTES / 4);
+  for (const page of numbers) {
+    const bytes = Uint8Array.from(range(0, PAGE_BYTES), (at) => (page * 31 + seed * 7 + (at >> 3)) % 251);
+    changes.add(page, zero, 0, new Int32Array(bytes.buffer), 0);
+  }
+  return changes.take();
 }
 
 /** Memory to which these changes were made, one after the other. */
 export function memoryOf(...all: readonly ImagePages[]): Uint8Array {
-  const memory = new Uint8Array(LINEAR_BYTES);
-  for (const pages of all) applyPages(memory, pages);
+  return changed(new Uint8Array(LINEAR_BYTES), ...all);
+}
+
+/** The memory, with these changes made in it. */
+export function changed(memory: Uint8Array, ...all: readonly ImagePages[]): Uint8Array {
+  for (const part of all.flat()) applyPart(memory, part);
   return memory;
 }
 
@@ -46,7 +52,7 @@ export function checkpointOf(id: string, fields: Partial<NewCheckpoint> & Pick<N
     exec_id: "E1",
     kind: "step",
     meta: META,
-    chain: { length: 0, bytes: fields.pages.bytes.byteLength },
+    chain: { length: 0, bytes: countPages(fields.pages) * PAGE_BYTES },
     beside: { kind: "step", output: id },
     at: 10,
     ...fields,
