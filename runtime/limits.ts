@@ -66,6 +66,8 @@ export const DEFAULT_BUDGET = {
 /** How long after the deadline a machine may take to come to rest, and when it is ended from outside (ms). */
 export const DRAIN_MS = 250;
 export const TERMINATE_MS = 500;
+/** How long a guest command of the host may run, and an image be taken, ms: the stores that commands touch hold at most 5 MB. */
+export const COMMAND_MS = 10_000;
 
 const MIN_EXEC_LIMITS: ExecLimits = { max_output_bytes: 100, max_execution_ms: 1, max_find_results: 1 };
 

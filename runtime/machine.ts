@@ -310,13 +310,14 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   }
 
   function checkpoint(request: CheckpointRequest, maxMs: number): Checkpoint {
+    const from = options.clock.monotonic();
     clock.start(0, maxMs);
     // Cancelling an exec does not keep its state from being saved.
     clock.grace(maxMs);
     const answers = withSpareBytes(() => request.commands.map((name) => enterNow(name, null)));
     if (engine.hasJob()) throw new MachineFault("a checkpoint was asked for while the guest had work to do");
     const delta = withoutLimit(() => images.take(request, running.granted));
-    return { delta, answers, waiting: [...running.outstanding] };
+    return { delta, answers, waiting: [...running.outstanding], ms: options.clock.monotonic() - from };
   }
 
   return {

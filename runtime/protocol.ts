@@ -74,6 +74,8 @@ export interface Checkpoint {
   readonly answers: readonly Json[];
   /** Ids of the calls that the guest in the image waits for; none between execs. */
   readonly waiting: readonly string[];
+  /** How long it took to take, ms. */
+  readonly ms: number;
 }
 
 /** What a guest is made from in place of a fresh one. */
@@ -126,9 +128,15 @@ export type CellEnd =
 
 /** Host → worker. */
 export type ToWorker<Message> =
-  | { readonly kind: "exec"; readonly input: Omit<ExecInput, "replay"> }
+  | { readonly kind: "exec"; readonly input: Omit<ExecInput, "replay">; readonly checkpoint: CheckpointRequest | null }
   | { readonly kind: "resume"; readonly input: Omit<ResumeInput, "replay"> }
-  | { readonly kind: "settle"; readonly answers: readonly Answer[]; readonly facts: Json }
+  | {
+      readonly kind: "settle";
+      readonly answers: readonly Answer[];
+      readonly facts: Json;
+      /** To be taken where the guest then waits for new calls. */
+      readonly checkpoint: CheckpointRequest | null;
+    }
   | { readonly kind: "enter"; readonly name: string; readonly payload: Json; readonly maxMs: number }
   /** Ends the exec that waits for calls, as cancelled. */
   | { readonly kind: "stop" }
@@ -138,15 +146,24 @@ export type ToWorker<Message> =
 /** Worker → host: exactly one answer to each message that runs the guest. */
 export type FromWorker =
   | { readonly kind: "ready"; readonly origin: string }
-  | { readonly kind: "idle"; readonly calls: readonly PendingCall[]; readonly state: ExecState }
+  | {
+      readonly kind: "idle";
+      readonly calls: readonly PendingCall[];
+      readonly state: ExecState;
+      /** What `checkpoint` would have been answered, where one was wanted and there are new calls. */
+      readonly checkpoint: TakingReply | null;
+    }
   | { readonly kind: "ended"; readonly end: CellEnd; readonly state: ExecState; readonly clean: boolean }
   | { readonly kind: "entered"; readonly value: Json }
-  | { readonly kind: "checkpointed"; readonly checkpoint: Checkpoint }
-  | { readonly kind: "refused"; readonly error: CallError }
-  | { readonly kind: "failed"; readonly message: string }
+  | TakingReply
   | { readonly kind: "notice"; readonly text: string }
   /** Printed in the running slice: what a machine that has to be ended would take with it. */
   | { readonly kind: "printed"; readonly parts: readonly Printed[] };
+
+export type TakingReply =
+  | { readonly kind: "checkpointed"; readonly checkpoint: Checkpoint }
+  | { readonly kind: "refused"; readonly error: CallError }
+  | { readonly kind: "failed"; readonly message: string };
 
 export interface Printed {
   readonly stream: Stream;
@@ -164,5 +181,7 @@ export const SHARED = {
   offClock: 1,
   /** ms of such work in this slice, finished. */
   offClockMs: 2,
-  words: 3,
+  /** 1 from when the guest came to rest and its image is taken until the next message: no limit of it counts any more. */
+  taking: 3,
+  words: 4,
 } as const;

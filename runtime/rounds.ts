@@ -2,7 +2,17 @@ import type { Clock } from "./clock.ts";
 import { placeless } from "./ends.ts";
 import { RlmError } from "./errors.ts";
 import { appendOutput } from "./output.ts";
-import type { Answer, CellEnd, ExecState, FromWorker, PendingCall, Printed, Replayed, ToWorker } from "./protocol.ts";
+import type {
+  Answer,
+  CellEnd,
+  Checkpoint,
+  ExecState,
+  FromWorker,
+  PendingCall,
+  Printed,
+  Replayed,
+  ToWorker,
+} from "./protocol.ts";
 import type { CallHost, ExecEnd, ExecSignals } from "./sandbox.ts";
 import { CANCELLED, type Thread, TIMED_OUT } from "./thread.ts";
 
@@ -10,6 +20,8 @@ import { CANCELLED, type Thread, TIMED_OUT } from "./thread.ts";
 export interface Rounds<Message> {
   readonly thread: Thread<Message>;
   readonly clock: Clock;
+  /** @throws RlmError where a checkpoint could not be taken */
+  taken(reply: FromWorker): Promise<Checkpoint>;
   /** Begins the exec, or takes it up. */
   readonly first: ToWorker<Message>;
   readonly state: ExecState;
@@ -26,7 +38,7 @@ const CALL_OFF_MS = 1000;
 const SUSPEND_MS = 500;
 
 export async function runRounds<Message>(
-  { thread, clock, first, waiting, replay, calls, ...input }: Rounds<Message>,
+  { thread, clock, taken, first, waiting, replay, calls, ...input }: Rounds<Message>,
   { signal, suspend }: ExecSignals,
 ): Promise<ExecEnd> {
   const inFlight = new AbortController();
@@ -36,6 +48,8 @@ export async function runRounds<Message>(
   /** Calls that are neither answered nor being answered. */
   const open = [...waiting];
   let state = input.state;
+  /** Of the guest as it is now. */
+  let checkpoint: FromWorker | null = null;
   let unrecorded: unknown;
   let misfit: string | undefined;
   let wake: (() => void) | undefined;
@@ -62,7 +76,7 @@ export async function runRounds<Message>(
 
   async function send(pending: readonly PendingCall[]): Promise<void> {
     if (pending.length === 0) return;
-    await calls.begin(pending, state);
+    await calls.begin(pending, state, checkpoint && (await taken(checkpoint)));
     if (suspend?.aborted) return;
     for (const call of pending) {
       const run: Promise<void> = calls
@@ -97,7 +111,10 @@ export async function runRounds<Message>(
     const given = stopped() ? [] : await answers();
     if (misfit !== undefined) return { kind: "failed", message: misfit };
     if (stopped()) return thread.ask({ kind: "stop" }, 0);
-    return thread.ask({ kind: "settle", answers: given, facts: calls.facts() }, limitLeft());
+    // The calls of recorded answers are recorded too: no state has to be kept before them.
+    const wanted = recorded.length > 0 ? null : calls.checkpoint();
+    const message = { kind: "settle", answers: given, facts: calls.facts(), checkpoint: wanted } as const;
+    return thread.ask(message, limitLeft());
   }
 
   /** What is in flight has no taker any more; how far it came is still recorded. */
@@ -130,6 +147,7 @@ export async function runRounds<Message>(
     let reply = await thread.ask(first, limitLeft());
     while (reply.kind === "idle") {
       state = reply.state;
+      checkpoint = reply.checkpoint;
       open.push(...reply.calls);
       reply = await round();
     }

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import { imageGate, imageProblem } from "./gate.ts";
+import { COMMAND_MS } from "./limits.ts";
 import type {
   CellEnd,
   Checkpoint,
@@ -38,11 +39,14 @@ export interface SandboxOptions<Setup, Message> {
 
 /** The side of an exec that answers its calls. */
 export interface CallHost {
+  /** The checkpoint to take as soon as the guest waits for new calls, without commands; null: none. Asked before each slice. */
+  checkpoint(): CheckpointRequest | null;
   /**
    * Before calls are sent: resolves once they may be. A rejection ends the exec as `checkpoint_failed`, and no call of
    * this round is sent.
+   * @param taken of the guest as it is now; null where none was wanted before the guest ran
    */
-  begin(calls: readonly PendingCall[], state: ExecState): Promise<void>;
+  begin(calls: readonly PendingCall[], state: ExecState, taken: Checkpoint | null): Promise<void>;
   /**
    * Answers one call; ends early when the signal aborts. A failing call is a settlement: a rejection means that the
    * answer could not be recorded, and ends the exec as `checkpoint_failed`.
@@ -85,9 +89,6 @@ export interface Sandbox<Message = unknown> extends AsyncDisposable {
   tell(message: Message): Promise<void>;
 }
 
-/** How long a guest command of the host may run, ms: the stores it touches hold at most 5 MB. */
-const COMMAND_MS = 10_000;
-
 /** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library has not */
 export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup, Message>): Promise<Sandbox<Message>> {
   const { image: restore, message, clock = systemClock } = options;
@@ -121,6 +122,12 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     throw machineLost(reply.message);
   }
 
+  async function taken(reply: FromWorker): Promise<Checkpoint> {
+    const answer = await accepted(reply);
+    if (answer.kind === "checkpointed") return answer.checkpoint;
+    throw machineLost(`it answered ${answer.kind}`);
+  }
+
   async function command(message: ToWorker<Message>): Promise<FromWorker> {
     thread.cancel(false);
     return accepted(await thread.ask(message, COMMAND_MS));
@@ -135,19 +142,17 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     origin: opened.kind === "ready" ? opened.origin : "",
     exec(input, calls, signals = {}) {
       const { replay = [], ...given } = input;
-      const first = { kind: "exec", input: given } as const;
-      return runRounds({ thread, clock, first, state: input.state, waiting: [], replay, calls }, signals);
+      const first = { kind: "exec", input: given, checkpoint: replay.length > 0 ? null : calls.checkpoint() } as const;
+      return runRounds({ thread, clock, taken, first, state: input.state, waiting: [], replay, calls }, signals);
     },
     resume(input, calls, signals = {}) {
       const { replay, ...given } = input;
       const first = { kind: "resume", input: given } as const;
-      return runRounds({ thread, clock, first, state: input.state, waiting: input.waiting, replay, calls }, signals);
+      const { state, waiting } = input;
+      return runRounds({ thread, clock, taken, first, state, waiting, replay, calls }, signals);
     },
     async checkpoint(request) {
-      const reply = await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not");
-      const taken = await accepted(reply);
-      if (taken.kind !== "checkpointed") throw machineLost(`it answered ${taken.kind}`);
-      return taken.checkpoint;
+      return taken(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not"));
     },
     async enter(name, payload) {
       const reply = await command({ kind: "enter", name, payload, maxMs: COMMAND_MS });

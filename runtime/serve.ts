@@ -4,8 +4,17 @@ import { MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import type { ImageGate } from "./image.ts";
 import type { Library } from "./library.ts";
+import { COMMAND_MS } from "./limits.ts";
 import { type Machine, openMachine, type Slice } from "./machine.ts";
-import type { FromWorker, Printed, Restoration, ToWorker } from "./protocol.ts";
+import {
+  type CheckpointRequest,
+  type FromWorker,
+  type Printed,
+  type Restoration,
+  SHARED,
+  type TakingReply,
+  type ToWorker,
+} from "./protocol.ts";
 import { openQuickJs } from "./quickjs-wasi.ts";
 
 /** What `openSandbox` hands to the worker. */
@@ -44,16 +53,16 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
     return setup.restore ? opening.catch(unreadable) : opening;
   }
 
-  function run(machine: Machine, message: ToWorker<Message>): Slice | FromWorker {
+  function run(machine: Machine, message: ToWorker<Message>): FromWorker {
     switch (message.kind) {
       case "exec":
-        return machine.exec(message.input);
+        return sliceReply(machine, machine.exec(message.input), message.checkpoint);
       case "resume":
-        return machine.resume(message.input);
+        return sliceReply(machine, machine.resume(message.input), null);
       case "settle":
-        return machine.settle(message.answers, message.facts);
+        return sliceReply(machine, machine.settle(message.answers, message.facts), message.checkpoint);
       case "stop":
-        return machine.stop();
+        return sliceReply(machine, machine.stop(), null);
       case "checkpoint":
         return { kind: "checkpointed", checkpoint: machine.checkpoint(message.request, message.maxMs) };
       case "enter":
@@ -62,6 +71,22 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
         const next = library.receive(message.message);
         return { kind: "entered", value: next ? machine.enter(next.command, null, message.maxMs) : null };
       }
+    }
+  }
+
+  /** A guest that waits for new calls is saved at once: nobody has to ask for it before they are recorded. */
+  function sliceReply(machine: Machine, slice: Slice, wanted: CheckpointRequest | null): FromWorker {
+    if (slice.kind === "ended") return slice;
+    const isWanted = wanted !== null && slice.calls.length > 0;
+    return { ...slice, checkpoint: isWanted ? take(machine, wanted) : null };
+  }
+
+  function take(machine: Machine, request: CheckpointRequest): TakingReply {
+    Atomics.store(setup.shared, SHARED.taking, 1);
+    try {
+      return { kind: "checkpointed", checkpoint: machine.checkpoint(request, COMMAND_MS) };
+    } catch (error) {
+      return failure(error);
     }
   }
 
@@ -90,7 +115,7 @@ function unreadable(cause: unknown): never {
   });
 }
 
-function failure(error: unknown): FromWorker {
+function failure(error: unknown): Exclude<TakingReply, { kind: "checkpointed" }> {
   if (error instanceof RlmError) {
     const { guestName: name, code, suggestion } = error;
     return { kind: "refused", error: { name, code, message: error.message, suggestion } };
@@ -100,6 +125,7 @@ function failure(error: unknown): FromWorker {
 
 /** The pages of a checkpoint cross without a copy. */
 function transferable(message: FromWorker): ArrayBuffer[] {
+  if (message.kind === "idle" && message.checkpoint) return transferable(message.checkpoint);
   if (message.kind !== "checkpointed") return [];
   const buffers = message.checkpoint.delta.pages.flatMap(({ numbers, changes }) => [numbers.buffer, changes.buffer]);
   return buffers.filter((buffer) => buffer instanceof ArrayBuffer);

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
-import { TERMINATE_MS } from "./limits.ts";
+import { COMMAND_MS, TERMINATE_MS } from "./limits.ts";
 import { type FromWorker, type Printed, SHARED, type ToWorker } from "./protocol.ts";
 
 /** The worker of a machine, watched: what it does not answer in time, it is ended for. */
@@ -9,7 +9,8 @@ export interface Thread<Message> {
   readonly opened: Promise<FromWorker>;
   /**
    * Sends a message and waits for its answer, one at a time; after `limitMs` of guest time and TERMINATE_MS it is answered
-   * `failed`. Where nobody listens to `cancel`, the word does not shorten that.
+   * `failed`. Where nobody listens to `cancel`, the word does not shorten that. To take an image of a guest that came to
+   * rest in time has a limit of its own.
    */
   ask(message: ToWorker<Message>, limitMs: number, listens?: "cancel" | "not"): Promise<FromWorker>;
   /** Sets or clears the word that ends the running exec as cancelled. */
@@ -67,6 +68,7 @@ export function openThread<Message>({ module, setup, transfer, clock, notice }: 
     return new Promise((resolve) => {
       const sentAt = clock.monotonic();
       let cancelledAt: number | undefined;
+      let takingSince: number | undefined;
       let timer: NodeJS.Timeout | undefined;
       const answer = (reply: FromWorker) => {
         waiting = undefined;
@@ -77,10 +79,12 @@ export function openThread<Message>({ module, setup, transfer, clock, notice }: 
       const look = () => {
         const now = clock.monotonic();
         if (listens === "cancel" && Atomics.load(shared, SHARED.cancel) === 1) cancelledAt ??= now;
-        const left = Math.min(
-          sentAt + Atomics.load(shared, SHARED.offClockMs) + limitMs + TERMINATE_MS - now,
-          cancelledAt === undefined ? Number.POSITIVE_INFINITY : cancelledAt + TERMINATE_MS - now,
-        );
+        if (Atomics.load(shared, SHARED.taking) === 1) takingSince ??= now;
+        const ends = [
+          sentAt + Atomics.load(shared, SHARED.offClockMs) + limitMs + TERMINATE_MS,
+          cancelledAt === undefined ? Number.POSITIVE_INFINITY : cancelledAt + TERMINATE_MS,
+        ];
+        const left = (takingSince === undefined ? Math.min(...ends) : takingSince + COMMAND_MS) - now;
         const mayWait = Atomics.load(shared, SHARED.offClock) === 1 && cancelledAt === undefined;
         if (left > 0 || mayWait) timer = setTimeout(look, mayWait ? LOOK_MS : Math.min(left, LOOK_MS));
         else answer({ kind: "failed", message: cancelledAt === undefined ? TIMED_OUT : CANCELLED });
@@ -88,6 +92,7 @@ export function openThread<Message>({ module, setup, transfer, clock, notice }: 
       if (dead !== undefined) return answer({ kind: "failed", message: dead });
       waiting = answer;
       timer = setTimeout(look, LOOK_MS);
+      Atomics.store(shared, SHARED.taking, 0);
       worker.postMessage(message);
     });
   }

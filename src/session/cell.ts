@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import {
   type CallHost,
+  type Checkpoint,
   type Clock,
   clampLimits,
   type ExecEnd,
@@ -82,9 +83,10 @@ export interface CellRun {
   history(): History;
   /** Keeps records, and with them answers for the cache. */
   commit(records: readonly JournalRecord[], cache?: Step["cache"]): Promise<void>;
-  /** Takes a checkpoint of the machine, which waits for calls, and keeps it with the records that name it. */
+  /** Keeps a checkpoint of the machine, which waits for calls, with the records that name it; takes it where it is not. */
   step(
     machine: Machine,
+    taken: Checkpoint | null,
     make: (taken: Taken) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
   ): Promise<void>;
 }
@@ -189,12 +191,13 @@ export async function runCell(
 
   const calls: CallHost = {
     facts,
-    async begin(pending, now) {
+    checkpoint: machine.line.step,
+    async begin(pending, now, taken) {
       const unrecorded = pending.filter(({ id }) => from?.recorded.has(id) !== true);
       if (unrecorded.length === 0) return;
       const at = parts.clock.now();
       const made = run.history().last?.calls.length ?? 0;
-      await run.step(machine, ({ checkpoint, waiting }) => ({
+      await run.step(machine, taken, ({ checkpoint, waiting }) => ({
         records: unrecorded.map(({ id, name, args }, index) => ({
           record: "rlm_tool_call",
           exec_id: run.exec_id,

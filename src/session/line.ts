@@ -1,4 +1,12 @@
-import { countPages, type ImageDelta, type Json, PAGE_BYTES, type Sandbox } from "../../runtime/index.ts";
+import {
+  type Checkpoint,
+  type CheckpointRequest,
+  countPages,
+  type ImageDelta,
+  type Json,
+  PAGE_BYTES,
+  type Sandbox,
+} from "../../runtime/index.ts";
 import type { CheckpointRow, NewCheckpoint } from "../store/port.ts";
 
 /**
@@ -6,8 +14,13 @@ import type { CheckpointRow, NewCheckpoint } from "../store/port.ts";
  * end of an exec on the end before it, so that steps can go when the exec is over.
  */
 export interface Line {
-  /** Takes a checkpoint of the machine, which must be at rest. It counts once `kept` is called. */
-  take(sandbox: Pick<Sandbox, "checkpoint">, taking: Taking): Promise<Taken>;
+  /** What to take as the next step. The machine does so by itself, as soon as its guest waits for calls. */
+  step(): CheckpointRequest;
+  /**
+   * Takes a checkpoint of the machine, which must be at rest. It counts once `kept` is called.
+   * @param taken what the machine has made of the newest `step()`; null: nothing
+   */
+  take(sandbox: Pick<Sandbox, "checkpoint">, taking: Taking, taken: Checkpoint | null): Promise<Taken>;
 }
 
 /** The checkpoint of a state in which only what stands beside the image has changed: no page of its own. */
@@ -61,12 +74,17 @@ export function openLine(origin: string, row: CheckpointRow | null, newId: () =>
     chain.length >= LONGEST_CHAIN || chain.bytes > mostChanges(meta.linearBytes);
   let heavy = false;
 
+  function request(kind: Taking["kind"], commands: readonly string[]): CheckpointRequest {
+    const from = kind === "end" ? root : stand;
+    return { id: newId(), base: heavy ? null : (from?.id ?? null), kind, commands };
+  }
+
   return {
-    async take(sandbox, { kind, exec_id, after, commands, at }) {
+    step: () => request("step", []),
+    async take(sandbox, { kind, exec_id, after, commands, at }, taken) {
       const from = kind === "end" ? root : stand;
-      const id = newId();
-      const base = heavy ? null : (from?.id ?? null);
-      const { delta, answers, waiting } = await sandbox.checkpoint({ id, base, kind, commands });
+      const { delta, answers, waiting } = taken ?? (await sandbox.checkpoint(request(kind, commands)));
+      const { id } = delta;
       const pages = countPages(delta.pages);
       const whole = delta.base === null || !from;
       const chain = whole

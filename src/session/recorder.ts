@@ -1,4 +1,4 @@
-import { type Clock, type Json, PAGE_BYTES } from "../../runtime/index.ts";
+import { type Checkpoint, type Clock, type Json, PAGE_BYTES } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
 import type { NewCheckpoint, Step, Store } from "../store/port.ts";
 import type { CheckpointNotice } from "./api.ts";
@@ -31,9 +31,10 @@ export interface Recorder {
   /** Where the session stands by what was kept. */
   head(): Head;
   commit(records: readonly JournalRecord[], more?: Pick<Step, "cache" | "drop">): Promise<void>;
-  /** The exec waits for calls: the machine's state with the records that name it. */
+  /** The exec waits for calls: the machine's state, which it may have taken already, with the records that name it. */
   step(
     machine: Machine,
+    taken: Checkpoint | null,
     make: (taken: Taken) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
   ): Promise<void>;
   /** The exec is over: the machine's state, with this context, and the record that says so. */
@@ -70,28 +71,31 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
   async function keep(
     machine: Machine,
     kind: NewCheckpoint["kind"],
+    already: Checkpoint | null,
     make: (taken: Taken) => { records: readonly JournalRecord[]; beside: Json; drop: readonly string[] },
     context: () => Context | null,
   ): Promise<void> {
     const from = clock.monotonic();
     const commands = kind === "end" ? EXPORTS : [];
     const after = head.history.checkpoint;
-    const taken = await machine.line.take(machine.sandbox, { kind, exec_id, after, commands, at: clock.now() });
+    const taking = { kind, exec_id, after, commands, at: clock.now() };
+    const taken = await machine.line.take(machine.sandbox, taking, already);
     const { records, beside, drop } = make(taken);
     await write(records, { checkpoint: { ...taken.checkpoint, beside }, drop }, context());
     taken.kept();
     const { pages, checkpoint } = taken;
-    const ms = clock.monotonic() - from;
+    const ms = clock.monotonic() - from + (already?.ms ?? 0);
     parts.onCheckpoint?.({ id: checkpoint.id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms });
   }
 
   return {
     head: () => head,
     commit: (records, more = {}) => write(records, more, head.context),
-    step: (machine, make) =>
+    step: (machine, already, make) =>
       keep(
         machine,
         "step",
+        already,
         (taken) => {
           const { records, beside } = make(taken);
           return { records, beside: plain(beside), drop: [] };
@@ -116,6 +120,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
       keep(
         machine,
         "end",
+        null,
         ({ checkpoint, answers }) => {
           const [memory = {}, helpers = []] = answers;
           const record = make({ checkpoint_id: checkpoint.id, helpers_hash: hashOf(helpers) });

@@ -2,6 +2,7 @@ import { tmpdir } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import {
+  type CallHost,
   countPages,
   type GuestImage,
   type ImageDelta,
@@ -353,6 +354,61 @@ test("tracebacks show the columns of cells that ran before the image was taken",
   expect(here.end).toEqual(there.end);
 });
 
+test("a checkpoint that was wanted is of the guest as it waits; none is taken without new calls or while records are given", async () => {
+  const source = "const a = later(1); const b = later(2); await a; await b; const c = await later(3); [c]";
+  const sandbox = await open();
+  const told: unknown[] = [];
+  const calls = recorder(sandbox, undefined);
+  const wanted = () => ({ id: `image ${told.length}`, base: sandbox.origin, kind: "step", commands: [] }) as const;
+  const host: CallHost = {
+    ...calls,
+    checkpoint: wanted,
+    async begin(pending, _state, taken) {
+      const { delta, waiting } = await sandbox.checkpoint({ ...wanted(), id: "again", base: taken?.delta.id ?? null });
+      told.push({ pending: pending.map(({ id }) => id), id: taken?.delta.id, waiting: taken?.waiting });
+      expect({ base: delta.base, pages: countPages(delta.pages), waiting }).toMatchObject(
+        taken ? { base: taken.delta.id, pages: 0, waiting: taken.waiting } : { base: null },
+      );
+    },
+  };
+  const replay = [{ id: "x.1", name: "later", args: [1], settlement: { ok: true, value: 1 } }] as const;
+  const { end } = await sandbox.exec({ source, state: newState(), facts: null, replay }, host);
+  expect(end).toMatchObject({ kind: "ok", result: "[3]" });
+  expect(told).toEqual([
+    { pending: ["x.2"], id: undefined, waiting: undefined },
+    { pending: ["x.3"], id: "image 1", waiting: ["x.3"] },
+  ]);
+});
+
+test("a checkpoint that was taken and not kept is not what later ones are based on", async () => {
+  const source = PROGRAMS.closures;
+  const images = keepImages();
+  const sandbox = await open();
+  await keepBaseline(sandbox, images);
+  const calls = recorder(sandbox, images);
+  let rounds = 0;
+  const host: CallHost = {
+    ...calls,
+    async begin(pending, state, taken) {
+      // Forgets the second: the third is asked for on the first, which the machine does not hold any more.
+      if (++rounds !== 2) await calls.begin(pending, state, taken);
+    },
+  };
+  const done = await sandbox.exec({ source, state: newState(), facts: null, seed: SEED }, host);
+  expect(done.end.kind).toBe("ok");
+  expect(images.deltas.map(({ base }) => base)).toEqual([null, sandbox.origin, null]);
+  const last = calls.saved[1];
+  if (!last) throw new Error("nothing was saved");
+  const copy = await reopened(images.image(last.id));
+  const replay = calls.answers.slice(2);
+  const waiting = replay.map(({ id, name, args }) => ({ id, name, args }));
+  const again = await copy.resume(
+    { source, state: last.state, facts: null, waiting, replay },
+    recorder(copy, undefined),
+  );
+  expect(timeless(again)).toEqual(timeless(done));
+});
+
 test("suspended while it waits, or while it runs: cancelled, and nothing more is sent", async () => {
   for (const source of ["await later(1); await later(2)", "await later(1); for (;;) ;"]) {
     const sandbox = await open();
@@ -360,6 +416,7 @@ test("suspended while it waits, or while it runs: cancelled, and nothing more is
     const sent: string[] = [];
     const calls = {
       facts: (): Json => null,
+      checkpoint: () => null,
       async begin() {
         if (sent.length === 1) suspend.abort();
       },

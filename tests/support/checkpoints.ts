@@ -121,6 +121,7 @@ export function recorder(
   const sent: string[] = [];
   const made = new Map<string, PendingCall>();
   let last = sandbox.origin;
+  const next = () => ({ id: `${sandbox.origin}/${saved.length}`, base: last, kind: "step", commands: [] }) as const;
   const held: (() => void)[] = [];
   let released = false;
   function release(): void {
@@ -137,11 +138,13 @@ export function recorder(
       queueMicrotask(release);
       return null;
     },
-    async begin(calls, state) {
+    checkpoint: () => (images ? next() : null),
+    async begin(calls, state, taken) {
       for (const call of calls) made.set(call.id, call);
       if (!images) return;
-      const id = `${sandbox.origin}/${saved.length}`;
-      const checkpoint = await take(sandbox, images, { id, base: last, kind: "step", commands: [] });
+      const checkpoint = taken ?? (await sandbox.checkpoint(next()));
+      images.add(checkpoint.delta);
+      const { id } = checkpoint.delta;
       last = id;
       const waiting = checkpoint.waiting.flatMap((call) => made.get(call) ?? []);
       const answered = [...made.keys()].filter((call) => !checkpoint.waiting.includes(call));

@@ -47,10 +47,10 @@ test("for await walks over calls in their order, a generator makes them one by o
     "async function* each() { for (const n of [1, 2]) yield await later(n) } for await (const n of each());",
   );
   expect(story().filter((line) => /tool/.test(line))).toEqual([
-    "rlm_tool_call id-5.1",
-    "rlm_tool_result id-5.1",
-    "rlm_tool_call id-5.2",
-    "rlm_tool_result id-5.2",
+    "rlm_tool_call id-7.1",
+    "rlm_tool_result id-7.1",
+    "rlm_tool_call id-7.2",
+    "rlm_tool_result id-7.2",
   ]);
 });
 

@@ -1,0 +1,80 @@
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../runtime/clock.ts";
+import { TERMINATE_MS } from "../../runtime/limits.ts";
+import { type FromWorker, type PendingCall, SHARED } from "../../runtime/protocol.ts";
+import { machineLost, runRounds } from "../../runtime/rounds.ts";
+import type { CallHost } from "../../runtime/sandbox.ts";
+import { openThread, TIMED_OUT } from "../../runtime/thread.ts";
+import { newState } from "../support/checkpoints.ts";
+
+/** Answers what it is sent, long after the guest should have stopped; `taking`: since it takes an image. */
+const SLOW = `
+  import { parentPort, workerData } from "node:worker_threads";
+  parentPort.on("message", (message) => {
+    if (message.taking) Atomics.store(workerData.shared, ${SHARED.taking}, 1);
+    setTimeout(() => parentPort.postMessage({ kind: "entered", value: null }), ${2 * TERMINATE_MS});
+  });
+  parentPort.postMessage({ kind: "ready", origin: "" });
+`;
+
+test("to take an image counts neither against the limit nor against being cancelled", async () => {
+  const shared = new Int32Array(new SharedArrayBuffer(4 * SHARED.words));
+  const module = new URL(`data:text/javascript,${encodeURIComponent(SLOW)}`);
+  const thread = openThread({ module, setup: { shared }, transfer: [], clock: systemClock, notice: undefined });
+  onTestFinished(() => thread.end("the test is over"));
+  await thread.opened;
+  const ask = (taking: boolean) => thread.ask(Object.assign({ kind: "stop" } as const, { taking }), 0);
+  thread.cancel(true);
+  expect(await ask(true)).toMatchObject({ kind: "entered" });
+  thread.cancel(false);
+  expect(await ask(true)).toMatchObject({ kind: "entered" });
+  expect(await ask(false)).toEqual({ kind: "failed", message: TIMED_OUT });
+});
+
+test("an image that could not be taken ends the exec with its machine, and nothing is sent", async () => {
+  const call: PendingCall = { id: "x.1", name: "later", args: [] };
+  const state = { ...newState(), next_call: 2 };
+  const asked: string[] = [];
+  let dead: string | undefined;
+  const failed = (message: string): FromWorker => ({ kind: "failed", message });
+  const sent: string[] = [];
+  const calls: CallHost = {
+    facts: () => null,
+    checkpoint: () => ({ id: "a", base: null, kind: "step", commands: [] }),
+    begin: async () => void sent.push("begun"),
+    async run({ id }) {
+      sent.push(id);
+      return { ok: true, value: null };
+    },
+  };
+  const done = await runRounds(
+    {
+      thread: {
+        opened: Promise.resolve(failed("")),
+        async ask({ kind }) {
+          asked.push(kind);
+          if (dead !== undefined) return failed(dead);
+          return { kind: "idle", calls: [call], state, checkpoint: { kind: "failed", message: "broken" } };
+        },
+        cancel() {},
+        printed: () => [],
+        async end(why) {
+          dead ??= why;
+        },
+      },
+      clock: systemClock,
+      async taken(reply) {
+        if (reply.kind === "failed") dead = reply.message;
+        throw machineLost(dead ?? "");
+      },
+      first: { kind: "stop" },
+      state: newState(),
+      waiting: [],
+      replay: [],
+      calls,
+    },
+    {},
+  );
+  expect(done).toMatchObject({ lost: "broken", state, end: { kind: "error", code: "machine_lost" } });
+  expect({ asked, sent }).toEqual({ asked: ["stop", "stop"], sent: [] });
+});
