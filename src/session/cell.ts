@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type CallHost,
   type Checkpoint,
@@ -273,7 +273,7 @@ export async function runCell(
 
 /** SHA-256 of a call's arguments as JSON, hex. */
 export function hashOf(args: Json): string {
-  return createHash("sha256").update(JSON.stringify(args)).digest("hex");
+  return hash("sha256", JSON.stringify(args));
 }
 
 export function warn(state: ExecState, warning: string): void {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { SQLOutputValue } from "node:sqlite";
 import { corrupt } from "./failure.ts";
 
@@ -10,12 +10,11 @@ export type Field = null | number | bigint | string | Uint8Array;
 
 /** SHA-256 over the fields of a row: their order, types, lengths and values. */
 export function seal(fields: readonly Field[]): Buffer {
-  const hash = createHash("sha256");
-  for (const field of fields) {
+  const parts = fields.flatMap((field) => {
     const bytes = ArrayBuffer.isView(field) ? field : Buffer.from(String(field));
-    hash.update(`${field === null ? "null" : typeof field} ${bytes.byteLength}\n`).update(bytes);
-  }
-  return hash.digest();
+    return [Buffer.from(`${field === null ? "null" : typeof field} ${bytes.byteLength}\n`), bytes];
+  });
+  return hash("sha256", Buffer.concat(parts), "buffer");
 }
 
 /** Whether the row's `sha256` is that of these fields. */

@@ -58,10 +58,11 @@ export function insertSession(database: Database, session: Session): void {
   );
 }
 
+/** Writes what changes in the life of a session. */
 export function updateSession(database: Database, session: Session): void {
-  const set = COLUMNS.map((column) => `${column} = ?`).join(", ");
-  const fields = fieldsOf(session);
-  database.run(`UPDATE sessions SET ${set}, sha256 = ? WHERE id = ?`, ...fields, seal(fields), session.id);
+  const set = CHANGING.map((column) => `${column} = ?`).join(", ");
+  const fields = CHANGING.map((column) => session[column]);
+  database.run(`UPDATE sessions SET ${set}, sha256 = ? WHERE id = ?`, ...fields, seal(fieldsOf(session)), session.id);
 }
 
 /** Notes who has the lease: for messages, nothing is decided by it. */
@@ -92,20 +93,9 @@ export function describe(database: Database, id: string, busy: boolean): Session
   };
 }
 
-const COLUMNS = [
-  "id",
-  "name",
-  "origin",
-  "created_at",
-  "changed_at",
-  "head",
-  "last_seq",
-  "checkpoints",
-  "journal_bytes",
-  "facts",
-  "settings",
-  "forked_from",
-] as const;
+/** A write of the others would write to the index by name too. */
+const CHANGING = ["changed_at", "head", "last_seq", "checkpoints", "journal_bytes", "facts", "settings"] as const;
+const COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
 
 function fieldsOf(session: Session) {
   return COLUMNS.map((column) => session[column]);
