@@ -32,7 +32,7 @@ export async function benchDurable(): Promise<Report> {
       title: "durable: checkpoints in a store on disk",
       cases: [steps, restore, resume],
       notes: [
-        `checkpoint + commit: taking the guest's changed pages and one transaction of them with the call's record. p95 ${p95(steps.measured[0]?.samples ?? []).toFixed(2)} ms. The bare write has as many bytes as the store keeps of a step.`,
+        `checkpoint + commit: taking the guest's changed pages, in the slice that ends in the call, and one transaction of them with the call's record; from the guest at rest to the call allowed, but for the message in between, which is sent without durability too. p95 ${p95(steps.measured[0]?.samples ?? []).toFixed(2)} ms. The bare write has as many bytes as the store keeps of a step.`,
         ...bytes.lines,
         "The process is a command run from its sources; node's own start is in it.",
       ],

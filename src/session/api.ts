@@ -75,7 +75,7 @@ export interface CheckpointNotice {
   /** Pages of the guest that changed since the checkpoint before, and their bytes before compression. */
   readonly pages: number;
   readonly bytes: number;
-  /** Wall time of taking and keeping it, ms. Of a step: from when the guest waited, in its thread, to when calls may be sent. */
+  /** Wall time of taking and keeping it, ms. Of a step: that in the guest's thread, and that from its message to when calls may be sent. */
   readonly ms: number;
 }
 
