@@ -12,48 +12,56 @@ export interface Changes {
 export const PART_PAGES = 960;
 
 const PAGE_WORDS = PAGE_BYTES / 4;
-const MASK_WORDS = PAGE_WORDS / 32;
+/** A page is 32 rows of 32 words: one word has a bit for each row, or for each word of a row. */
+const ROW_WORDS = 32;
+const ROWS = PAGE_WORDS / ROW_WORDS;
 const ALL = -1;
 
 /** Most bytes of the changes of so many pages. */
 export function mostChangesOf(pages: number): number {
-  return pages * (MASK_WORDS * 4 + PAGE_BYTES);
+  return pages * (4 + ROWS * 4 + PAGE_BYTES);
 }
 
 export function openChanges(): Changes {
   const numbers = new Uint32Array(PART_PAGES);
-  const masks = new Int32Array(PART_PAGES * MASK_WORDS);
+  const rows = new Int32Array(PART_PAGES);
+  const masks = new Int32Array(PART_PAGES * ROWS);
   const words = new Int32Array(PART_PAGES * PAGE_WORDS);
   let parts: PagesPart[] = [];
   let count = 0;
-  let used = 0;
+  let maskCount = 0;
+  let wordCount = 0;
 
   function endPart(): void {
-    const changes = new Uint32Array(count * MASK_WORDS + used);
-    changes.set(masks.subarray(0, count * MASK_WORDS));
-    changes.set(words.subarray(0, used), count * MASK_WORDS);
+    const changes = new Uint32Array(count + maskCount + wordCount);
+    changes.set(rows.subarray(0, count));
+    changes.set(masks.subarray(0, maskCount), count);
+    changes.set(words.subarray(0, wordCount), count + maskCount);
     parts.push({ numbers: numbers.slice(0, count), changes });
     count = 0;
-    used = 0;
+    maskCount = 0;
+    wordCount = 0;
   }
 
   return {
     add(number, was, wasAt, now, at) {
       if (count === PART_PAGES) endPart();
-      let to = used;
-      for (let mask = 0; mask < MASK_WORDS; mask++) {
-        let bits = 0;
-        for (let bit = 0; bit < 32; bit++) {
-          const word = mask * 32 + bit;
+      let changed = 0;
+      for (let row = 0; row < ROWS; row++) {
+        let mask = 0;
+        for (let bit = 0; bit < ROW_WORDS; bit++) {
+          const word = row * ROW_WORDS + bit;
           const change = (was[wasAt + word] ?? 0) ^ (now[at + word] ?? 0);
           if (change === 0) continue;
-          bits |= 1 << bit;
-          words[to++] = change;
+          mask |= 1 << bit;
+          words[wordCount++] = change;
         }
-        masks[count * MASK_WORDS + mask] = bits;
+        if (mask === 0) continue;
+        changed |= 1 << row;
+        masks[maskCount++] = mask;
       }
-      if (to === used) return;
-      used = to;
+      if (changed === 0) return;
+      rows[count] = changed;
       numbers[count++] = number;
     },
     take() {
@@ -69,22 +77,22 @@ export function openChanges(): Changes {
 export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): void {
   const target = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength / 4);
   const change = new Int32Array(changes.buffer, changes.byteOffset, changes.length);
-  let from = numbers.length * MASK_WORDS;
-  let mask = 0;
-  for (const number of numbers) {
-    const end = (number + 1) * PAGE_WORDS;
-    for (let to = number * PAGE_WORDS; to < end; to += 32) {
-      let bits = change[mask++] ?? 0;
-      if (bits === ALL) {
-        for (let word = to; word < to + 32; word++) target[word] = (target[word] ?? 0) ^ (change[from++] ?? 0);
+  let masksAt = numbers.length;
+  let from = masksAt + bitsInAll(changes.subarray(0, masksAt));
+  numbers.forEach((number, index) => {
+    for (let rows = change[index] ?? 0; rows !== 0; rows &= rows - 1) {
+      const to = number * PAGE_WORDS + lowestBit(rows) * ROW_WORDS;
+      let mask = change[masksAt++] ?? 0;
+      if (mask === ALL) {
+        for (let word = to; word < to + ROW_WORDS; word++) target[word] = (target[word] ?? 0) ^ (change[from++] ?? 0);
         continue;
       }
-      for (; bits !== 0; bits &= bits - 1) {
-        const word = to + 31 - Math.clz32(bits & -bits);
+      for (; mask !== 0; mask &= mask - 1) {
+        const word = to + lowestBit(mask);
         target[word] = (target[word] ?? 0) ^ (change[from++] ?? 0);
       }
     }
-  }
+  });
 }
 
 /**
@@ -99,9 +107,9 @@ export function problemOf({ numbers, changes }: PagesPart, after: number, linear
     last = page;
   }
   if ((last + 1) * PAGE_BYTES > linearBytes) return `page ${last} lies beyond ${linearBytes} bytes of memory`;
-  const masks = changes.subarray(0, numbers.length * MASK_WORDS);
-  let words = numbers.length * MASK_WORDS;
-  for (const mask of masks) words += bitsIn(mask);
+  const masksAt = numbers.length;
+  const wordsAt = masksAt + bitsInAll(changes.subarray(0, masksAt));
+  const words = wordsAt + bitsInAll(changes.subarray(masksAt, wordsAt));
   return words === changes.length ? null : `${numbers.length} pages have ${changes.length} words, not ${words}`;
 }
 
@@ -109,9 +117,15 @@ export function countPages(pages: ImagePages): number {
   return pages.reduce((sum, { numbers }) => sum + numbers.length, 0);
 }
 
-/** How many of 32 bits are set, by adding neighbours. */
-function bitsIn(mask: number): number {
-  const pairs = mask - ((mask >>> 1) & 0x55555555);
-  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
-  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+/** How many bits are set, by adding neighbours. */
+function bitsInAll(words: Uint32Array): number {
+  let sum = 0;
+  for (const word of words) {
+    const pairs = word - ((word >>> 1) & 0x55555555);
+    const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+    sum += Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+  }
+  return sum;
 }
+
+const lowestBit = (bits: number) => 31 - Math.clz32(bits & -bits);

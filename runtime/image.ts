@@ -51,7 +51,10 @@ export type ImagePages = readonly PagesPart[];
 export interface PagesPart {
   /** Ascending. */
   readonly numbers: Uint32Array;
-  /** For each page 32 words, with a bit for each of its 1024 that has changed; then the XOR of those, in order. */
+  /**
+   * For each page a word with a bit for each of its 32 rows in which a word has changed; for each such row one with a bit
+   * for each such word; then the XOR of these, in order.
+   */
   readonly changes: Uint32Array;
 }
 

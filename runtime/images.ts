@@ -37,9 +37,12 @@ export function openImages({ library, engine, gate, prelude, opened }: ImagesOpt
   }
 
   function baseline(): Pick<GuestImage, "id" | "memory"> {
-    const { memory, ...place } = live();
+    const { memory: found, ...place } = live();
+    const memory = found.slice();
+    const { address, bytes } = stackOf(place);
+    memory.fill(0, address, address + bytes);
     const id = `baseline:${sha256(memory, JSON.stringify({ gate, prelude: preludeHash, ...place }))}`;
-    return { id, memory: memory.slice() };
+    return { id, memory };
   }
 
   const { id: origin, memory: first } = opened ?? baseline();
@@ -62,7 +65,11 @@ export function openImages({ library, engine, gate, prelude, opened }: ImagesOpt
       const { memory, ...place } = live();
       const listed = texts(memory, whole);
       const meta = { gate, prelude: preludeHash, ...place, granted, texts: listed };
-      return { id, meta, ...pages.take({ id, base, root: kind === "end", memory, masks: listed }) };
+      return {
+        id,
+        meta,
+        ...pages.take({ id, base, root: kind === "end", memory, masks: [stackOf(place), ...listed] }),
+      };
     },
   };
 }
@@ -88,6 +95,9 @@ export function fromImage(
   });
   return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
 }
+
+/** The engine's stack lies at the bottom of memory; what is left there below its pointer means nothing to a guest at rest. */
+const stackOf = ({ stackPointer }: Pick<ImageMeta, "stackPointer">) => ({ address: 0, bytes: stackPointer });
 
 const part = (memory: Uint8Array, { address, bytes }: EnginePlace) => memory.subarray(address, address + bytes);
 

@@ -67,6 +67,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
       const [now, offset] = masked(live, start, masks);
       const index = start / BLOCK_BYTES;
       const was = blocks[index] ?? ZERO;
+      if (now === was) continue;
       if (now.bytes.compare(was.bytes, 0, BLOCK_BYTES, offset, offset + BLOCK_BYTES) === 0) continue;
       if (was === ZERO) blocks[index] = blockOf(Buffer.alloc(BLOCK_BYTES));
       for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {

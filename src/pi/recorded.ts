@@ -77,7 +77,7 @@ async function besideOf(store: Store, checkpoint: string | null): Promise<Beside
 export async function statsOf(store: Store, hash: string | null): Promise<ContextStats | null> {
   if (hash === null) return null;
   try {
-    return v.parse(IndexSchema, (await store.context(hash)).index).stats;
+    return v.parse(IndexSchema, await store.contextIndex(hash)).stats;
   } catch (error) {
     if (error instanceof RlmError) return null;
     throw error;

@@ -116,7 +116,7 @@ async function factsAt(store: Store, id: string, parents: SessionFacts["context"
   const history = (await store.journal(id)).map(({ record }) => readRecord(record)).reduce(follow, NO_HISTORY);
   const { context_hash: hash } = history;
   if (hash === null || hash === parents?.hash) return factsOf(history, hash === null ? null : parents);
-  const { stats } = v.parse(IndexSchema, (await store.context(hash)).index);
+  const { stats } = v.parse(IndexSchema, await store.contextIndex(hash));
   return factsOf(history, { hash, sources: stats.sources, chars: stats.length_chars });
 }
 

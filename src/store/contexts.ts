@@ -32,10 +32,7 @@ export function hasContext(database: Database, hash: string): boolean {
 
 /** Bytes lie in shared memory, so that they cross threads without a copy. @throws RlmError `context_lost` */
 export function readContext(database: Database, hash: string): StoredContext {
-  const row = database.get("SELECT * FROM contexts WHERE hash = ?", hash);
-  if (!row) throw contextLost(hash, "the store does not have it");
-  const head = readHead(row);
-  if (!head) throw contextLost(hash, "its index is damaged");
+  const head = headOf(database, hash);
   const parts = head.parts.map((part) => {
     const bytes = readPart(database, part);
     if (!bytes) throw contextLost(hash, `its part ${part} is missing or damaged`);
@@ -44,8 +41,27 @@ export function readContext(database: Database, hash: string): StoredContext {
   return { hash, parts, index: head.index };
 }
 
+/** @throws RlmError `context_lost` */
+export function readIndex(database: Database, hash: string): Json {
+  return headOf(database, hash).index;
+}
+
+function headOf(database: Database, hash: string): ContextHead {
+  const row = database.get("SELECT * FROM contexts WHERE hash = ?", hash);
+  if (!row) throw contextLost(hash, "the store does not have it");
+  const head = readHead(row);
+  if (!head) throw contextLost(hash, "its index is damaged");
+  return head;
+}
+
+interface ContextHead {
+  /** Hashes. */
+  readonly parts: readonly string[];
+  readonly index: Json;
+}
+
 /** The context without its bytes; null where it is damaged. */
-export function readHead(row: Row): { readonly parts: readonly string[]; readonly index: Json } | null {
+export function readHead(row: Row): ContextHead | null {
   const facts = unpackText(row, "facts");
   if (facts === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts])) return null;
   const parts: readonly string[] = JSON.parse(String(row.parts));

@@ -13,12 +13,18 @@ const MIN_PIECE = 16 * 1024;
 /** Where less comes out for a byte, it does so in one piece. */
 const USUAL_RATIO = 16;
 
+/** Below this zstd would take more time than it saves in writing. */
+const PACKED_BYTES = 16 * 1024;
+
+/** Compressed, or as it is where it is short. A short one that begins like a compressed one is compressed. */
 export function pack(bytes: Uint8Array): Uint8Array {
+  if (bytes.byteLength < PACKED_BYTES && !isPacked(bytes)) return bytes;
   return zstdCompressSync(bytes, { params: LEVEL, chunkSize: Math.max(bytes.byteLength >> 1, MIN_PIECE) });
 }
 
 /** What `pack` was given; null where it is damaged or more than `most` bytes. */
 export function unpack(packed: Uint8Array, most: number): Uint8Array | null {
+  if (!isPacked(packed)) return packed.byteLength <= most ? packed : null;
   const piece = Math.min(most + 1, packed.byteLength * USUAL_RATIO);
   try {
     return zstdDecompressSync(packed, { chunkSize: Math.max(piece, MIN_PIECE), maxOutputLength: most });
@@ -26,6 +32,13 @@ export function unpack(packed: Uint8Array, most: number): Uint8Array | null {
     return null;
   }
 }
+
+/** Whether it begins as every frame of zstd does. */
+function isPacked(bytes: Uint8Array): boolean {
+  return FRAME.every((byte, index) => bytes[index] === byte);
+}
+
+const FRAME = [0x28, 0xb5, 0x2f, 0xfd];
 
 /** Long texts compressed. */
 export function packText(content: string): string | Uint8Array {

@@ -36,6 +36,8 @@ export interface Store extends AsyncDisposable {
   putContext(context: StoredContext): Promise<void>;
   /** @throws `context_lost` where it or a part is missing or damaged */
   context(hash: string): Promise<StoredContext>;
+  /** The `index` of the context, without its bytes. @throws `context_lost` where it is missing or damaged */
+  contextIndex(hash: string): Promise<Json>;
   hasContext(hash: string): Promise<boolean>;
 
   /** An answer that a commit has put into the cache, or null. */

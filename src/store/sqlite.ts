@@ -4,7 +4,7 @@ import { readAnswer } from "./cache.ts";
 import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint, shown } from "./checkpoints.ts";
 import { collect, removeSession } from "./collect.ts";
 import { commit } from "./commit.ts";
-import { hasContext, insertContext, readContext } from "./contexts.ts";
+import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import { guarded, misuse } from "./failure.ts";
 import { blank, fork } from "./fork.ts";
@@ -91,6 +91,7 @@ export function openSqliteStore(folder: string | null, holder: Holder): SyncStor
     hasBaseline: (id) => reading(() => hasCheckpoint(database, id)),
     putContext: (context) => guard(() => database.write(() => insertContext(database, context))),
     context: (hash) => reading(() => readContext(database, hash)),
+    contextIndex: (hash) => reading(() => readIndex(database, hash)),
     hasContext: (hash) => reading(() => hasContext(database, hash)),
     cached: (key) => reading(() => readAnswer(database, key)),
     fork: (session, checkpoint, wanted) =>

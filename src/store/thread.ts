@@ -40,6 +40,7 @@ export async function openStore(folder: string | null, { worker = workerUrl() } 
     hasBaseline: (id) => ask("hasBaseline", [id]),
     putContext: (context) => ask("putContext", [withOwnBytes(context)]),
     context: (hash) => ask("context", [hash]),
+    contextIndex: (hash) => ask("contextIndex", [hash]),
     hasContext: (hash) => ask("hasContext", [hash]),
     cached: (key) => ask("cached", [key]),
     fork: (session, checkpoint, fork) => ask("fork", [session, checkpoint, fork]),

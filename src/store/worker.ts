@@ -52,6 +52,8 @@ function perform(store: SyncStore, request: Request): unknown {
       return store.putContext(...request.args);
     case "context":
       return store.context(...request.args);
+    case "contextIndex":
+      return store.contextIndex(...request.args);
     case "hasContext":
       return store.hasContext(...request.args);
     case "cached":

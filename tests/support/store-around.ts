@@ -36,6 +36,7 @@ export function storeAround(store: Store, around: Around): Store {
     hasBaseline: (id) => around("hasBaseline", () => store.hasBaseline(id)),
     putContext: (context) => around("putContext", () => store.putContext(context)),
     context: (hash) => around("context", () => store.context(hash)),
+    contextIndex: (hash) => around("contextIndex", () => store.contextIndex(hash)),
     hasContext: (hash) => around("hasContext", () => store.hasContext(hash)),
     cached: (key) => around("cached", () => store.cached(key)),
     fork: (session, checkpoint, fork) => around("fork", () => store.fork(session, checkpoint, fork)),

@@ -181,7 +181,10 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     expect(await store.hasContext(two.hash)).toBe(true);
     expect(plain(await store.context(one.hash))).toEqual(plain(one));
     expect(plain(await store.context(two.hash))).toEqual(plain(two));
-    await expect(store.context("0".repeat(64))).rejects.toMatchObject({ code: "context_lost" });
+    expect(await store.contextIndex(two.hash)).toEqual(two.index);
+    for (const lost of [store.context("0".repeat(64)), store.contextIndex("0".repeat(64))]) {
+      await expect(lost).rejects.toMatchObject({ code: "context_lost" });
+    }
     const [part] = contextOf("x").parts;
     const wrong = {
       ...one,
