@@ -19,7 +19,7 @@ test(`${KILLS} kills: what killed and resumed processes come to is what an unint
     seed: SEED,
     until: { kills: KILLS },
     at: "both",
-    most: 14,
+    most: 20,
     jobs: 2,
     apart: false,
     say: (line) => said.push(line),
