@@ -81,7 +81,7 @@ test.skipIf(!canMount)(
     expect(expected).toHaveLength(5);
     const disk = smallDisk(24 * 1024 * KB);
     const codes = new Set<string>();
-    for (const free of [0, 250, 500, 900, 1600, 3000]) {
+    for (const free of [0, 250, 700, 1500, 3000]) {
       const home = join(disk, "home");
       mkdirSync(home);
       fillBut(disk, free * KB);
@@ -116,7 +116,7 @@ test("files that cannot grow: writes are cut short, and the session goes on when
   const whole = await belay(["exec", "-e", CELL, "--json", "--quiet", "--no-store", ...flagsOf(server.url)], { env });
   const expected = envelopeOf(whole.stdout).result_json;
   let failures = 0;
-  for (const blocks of [60, 500, 1200, 2500]) {
+  for (const blocks of [60, 700, 2500]) {
     const home = temporary("short");
     // In units of 512 bytes, for every file that the process writes.
     const line = `ulimit -f ${blocks}; exec "$0" "$@"`;

@@ -135,8 +135,8 @@ test.each([
     const folder = mkdtempSync(join(tmpdir(), "belay-faults-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     await using store = await openStore(folder);
-    // Where all later ones fail too, one in four tells the same.
-    for (let nth = 1; ; nth += lasting ? 4 : 1) {
+    // Where all later ones fail too, one in five tells the same.
+    for (let nth = 1; ; nth += lasting ? 5 : 1) {
       const name = `s${nth}`;
       const failure = DISK_FAILURES[nth % DISK_FAILURES.length] ?? "EIO";
       const operation = await goThrough(store, name, stands, { nth, lasting, failure });

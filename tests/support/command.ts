@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundle, ENTRIES } from "../../scripts/bundle.ts";
-import { ROOT } from "../../scripts/process.ts";
+import { mustRun, ROOT } from "../../scripts/process.ts";
+import { PI_LINES } from "./pi-process.ts";
 
 // The command as tests start it. They start it a thousand times, and most of a short life goes into loading modules.
 
@@ -21,4 +24,16 @@ export async function bundleCommands(): Promise<void> {
 }
 
 /** Vitest calls it before the tests. */
-export default bundleCommands;
+export default async function prepareCommands(): Promise<void> {
+  await bundleCommands();
+  await keepCompiled();
+}
+
+/** Starts each program once: those that tests kill do not get to keep what they have compiled. */
+async function keepCompiled(): Promise<void> {
+  const cwd = mkdtempSync(join(tmpdir(), "belay-first-"));
+  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED, HOME: cwd, BELAY_HOME: cwd, PI_OFFLINE: "1" };
+  const programs = [[...COMMAND, "exec", "-e", "1 + 1"], ...PI_LINES.map(({ command }) => [command, "--version"])];
+  await Promise.all(programs.map((args) => mustRun(process.execPath, args, { cwd, env })));
+  rmSync(cwd, { recursive: true, force: true });
+}

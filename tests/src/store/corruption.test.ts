@@ -5,7 +5,7 @@ import { corrupt } from "./corruption.ts";
 
 test("flipped bits and cut blobs are refused or do no harm", () => {
   const folder = join(folderWith({ "store/": "" }), "store");
-  const tally = corrupt({ folder, flips: 400, seed: 7, cutEvery: 37 });
+  const tally = corrupt({ folder, flips: 300, seed: 7, cutEvery: 37 });
   expect(tally.damages).toBeGreaterThan(500);
   expect(tally.refused).toBeGreaterThan(tally.damages / 2);
   expect(tally.lines).toHaveLength(1);
