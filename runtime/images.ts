@@ -68,7 +68,7 @@ export function openImages({ library, engine, gate, prelude, opened }: ImagesOpt
       return {
         id,
         meta,
-        ...pages.take({ id, base, root: kind === "end", memory, masks: [stackOf(place), ...listed] }),
+        ...pages.take({ id, base, anchor: kind === "end", memory, masks: [stackOf(place), ...listed] }),
       };
     },
   };

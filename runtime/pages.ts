@@ -13,12 +13,12 @@ export interface Pages {
   has(id: string): boolean;
   /**
    * Makes the memory, a multiple of 64 KiB, the image `id`. Gives the pages that differ from `base` where that is the
-   * image before or the root, else all that are not zero. A `root` image is what later ones can be based on too.
+   * image before or the anchor, else all that are not zero. An `anchor` image is what later ones can be based on too.
    */
   take(image: {
     readonly id: string;
     readonly base: string | null;
-    readonly root: boolean;
+    readonly anchor: boolean;
     readonly memory: Uint8Array;
     readonly masks: readonly Mask[];
   }): { readonly base: string | null; readonly pages: ImagePages };
@@ -38,11 +38,11 @@ interface Block {
 const ZERO = blockOf(Buffer.alloc(BLOCK_BYTES));
 const ZERO_PAGE = new Int32Array(PAGE_WORDS);
 
-/** The root is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
+/** The anchor is given up when more of its pages have changed: holding them would cost as much memory as the guest. */
 const MOST_CHANGES_HELD = 4096;
 
 /** An image that later ones can be based on, whatever lies between. */
-interface Root {
+interface Anchor {
   readonly id: string;
   /** Pages that have changed since, by number, as they were then. */
   readonly before: Map<number, Int32Array>;
@@ -52,7 +52,7 @@ interface Root {
 export function openPages(id: string, memory: Uint8Array): Pages {
   const changes = openChanges();
   let held = id;
-  let root: Root | undefined = { id, before: new Map() };
+  let anchor: Anchor | undefined = { id, before: new Map() };
   const blocks: (Block | undefined)[] = [];
   const whole = viewOf(memory);
   for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
@@ -74,7 +74,8 @@ export function openPages(id: string, memory: Uint8Array): Pages {
         const at = offset + page;
         if (now.bytes.compare(was.bytes, page, page + PAGE_BYTES, at, at + PAGE_BYTES) === 0) continue;
         const number = (start + page) / PAGE_BYTES;
-        if (root && !root.before.has(number)) root.before.set(number, was === ZERO ? ZERO_PAGE : pageOf(was, page));
+        if (anchor && !anchor.before.has(number))
+          anchor.before.set(number, was === ZERO ? ZERO_PAGE : pageOf(was, page));
         if (gather) changes.add(number, was.words, page / 4, now.words, at / 4);
         now.bytes.copy(blocks[index]?.bytes ?? now.bytes, page, at, at + PAGE_BYTES);
       }
@@ -82,7 +83,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
   }
 
   /** A page that changed and changed back differs in nothing. */
-  function gatherSince({ before }: Root): void {
+  function gatherSince({ before }: Anchor): void {
     for (const number of Uint32Array.from(before.keys()).sort()) {
       const block = blocks[Math.floor(number / BLOCK_PAGES)] ?? ZERO;
       changes.add(number, before.get(number) ?? ZERO_PAGE, 0, block.words, (number % BLOCK_PAGES) * PAGE_WORDS);
@@ -98,16 +99,16 @@ export function openPages(id: string, memory: Uint8Array): Pages {
   }
 
   return {
-    has: (id) => id === held || id === root?.id,
+    has: (id) => id === held || id === anchor?.id,
     take({ id, base, memory, masks, ...image }) {
       const isNext = base === held;
-      const since = !isNext && base === root?.id ? root : undefined;
+      const since = !isNext && base === anchor?.id ? anchor : undefined;
       follow(memory, masks, isNext);
       if (since) gatherSince(since);
       else if (!isNext) gatherAll();
       held = id;
-      if (image.root) root = { id, before: new Map() };
-      else if (root && root.before.size > MOST_CHANGES_HELD) root = undefined;
+      if (image.anchor) anchor = { id, before: new Map() };
+      else if (anchor && anchor.before.size > MOST_CHANGES_HELD) anchor = undefined;
       return { base: isNext || since ? base : null, pages: changes.take() };
     },
   };

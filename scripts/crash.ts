@@ -7,21 +7,14 @@ import { crashCampaign } from "../tests/support/crash-campaign.ts";
 import type { KillsAt } from "../tests/support/crash-plan.ts";
 import { type CrashProgram, crashPrograms } from "../tests/support/crash-programs.ts";
 import { printed } from "../tests/support/crash-report.ts";
+import { script, seedOf, wholeNumber } from "./arguments.ts";
 
 // Kills real processes of the command, has others go on, and compares with what uninterrupted ones come to.
 
 const AT: readonly KillsAt[] = ["operations", "random", "both"];
-const USAGE = `usage: npm run crash -- [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]`;
+const USAGE = `npm run crash -- [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]`;
 
-process.exitCode = await main(process.argv.slice(2));
-
-async function main(args: string[]): Promise<number> {
-  const read = readArguments(args);
-  if (typeof read === "string") {
-    console.error(`${read}\n${USAGE}`);
-    return 2;
-  }
-  const { keep, ...options } = read;
+await script(USAGE, read, async ({ keep, ...options }) => {
   const folder = mkdtempSync(join(tmpdir(), "belay-crash-"));
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
   process.once("exit", () => {
@@ -33,12 +26,11 @@ async function main(args: string[]): Promise<number> {
   const report = await crashCampaign({ ...options, folder, apart: true, say: (line) => console.log(line) });
   console.log(`${printed(report)}\nseconds         ${Math.round((performance.now() - started) / 1000)}`);
   return report.mismatches.length > 0 ? 1 : 0;
-}
+});
 
-/** The options, or what is wrong with the arguments. */
-function readArguments(args: string[]) {
+function read(args: string[]) {
   const options = {
-    runs: { type: "string" },
+    runs: { type: "string", default: "200" },
     kills: { type: "string" },
     seed: { type: "string" },
     programs: { type: "string" },
@@ -47,26 +39,21 @@ function readArguments(args: string[]) {
     jobs: { type: "string", default: "2" },
     keep: { type: "boolean", default: false },
   } as const;
-  try {
-    const { values } = parseArgs({ args, options });
-    const number = (text: string) => {
-      if (!/^\d+$/.test(text)) throw new Error(`not a number: ${text}`);
-      return Number(text);
-    };
-    const at = AT.find((known) => known === values.at);
-    if (!at) throw new Error(`--at is ${values.at}`);
-    return {
-      programs: named(values.programs),
-      seed: values.seed === undefined ? Date.now() % 1_000_000_000 : number(values.seed),
-      until: values.kills === undefined ? { runs: number(values.runs ?? "200") } : { kills: number(values.kills) },
-      at,
-      most: number(values.most),
-      jobs: number(values.jobs),
-      keep: values.keep,
-    };
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+  const { values } = parseArgs({ args, options });
+  const at = AT.find((known) => known === values.at);
+  if (!at) throw new Error(`--at is ${AT.join(", ")}, not ${values.at}`);
+  return {
+    programs: named(values.programs),
+    seed: seedOf(values.seed),
+    until:
+      values.kills === undefined
+        ? { runs: wholeNumber("runs", values.runs) }
+        : { kills: wholeNumber("kills", values.kills) },
+    at,
+    most: wholeNumber("most", values.most),
+    jobs: wholeNumber("jobs", values.jobs),
+    keep: values.keep,
+  };
 }
 
 function named(list: string | undefined): readonly CrashProgram[] {

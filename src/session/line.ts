@@ -24,10 +24,10 @@ export interface Line {
 }
 
 /** The checkpoint of a state in which only what stands beside the image has changed: no page of its own. */
-export function unchanged(row: CheckpointRow, taking: Omit<Taking, "commands">, id: string): NewCheckpoint {
-  const { meta, beside, chain } = row;
+export function unchanged(row: CheckpointRow, taking: Omit<Taking, "commands">, id: string): Taken["checkpoint"] {
+  const { meta, chain } = row;
   const next = { id, parent: row.id, base: row.id, exec_id: taking.exec_id, kind: taking.kind, at: taking.at };
-  return { ...next, meta, pages: [], chain: { length: chain.length + 1, bytes: chain.bytes }, beside };
+  return { ...next, meta, pages: [], chain: { length: chain.length + 1, bytes: chain.bytes } };
 }
 
 export interface Taking {
@@ -67,7 +67,7 @@ const mostChanges = (linearBytes: number) => Math.max(8 * 2 ** 20, 2 * linearByt
 export function openLine(origin: string, row: CheckpointRow | null, newId: () => string): Line {
   let stand: Stand = { id: origin, chain: row?.chain ?? { length: 0, bytes: 0 } };
   // An end that is based on a step would keep the step from going.
-  let root: Stand | null = row?.kind === "step" ? null : stand;
+  let anchor: Stand | null = row?.kind === "step" ? null : stand;
   let newest: { readonly exec_id: string; readonly id: string } | undefined;
 
   const isHeavy = ({ chain }: Stand, { meta }: ImageDelta) =>
@@ -75,14 +75,14 @@ export function openLine(origin: string, row: CheckpointRow | null, newId: () =>
   let heavy = false;
 
   function request(kind: Taking["kind"], commands: readonly string[]): CheckpointRequest {
-    const from = kind === "end" ? root : stand;
+    const from = kind === "end" ? anchor : stand;
     return { id: newId(), base: heavy ? null : (from?.id ?? null), kind, commands };
   }
 
   return {
     step: () => request("step", []),
     async take(sandbox, { kind, exec_id, after, commands, at }, taken) {
-      const from = kind === "end" ? root : stand;
+      const from = kind === "end" ? anchor : stand;
       const { delta, answers, waiting } = taken ?? (await sandbox.checkpoint(request(kind, commands)));
       const { id } = delta;
       const pages = countPages(delta.pages);
@@ -100,7 +100,7 @@ export function openLine(origin: string, row: CheckpointRow | null, newId: () =>
         kept() {
           stand = { id, chain };
           heavy = isHeavy(stand, delta);
-          if (kind === "end") root = stand;
+          if (kind === "end") anchor = stand;
           newest = { exec_id, id };
         },
       };

@@ -61,7 +61,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
     const facts = factsOf(records.reduce(follow, head.history), contextFacts(context));
-    await store.commit(session, { records, facts: plain(facts), ...more });
+    await store.commit(session, { records, facts, ...more });
     // Others may have been kept meanwhile.
     head = { history: records.reduce(follow, head.history), context };
     parts.moved(head);
@@ -72,7 +72,11 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
     machine: Machine,
     kind: NewCheckpoint["kind"],
     already: Checkpoint | null,
-    make: (taken: Taken) => { records: readonly JournalRecord[]; beside: Json; drop: readonly string[] },
+    make: (taken: Taken) => {
+      records: readonly JournalRecord[];
+      beside: BesideStep | GivenEnd;
+      drop: readonly string[];
+    },
     context: () => Context | null,
   ): Promise<void> {
     const from = clock.monotonic();
@@ -96,10 +100,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
         machine,
         "step",
         already,
-        (taken) => {
-          const { records, beside } = make(taken);
-          return { records, beside: plain(beside), drop: [] };
-        },
+        (taken) => ({ ...make(taken), drop: [] }),
         () => head.context,
       ),
     async endUnchanged(make, drop) {
@@ -110,7 +111,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
       const id = parts.newId();
       const record = make({ checkpoint_id: id, ...(helpers_hash === null ? {} : { helpers_hash }) });
       const { ledger } = follow(head.history, record);
-      const beside = plain({ ...readBesideEnd(row.beside), ledger });
+      const beside = { ...readBesideEnd(row.beside), ledger };
       const next = unchanged(row, { kind: "end", exec_id, after: row.id, at: clock.now() }, id);
       const superfluous = parts.superfluous({ id, isWhole: false });
       await write([record], { checkpoint: { ...next, beside }, drop: [...drop, ...superfluous] }, head.context);
@@ -127,7 +128,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
           const { ledger, cells } = follow(head.history, record);
           return {
             records: [record],
-            beside: besideEnd({ memory, helpers, context_hash: context?.hash ?? null, ledger, cells }),
+            beside: { kind: "end", memory, helpers, context_hash: context?.hash ?? null, ledger, cells },
             drop: [...steps, ...parts.superfluous({ id: checkpoint.id, isWhole: checkpoint.base === null })],
           };
         },
@@ -139,15 +140,9 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
 /** Guest commands whose answers stand beside an exec's end. */
 const EXPORTS = ["memory.export", "helpers.sources"];
 
-function besideEnd(facts: Omit<BesideEnd, "kind" | "memory" | "helpers"> & { memory: Json; helpers: Json }): Json {
-  return plain({ kind: "end", ...facts });
-}
+/** Memory and helpers as the guest gave them. */
+type GivenEnd = Omit<BesideEnd, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
 function contextFacts(context: Context | null): SessionFacts["context"] {
   return context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };
-}
-
-/** The value as it will be read again. */
-function plain(value: object): Json {
-  return JSON.parse(JSON.stringify(value));
 }

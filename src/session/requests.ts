@@ -3,8 +3,8 @@ import { RlmError } from "../../runtime/index.ts";
 import { type LoadOptions, load, loadAppend, type Source } from "../context/load.ts";
 import type { LoadSource } from "./api.ts";
 import { type LoadInput, readLoadInput } from "./contexts.ts";
-import type { ExecRequest } from "./exec.ts";
 import type { Start } from "./journal.ts";
+import type { ExecRequest } from "./work.ts";
 
 type LoadKind = "load" | "append";
 

@@ -24,7 +24,7 @@ import type { Answers } from "./cell.ts";
 import { openContext, readLoadInput } from "./contexts.ts";
 import { type DryRun, openDryAnswers } from "./dry-run.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
-import { discard, type ExecOutcome, type ExecParts, type ExecRequest, exec, standOf } from "./exec.ts";
+import { discard, type ExecOutcome, exec } from "./exec.ts";
 import { type GuestOptions, openGuest } from "./guest.ts";
 import { type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
 import { readRecord, type Start } from "./journal.ts";
@@ -33,8 +33,10 @@ import { memoryStore, openRetention } from "./memory-store.ts";
 import { loadModelLayer } from "./model-layer.ts";
 import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
 import type { Head } from "./recorder.ts";
+import { standOf } from "./reopening.ts";
 import { loadRequest, requestOf } from "./requests.ts";
 import { checkSessionName } from "./sessions.ts";
+import type { ExecParts, ExecRequest } from "./work.ts";
 
 /** What a test or another host may replace. */
 export interface SessionParts {

@@ -19,8 +19,9 @@ export interface Checkpoint extends Omit<CheckpointRow, "session" | "kind"> {
 type Kind = CheckpointRow["kind"] | "baseline";
 
 /** What is written: pages are packed before the transaction begins. */
-export type Writing = Pick<NewCheckpoint, "id" | "parent" | "base" | "meta" | "chain" | "beside" | "at"> & {
+export type Writing = Pick<NewCheckpoint, "id" | "parent" | "base" | "meta" | "chain" | "at"> & {
   readonly session: string | null;
+  readonly beside: NewCheckpoint["beside"] | null;
   readonly exec_id: string | null;
   readonly kind: Kind;
   readonly seq: number;

@@ -7,12 +7,16 @@ import { packPages } from "./pages.ts";
 import type { Step } from "./port.ts";
 import { readSession, type Session, updateSession } from "./sessions.ts";
 
-/** Keeps a step, all of it or nothing. */
-export function commit(database: Database, id: string, step: Step): void {
+/**
+ * Keeps a step, all of it or nothing; answers the session as it then is.
+ *
+ * @param known what the last commit answered, where nobody else can have written to the session since
+ */
+export function commit(database: Database, id: string, step: Step, known?: Session): Session {
   const { checkpoint, records = [], drop = [], cache = [] } = step;
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
-  database.write(() => {
-    const session = readSession(database, id);
+  return database.write(() => {
+    const session = known ?? readSession(database, id);
     const last_seq = session.last_seq + records.length;
     if (checkpoint && pages) insertCheckpoint(database, { ...checkpoint, session: id, seq: last_seq }, pages);
     const bytes = appendRecords(database, session, records);
@@ -20,7 +24,7 @@ export function commit(database: Database, id: string, step: Step): void {
     if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
     const gone = letGo(database, id, drop);
     keepAnswers(database, cache);
-    updateSession(database, {
+    const next = {
       ...session,
       head,
       last_seq,
@@ -29,7 +33,9 @@ export function commit(database: Database, id: string, step: Step): void {
       facts: step.facts === undefined ? session.facts : JSON.stringify(step.facts),
       settings: step.settings === undefined ? session.settings : JSON.stringify(step.settings),
       changed_at: changedAt(session, step),
-    });
+    };
+    updateSession(database, next);
+    return next;
   });
 }
 

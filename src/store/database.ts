@@ -27,10 +27,10 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
     return known;
   }
   function transaction<T>(begin: string, work: () => T): T {
-    connection.exec(begin);
+    statement(begin).run();
     try {
       const done = work();
-      connection.exec("COMMIT");
+      statement("COMMIT").run();
       return done;
     } catch (error) {
       rollBack(connection);

@@ -100,8 +100,8 @@ export interface Step {
   readonly checkpoint?: NewCheckpoint;
   /** Checkpoints that are not needed any more: they go unless another one is based on them. */
   readonly drop?: readonly string[];
-  /** Replaces the session's facts. */
-  readonly facts?: Json;
+  /** Replaces the session's facts; kept as JSON. */
+  readonly facts?: object;
   /** Replaces the session's settings. */
   readonly settings?: Json;
   /** Answers for the cache. */
@@ -135,8 +135,8 @@ export interface NewCheckpoint {
   readonly pages: ImagePages;
   /** How many images lie between this and a whole one, and bytes of their pages, this one's included. */
   readonly chain: { readonly length: number; readonly bytes: number };
-  /** What the session keeps beside the image: the exec's state, or memory, helpers, context and ledger as JSON. */
-  readonly beside: Json;
+  /** What the session keeps beside the image, as JSON: the exec's state, or memory, helpers, context and ledger. */
+  readonly beside: object;
   /** ms since the epoch. */
   readonly at: number;
 }

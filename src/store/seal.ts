@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { SQLOutputValue } from "node:sqlite";
 import { corrupt } from "./failure.ts";
 
@@ -10,11 +10,19 @@ export type Field = null | number | bigint | string | Uint8Array;
 
 /** SHA-256 over the fields of a row: their order, types, lengths and values. */
 export function seal(fields: readonly Field[]): Buffer {
-  const parts = fields.flatMap((field) => {
-    const bytes = ArrayBuffer.isView(field) ? field : Buffer.from(String(field));
-    return [Buffer.from(`${field === null ? "null" : typeof field} ${bytes.byteLength}\n`), bytes];
-  });
-  return hash("sha256", Buffer.concat(parts), "buffer");
+  const hash = createHash("sha256");
+  // Texts that follow each other are hashed in one call.
+  let texts = "";
+  for (const field of fields) {
+    if (ArrayBuffer.isView(field)) {
+      hash.update(`${texts}object ${field.byteLength}\n`).update(field);
+      texts = "";
+    } else {
+      const content = String(field);
+      texts += `${field === null ? "null" : typeof field} ${Buffer.byteLength(content)}\n${content}`;
+    }
+  }
+  return hash.update(texts).digest();
 }
 
 /** Whether the row's `sha256` is that of these fields. */

@@ -58,11 +58,11 @@ export function insertSession(database: Database, session: Session): void {
   );
 }
 
-/** Writes what changes in the life of a session. */
+/** Writes what changes in the life of a session. @throws RlmError `session_not_found` */
 export function updateSession(database: Database, session: Session): void {
-  const set = CHANGING.map((column) => `${column} = ?`).join(", ");
   const fields = CHANGING.map((column) => session[column]);
-  database.run(`UPDATE sessions SET ${set}, sha256 = ? WHERE id = ?`, ...fields, seal(fieldsOf(session)), session.id);
+  const written = database.run(UPDATE, ...fields, seal(fieldsOf(session)), session.id);
+  if (written === 0) throw notFound(session.id);
 }
 
 /** Notes who has the lease: for messages, nothing is decided by it. */
@@ -95,6 +95,7 @@ export function describe(database: Database, id: string, busy: boolean): Session
 
 /** A write of the others would write to the index by name too. */
 const CHANGING = ["changed_at", "head", "last_seq", "checkpoints", "journal_bytes", "facts", "settings"] as const;
+const UPDATE = `UPDATE sessions SET ${CHANGING.map((column) => `${column} = ?`).join(", ")}, sha256 = ? WHERE id = ?`;
 const COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
 
 function fieldsOf(session: Session) {
@@ -104,8 +105,13 @@ function fieldsOf(session: Session) {
 function rowOf(database: Database, id: string): Row {
   const row = database.get("SELECT * FROM sessions WHERE id = ?", id);
   if (row) return row;
-  const suggestion = "`belay sessions` lists those there are.";
-  throw new RlmError("session_not_found", `there is no session ${id}`, { suggestion });
+  throw notFound(id);
+}
+
+function notFound(id: string): RlmError {
+  return new RlmError("session_not_found", `there is no session ${id}`, {
+    suggestion: "`belay sessions` lists those there are.",
+  });
 }
 
 function decode(row: Row): Session {

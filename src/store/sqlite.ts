@@ -22,6 +22,7 @@ import {
   insertSession,
   noteHolder,
   readSession,
+  type Session,
   sessionIds,
 } from "./sessions.ts";
 import { verify } from "./verify.ts";
@@ -42,6 +43,8 @@ export type SyncStore = Disposable & {
 export function openSqliteStore(folder: string | null, holder: Holder): SyncStore {
   const database = guarded(folder, () => openDatabase(folder));
   const leases = folder === null ? openMemoryLeases() : openFileLeases(join(folder, LOCKS_FOLDER));
+  /** Those committed to since their leases were taken. */
+  const held = new Map<string, Session>();
   const row = (id: string): SessionRow => describe(database, id, leases.busy(id));
   const guard = <T>(work: () => T): T => guarded(folder, work);
   /** All that is read is of one moment. */
@@ -64,7 +67,11 @@ export function openSqliteStore(folder: string | null, holder: Holder): SyncStor
         }
         return database.read(() => row(id));
       }),
-    release: (id) => guard(() => leases.drop(id)),
+    release: (id) =>
+      guard(() => {
+        held.delete(id);
+        leases.drop(id);
+      }),
     find: (nameOrId) =>
       reading(() => {
         const id = findSession(database, nameOrId);
@@ -74,7 +81,10 @@ export function openSqliteStore(folder: string | null, holder: Holder): SyncStor
     commit: (session, step) =>
       guard(() => {
         if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
-        commit(database, session, step);
+        const known = held.get(session);
+        // After a failure it is read again.
+        held.delete(session);
+        held.set(session, commit(database, session, step, known));
       }),
     journal: (session, from = 1) => reading(() => readRecords(database, readSession(database, session), from)),
     checkpoints: (session) => reading(() => reachedBy(database, readSession(database, session)).map(shown)),
@@ -104,6 +114,7 @@ export function openSqliteStore(folder: string | null, holder: Holder): SyncStor
       guard(() => {
         if (!leases.holds(id)) takeLease(database, leases, id);
         removeSession(database, id);
+        held.delete(id);
         leases.forget(id);
       }),
     collect: (rule) => guard(() => collect(database, leases, rule)),

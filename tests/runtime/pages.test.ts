@@ -27,8 +27,8 @@ const step = fc.record({
     fc.record({ address: fc.nat(MOST_BLOCKS * BLOCK_BYTES), bytes: fc.constantFrom(1, 3000, 9000, 150_000) }),
     { maxLength: 2 },
   ),
-  root: fc.boolean(),
-  base: fc.constantFrom("before", "root", "none"),
+  anchor: fc.boolean(),
+  base: fc.constantFrom("before", "anchor", "none"),
 });
 
 test("changes put onto their base give the memory, with zeros where masks lie", () => {
@@ -37,18 +37,18 @@ test("changes put onto their base give the memory, with zeros where masks lie", 
       let memory: Uint8Array = new Uint8Array(BLOCK_BYTES).fill(7, 100, 200);
       const images = new Map<string, Uint8Array>([["0", memory.slice()]]);
       const pages = openPages("0", memory.slice());
-      let root = "0";
+      let anchor = "0";
       steps.forEach(({ blocks, writes, masks, base, ...each }, index) => {
         memory = grown(memory, Math.min(memory.length + blocks * BLOCK_BYTES, MOST_BLOCKS * BLOCK_BYTES));
         for (const { at, byte, length } of writes) memory.fill(byte, at, at + length);
         const [id, before] = [`${index + 1}`, `${index}`];
-        const wanted = { before, root, none: null }[base];
-        const taken = pages.take({ id, base: wanted, root: each.root, memory, masks });
+        const wanted = { before, anchor, none: null }[base];
+        const taken = pages.take({ id, base: wanted, anchor: each.anchor, memory, masks });
         expect(taken.base).toBe(wanted);
         const whole = applied(grown(images.get(wanted ?? "") ?? new Uint8Array(0), memory.length), taken.pages);
         expect(Buffer.compare(whole, masked(memory, masks))).toBe(0);
         images.set(id, whole);
-        if (each.root) root = id;
+        if (each.anchor) anchor = id;
       });
     }),
     { numRuns: 150 },
@@ -61,16 +61,16 @@ test("only what has changed is in a delta, and a whole image leaves out zero pag
   const pages = openPages("a", memory.slice());
   memory[20 * PAGE_BYTES + 9] = 1;
   memory[63 * PAGE_BYTES] = 1;
-  const take = (id: string, base: string | null) => pages.take({ id, base, root: false, memory, masks: [] });
+  const take = (id: string, base: string | null) => pages.take({ id, base, anchor: false, memory, masks: [] });
   expect(numbers(take("b", "a").pages)).toEqual([20, 63]);
   expect(numbers(take("c", "b").pages)).toEqual([]);
   expect(numbers(take("d", null).pages)).toEqual([5, 20, 63]);
 });
 
-test("a page that changed since the root and changed back is not in a delta against it", () => {
+test("a page that changed since the anchor and changed back is not in a delta against it", () => {
   const memory = new Uint8Array(BLOCK_BYTES).fill(1);
   const pages = openPages("a", memory.slice());
-  const take = (id: string, base: string) => pages.take({ id, base, root: false, memory, masks: [] });
+  const take = (id: string, base: string) => pages.take({ id, base, anchor: false, memory, masks: [] });
   memory[3 * PAGE_BYTES] = 2;
   memory[4 * PAGE_BYTES] = 2;
   expect(numbers(take("b", "a").pages)).toEqual([3, 4]);
@@ -80,17 +80,17 @@ test("a page that changed since the root and changed back is not in a delta agai
 
 test("an image that was taken and not kept is no obstacle to later ones on what was", () => {
   const memory = new Uint8Array(BLOCK_BYTES);
-  const pages = openPages("root", memory.slice());
-  const take = (id: string, base: string) => pages.take({ id, base, root: false, memory, masks: [] });
+  const pages = openPages("anchor", memory.slice());
+  const take = (id: string, base: string) => pages.take({ id, base, anchor: false, memory, masks: [] });
   memory[0] = 1;
-  take("kept", "root");
+  take("kept", "anchor");
   memory[PAGE_BYTES] = 2;
   take("not kept", "kept");
   memory[2 * PAGE_BYTES] = 3;
   expect(pages.has("kept")).toBe(false);
-  const onRoot = take("next", "root");
-  expect(onRoot.base).toBe("root");
-  expect(Buffer.compare(applied(new Uint8Array(BLOCK_BYTES), onRoot.pages), memory)).toBe(0);
+  const onAnchor = take("next", "anchor");
+  expect(onAnchor.base).toBe("anchor");
+  expect(Buffer.compare(applied(new Uint8Array(BLOCK_BYTES), onAnchor.pages), memory)).toBe(0);
   take("not kept again", "next");
   const onNothing = take("last", "next");
   expect(onNothing.base).toBeNull();
@@ -100,17 +100,17 @@ test("an image that was taken and not kept is no obstacle to later ones on what 
 test("an image that is not at hand is no base", () => {
   const memory = new Uint8Array(BLOCK_BYTES).fill(1);
   const pages = openPages("a", memory.slice());
-  const take = (id: string, base: string, root: boolean) => pages.take({ id, base, root, memory, masks: [] }).base;
+  const take = (id: string, base: string, anchor: boolean) => pages.take({ id, base, anchor, memory, masks: [] }).base;
   expect(take("b", "a", true)).toBe("a");
   expect(take("c", "a", false)).toBeNull();
   expect(take("d", "b", false)).toBe("b");
   expect(pages.has("c")).toBe(false);
 });
 
-test("changes since the root are given up where they are too many to hold", () => {
+test("changes since the anchor are given up where they are too many to hold", () => {
   const memory = new Uint8Array(66 * BLOCK_BYTES * 4).fill(1);
   const pages = openPages("a", new Uint8Array(memory.length));
-  const take = (id: string, base: string) => pages.take({ id, base, root: false, memory, masks: [] });
+  const take = (id: string, base: string) => pages.take({ id, base, anchor: false, memory, masks: [] });
   expect(take("b", "a").base).toBe("a");
   expect(pages.has("a")).toBe(false);
   expect(take("c", "a").base).toBeNull();

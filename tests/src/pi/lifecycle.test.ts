@@ -200,22 +200,28 @@ function isMessage(value: unknown): value is { role: string } {
   return typeof value === "object" && value !== null && "role" in value;
 }
 
-test("Pi leaves while a cell waits: it is suspended, no result is given, and the next process finishes it", async () => {
-  const pi = fakePi();
-  const leaving = await pi.start();
-  await leaving.call("rlm_load", { path: pi.folder });
+/** The next question is not answered; whether it was asked. */
+function neverAnswered({ faux }: ReturnType<typeof fakePi>): () => boolean {
   let isAsked = false;
-  pi.faux.setResponses([
+  faux.setResponses([
     async () => {
       isAsked = true;
       return new Promise<never>(() => {});
     },
   ]);
+  return () => isAsked;
+}
+
+test("Pi leaves while a cell waits: it is suspended, no result is given, and the next process finishes it", async () => {
+  const pi = fakePi();
+  const leaving = await pi.start();
+  await leaving.call("rlm_load", { path: pi.folder });
+  const asked = neverAnswered(pi);
   let isSettled = false;
   void leaving.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell").finally(() => {
     isSettled = true;
   });
-  await until(() => isAsked);
+  await until(asked);
   await leaving.leave();
   expect(isSettled).toBe(false);
   expect(mirrorOn(pi.branch).at(-1)).toBe("rlm_tool_call");
@@ -229,15 +235,9 @@ test("cancelling ends a cell for good: it is not taken up again", async () => {
   const life = await pi.start();
   await life.call("rlm_load", { path: pi.folder });
   const stop = new AbortController();
-  let isAsked = false;
-  pi.faux.setResponses([
-    async () => {
-      isAsked = true;
-      return new Promise<never>(() => {});
-    },
-  ]);
+  const asked = neverAnswered(pi);
   const cell = life.call("rlm_exec", { code: "let v = 1; await llm_query('q', { tools: [] })" }, "cell", stop.signal);
-  await until(() => isAsked);
+  await until(asked);
   stop.abort();
   expect(await cell).toMatchObject({ success: false, error_code: "cancelled" });
   await life.leave();
@@ -266,28 +266,30 @@ test("a session that a living process holds is left to it, and new calls work on
   const holder = await pi.start();
   await holder.call("rlm_load", { path: pi.folder });
   await holder.call("rlm_exec", { code: "let n = 1" });
-  let isAsked = false;
-  pi.faux.setResponses([
-    async () => {
-      isAsked = true;
-      return new Promise<never>(() => {});
-    },
-  ]);
+  const asked = neverAnswered(pi);
   void holder.begin("rlm_exec", { code: "n = 2; await llm_query('q', { tools: [] })" }, "cell");
-  await until(() => isAsked);
+  await until(asked);
   const second = await pi.start();
   expect(pi.told).toEqual([expect.stringContaining(`process ${process.pid}`)]);
   expect(await second.call("rlm_exec", { code: "result = n" })).toMatchObject({ result_json: 1 });
 });
 
-/** Answers of a model that come when the test gives them. */
-function slowAnswers() {
+/** A cell that was suspended while a model took its time, in a process that does not wait until it is finished. */
+async function interrupted(pi: ReturnType<typeof fakePi>) {
   const waiting: ((message: ReturnType<typeof fauxAssistantMessage>) => void)[] = [];
-  const answer = () =>
+  const slow = () =>
     new Promise<ReturnType<typeof fauxAssistantMessage>>((resolve) => {
       waiting.push(resolve);
     });
-  return { answer, waiting };
+  pi.faux.setResponses([slow, slow]);
+  const first = await pi.start();
+  await first.call("rlm_load", { path: pi.folder });
+  void first.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell");
+  await until(() => waiting.length === 1);
+  await first.leave();
+  const next = await pi.start({ hurries: true });
+  await until(() => waiting.length === 2);
+  return { next, answer: (text: string) => waiting[1]?.(fauxAssistantMessage(text)) };
 }
 
 test.for([
@@ -298,20 +300,12 @@ test.for([
   async ({ settings, goesOn }) => {
     const pi = fakePi({ "a.txt": "x" });
     writeAgentFile(pi, settings);
-    const first = await pi.start();
-    await first.call("rlm_load", { path: pi.folder });
-    const { answer, waiting } = slowAnswers();
-    pi.faux.setResponses([answer, answer]);
-    void first.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell");
-    await until(() => waiting.length === 1);
-    await first.leave();
-    const next = await pi.start({ hurries: true });
-    await until(() => waiting.length === 2);
+    const { next, answer } = await interrupted(pi);
     expect(next.lifecycle.board.current().running).toMatchObject({ tool: "rlm_exec", phase: "recovering" });
     const prompt = goesOn ? undefined : next.lifecycle.prompted();
     if (prompt) await until(() => pi.told.length > 0);
     expect(resultsOn(pi.branch).cell).toBeUndefined();
-    waiting[1]?.(fauxAssistantMessage("late"));
+    answer("late");
     await prompt;
     await recovered(next.lifecycle);
     expect(resultsOn(pi.branch).cell).toMatchObject({ result_json: "late" });
@@ -327,21 +321,13 @@ test.for([
 test("a prompt that has waited long enough goes out; the result that comes later is not put behind it", async () => {
   const pi = fakePi({ "a.txt": "x" });
   writeAgentFile(pi, { prompt_wait_s: 0 });
-  const first = await pi.start();
-  await first.call("rlm_load", { path: pi.folder });
-  const { answer, waiting } = slowAnswers();
-  pi.faux.setResponses([answer, answer]);
-  void first.begin("rlm_exec", { code: "result = await llm_query('q', { tools: [] })" }, "cell");
-  await until(() => waiting.length === 1);
-  await first.leave();
-  const next = await pi.start({ hurries: true });
-  await until(() => waiting.length === 2);
+  const { next, answer } = await interrupted(pi);
   await next.lifecycle.prompted();
   expect(pi.told.at(-1)).toContain("the prompt goes out without its result");
   const impatient = AbortSignal.abort();
   expect(await next.call("rlm_exec", { code: "1" }, "impatient", impatient)).toMatchObject({ error_code: "cancelled" });
   pi.branch.push({ type: "message", message: { role: "user", content: "go on" } });
-  waiting[1]?.(fauxAssistantMessage("late"));
+  answer("late");
   await recovered(next.lifecycle);
   expect(resultsOn(pi.branch).cell).toBeUndefined();
   const call = { role: "assistant", content: [{ type: "toolCall", id: "cell" }] };

@@ -62,9 +62,9 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     await expect(store.lease("S1")).rejects.toMatchObject({ code: "session_busy" });
     await store.release("S1");
     expect((await store.find("S1"))?.busy).toBe(false);
-    await expect(store.commit("S1", { facts: 1 })).rejects.toMatchObject({ code: "store_failed" });
+    await expect(store.commit("S1", { facts: { execs: 1 } })).rejects.toMatchObject({ code: "store_failed" });
     expect((await store.lease("S1")).busy).toBe(true);
-    await store.commit("S1", { facts: 1 });
+    await store.commit("S1", { facts: { execs: 1 } });
     await expect(store.lease("S9")).rejects.toMatchObject({ code: "session_not_found" });
   });
 

@@ -1,0 +1,32 @@
+/**
+ * Runs a script with what `read` makes of its arguments; bad ones are told with the usage line and exit code 2.
+ *
+ * @param run answers the process's exit code
+ */
+export async function script<Options>(
+  usage: string,
+  read: (args: string[]) => Options,
+  run: (options: Options) => number | Promise<number>,
+): Promise<void> {
+  let options: Options;
+  try {
+    options = read(process.argv.slice(2));
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\nusage: ${usage}`);
+    process.exitCode = 2;
+    return;
+  }
+  process.exitCode = await run(options);
+}
+
+/** The option's value. @throws Error where it is not a whole number from 1 on: of none nothing would be shown */
+export function wholeNumber(option: string, text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new Error(`--${option} takes a number from 1 on, not ${JSON.stringify(text)}`);
+  return Number(text);
+}
+
+/** The option's value, or another one each time. It is printed, so that a run can be made again. */
+export function seedOf(text: string | undefined): number {
+  return text === undefined ? Date.now() % 1_000_000_000 : wholeNumber("seed", text);
+}

@@ -1,0 +1,86 @@
+import { type ExecEnd, RlmError } from "../../runtime/index.ts";
+import { type Continuation, warn } from "./cell.ts";
+import type { Machine, Stand } from "./guest.ts";
+import type { ExecRecords } from "./history.ts";
+import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
+import type { Head } from "./recorder.ts";
+import { type ExecParts, resumeOf, type Work } from "./work.ts";
+
+export const standOf = ({ history, context }: Head): Stand => ({
+  checkpoint: history.checkpoint,
+  context,
+  sources: history.sources,
+});
+
+/** @param apart on a machine of its own, which the session does not go on with */
+export const openAt = ({ guest }: ExecParts, stand: Stand, apart: boolean) =>
+  apart ? guest.apart(stand) : guest.use(stand);
+
+/**
+ * The machine of an interrupted exec at the newest of its checkpoints that can be read, else at its start, with what it
+ * was answered since.
+ *
+ * @throws RlmError `checkpoint_lost`
+ */
+export async function reopen(
+  work: Work,
+  records: ExecRecords,
+  apart: boolean,
+): Promise<{ machine: Machine; from: Continuation }> {
+  const { parts, recorder } = work;
+  const stand = standOf(recorder.head());
+  for (const { tool_override_event: event } of records.results) if (event) work.events.push(event);
+  const since = (ms: number) => {
+    work.startedAt = parts.clock.monotonic() - ms;
+  };
+  for (const step of stepsOf(records)) {
+    const at = await unlessLost(
+      apart ? parts.guest.apartAtStep(step, stand) : parts.guest.useStep(step, "keep", stand),
+    );
+    if (!at) continue;
+    const from = continuationAt(at.row, records);
+    since(elapsedIn(records, from.beside));
+    await recorder.commit([resumeOf(work, step, from.replay, inFlight(records))]);
+    return { machine: at.machine, from };
+  }
+  const from = continuationFromStart(records);
+  since(elapsedIn(records, null));
+  await recorder.commit([resumeOf(work, null, from.replay, inFlight(records))]);
+  const machine = await openAt(parts, stand, apart);
+  if (machine.isWhole) return { machine, from };
+  if (apart) await machine[Symbol.asyncDispose]();
+  throw new RlmError("checkpoint_lost", "neither a checkpoint of the exec nor the state before it can be read", {
+    suggestion:
+      "Define the variables again that the cell needs, then run it again; memory, helpers and context are kept.",
+  });
+}
+
+/** The state that stays after the machine was lost: the newest checkpoint that can be read. null: that before the exec. */
+export async function restored(work: Work, { state, end }: ExecEnd): Promise<Machine | null> {
+  const { parts, recorder } = work;
+  const { history } = recorder.head();
+  const calls = history.last?.calls ?? [];
+  await parts.guest.end();
+  // Records that do not fit an image leave only what was there before them.
+  const isLost = end.kind === "error" && end.code === "checkpoint_lost";
+  for (const step of isLost ? [] : stepsOf({ calls })) {
+    const at = await unlessLost(parts.guest.useStep(step, "drop", standOf(recorder.head())));
+    if (!at) continue;
+    const made = calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === step) + 1;
+    const settled = made - continuationAt(at.row, { calls, results: [] }).beside.waiting.length;
+    warn(state, `state_restored: checkpoint ${step}, after ${settled} of ${calls.length} sub-calls`);
+    return at.machine;
+  }
+  const before = history.checkpoint === null ? "a fresh guest" : `checkpoint ${history.checkpoint}`;
+  warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
+  return null;
+}
+
+async function unlessLost<T>(opening: Promise<T>): Promise<T | null> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "checkpoint_lost") return null;
+    throw error;
+  }
+}
