@@ -14,9 +14,10 @@ const INSTALLED = mkdtempSync(join(tmpdir(), "belay-installed-"));
 let missing: string | undefined;
 
 beforeAll(async () => {
-  const tarball = await pack(INSTALLED);
-  writeFileSync(join(INSTALLED, "package.json"), '{ "private": true }');
-  const install = await run("npm", ["install", "--offline", "--no-audit", "--no-fund", tarball], { cwd: INSTALLED });
+  const dependencies = { "belay-rlm": `file:${await pack(INSTALLED)}` };
+  writeFileSync(join(INSTALLED, "package.json"), JSON.stringify({ private: true, dependencies }));
+  writeFileSync(join(INSTALLED, "package-lock.json"), JSON.stringify(lockWith(dependencies)));
+  const install = await run("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd: INSTALLED });
   if (install.output.includes("ENOTCACHED")) {
     missing = /request to (\S+) failed/.exec(install.output)?.[1] ?? "a dependency";
     console.log(`skipped: npm's cache does not hold ${missing}, and this test does not use the network`);
@@ -25,6 +26,31 @@ beforeAll(async () => {
   }
   return () => rmSync(INSTALLED, { recursive: true, force: true });
 }, 120_000);
+
+/**
+ * The versions that this checkout has. npm finds them in its cache by their hashes, where `npm ci` has put them; the
+ * address is not asked.
+ */
+function lockWith(dependencies: Readonly<Record<string, string>>) {
+  const { packages }: { packages: Record<string, Locked> } = readJson("package-lock.json");
+  const needed = Object.entries(packages).filter(([at, { dev, devOptional, optional }]) => {
+    return at !== "" && !dev && !devOptional && !optional;
+  });
+  const addressed = needed.map(([at, locked]) => {
+    const name = at.slice(at.lastIndexOf("node_modules/") + "node_modules/".length);
+    return [at, { ...locked, resolved: `http://127.0.0.1/${name}-${locked.version}.tgz` }];
+  });
+  return { lockfileVersion: 3, packages: { "": { dependencies }, ...Object.fromEntries(addressed) } };
+}
+
+interface Locked {
+  readonly version: string;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly optional?: boolean;
+}
+
+const readJson = (file: string) => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
 
 beforeEach(({ skip }) => {
   if (missing !== undefined) skip();
@@ -44,7 +70,7 @@ test("the command and the library work in it", async () => {
   writeFileSync(join(INSTALLED, "library.mjs"), LIBRARY_PROGRAM);
   writeFileSync(join(INSTALLED, "notes.txt"), NOTES);
   const options = { cwd: INSTALLED, env: { ...process.env, BELAY_HOME: join(INSTALLED, "home") } };
-  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const { version } = readJson("package.json");
   const shown = await mustRun("npx", ["--offline", "belay", "--version"], options);
   expect(shown.stdout).toContain(version);
 
