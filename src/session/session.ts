@@ -29,6 +29,7 @@ import { type GuestOptions, openGuest } from "./guest.ts";
 import { type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
 import { readRecord, type Start } from "./journal.ts";
 import { remaining } from "./ledger.ts";
+import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import { memoryStore, openRetention } from "./memory-store.ts";
 import { loadModelLayer } from "./model-layer.ts";
 import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
@@ -289,25 +290,8 @@ async function open(
         await parts.guest.end();
         await discard(parts, head, interrupted);
       }),
-    memory: {
-      async put(key, value) {
-        await change("memory", { op: "put", key, value });
-      },
-      get: (key) => read("memory", { op: "get", key }),
-      delete: async (key) => (await change("memory", { op: "delete", key })) === true,
-      list: async () => strings(await read("memory", { op: "list" })),
-      async clear() {
-        await change("memory", { op: "clear" });
-      },
-      batch: (ops) => change("memory", { op: "batch", ops: ops.map((op) => ({ ...op })) }),
-    },
-    helpers: {
-      async add(name, code) {
-        await change("helpers", { op: "add", name, code });
-      },
-      list: async () => scripts(await read("helpers", { op: "list" })),
-      remove: async (name) => (await change("helpers", { op: "remove", name })) === true,
-    },
+    memory: memoryOf({ change: (input) => change("memory", input), read: (input) => read("memory", input) }),
+    helpers: helpersOf({ change: (input) => change("helpers", input), read: (input) => read("helpers", input) }),
     stats: () => head.context?.stats ?? null,
     budget: () => remaining(head.history.ledger, parts.budget),
     close,
@@ -355,18 +339,4 @@ function workerUrl(): URL {
 function statsOf(outcome: ExecOutcome): ContextStats {
   if (!("context" in outcome)) throw new Error("a load gave another outcome");
   return outcome.context.stats;
-}
-
-function strings(value: Json): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
-}
-
-function scripts(value: Json): { name: string; code: string }[] {
-  const text = (item: Json, key: string) => {
-    const found: unknown = typeof item === "object" && item !== null ? Reflect.get(item, key) : "";
-    return typeof found === "string" ? found : "";
-  };
-  return Array.isArray(value)
-    ? value.map((item: Json) => ({ name: text(item, "name"), code: text(item, "code") }))
-    : [];
 }
