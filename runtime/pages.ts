@@ -74,8 +74,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
         const at = offset + page;
         if (now.bytes.compare(was.bytes, page, page + PAGE_BYTES, at, at + PAGE_BYTES) === 0) continue;
         const number = (start + page) / PAGE_BYTES;
-        if (anchor && !anchor.before.has(number))
-          anchor.before.set(number, was === ZERO ? ZERO_PAGE : pageOf(was, page));
+        if (anchor?.before.has(number) === false) anchor.before.set(number, pageOf(was, page));
         if (gather) changes.add(number, was.words, page / 4, now.words, at / 4);
         now.bytes.copy(blocks[index]?.bytes ?? now.bytes, page, at, at + PAGE_BYTES);
       }
@@ -122,8 +121,9 @@ function blockOf(bytes: Buffer): Block {
   return { bytes, words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) };
 }
 
-function pageOf({ words }: Block, at: number): Int32Array {
-  return words.slice(at / 4, at / 4 + PAGE_WORDS);
+/** As it is now. @param at bytes from the block's start */
+function pageOf(block: Block, at: number): Int32Array {
+  return block === ZERO ? ZERO_PAGE : block.words.slice(at / 4, at / 4 + PAGE_WORDS);
 }
 
 /** The block at `start` with zeros where masks lie, and where it begins in what is given: the memory itself where none does. */

@@ -51,6 +51,33 @@ test("a session that another process holds is busy until that process is killed"
   expect(await store.journal("S1")).toHaveLength(2);
 });
 
+test("a session that was let go of is read again: another process may have written to it", async () => {
+  const folder = join(folderWith(), "store");
+  await using first = await openStore(folder);
+  await using second = await openStore(folder);
+  await first.create(sessionOf("S1"));
+  await first.commit("S1", { records: [recordOf("E1", 5)], facts: { by: "first" } });
+  await first.release("S1");
+  await second.lease("S1");
+  await second.commit("S1", { records: [recordOf("E1", 6)], facts: { by: "second" } });
+  await second.release("S1");
+  await first.lease("S1");
+  await first.commit("S1", { records: [recordOf("E1", 7)] });
+  expect(await first.find("S1")).toMatchObject({ last_seq: 3, facts: { by: "second" } });
+  expect((await first.journal("S1")).map(({ record }) => record.at)).toEqual([5, 6, 7]);
+  expect(await first.verify()).toEqual([]);
+});
+
+test("a session whose row is gone is not written to, though this store has its lease", async () => {
+  const folder = join(folderWith(), "store");
+  await using store = await openStore(folder);
+  await store.create(sessionOf("S1"));
+  await store.commit("S1", { facts: { kept: true } });
+  using edit = new DatabaseSync(join(folder, "belay.db"));
+  edit.exec("DELETE FROM sessions");
+  await expect(store.commit("S1", { facts: { kept: false } })).rejects.toMatchObject({ code: "session_not_found" });
+});
+
 test("looking at a session never makes it look held", async () => {
   const folder = join(folderWith(), "store");
   await using store = await openStore(folder);
