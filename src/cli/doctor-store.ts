@@ -1,9 +1,10 @@
-import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { amount, size } from "../figures.ts";
-import { folderProblem } from "../home.ts";
+import { errorCode, folderProblem } from "../home.ts";
 import { RlmError } from "../index.ts";
+import { makeFolder } from "../make-folder.ts";
 import { listSessions, type SessionSummary } from "../session/sessions.ts";
 import type { Check } from "./doctor-checks.ts";
 import type { Host } from "./host.ts";
@@ -21,12 +22,12 @@ type Found = Omit<Check, "name">;
 
 /** Whether the folder can be written, and by whom. */
 export async function checkFolder(folder: string): Promise<Found> {
-  const problem = folderProblem(folder) ?? folderProblem(join(folder, "index"));
-  if (problem !== null) return { state: "failed", detail: problem };
-  if (!existsSync(folder)) return { state: "ok", detail: `${folder} will be made when it is needed` };
-  const probe = join(folder, `probe-${process.pid}`);
-  writeFileSync(probe, "", { mode: 0o600 });
-  rmSync(probe);
+  const isThere = existsSync(folder);
+  for (const each of [folder, join(folder, "index"), join(folder, "locks")]) {
+    const problem = folderProblem(each) ?? writingProblem(each);
+    if (problem !== null) return { state: "failed", detail: problem };
+  }
+  if (!isThere) return { state: "ok", detail: `${folder} will be made when it is needed` };
   const mode = statSync(folder).mode & 0o777;
   if ((mode & 0o077) === 0 || process.platform === "win32") return { state: "ok", detail: folder };
   return {
@@ -34,6 +35,30 @@ export async function checkFolder(folder: string): Promise<Found> {
     detail: `${folder} has mode ${mode.toString(8).padStart(4, "0")}: other users may read what is kept there`,
     cure: `chmod 700 ${folder}`,
   };
+}
+
+/** Why no file can be made in this folder, or null. Tries it, and leaves nothing behind. */
+function writingProblem(folder: string): string | null {
+  let made: string | null = null;
+  try {
+    made = makeFolder(folder);
+    const probe = join(folder, `probe-${process.pid}`);
+    writeFileSync(probe, "", { mode: 0o600 });
+    rmSync(probe);
+    return null;
+  } catch (error) {
+    return `${folder} cannot be written (${errorCode(error)})`;
+  } finally {
+    if (made !== null) removeEmpty(folder, made);
+  }
+}
+
+/** Removes a folder and those above it up to `uppermost`. One that another process has used meanwhile stays. */
+function removeEmpty(folder: string, uppermost: string): void {
+  try {
+    rmdirSync(folder);
+    if (folder !== uppermost) removeEmpty(dirname(folder), uppermost);
+  } catch {}
 }
 
 const DATABASE = "belay.db";

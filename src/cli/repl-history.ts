@@ -1,6 +1,7 @@
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { folderProblem, homeFolder } from "../home.ts";
+import { makeFolder } from "../make-folder.ts";
 
 export const HISTORY_LINES = 1000;
 
@@ -24,7 +25,7 @@ export function openHistory(env: NodeJS.ProcessEnv): History {
       if (!isKept || line.trim() === "" || line === last) return;
       last = line;
       attempt(() => {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        makeFolder(folder);
         appendFileSync(path, `${line}\n`, { mode: 0o600 });
       });
     },

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
 import { homeFolder } from "../home.ts";
+import { makeFolder } from "../make-folder.ts";
 
 /**
  * Keeps compiled modules in the store folder, where there is one: the next command starts in half the time. Node's own
@@ -9,8 +10,16 @@ import { homeFolder } from "../home.ts";
  */
 export function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   const folder = homeFolder(env);
+  if (!existsSync(folder) || module.getCompileCacheDir?.() !== undefined) return;
+  const compiled = join(folder, "compiled");
+  try {
+    // Node would make it too, but would try for ever in a folder such as /proc.
+    makeFolder(compiled);
+  } catch {
+    return;
+  }
   // It reports a folder that cannot be written by its answer.
-  if (existsSync(folder)) module.enableCompileCache?.(join(folder, "compiled"));
+  module.enableCompileCache?.(compiled);
 }
 
 /** Keeps the SDKs of providers from printing parts of answers on stderr. `OPENAI_LOG=debug` and the like still count. */

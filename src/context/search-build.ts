@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makeFolder } from "../make-folder.ts";
 import { chunksOf, type Span } from "./search-chunks.ts";
 import { indexForm } from "./search-tokens.ts";
 import type { Text } from "./text.ts";
@@ -38,7 +39,7 @@ export function buildIndexFile(
   mark: string,
   onProgress?: (fraction: number) => void,
 ) {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   removeAbandoned(path);
   // A name that nobody else ever has: another builder may remove the file in the instant before it is locked, and a
   // name that is used again would then be two builders' file.

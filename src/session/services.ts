@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { type ContextServices, contextNotLoaded, type Services } from "../../builtins/index.ts";
 import { RlmError } from "../../runtime/index.ts";
 import { compileFind, find } from "../context/find.ts";
@@ -55,7 +54,6 @@ function openIndex(
   onProgress: (fraction: number) => void,
 ): SearchIndex {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
     return openSearchIndex(source, { dir, onProgress });
   } catch (cause) {
     const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";

@@ -61,6 +61,9 @@ function cure(sqlite: number | undefined, errno: string | undefined): string {
   if (closed || errno === "EACCES" || errno === "EPERM" || errno === "EROFS") {
     return "Make the folder and its files writable for you, or choose another folder.";
   }
+  if (errno === "ENOENT" || errno === "ENOTDIR" || errno === "EEXIST") {
+    return "No folder can be made there: choose another folder.";
+  }
   return "Check the disk; `belay doctor` looks through the store.";
 }
 

@@ -1,7 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../runtime/errors.ts";
+import { makeFolder } from "../make-folder.ts";
 import { connect, type Database } from "./database.ts";
 import { alone, createPrivately } from "./lease.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
@@ -22,20 +23,14 @@ export function openDatabase(folder: string | null): Database {
     migrate(connection, 0);
     return connect(null, connection);
   }
-  makePrivately(folder);
-  makePrivately(join(folder, LOCKS_FOLDER));
+  makeFolder(folder);
+  makeFolder(join(folder, LOCKS_FOLDER));
   const path = join(folder, DATABASE_FILE);
   createPrivately(path);
   if (versionOf(path) < SCHEMA_VERSION) alone(join(folder, LOCKS_FOLDER, ".store.db"), () => bringUpToDate(path));
   // SQLite gives its -wal and -shm files the mode of the database.
   if ((statSync(path).mode & 0o777) !== 0o600) chmodSync(path, 0o600);
   return connect(folder, openConnection(path));
-}
-
-function makePrivately(folder: string): void {
-  if (existsSync(folder)) return;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chmodSync(folder, 0o700);
 }
 
 function openConnection(path: string): DatabaseSync {

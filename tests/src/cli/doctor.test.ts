@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
-import { belay, temporaryFolder } from "./belay.ts";
+import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
 
 test("doctor names every check, and cures what is wrong with the store folder", async () => {
   const folder = temporaryFolder();
@@ -76,4 +76,23 @@ test("doctor reads the whole store, and finds what is damaged there", async () =
   expect(damaged.detail).toMatch(/^\d+ findings?\n/);
   writeFileSync(join(home, "belay.db"), "no database");
   expect(await sessions()).toMatchObject({ code: 1, state: "failed" });
+});
+
+test.runIf(process.platform === "linux")("no command hangs if its store would lie in /proc", async () => {
+  // SIGTERM does not end a process one of whose threads is inside mkdir.
+  const run = (args: readonly string[], home: string) => {
+    const child = startBelay(args, { home });
+    const deadline = setTimeout(() => child.kill("SIGKILL"), 20_000);
+    child.stdin?.end("text");
+    return finished(child).finally(() => clearTimeout(deadline));
+  };
+  const [named, index, looked] = await Promise.all([
+    run(["exec", "-e", "1", "--json", "--store", "/proc/x"], temporaryFolder()),
+    run(["exec", "-e", "search('a')", "-c", "-", "--no-store"], "/proc"),
+    run(["doctor"], "/proc/x"),
+  ]);
+  expect([named.code, index.code, looked.code]).toEqual([1, 1, 1]);
+  expect(JSON.parse(named.stdout)).toMatchObject({ error_code: "store_failed" });
+  expect(index.stderr).toContain("the search index could not be written (ENOENT)");
+  expect(looked.stdout).toMatch(/failed +store +\/proc\/x cannot be written \(ENOENT\)\n +cure: /);
 });

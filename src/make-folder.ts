@@ -1,0 +1,45 @@
+import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+
+/**
+ * Makes a folder for this user alone (0700), and those above it that are missing, one level at a time. Node's recursive
+ * mkdir never returns for `/proc/x`: the folder above is there, and the kernel answers ENOENT nevertheless.
+ *
+ * @returns the uppermost folder that was made, or null if the folder was there already
+ */
+export function makeFolder(path: string): string | null {
+  const folder = resolve(path);
+  try {
+    return makeLevel(folder);
+  } catch (error) {
+    const above = dirname(folder);
+    // The reason is then another one than that the folder above is missing.
+    if (!hasCode(error, "ENOENT") || isFolder(above)) throw error;
+    const made = makeFolder(above);
+    return makeLevel(folder) === null ? made : (made ?? folder);
+  }
+}
+
+function makeLevel(folder: string): string | null {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (isFolder(folder)) return null;
+    throw error;
+  }
+  // The umask may have taken away more than it should.
+  chmodSync(folder, 0o700);
+  return folder;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

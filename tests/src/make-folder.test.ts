@@ -1,0 +1,31 @@
+import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeFolder } from "../../src/make-folder.ts";
+import { folderWith } from "../support/tree.ts";
+
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+test("every missing level is made, for its owner alone, and the uppermost is named", () => {
+  const root = folderWith();
+  expect(makeFolder(join(root, "a/b/c"))).toBe(join(root, "a"));
+  expect(makeFolder(join(root, "a/b/d"))).toBe(join(root, "a/b/d"));
+  expect(["a", "a/b", "a/b/c", "a/b/d"].map((name) => modeOf(join(root, name)))).toEqual([0o700, 0o700, 0o700, 0o700]);
+});
+
+test("a folder that is there stays as it is, behind a link too", () => {
+  const root = folderWith({ "there/": "" });
+  chmodSync(join(root, "there"), 0o755);
+  symlinkSync(join(root, "there"), join(root, "link"));
+  expect([makeFolder(join(root, "there")), makeFolder(join(root, "link"))]).toEqual([null, null]);
+  expect(modeOf(join(root, "there"))).toBe(0o755);
+});
+
+test("what cannot be made is refused: under a file, behind a link that leads nowhere", () => {
+  const root = folderWith({ file: "" });
+  symlinkSync(join(root, "nowhere"), join(root, "link"));
+  for (const path of ["file", "file/x", "link", "link/x"]) {
+    expect(() => makeFolder(join(root, path)), path).toThrow(/E(EXIST|NOTDIR)/);
+  }
+  expect(existsSync(join(root, "nowhere"))).toBe(false);
+});
