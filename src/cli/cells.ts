@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { errorCode } from "../home.ts";
 import { LIMITS, RlmError } from "../index.ts";
 import type { Argument } from "./arguments.ts";
+import { checkScripts } from "./scripts.ts";
 import { readStdin } from "./sources.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
@@ -11,7 +12,15 @@ export interface Cell {
   readonly source: string;
 }
 
-/** The cells named by FILE, `-` and `-e`, in the order of the command line. @throws UsageError */
+const CODE = "-e";
+const STDIN = "stdin";
+
+/** The file that a cell is from, for tracebacks; none for code that was typed. */
+export function fileOf({ name }: Cell): { name?: string } {
+  return name === CODE || name === STDIN ? {} : { name };
+}
+
+/** The cells named by FILE, `-` and `-e`, in the order of the command line. @throws UsageError, RlmError */
 export async function readCells(args: readonly Argument[], signal: AbortSignal): Promise<Cell[]> {
   const named = args.filter(({ option }) => option === null || option === "eval");
   if (named.length === 0) throw noCell(args);
@@ -19,11 +28,12 @@ export async function readCells(args: readonly Argument[], signal: AbortSignal):
   if (reads > 1) {
     throw new UsageError("stdin can be read only once: - stands there twice", commandLine(["help", "exec"]));
   }
+  checkScripts(args);
   const cells: Cell[] = [];
   for (const { option, value } of named) {
-    if (option === "eval") cells.push({ name: "-e", source: value });
+    if (option === "eval") cells.push({ name: CODE, source: value });
     else if (value !== "-") cells.push({ name: value, source: decoded(value, readCellFile(value, args)) });
-    else cells.push({ name: "stdin", source: decoded("stdin", await readStdinCell(signal)) });
+    else cells.push({ name: STDIN, source: decoded(STDIN, await readStdinCell(signal)) });
   }
   return cells;
 }

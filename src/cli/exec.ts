@@ -1,5 +1,5 @@
 import type { Arguments } from "./arguments.ts";
-import { type Cell, readCells } from "./cells.ts";
+import { type Cell, fileOf, readCells } from "./cells.ts";
 import type { Host } from "./host.ts";
 import { reportingFailures } from "./opening.ts";
 import { jsonReport, type Report, runCells, textReport } from "./run-cells.ts";
@@ -56,7 +56,7 @@ function lookingOnly(flags: SessionFlags): SessionFlags {
 
 async function estimate(cell: Cell, { session, progress }: CliSession, report: Report, stop: Stop): Promise<number> {
   progress.begin();
-  const dry = await session.dryRun(cell.source, { signal: stop.signal });
+  const dry = await session.dryRun(cell.source, { signal: stop.signal, ...fileOf(cell) });
   progress.end();
   if (stop.exitCode === 0) return 0;
   report.dryRun(dry);

@@ -1,7 +1,7 @@
 import { amount } from "../figures.ts";
 import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope } from "../index.ts";
 import type { CallsTaken } from "./call-line.ts";
-import type { Cell } from "./cells.ts";
+import { type Cell, fileOf } from "./cells.ts";
 import { showDryRun } from "./dry-run.ts";
 import type { ReportFailure } from "./opening.ts";
 import type { CliSession } from "./session.ts";
@@ -38,7 +38,7 @@ export async function runCells({ cells, opened, report, stop, isBegun }: CellRun
     progress.begin();
     const rest = cells.slice(index + 1);
     const resumed = isBegun && index === 0 ? await session.resume(signals) : null;
-    const envelope = resumed?.envelope ?? (await session.exec(cell.source, { ...signals, rest }));
+    const envelope = resumed?.envelope ?? (await session.exec(cell.source, { ...signals, rest, ...fileOf(cell) }));
     const taken = progress.end();
     const code = ending(envelope, { rest, taken, opened, report, stop });
     if (code === undefined) continue;

@@ -103,6 +103,8 @@ export interface ExecOptions {
   readonly signal?: AbortSignal;
   /** Aborting stops the exec where it is: it is not over, and `resume` finishes it, in this process or another. */
   readonly suspend?: AbortSignal;
+  /** What tracebacks call the cell, such as its file; default: `<cell 3>`. */
+  readonly name?: string;
   /** Cells that the caller will run after this one: recorded, so that another process can. */
   readonly rest?: readonly CellFile[];
 }

@@ -52,6 +52,8 @@ export interface EnvelopeFacts {
   readonly session_id: string;
   readonly budget: RemainingBudget;
   readonly isOpen: boolean;
+  /** The files that cells are from, by the cells' numbers. */
+  readonly files?: ReadonlyMap<number, string>;
 }
 
 /** The error code of a cell's end, or null for a success. */
@@ -71,7 +73,20 @@ export function codeOf(end: CellEnd): ErrorCode | null {
 /** The envelope of an exec that ran a cell, from its record. */
 export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnvelope {
   const answer = closedEnvelope(complete, fieldsOf(complete, facts));
-  return answer.success || !facts.isOpen ? answer : { ...answer, resumable: true };
+  if (answer.success) return answer;
+  const named = { ...answer, traceback: withFiles(answer.traceback, facts.files ?? new Map()) };
+  return facts.isOpen ? { ...named, resumable: true } : named;
+}
+
+/** A traceback whose frames name files: `at main (scan.js:3:5)` in place of `at main (<cell 2>:3:5)`. */
+function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {
+  return traceback.replaceAll(
+    /^( {4}at .*?)<cell (\d+)>(?=:\d+:\d+\)?$)/gm,
+    (frame, before: string, number: string) => {
+      const file = files.get(Number(number));
+      return file === undefined ? frame : `${before}${file.replaceAll(/\s/g, " ")}`;
+    },
+  );
 }
 
 function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecEnvelope {

@@ -23,6 +23,8 @@ export interface History {
 export interface CellSource {
   readonly number: number;
   readonly source: string;
+  /** The file that it is from. */
+  readonly name?: string;
 }
 
 /** All records of one exec, in journal order. */
@@ -102,7 +104,9 @@ function over(before: History, start: Start, complete: Complete): History {
       return { ...history, checkpoint, context_hash, loads: [...history.loads, start] };
     case "cell": {
       const cells = history.cells + 1;
-      const sources = [...history.sources, { number: cells, source: start.cell ?? "" }].slice(-SOURCES_KEPT);
+      const { cell, name } = start;
+      const source = { number: cells, source: cell ?? "", ...(name === undefined ? {} : { name }) };
+      const sources = [...history.sources, source].slice(-SOURCES_KEPT);
       return { ...history, checkpoint, cells, sources };
     }
     default:
@@ -113,6 +117,13 @@ function over(before: History, start: Start, complete: Complete): History {
 /** The exec that has begun and not ended, or null. */
 export function interruptedIn({ last }: History): ExecRecords | null {
   return last && !last.complete ? last : null;
+}
+
+/** The files that cells are from, by the cells' numbers. */
+export function cellFiles({ sources, last, cells }: History): ReadonlyMap<number, string> {
+  const files = sources.flatMap(({ number, name }) => (name === undefined ? [] : [[number, name] as const]));
+  const open = last && !last.complete && last.start.kind === "cell" ? last.start.name : undefined;
+  return new Map(open === undefined ? files : [...files, [cells + 1, open]]);
 }
 
 export function factsOf({ totals, last }: History, context: SessionFacts["context"]): SessionFacts {

@@ -16,6 +16,8 @@ export interface Start {
   readonly input: Json;
   /** The code that runs: the cell, or that of a query. */
   readonly cell: string | null;
+  /** The file that the cell is from, if it is from one. */
+  readonly name?: string;
   readonly limits: Partial<ExecLimits>;
   /** SHA-256 of the helpers that run before the cell, hex. */
   readonly helpers_hash: string | null;

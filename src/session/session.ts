@@ -26,7 +26,7 @@ import { type DryRun, openDryAnswers } from "./dry-run.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
 import { discard, type ExecOutcome, exec } from "./exec.ts";
 import { type GuestOptions, openGuest } from "./guest.ts";
-import { type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
+import { cellFiles, type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
 import { readRecord, type Start } from "./journal.ts";
 import { remaining } from "./ledger.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
@@ -211,14 +211,18 @@ async function open(
     session_id: row.id,
     budget: remaining(head.history.ledger, parts.budget),
     isOpen,
+    files: cellFiles(head.history),
   });
-  function answerOf(outcome: ExecOutcome): ExecEnvelope {
+  /** @param name the file of a cell that is in no journal */
+  function answerOf(outcome: ExecOutcome, name?: string): ExecEnvelope {
     if (!("complete" in outcome)) throw new Error("a cell gave another outcome");
-    return envelope(outcome.complete, factsOf(outcome.isOpen));
+    const facts = factsOf(outcome.isOpen);
+    if (name === undefined) return envelope(outcome.complete, facts);
+    return envelope(outcome.complete, { ...facts, files: new Map([...facts.files, [head.history.cells + 1, name]]) });
   }
 
   /** The cell on another machine at the same checkpoint, with a journal, answers and a head that are thrown away. */
-  async function dryRun(source: string, { limits = {}, signal }: ExecOptions): Promise<DryRun> {
+  async function dryRun(source: string, { limits = {}, name, signal }: ExecOptions): Promise<DryRun> {
     const { estimateSubCall, placeholderAnswer } = await loadModelLayer();
     const answers = openDryAnswers({
       estimate: (call) => estimateSubCall(call, models),
@@ -230,7 +234,7 @@ async function open(
     try {
       const apart: ExecParts = { ...kept, store: forgetful, guest, answers, moved() {} };
       const outcome = await exec(apart, head, { kind: "cell", source, limits, sites: true }, signal ? { signal } : {});
-      const answer = answerOf(outcome);
+      const answer = answerOf(outcome, name);
       return { envelope: answer, estimate: answers.estimate(!answer.success) };
     } finally {
       await guest[Symbol.asyncDispose]();
@@ -262,9 +266,10 @@ async function open(
     name: row.name,
     load: (source, loadingOptions) => loading("load", source, loadingOptions),
     loadAppend: (source, loadingOptions) => loading("append", source, loadingOptions),
-    async exec(source, { limits = {}, rest = [], ...signals } = {}) {
+    async exec(source, { limits = {}, rest = [], name, ...signals } = {}) {
       checkSource(source);
-      return answerOf(await perform({ kind: "cell", source, limits, rest }, signals));
+      const named = name === undefined ? {} : { name };
+      return answerOf(await perform({ kind: "cell", source, limits, rest, ...named }, signals));
     },
     async query(prompt, { signal, suspend, ...asked } = {}) {
       const signals = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };

@@ -14,6 +14,7 @@ export type ExecRequest =
       readonly source: string;
       readonly limits: Partial<ExecLimits>;
       readonly sites?: boolean;
+      readonly name?: string;
       readonly rest?: readonly CellFile[];
     }
   /** A cell of ours, on another machine at the same checkpoint: only the ledger moves. */
@@ -46,6 +47,7 @@ export function startOf(parts: ExecParts, { history }: Head, request: ExecReques
     kind: request.kind,
     input: inputOf(request),
     cell: "source" in request ? request.source : null,
+    ...("name" in request && request.name !== undefined ? { name: request.name } : {}),
     limits: request.kind === "cell" ? request.limits : {},
     helpers_hash: history.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],

@@ -122,6 +122,16 @@ test("cells are numbered from the last load", async () => {
   });
 });
 
+test("a cell that has a name is called by it in tracebacks, also those of later cells", async () => {
+  await session.load({ text: "x", name: "a" });
+  await session.exec("function fail() {\n  throw new Error('    at <cell 1>:1:1');\n}", { name: "lib.js" });
+  const failed = await session.exec("fail()");
+  const frames = /^Error: {5}at <cell 1>:1:1\n {4}at fail \(lib\.js:2:\d+\)\n {4}at <cell 2>:1:\d+$/;
+  expect(failed).toMatchObject({ line: 2, traceback: expect.stringMatching(frames) });
+  const dry = await session.dryRun("fail()", { name: "two words.js" });
+  expect(dry.envelope).toMatchObject({ traceback: expect.stringMatching(/lib\.js.*\n {4}at two words\.js:1:\d+$/) });
+});
+
 test("an abort ends a running cell, which keeps what it set", async () => {
   const controller = new AbortController();
   const running = session.exec("globalThis.reached = 1; for (;;) {}", { signal: controller.signal });
