@@ -48,6 +48,8 @@ export const LIMITS = {
   subAgentTurns: 10,
   subCallMaxTokens: 4096,
   subCallTimeoutMs: 120_000,
+  /** One use of a tool that reads, one check of a schema or answer. */
+  taskMs: 10_000,
   /** Sub-calls in flight at once. */
   concurrency: 5,
   maxConcurrency: 100,

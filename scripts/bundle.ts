@@ -10,6 +10,7 @@ export const ENTRIES: readonly string[] = [
   "src/cli/worker",
   "src/cli/store-worker",
   "src/session/worker",
+  "src/model/worker",
   "src/store/worker",
   "src/pi/index",
   "src/pi/worker",

@@ -1,7 +1,7 @@
 import { type Json, LIMITS } from "../../runtime/index.ts";
 import { estimateRequest } from "./estimate.ts";
 import type { Models } from "./port.ts";
-import { placeholderFor } from "./schema.ts";
+import { TaskEnded, type TaskThread } from "./task-thread.ts";
 
 /** A sub-call as far as its size and the shape of its answer go. */
 interface SubCallShape {
@@ -29,7 +29,16 @@ export function estimateSubCall(
   return { input_tokens, max_output_tokens: max_tokens, cost_usd };
 }
 
-/** What a dry run answers instead of a model: a text, or a value that fits the schema. */
-export function placeholderAnswer(call: SubCallShape): Json {
-  return call.schema ? placeholderFor(call.schema) : "placeholder answer";
+/**
+ * What a dry run answers instead of a model: a text, or a value that fits the schema. It is `{}` if looking for one takes too
+ * long.
+ */
+export async function placeholderAnswer(call: SubCallShape, thread: TaskThread, signal: AbortSignal): Promise<Json> {
+  if (!call.schema) return "placeholder answer";
+  try {
+    return await thread.run("placeholder", [call.schema], signal);
+  } catch (error) {
+    if (error instanceof TaskEnded) return {};
+    throw error;
+  }
 }

@@ -4,8 +4,9 @@ import type { ModelMessage, ModelTurn, SubCallError, ToolSpec } from "./port.ts"
 import { subCallError } from "./sub-call-errors.ts";
 import { agentSystem, lastTurnNote, repairRequest, schemaRequest } from "./sub-call-prompts.ts";
 import type { Requests } from "./sub-call-requests.ts";
+import { schemaProblem, valueIn } from "./sub-call-schema.ts";
 import { answerTools } from "./sub-call-tools.ts";
-import { readValue } from "./sub-call-value.ts";
+import type { TaskThread } from "./task-thread.ts";
 
 export type Answer = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError };
 
@@ -24,9 +25,11 @@ interface Conversation {
 export async function converse(
   { prompt, system, tools, schema, max_tokens }: Conversation,
   requests: Requests,
-  maxTurns: number,
+  { maxTurns, thread }: { readonly maxTurns: number; readonly thread: TaskThread },
   signal: AbortSignal,
 ): Promise<Answer> {
+  const refused = schema === null ? null : await schemaProblem(schema, thread, signal);
+  if (refused) return { ok: false, error: refused };
   const specs = tools.map(({ name, description, parameters }): ToolSpec => ({ name, description, parameters }));
   const instructions = tools.length === 0 ? system : agentSystem(tools, maxTurns, system);
   const text = schema === null ? prompt : `${prompt}\n\n${schemaRequest(schema)}`;
@@ -41,15 +44,15 @@ export async function converse(
     messages.push({ role: "assistant", answer: turn });
     if (turn.stop !== "length" && turn.toolUses.length > 0 && tools.length > 0) {
       if (turnsLeft < 1) return { ok: false, error: noAnswer(maxTurns) };
-      const answers = await answerTools(tools, turn.toolUses, signal);
+      const answers = await answerTools(tools, turn.toolUses, thread, signal);
       messages.push(...(turnsLeft === 1 ? withNote(answers) : answers));
       continue;
     }
     const flaw = flawOf(turn, max_tokens);
     if (flaw !== undefined) return { ok: false, error: flaw };
     if (schema === null) return { ok: true, value: turn.text };
-    const read = readValue(turn.text, schema);
-    if (read.ok) return read;
+    const read = await valueIn(turn.text, schema, thread, signal);
+    if (read.ok || "error" in read) return read;
     if (repaired) return { ok: false, error: mismatch(read.problems) };
     repaired = true;
     turnsLeft = Math.max(turnsLeft, 1);

@@ -1,10 +1,10 @@
 import { type Clock, type Json, RlmError } from "../../runtime/index.ts";
 import type { AgentTool } from "./agent-tools/index.ts";
-import type { Model, Models, RequestBudget, SubCallCode, SubCallError, Usage } from "./port.ts";
-import { checkSchema } from "./schema.ts";
+import type { Model, Models, RequestBudget, SubCallError, Usage } from "./port.ts";
 import { converse } from "./sub-call-conversation.ts";
 import { subCallError } from "./sub-call-errors.ts";
 import { NOTHING_SENT, openRequests, type SubCallAttempt } from "./sub-call-requests.ts";
+import type { TaskThread } from "./task-thread.ts";
 
 /** One sub-call, as decided: nothing in it is optional any more. */
 export interface SubCall {
@@ -26,6 +26,8 @@ export interface SubCallParts {
   readonly budget: RequestBudget;
   /** Holds at least the tools that the call names. */
   readonly tools: readonly AgentTool[];
+  /** Compares schemas, arguments and answers. */
+  readonly thread: TaskThread;
   /** Answers that a sub-agent with tools may give, the last one included. */
   readonly maxTurns: number;
   readonly clock: Pick<Clock, "monotonic">;
@@ -55,7 +57,7 @@ export type SubCallOutcome = {
 export async function runSubCall(call: SubCall, parts: SubCallParts, signal: AbortSignal): Promise<SubCallOutcome> {
   const failed = (error: SubCallError) => ({ ...NOTHING_SENT, ok: false as const, error, model: call.model ?? "" });
   if (signal.aborted) return failed(subCallError("cancelled", "the call was cancelled"));
-  const model = prepare(call, parts);
+  const model = resolved(call, parts);
   if ("code" in model) return failed(model);
   const tools = call.tools.map((name) => parts.tools.find((tool) => tool.name === name));
   const missing = call.tools[tools.indexOf(undefined)];
@@ -72,7 +74,7 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   const answer = await converse(
     { ...call, tools: tools.filter((tool) => tool !== undefined) },
     requests,
-    parts.maxTurns,
+    parts,
     stop,
   ).catch((error: unknown) => ({ ok: false as const, error: unexpected(error) }));
   // With a reason of its own: making an AbortError for each call is not free.
@@ -88,19 +90,12 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   }
 }
 
-/** The model of a call that can be sent as it is. */
-function prepare({ model, schema }: SubCall, { models }: SubCallParts): Model | SubCallError {
-  const refused = schema === null ? undefined : caught(() => checkSchema(schema), "schema_mismatch");
-  if (refused !== undefined) return refused;
-  return caught(() => models.resolve(model), "no_model_configured");
-}
-
-function caught<T>(work: () => T, otherwise: SubCallCode): T | SubCallError {
+function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCallError {
   try {
-    return work();
+    return models.resolve(model);
   } catch (error) {
     if (!(error instanceof RlmError)) return unexpected(error);
-    const code = error.code === "auth_expired" ? error.code : otherwise;
+    const code = error.code === "auth_expired" ? error.code : "no_model_configured";
     return { code, message: error.message, suggestion: error.suggestion, retriable: false };
   }
 }

@@ -71,7 +71,7 @@ async function ask(
   const cacheKey = options.cache?.keyOf(request) ?? null;
   const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
-  const { decideTools, readOnlyTools, runSubCall } = await loadModelLayer();
+  const { decideTools, runSubCall, taskThread, threadedTools } = await loadModelLayer();
   const { policy, clock } = options;
   const lent = policy.tools ?? [];
   const decision = await decideTools(request.tools, {
@@ -101,7 +101,8 @@ async function ask(
     {
       models: options.models,
       budget: context.budget,
-      tools: [...readOnlyTools({ roots: options.roots(), cwd: options.cwd }), ...lent],
+      tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...lent],
+      thread: taskThread(),
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock,
       random: options.random,

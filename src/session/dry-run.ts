@@ -26,7 +26,7 @@ export interface DryRun {
 /** Prices and placeholders, as the model layer knows them. */
 export interface DryRunModel {
   estimate(call: ReturnType<typeof readSubCall>): Omit<CallEstimate, "sub_calls">;
-  placeholder(call: ReturnType<typeof readSubCall>): Answered["settlement"];
+  placeholder(call: ReturnType<typeof readSubCall>, signal: AbortSignal): Promise<Answered["settlement"]>;
 }
 
 /** Answers every call with a placeholder and keeps count. */
@@ -34,12 +34,13 @@ export function openDryAnswers(model: DryRunModel): Answers & { estimate(partial
   const sites = new Map<string, CallEstimate>();
   return {
     facts: {},
-    async answer(call) {
+    async answer(call, { signal, timeOver }) {
       const request = readSubCall(call.name, call.args);
       const site = call.site ?? "<cell>";
       const before = sites.get(site) ?? NONE;
       sites.set(site, add(before, { sub_calls: 1, ...model.estimate(request) }));
-      return { settlement: model.placeholder(request), record: FREE, cacheKey: null };
+      const settlement = await model.placeholder(request, AbortSignal.any([signal, timeOver]));
+      return { settlement, record: FREE, cacheKey: null };
     },
     repeatable: () => true,
     estimate(partial) {

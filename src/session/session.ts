@@ -223,10 +223,10 @@ async function open(
 
   /** The cell on another machine at the same checkpoint, with a journal, answers and a head that are thrown away. */
   async function dryRun(source: string, { limits = {}, name, signal }: ExecOptions): Promise<DryRun> {
-    const { estimateSubCall, placeholderAnswer } = await loadModelLayer();
+    const { estimateSubCall, placeholderAnswer, taskThread } = await loadModelLayer();
     const answers = openDryAnswers({
       estimate: (call) => estimateSubCall(call, models),
-      placeholder: (call) => ({ ok: true, value: placeholderAnswer(call) }),
+      placeholder: async (call, stop) => ({ ok: true, value: await placeholderAnswer(call, taskThread(), stop) }),
     });
     const { onCalls: _nobody, onCheckpoint: _noOne, ...kept } = parts;
     const forgetful: Store = { ...store, commit: async () => {} };

@@ -13,6 +13,7 @@ import type {
   Usage,
 } from "../../../src/model/port.ts";
 import { runSubCall, type SubCall, type SubCallParts } from "../../../src/model/sub-call.ts";
+import { taskThread } from "../../../src/model/task-thread.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const NONE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
@@ -92,6 +93,7 @@ function partsOf(model: Model, more: Partial<SubCallParts> = {}): SubCallParts &
     models: { fallback: model.id, resolve: () => model, price: () => model.price },
     budget: budgetOf(),
     tools: [],
+    thread: taskThread(),
     maxTurns: 10,
     clock: { monotonic: () => now },
     random: () => 0.5,

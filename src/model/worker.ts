@@ -1,0 +1,31 @@
+import { parentPort } from "node:worker_threads";
+import { TASKS, type TaskAnswer, type TaskRequest } from "./tasks.ts";
+
+// The thread of `task-thread.ts`: carries out one task at a time, and is ended when one takes too long.
+const port = parentPort;
+if (!port) throw new Error("this module is the entry of a worker thread");
+
+port.on("message", async (request: TaskRequest) => port.postMessage(await answerOf(request)));
+
+async function answerOf(request: TaskRequest): Promise<TaskAnswer> {
+  try {
+    return { ok: true, value: await perform(request) };
+  } catch (error) {
+    return { ok: false, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function perform(request: TaskRequest): unknown {
+  switch (request.name) {
+    case "tool":
+      return TASKS.tool(...request.args);
+    case "arguments":
+      return TASKS.arguments(...request.args);
+    case "schema":
+      return TASKS.schema(...request.args);
+    case "value":
+      return TASKS.value(...request.args);
+    case "placeholder":
+      return TASKS.placeholder(...request.args);
+  }
+}
