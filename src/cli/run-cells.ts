@@ -84,7 +84,12 @@ export const jsonReport = ({ stdout }: Terminal): Report => {
   return {
     envelope: print,
     answer: print,
-    suspended: (open, _taken, resume) => open && print({ ...open, resume }),
+    suspended(open, _taken, resume) {
+      if (!open) return;
+      // What failed otherwise, as a store does on a full disk, has a cure of its own.
+      const suggestion = open.error_code === "cancelled" ? `\`${resume}\` finishes it.` : open.suggestion;
+      print({ ...open, suggestion, resume });
+    },
     dryRun: ({ envelope, estimate }) => print({ ...envelope, estimate }),
     failure: (error, session) => stdout.writeRaw(`${failureJson(error, session)}\n`),
     stoppedAt() {},

@@ -2,10 +2,10 @@ import type { ModelAnswer, SubCallCode, SubCallError, Usage } from "./port.ts";
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
 
-/** The cure for each failure of a request, and whether the same request may succeed later. */
+/** The cure for each failure of a sub-call and its requests, and whether the same call may succeed later. */
 const FAILURES = {
   timeout: { retriable: true, suggestion: "Pass a larger timeout_ms, or ask for less in one call." },
-  cancelled: { retriable: false, suggestion: "Make the call again." },
+  cancelled: { retriable: true, suggestion: "Make the call again." },
   rate_limited: { retriable: true, suggestion: "Wait, or lower the concurrency." },
   auth_failed: { retriable: false, suggestion: "Check the provider's API key and what it may use." },
   auth_expired: { retriable: false, suggestion: "Run pi and /login." },
@@ -13,6 +13,10 @@ const FAILURES = {
   content_filtered: { retriable: false, suggestion: "Rephrase the prompt, or name another model." },
   empty_answer: { retriable: true, suggestion: "Ask again, or raise max_tokens if the model thinks first." },
   provider_error: { retriable: true, suggestion: "Call again later; if it stays, check the provider's status." },
+  sub_agent_error: { retriable: false, suggestion: "Ask for less in one call, or put the text into the prompt." },
+  truncated_answer: { retriable: false, suggestion: "Raise max_tokens, or ask for a shorter answer." },
+  schema_mismatch: { retriable: true, suggestion: "Ask for a simpler value, or describe it in the prompt." },
+  policy_violation: { retriable: false, suggestion: "Leave out `tools`." },
 } satisfies Partial<Record<SubCallCode, Pick<SubCallError, "retriable" | "suggestion">>>;
 
 export type FailureCode = keyof typeof FAILURES;

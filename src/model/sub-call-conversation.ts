@@ -1,7 +1,7 @@
 import { type Json, LIMITS } from "../../runtime/index.ts";
 import type { AgentTool } from "./agent-tools/index.ts";
+import { failure } from "./failure.ts";
 import type { ModelMessage, ModelTurn, SubCallError, ToolSpec } from "./port.ts";
-import { subCallError } from "./sub-call-errors.ts";
 import { agentSystem, lastTurnNote, repairRequest, schemaRequest } from "./sub-call-prompts.ts";
 import type { Requests } from "./sub-call-requests.ts";
 import { schemaProblem, valueIn } from "./sub-call-schema.ts";
@@ -64,16 +64,14 @@ export async function converse(
 function flawOf({ text, stop }: ModelTurn, maxTokens: number): SubCallError | undefined {
   if (stop === "length") {
     const part = text.trim() === "" ? "before it began (thinking counts)" : `after ${text.length} characters`;
-    return subCallError("truncated_answer", `the answer was cut at max_tokens (${maxTokens}), ${part}`);
+    return failure("truncated_answer", `the answer was cut at max_tokens (${maxTokens}), ${part}`);
   }
-  if (text.trim() === "") return subCallError("empty_answer", "the model answered with no text");
+  if (text.trim() === "") return failure("empty_answer", "the model answered with no text");
   if (text.length <= LIMITS.answerUnits) return undefined;
   const sizes = `${text.length} characters, the limit is ${LIMITS.answerUnits}`;
-  return subCallError(
-    "truncated_answer",
-    `the answer is too long: ${sizes}`,
-    "Ask for a shorter answer, or for parts.",
-  );
+  return failure("truncated_answer", `the answer is too long: ${sizes}`, {
+    suggestion: "Ask for a shorter answer, or for parts.",
+  });
 }
 
 function withNote(answers: readonly ModelMessage[]): ModelMessage[] {
@@ -85,9 +83,9 @@ function withNote(answers: readonly ModelMessage[]): ModelMessage[] {
 }
 
 function noAnswer(turns: number): SubCallError {
-  return subCallError("sub_agent_error", `no answer after ${turns} turns`);
+  return failure("sub_agent_error", `no answer after ${turns} turns`);
 }
 
 function mismatch(problems: readonly string[]): SubCallError {
-  return subCallError("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}`);
+  return failure("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}`);
 }

@@ -1,4 +1,5 @@
 import { costOf, estimateRequest, estimateTokens } from "./estimate.ts";
+import { failure } from "./failure.ts";
 import type {
   Model,
   ModelAnswer,
@@ -13,7 +14,6 @@ import type {
   Usage,
 } from "./port.ts";
 import { withRetries } from "./retry.ts";
-import { subCallError } from "./sub-call-errors.ts";
 
 /** A failure that was retried. */
 export interface SubCallAttempt {
@@ -72,7 +72,7 @@ export function openRequests(
     let usage = NOTHING_SENT.usage;
     try {
       const timeoutMs = Math.ceil(deadline - clock.monotonic());
-      if (timeoutMs <= 0) return unsent(subCallError("timeout", "no time was left to send the request"));
+      if (timeoutMs <= 0) return unsent(failure("timeout", "no time was left to send the request"));
       spent = { ...spent, requests: spent.requests + 1 };
       const answer = await model.complete({ ...request, timeoutMs }, signal);
       usage = chargeOf(answer, estimate, model);
@@ -85,7 +85,7 @@ export function openRequests(
 
   return {
     async ask(system, messages, tools) {
-      if (signal.aborted) return { ok: false, error: subCallError("cancelled", "the call was cancelled") };
+      if (signal.aborted) return { ok: false, error: failure("cancelled", "the call was cancelled") };
       const request = { system, messages, tools, maxTokens: max_tokens };
       const { answer, attempts } = await withRetries(() => send(request), {
         now: () => clock.monotonic(),

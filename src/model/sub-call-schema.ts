@@ -1,6 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
+import { failure } from "./failure.ts";
 import type { SubCallError } from "./port.ts";
-import { subCallError } from "./sub-call-errors.ts";
 import type { ReadValue } from "./sub-call-value.ts";
 import { TaskEnded, type TaskThread } from "./task-thread.ts";
 
@@ -14,7 +14,7 @@ export async function schemaProblem(
 ): Promise<SubCallError | null> {
   try {
     const refused = await thread.run("schema", [schema], signal);
-    return refused && { ...subCallError("schema_mismatch", refused.message, refused.suggestion), retriable: false };
+    return refused && failure("schema_mismatch", refused.message, { suggestion: refused.suggestion, retriable: false });
   } catch (error) {
     return endOf(error, "the schema could not be checked");
   }
@@ -36,6 +36,6 @@ export async function valueIn(
 
 function endOf(error: unknown, problem: string): SubCallError {
   if (!(error instanceof TaskEnded)) throw error;
-  if (error.reason === "cancelled") return subCallError("cancelled", "the call was cancelled");
-  return { ...subCallError("schema_mismatch", `${problem}: ${error.message}`, SIMPLER), retriable: false };
+  if (error.reason === "cancelled") return failure("cancelled", "the call was cancelled");
+  return failure("schema_mismatch", `${problem}: ${error.message}`, { suggestion: SIMPLER, retriable: false });
 }

@@ -1,8 +1,8 @@
 import { type Clock, type Json, RlmError } from "../../runtime/index.ts";
 import type { AgentTool } from "./agent-tools/index.ts";
+import { failure } from "./failure.ts";
 import type { Model, Models, RequestBudget, SubCallError, Usage } from "./port.ts";
 import { converse } from "./sub-call-conversation.ts";
-import { subCallError } from "./sub-call-errors.ts";
 import { NOTHING_SENT, openRequests, type SubCallAttempt } from "./sub-call-requests.ts";
 import type { TaskThread } from "./task-thread.ts";
 
@@ -56,12 +56,12 @@ export type SubCallOutcome = {
  */
 export async function runSubCall(call: SubCall, parts: SubCallParts, signal: AbortSignal): Promise<SubCallOutcome> {
   const failed = (error: SubCallError) => ({ ...NOTHING_SENT, ok: false as const, error, model: call.model ?? "" });
-  if (signal.aborted) return failed(subCallError("cancelled", "the call was cancelled"));
+  if (signal.aborted) return failed(failure("cancelled", "the call was cancelled"));
   const model = resolved(call, parts);
   if ("code" in model) return failed(model);
   const tools = call.tools.map((name) => parts.tools.find((tool) => tool.name === name));
   const missing = call.tools[tools.indexOf(undefined)];
-  if (missing !== undefined) return failed(subCallError("policy_violation", `there is no tool ${missing} here`));
+  if (missing !== undefined) return failed(failure("policy_violation", `there is no tool ${missing} here`));
 
   const done = new AbortController();
   const timeOver = new AbortController();
@@ -86,7 +86,7 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   /** What is aborted reports `cancelled`, also where the time of the call was the reason. */
   function whatEndedIt(error: SubCallError): SubCallError {
     if (error.code !== "cancelled" || signal.aborted || !timeOver.signal.aborted) return error;
-    return subCallError("timeout", `no answer within ${call.timeout_ms} ms`);
+    return failure("timeout", `no answer within ${call.timeout_ms} ms`);
   }
 }
 
@@ -102,5 +102,5 @@ function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCall
 
 function unexpected(error: unknown): SubCallError {
   const reason = error instanceof Error ? error.message : String(error);
-  return subCallError("sub_agent_error", `the sub-call failed: ${reason}`);
+  return failure("sub_agent_error", `the sub-call failed: ${reason}`);
 }

@@ -1,7 +1,7 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { type CallError, type Clock, LIMITS } from "../../runtime/index.ts";
+import { failure } from "../model/failure.ts";
 import type { Model, Models, SubCallError } from "../model/port.ts";
-import { subCallError } from "../model/sub-call-errors.ts";
 import type { SubAgentPolicy } from "./api.ts";
 import type { AnswerCache } from "./cache.ts";
 import type { Answered, Answers, CallContext } from "./cell.ts";
@@ -166,7 +166,7 @@ function wasCancelled({ settlement }: Answered): boolean {
   return !settlement.ok && settlement.error.code === "cancelled";
 }
 
-const CANCELLED = subCallError("cancelled", "the call was cancelled");
+const CANCELLED = failure("cancelled", "the call was cancelled");
 
 const TIME_OVER: SubCallError = {
   code: "budget_exceeded",

@@ -1,5 +1,5 @@
+import { failure } from "../model/failure.ts";
 import type { RequestBudget, RequestEstimate, Reservation, SubCallError, Usage } from "../model/port.ts";
-import { subCallError } from "../model/sub-call-errors.ts";
 import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "./ledger.ts";
 
 /**
@@ -113,7 +113,7 @@ function spentBy(usage: Usage): Amount {
   return { tokens: input + output + cache_read + cache_write, cost_usd };
 }
 
-const CANCELLED = subCallError("cancelled", "the call was cancelled");
+const CANCELLED = failure("cancelled", "the call was cancelled");
 
 function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
   const dollars = (value: number) => `$${value.toFixed(4)}`;

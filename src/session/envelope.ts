@@ -75,7 +75,9 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   const answer = closedEnvelope(complete, fieldsOf(complete, facts));
   if (answer.success) return answer;
   const named = { ...answer, traceback: withFiles(answer.traceback, facts.files ?? new Map()) };
-  return facts.isOpen ? { ...named, resumable: true } : named;
+  if (!facts.isOpen) return named;
+  const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion(facts.session_id) : named.suggestion;
+  return { ...named, suggestion, resumable: true };
 }
 
 /** A traceback whose frames name files: `at main (scan.js:3:5)` in place of `at main (<cell 2>:3:5)`. */
@@ -88,6 +90,9 @@ function withFiles(traceback: string, files: ReadonlyMap<number, string>): strin
     },
   );
 }
+
+/** A suspended exec is not over: to run its cell again would pay for its answers twice. */
+const resumeSuggestion = (session: string) => `Finish it with resume() (\`belay resume ${session}\`).`;
 
 function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecEnvelope {
   switch (end.kind) {

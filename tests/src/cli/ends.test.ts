@@ -28,7 +28,8 @@ test("the first Ctrl-C ends the run: a session that is kept is suspended, anothe
     .map((line) => JSON.parse(line));
   expect(json).toMatchObject({ code: 143, stderr: "" });
   const resume = `belay resume ${envelopes[0].session_id}`;
-  const open = { success: false, error_code: "cancelled", resumable: true, resume };
+  const suggestion = `\`${resume}\` finishes it.`;
+  const open = { success: false, error_code: "cancelled", resumable: true, suggestion, resume };
   expect(envelopes).toMatchObject([{ success: true }, open]);
   expect(unkept).toEqual({ code: 129, stdout: "ready\n", stderr: "cancelled\n" });
 });

@@ -95,7 +95,7 @@ test.each(HANGING)("an abort %s ends the request and its connection", async (_wh
   const answer = ask(model, {}, cancel.signal);
   await vi.waitFor(() => expect(server.requests).toHaveLength(1), PATIENT);
   setTimeout(() => cancel.abort(), 100);
-  expect(await answer).toMatchObject({ ok: false, charged: false, error: { code: "cancelled", retriable: false } });
+  expect(await answer).toMatchObject({ ok: false, charged: false, error: { code: "cancelled", retriable: true } });
   await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true), PATIENT);
 });
 

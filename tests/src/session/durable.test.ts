@@ -248,7 +248,12 @@ test("a suspended exec is over in time, and goes on where it stood", async () =>
   });
   await until(() => lives.sent.length === 1);
   suspend.abort();
-  expect(await running).toMatchObject({ success: false, error_code: "cancelled", resumable: true });
+  expect(await running).toMatchObject({
+    success: false,
+    error_code: "cancelled",
+    resumable: true,
+    suggestion: `Finish it with resume() (\`belay resume ${first.id}\`).`,
+  });
   expect(first.unfinished()).toMatchObject({ kind: "cell" });
   free({ ok: true, value: 1 });
   lives.answer = async () => ({ ok: true, value: 41 });
