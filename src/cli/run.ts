@@ -3,22 +3,23 @@ import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import { type Arguments, parseArguments } from "./arguments.ts";
 import { COMMANDS, type Command } from "./commands.ts";
-import { commandHelp, help } from "./help.ts";
+import { commandHelp, help, helpWidth } from "./help.ts";
 import { type Host, processHost } from "./host.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
 
-/** Runs `belay` with these arguments. Gives the exit code: 0, 1 for a failure, 2 for wrong usage, 130 for Ctrl-C. */
+/** Runs `belay` with these arguments. Gives the exit code: `belay --help` lists them. */
 export async function run(args: readonly string[], host: Host = processHost): Promise<number> {
   const [first = "--help", ...rest] = args;
   let command: Command | undefined;
   try {
-    if (first === "--version" || first === "-v") return say(`belay ${version()}\n`);
-    if (first === "--help" || first === "-h") return say(help());
+    const width = helpWidth(process.stdout);
+    if (VERSION.includes(first)) return say(`belay ${version()}\n`);
+    if (first === "--help" || first === "-h") return say(help(width));
     if (first === "help")
-      return say(rest[0] === undefined ? help() : commandHelp(commandNamed(rest[0], ["help"], rest)));
+      return say(rest[0] === undefined ? help(width) : commandHelp(commandNamed(rest[0], ["help"], rest), width));
     command = commandNamed(first, [], args);
-    if (rest.includes("--help") || rest.includes("-h")) return say(commandHelp(command));
+    if (rest.includes("--help") || rest.includes("-h")) return say(commandHelp(command, width));
     return await command.run(checked(command, rest), host);
   } catch (error) {
     if (!(error instanceof UsageError)) return unexpected(error);
@@ -27,6 +28,8 @@ export async function run(args: readonly string[], host: Host = processHost): Pr
     return 2;
   }
 }
+
+const VERSION = ["--version", "-V", "-v"];
 
 function say(text: string): number {
   // `belay --help | head -1` closes the pipe early.
