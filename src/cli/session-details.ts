@@ -7,7 +7,7 @@ import type { Host } from "./host.ts";
 import { withStore } from "./opened-store.ts";
 import { onlyName } from "./store-names.ts";
 import { storeFolder } from "./store-options.ts";
-import { cut, table } from "./table.ts";
+import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code. */
@@ -53,14 +53,24 @@ function showExecs({ execs }: SessionDescription, since: (at: number) => string,
     calls.length > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)].join(" ") : "",
     `${resumed > 0 ? `(resumed ${resumed}x) ` : ""}${input}`,
   ]);
-  const lines = table(rows, ["left", "left", "right", "right", "right", "right", "left"]);
+  const lines = table(rows, EXEC_COLUMNS, output);
   for (const [index, line] of lines.entries()) {
     const exec = execs[index];
     const style = exec?.status === "failed" ? "red" : exec?.status === "unfinished" ? "yellow" : undefined;
-    output.write(`${cut(line, output)}\n`, style);
+    output.write(`${line}\n`, style);
     showCalls(exec?.calls ?? [], output);
   }
 }
+
+const EXEC_COLUMNS: readonly Column[] = [
+  "left",
+  "left",
+  { align: "right", drop: 2 },
+  { align: "right", drop: 1 },
+  { align: "right", drop: 4 },
+  { align: "right", drop: 3 },
+  "left",
+];
 
 const CALLS_SHOWN = 20;
 
@@ -75,10 +85,18 @@ function showCalls(calls: readonly CallDescription[], output: Output): void {
       priced(call.cost_usd).join(""),
       call.attempts > 0 ? `sent ${call.attempts + 1}x` : "",
     ]);
-  for (const line of table(rows, ["left", "left", "left", "right", "right", "left"]))
-    output.write(`${cut(line, output)}\n`, "dim");
+  for (const line of table(rows, CALL_COLUMNS, output)) output.write(`${line}\n`, "dim");
   if (calls.length > CALLS_SHOWN) output.write(`      … ${calls.length - CALLS_SHOWN} more; --json has all\n`, "dim");
 }
+
+const CALL_COLUMNS: readonly Column[] = [
+  "left",
+  { align: "left", drop: 3 },
+  "left",
+  { align: "right", drop: 1 },
+  { align: "right", drop: 4 },
+  { align: "left", drop: 2 },
+];
 
 function showCheckpoints(
   checkpoints: readonly CheckpointDescription[],
@@ -94,8 +112,16 @@ function showCheckpoints(
     amount(pages, "page"),
     size(bytes),
   ]);
-  for (const line of table(rows, ["left", "left", "right", "right", "right"])) output.write(`${cut(line, output)}\n`);
+  for (const line of table(rows, CHECKPOINT_COLUMNS, output)) output.write(`${line}\n`);
 }
+
+const CHECKPOINT_COLUMNS: readonly Column[] = [
+  "left",
+  "left",
+  { align: "right", drop: 3 },
+  { align: "right", drop: 1 },
+  { align: "right", drop: 2 },
+];
 
 /** Checkpoints under their parents. The newest line of them keeps its column, so that a session without branches is a list. */
 export function treeOf(

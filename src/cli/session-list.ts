@@ -5,7 +5,7 @@ import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";
 import { withStore } from "./opened-store.ts";
 import { storeFolder } from "./store-options.ts";
-import { cut, table } from "./table.ts";
+import { type Column, table } from "./table.ts";
 import type { Output, Style } from "./terminal.ts";
 
 /** `belay sessions`: every session of the store, the one changed last first. Gives the exit code. */
@@ -21,16 +21,27 @@ export function sessions(args: Arguments, host: Host): Promise<number> {
 }
 
 const HEADER = ["session", "status", "changed", "context", "execs", "calls", "tokens", "cost", "size", "last"];
-const COLUMNS = ["left", "left", "right", "left", "right", "right", "right", "right", "right", "left"] as const;
+const COLUMNS: readonly Column[] = [
+  "left",
+  "left",
+  "right",
+  { align: "left", drop: 5 },
+  { align: "right", drop: 2 },
+  { align: "right", drop: 4 },
+  { align: "right", drop: 3 },
+  { align: "right", drop: 6 },
+  { align: "right", drop: 1 },
+  "left",
+];
 
 /** A table for people. @param now ms since the epoch */
 export function showSessions(found: readonly SessionSummary[], now: number, output: Output): void {
   const rows = found.map((session) => rowOf(session, now));
-  const [header = "", ...lines] = table([HEADER, ...rows], COLUMNS);
-  output.write(`${cut(header, output)}\n`, "dim");
+  const [header = "", ...lines] = table([HEADER, ...rows], COLUMNS, output);
+  output.write(`${header}\n`, "dim");
   for (const [index, line] of lines.entries()) {
     const { status } = found[index] ?? {};
-    output.write(`${cut(line, output)}\n`, status && STYLES[status]);
+    output.write(`${line}\n`, status && STYLES[status]);
   }
   const open = found.find(({ status }) => status === "unfinished");
   if (open) output.write(`unfinished: belay resume ${open.name ?? open.id}\n`);

@@ -1,20 +1,74 @@
 import type { Output } from "./terminal.ts";
 
-/** Columns of a table: where their text stands. */
-export type Column = "left" | "right";
+/** A column of a table: where its text stands, and whether a narrow terminal goes without it. */
+export type Column =
+  | Alignment
+  | {
+      readonly align: Alignment;
+      /** Columns with a number are left out on a narrow terminal, those with the lowest first. */
+      readonly drop: number;
+    };
 
-/** Rows as lines whose columns stand under each other, two spaces apart; the last is not padded. */
-export function table(rows: readonly (readonly string[])[], columns: readonly Column[]): string[] {
-  const widths = columns.map((_, column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((text, at) => (columns[at] === "right" ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0)))
-      .join("  ")
-      .trimEnd(),
+type Alignment = "left" | "right";
+
+type Rows = readonly (readonly string[])[];
+
+/**
+ * Rows as lines whose columns stand under each other, two spaces apart; the last is not padded. On a terminal that is too
+ * narrow for them the least important columns are left out, and a line is cut only if that is not enough.
+ */
+export function table(rows: Rows, columns: readonly Column[], output: Place = WIDE): string[] {
+  const all = columns.map((column, at) => ({ at, column, width: widthOf(rows, at) }));
+  const kept = output.isTerminal ? fitting(all, output.columns) : all;
+  return rows.map((row) => {
+    const texts = kept.map(({ at, column, width }) => aligned(row[at] ?? "", column, width));
+    return cut(texts.join(GAP).trimEnd(), output);
+  });
+}
+
+type Place = Pick<Output, "isTerminal" | "columns">;
+
+const WIDE: Place = { isTerminal: false, columns: 0 };
+const GAP = "  ";
+/** So much of the last column is worth a column before it. */
+const LAST = 24;
+
+interface Measured {
+  readonly at: number;
+  readonly column: Column;
+  readonly width: number;
+}
+
+/** The columns that stand in a line of this width. */
+function fitting(columns: readonly Measured[], width: number): readonly Measured[] {
+  const dropped = columns.filter(({ column }) => dropOf(column) !== null);
+  const order = dropped.sort((a, b) => (dropOf(a.column) ?? 0) - (dropOf(b.column) ?? 0));
+  let kept = columns;
+  for (const next of order) {
+    if (lengthOf(kept) <= width) break;
+    kept = kept.filter((column) => column !== next);
+  }
+  return kept;
+}
+
+function lengthOf(columns: readonly Measured[]): number {
+  const gaps = GAP.length * (columns.length - 1);
+  return columns.reduce(
+    (sum, { width }, at) => sum + (at === columns.length - 1 ? Math.min(width, LAST) : width),
+    gaps,
   );
 }
 
+const dropOf = (column: Column) => (typeof column === "string" ? null : column.drop);
+
+const widthOf = (rows: Rows, at: number) => rows.reduce((most, row) => Math.max(most, row[at]?.length ?? 0), 0);
+
+function aligned(text: string, column: Column, width: number): string {
+  const align = typeof column === "string" ? column : column.align;
+  return align === "right" ? text.padStart(width) : text.padEnd(width);
+}
+
 /** A line as it fits into a terminal; whole in a file or pipe. */
-export function cut(line: string, { isTerminal, columns }: Pick<Output, "isTerminal" | "columns">): string {
+export function cut(line: string, { isTerminal, columns }: Place): string {
   return isTerminal && line.length > columns ? `${line.slice(0, columns - 1)}…` : line;
 }
