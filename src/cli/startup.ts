@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
 import { homeFolder } from "../home.ts";
@@ -15,6 +15,8 @@ export function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   try {
     // Node would make it too, but would try for ever in a folder such as /proc.
     makeFolder(compiled);
+    // Code is run from there. Earlier builds left its permissions to the umask.
+    chmodSync(compiled, 0o700);
   } catch {
     return;
   }

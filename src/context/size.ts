@@ -19,16 +19,21 @@ export function tooLarge(given: string, size: ContextSize, shares?: ReadonlyMap<
   const excess: string[] = [];
   if (size.files > LIMITS.files) excess.push(`${number(size.files)} files (limit ${number(LIMITS.files)})`);
   if (size.bytes > LIMITS.contextBytes) excess.push(exceeds(size.bytes, LIMITS.contextBytes));
-  const measure = size.bytes > LIMITS.contextBytes ? "bytes" : "files";
-  const largest = [...(shares ?? [])].sort(([, a], [, b]) => b[measure] - a[measure]).slice(0, LISTED_SHARES);
-  const listed = largest.map(
-    ([name, { files, bytes }]) => `${name} ${measure === "bytes" ? megabytes(bytes) : number(files)}`,
-  );
   return new RlmError("context_too_large", `${given} makes the context too large: ${excess.join(", ")}`, {
-    suggestion:
-      "Load a smaller folder or file, or list what is generated in .gitignore." +
-      (listed.length > 0 ? ` Most ${measure}: ${listed.join(", ")}.` : ""),
+    suggestion: cureOf(size.bytes > LIMITS.contextBytes ? "bytes" : "files", shares),
   });
+}
+
+/** What can be loaded instead: of a folder without folders nothing smaller has a name but its files. */
+function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextSize> = new Map()): string {
+  const entries = [...shares].sort(([, a], [, b]) => b[measure] - a[measure]);
+  const isFlat = entries.length > 0 && !entries.some(([name]) => name.endsWith("/"));
+  const figure = (of: ContextSize) => (measure === "bytes" ? megabytes(of.bytes) : number(of.files));
+  const listed = entries.slice(0, LISTED_SHARES).map(([name, share]) => `${name} ${figure(share)}`);
+  const most = listed.length > 0 ? ` Most ${measure}: ${listed.join(", ")}.` : "";
+  if (!isFlat) return `Load a smaller folder or file, or list what is generated in .gitignore.${most}`;
+  if (measure === "bytes") return `Load some of its files one by one, or list the others in .gitignore.${most}`;
+  return "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.";
 }
 
 /** `14.2 MB > 10 MB`, or in bytes where rounding would hide the difference. */

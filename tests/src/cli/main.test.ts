@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
@@ -16,13 +16,18 @@ test("a Node that is too old is refused in one line", () => {
 
 test("compiled modules are kept in a store folder that is there, and only there", async () => {
   const home = temporaryFolder();
+  const open = join(temporaryFolder(), "open");
+  mkdirSync(join(open, "compiled"), { recursive: true });
+  chmodSync(join(open, "compiled"), 0o777);
   const env = { NODE_COMPILE_CACHE: "" };
-  const [kept, none] = await Promise.all([
+  const [kept, closed, none] = await Promise.all([
     belay(["--version"], { env, home }),
+    belay(["-V"], { env, home: open }),
     belay(["--version"], { env, home: join(home, "none") }),
   ]);
-  expect([kept.code, none]).toEqual([0, kept]);
+  expect([kept.code, closed, none]).toEqual([0, kept, kept]);
   expect(readdirSync(home)).toEqual(["compiled"]);
+  for (const folder of [home, open]) expect(statSync(join(folder, "compiled")).mode & 0o777).toBe(0o700);
   writeFileSync(join(home, "file"), "");
   expect(await belay(["--version"], { env, home: join(home, "file") })).toEqual(kept);
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../src/context/context.ts";
 import { type LoadOptions, load, loadAppend, type Source } from "../../../src/context/load.ts";
+import { tooLarge } from "../../../src/context/size.ts";
 import { folderWith, grow } from "../../support/tree.ts";
 
 const MB = 1024 * 1024;
@@ -227,6 +228,19 @@ test("more than 100 MB is too much: separators count, skipped files do not, and 
     suggestion: expect.stringContaining("Most bytes: p/ 108.0 MB, q/ 9.0 MB."),
   });
 }, 60_000);
+
+test("of a folder without folders the cure names what can be loaded instead", () => {
+  const shares = (size: { files: number; bytes: number }) =>
+    new Map(["a.log", "b.log"].map((name, index) => [name, { files: size.files, bytes: size.bytes / (index + 1) }]));
+  const tooMany = tooLarge("logs", { files: 12_000, bytes: 1 }, shares({ files: 1, bytes: 1 }));
+  expect(tooMany.suggestion).toBe(
+    "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.",
+  );
+  const tooLong = tooLarge("logs", { files: 2, bytes: 120 * MB }, shares({ files: 1, bytes: 80 * MB }));
+  expect(tooLong.suggestion).toBe(
+    "Load some of its files one by one, or list the others in .gitignore. Most bytes: a.log 80.0 MB, b.log 40.0 MB.",
+  );
+});
 
 test("the size of a single file is judged before it is read, and to the byte", async () => {
   const folder = folderWith({ "huge.txt": "x", "over.txt": "x", "full.txt": "\n".repeat(100 * MB) });
