@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type Api, completeSimple, type Model } from "@mariozechner/pi-ai";
+import { type Api, completeSimple, type Model } from "belay-pi-ai";
 import { openSession } from "../src/index.ts";
 import { type Contestant, median, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";

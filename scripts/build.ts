@@ -3,15 +3,16 @@ import { dirname, join } from "node:path";
 import { exit } from "node:process";
 import { fileURLToPath } from "node:url";
 import { bundle, ENTRIES } from "./bundle.ts";
+import { writeLicenses } from "./licenses.ts";
 import { ROOT, run } from "./process.ts";
 
-// dist/ is the sources as JavaScript, bundled, with the types of each beside.
+// dist/ is the sources as JavaScript, bundled, with the types of each beside, and the licenses of bundled packages.
 
 const DIST = join(ROOT, "dist");
 
 await rm(DIST, { recursive: true, force: true });
 await writeTypes();
-await bundle(DIST, ENTRIES);
+await writeLicenses(DIST, await bundle(DIST, ENTRIES));
 await chmod(join(DIST, "src/cli/main.js"), 0o755);
 
 async function writeTypes(): Promise<void> {

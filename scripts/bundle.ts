@@ -1,6 +1,8 @@
 import { copyFile, glob, mkdir } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
+import packageJson from "../package.json" with { type: "json" };
 import { ROOT } from "./process.ts";
 
 /** What is started or imported by its own file: everything else becomes chunks of these. */
@@ -19,20 +21,20 @@ export const ENTRIES: readonly string[] = [
 
 /**
  * Writes the entries to a folder as JavaScript that starts fast: some tens of files where the sources are two hundred.
- * Each entry, and what a module reads from beside itself, has the place there that it has in the checkout.
+ * Each entry, and what a module reads from beside itself, has the place there that it has in the checkout. Answers the
+ * modules that it consists of, by their paths.
  */
-export async function bundle(folder: string, entries: readonly string[]): Promise<void> {
+export async function bundle(folder: string, entries: readonly string[]): Promise<readonly string[]> {
   const build = await rolldown({
     cwd: ROOT,
     input: Object.fromEntries(entries.map((entry) => [entry, join(ROOT, `${entry}.ts`)])),
     platform: "node",
     // The oldest that package.json admits: it has no `using`.
     transform: { target: "node22.19" },
-    // Dependencies are installed beside the bundle; what stands for newer syntax comes with the bundler.
-    external: (id) => !/^[./]/.test(id) && !id.startsWith("@oxc-project/runtime/"),
+    external: (id) => isBuiltin(id) || isInstalled(id),
     plugins: [ownPlaces],
   });
-  await build.write({
+  const { output } = await build.write({
     dir: folder,
     format: "esm",
     entryFileNames: "[name].js",
@@ -40,6 +42,7 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
   });
   await build.close();
   await copyGuestFiles(folder);
+  return output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
 }
 
 /** A module's own URL stays what it would be by itself, although it is now a part of another file. */
@@ -56,6 +59,13 @@ const ownPlaces: Plugin = {
     return { code: code.replaceAll(FOLDER, `new URL("${up}/", ${OWN_URL})`), map: null };
   },
 };
+
+/** A package that npm installs beside the bundle, or that a host provides. Other packages become part of the bundle. */
+function isInstalled(id: string): boolean {
+  return INSTALLED.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
+const INSTALLED = Object.keys({ ...packageJson.dependencies, ...packageJson.peerDependencies });
 
 const OWN_URL = "import.meta.url";
 /** Stands for the bundle's folder until it is known how deep in it the code will be. */

@@ -1,4 +1,4 @@
-import type { Api, KnownProvider, Model as PiModel } from "@mariozechner/pi-ai";
+import type { Api, KnownProvider, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../runtime/index.ts";
 import { KEY_VARIABLES } from "./key-variables.ts";
 import { nearestNames } from "./nearest-names.ts";

@@ -1,4 +1,4 @@
-import type { AssistantMessage, AssistantMessageEvent } from "@mariozechner/pi-ai";
+import type { AssistantMessage, AssistantMessageEvent } from "belay-pi-ai";
 
 /** What an answer is that the server ended without a reason: broken off, or cut at the token limit. */
 export type Unfinished = "broken" | "length";

@@ -2,11 +2,8 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 /** What is used of pi-ai. */
-export type PiAi = Pick<
-  typeof import("@mariozechner/pi-ai"),
-  "streamSimple" | "getModels" | "getProviders" | "findEnvKeys"
->;
-type PiOAuth = typeof import("@mariozechner/pi-ai/oauth");
+export type PiAi = Pick<typeof import("belay-pi-ai"), "streamSimple" | "getModels" | "getProviders" | "findEnvKeys">;
+type PiOAuth = typeof import("belay-pi-ai/oauth");
 
 const require = createRequire(import.meta.url);
 let piAi: PiAi | undefined;
@@ -28,7 +25,7 @@ export function loadPiAi(): PiAi {
 
 /** What pi-ai knows of logins: needed for models behind one alone. */
 export function loadPiOAuth(): PiOAuth {
-  return requireImport("@mariozechner/pi-ai/oauth");
+  return requireImport("belay-pi-ai/oauth");
 }
 
 /** Required by its file: the package has entries for `import` alone, and both give the same module. */
@@ -38,7 +35,7 @@ function requireImport(specifier: string) {
 
 /** A file of the package beside its entry: no import can name it. */
 function beside(name: string): PiAi {
-  return require(fileURLToPath(new URL(name, import.meta.resolve("@mariozechner/pi-ai"))));
+  return require(fileURLToPath(new URL(name, import.meta.resolve("belay-pi-ai"))));
 }
 
 function pick<Name extends keyof PiAi>(from: PiAi, ...names: readonly Name[]): Pick<PiAi, Name>;

@@ -1,4 +1,4 @@
-import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "@mariozechner/pi-ai";
+import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
 import { NO_USAGE } from "./failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "./port.ts";
 import { isRecord } from "./records.ts";

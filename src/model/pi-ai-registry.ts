@@ -1,4 +1,4 @@
-import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
+import type { Api, Model as PiModel } from "belay-pi-ai";
 import { type Authorization, authorize, namedKey } from "./keys.ts";
 import { piAiModel } from "./pi-ai.ts";
 import { findModel, modelAt, readModelName } from "./pi-ai-catalog.ts";

@@ -1,4 +1,4 @@
-import type { Api, AssistantMessage, AssistantMessageEventStream, Model as PiModel } from "@mariozechner/pi-ai";
+import type { Api, AssistantMessage, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../runtime/index.ts";
 import { failure, unsent } from "./failure.ts";
 import type { Authorization } from "./keys.ts";

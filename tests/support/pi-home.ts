@@ -21,15 +21,17 @@ export interface PiHomeOptions {
   readonly files: Readonly<Record<string, string>>;
   /** `belay.json` of the agent folder. */
   readonly settings?: object;
+  /** What differs in Pi's own settings. */
+  readonly piSettings?: object;
 }
 
 /** A home whose model is `mock/scripted`; removed when it is disposed of. */
-export function piHome({ url, files, settings }: PiHomeOptions): PiHome {
+export function piHome({ url, files, settings, piSettings }: PiHomeOptions): PiHome {
   // Free of symlinks, as the loader sees it.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-pi-")));
   const [project, agent, belay] = [join(folder, "project"), join(folder, "agent"), join(folder, "belay")];
   write(join(agent, "models.json"), JSON.stringify({ providers: { mock: providerAt(url) } }));
-  write(join(agent, "settings.json"), JSON.stringify(PI_SETTINGS));
+  write(join(agent, "settings.json"), JSON.stringify({ ...PI_SETTINGS, ...piSettings }));
   if (settings) write(join(agent, "belay.json"), JSON.stringify(settings));
   for (const [path, text] of Object.entries(files)) write(join(project, path), text);
   const kept = Object.entries(process.env).filter(([name]) => !/^(PI|BELAY)_|_API_KEY$/.test(name));

@@ -25,7 +25,8 @@ export const HAS_TMUX = spawnSync("tmux", ["-V"]).status === 0;
 
 export interface PiTerminalOptions {
   readonly home: PiHome;
-  readonly extension: string;
+  /** Path of the extension to load; without it Pi loads those that are installed. */
+  readonly extension?: string;
   readonly columns?: number;
   readonly rows?: number;
 }
@@ -55,7 +56,8 @@ export function piTerminal(line: PiLine, { home, extension, columns = 110, rows 
 
   return {
     async start(...args) {
-      const pi = [process.execPath, line.command, ...BARE, "-e", extension, ...args];
+      const loaded = extension === undefined ? [] : ["--no-extensions", "-e", extension];
+      const pi = [process.execPath, line.command, ...BARE, ...loaded, ...args];
       const size = ["-x", String(columns), "-y", String(rows), "-c", home.project];
       await tmux("new-session", "-d", ...size, "--", ...pi);
       // The footer: the editor takes input from then on.
@@ -90,4 +92,4 @@ export function piTerminal(line: PiLine, { home, extension, columns = 110, rows 
   };
 }
 
-const BARE = ["--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--no-context-files"];
+const BARE = ["--no-skills", "--no-prompt-templates", "--no-themes", "--no-context-files"];

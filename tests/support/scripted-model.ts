@@ -1,4 +1,4 @@
-import { registerFauxProvider } from "@mariozechner/pi-ai";
+import { registerFauxProvider } from "belay-pi-ai";
 import { onTestFinished } from "vitest";
 import type { Authorization } from "../../src/model/keys.ts";
 import { openModels } from "../../src/model/models.ts";

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findEnvKeys } from "@mariozechner/pi-ai";
+import { findEnvKeys } from "belay-pi-ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { ROOT, run } from "../../../scripts/process.ts";
@@ -275,7 +275,7 @@ test("pi-ai is not loaded before a model is resolved", async () => {
     registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
     const { openModels } = await import("./src/model/models.ts");
     const models = openModels({ env: {}, agentDir: "/nowhere", model: "openai/gpt-4o-mini" });
-    const count = () => loaded.filter((url) => url.includes("/pi-ai/")).length;
+    const count = () => loaded.filter((url) => url.includes("/belay-pi-ai/")).length;
     const before = count();
     try { models.resolve(null); } catch (error) { console.log(before, count() > 0, error.code); }`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], { cwd: ROOT, env: {} });

@@ -1,4 +1,4 @@
-import * as entry from "@mariozechner/pi-ai";
+import * as entry from "belay-pi-ai";
 import { expect, test } from "vitest";
 import { loadPiAi } from "../../../src/model/pi-ai-load.ts";
 

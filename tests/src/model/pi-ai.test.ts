@@ -5,7 +5,7 @@ import {
   fauxText,
   fauxThinking,
   fauxToolCall,
-} from "@mariozechner/pi-ai";
+} from "belay-pi-ai";
 import { expect, test, vi } from "vitest";
 import { piAiModel } from "../../../src/model/pi-ai.ts";
 import type { ModelAnswer, ModelMessage, ModelTurn } from "../../../src/model/port.ts";

@@ -1,4 +1,4 @@
-import { fauxAssistantMessage } from "@mariozechner/pi-ai";
+import { fauxAssistantMessage } from "belay-pi-ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openModels } from "../../../src/model/models.ts";
 import type { ScriptedAnswer } from "../../support/model-server.ts";

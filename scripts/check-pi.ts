@@ -1,0 +1,58 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newUserOf } from "../tests/support/pi-installed.ts";
+import type { PiLine } from "../tests/support/pi-process.ts";
+import { pack } from "./package.ts";
+import { mustRun } from "./process.ts";
+
+// The packed package in a Pi that cannot be a development dependency: npm does not install it, because it needs packages
+// that are not published. Its bundled command needs two packages beside it. Usage: npm run check:pi -- 1.5.2
+
+const BESIDE = ["jiti", "typebox"];
+
+const [, , version = "1.5.2"] = process.argv;
+const folder = await mkdtemp(join(tmpdir(), "belay-pi-newest-"));
+try {
+  const line = await unpacked(version);
+  await check(line, await installed());
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function unpacked(version: string): Promise<PiLine> {
+  const spec = `@earendil-works/pi-coding-agent@${version}`;
+  const { stdout } = await mustRun("npm", ["pack", "--silent", spec], { cwd: folder });
+  await mustRun("tar", ["xzf", stdout.trim()], { cwd: folder });
+  const { dependencies } = JSON.parse(await readFile(join(folder, "package/package.json"), "utf8"));
+  await install(folder, ...BESIDE.map((name) => `${name}@${dependencies[name]}`));
+  return { version, command: join(folder, "package/dist/bundle/cli.js") };
+}
+
+/** Answers the folder of the installed package. */
+async function installed(): Promise<string> {
+  const user = join(folder, "user");
+  await mkdir(user);
+  await install(user, await pack(folder));
+  return join(user, "node_modules/belay-rlm");
+}
+
+async function install(cwd: string, ...specs: readonly string[]): Promise<void> {
+  await writeFile(join(cwd, "package.json"), JSON.stringify({ private: true }));
+  await mustRun("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...specs], { cwd });
+}
+
+async function check(line: PiLine, belay: string): Promise<void> {
+  await using user = await newUserOf(line, belay);
+  const { printed, prompt, envelope } = await user.prompt();
+  const said = JSON.stringify({ ...printed, envelope }, null, 2);
+  if (printed.stderr !== "") throw new Error(`Pi ${line.version} warns:\n${said}`);
+  if (printed.stdout !== `done: ${prompt}\n` || !("success" in envelope && envelope.success === true)) {
+    throw new Error(`Pi ${line.version} does not work with it:\n${said}`);
+  }
+  const screen = await user.startScreen();
+  if (!/^\[Extensions\]\n {2}belay\n\n/m.test(screen) || screen.includes("[Extension issues]")) {
+    throw new Error(`Pi ${line.version} does not list it as belay, or lists issues:\n${screen}`);
+  }
+  console.log(`Pi ${line.version} installs belay, lists it, warns of nothing, and runs its tools`);
+}
