@@ -13,7 +13,6 @@ export {
 } from "./image.ts";
 export type { CallScope, Library } from "./library.ts";
 export {
-  checkLimits,
   clampLimits,
   DEFAULT_BUDGET,
   DEFAULT_EXEC_LIMITS,

@@ -1,5 +1,3 @@
-import { RlmError } from "./errors.ts";
-
 /** Every limit of the product with its default, in one table (RLM spec §3.1, §3.3, §5, §7; semantics "Limits"). */
 
 const KB = 1024;
@@ -72,17 +70,6 @@ export const TERMINATE_MS = 500;
 export const COMMAND_MS = 10_000;
 
 const MIN_EXEC_LIMITS: ExecLimits = { max_output_bytes: 100, max_execution_ms: 1, max_find_results: 1 };
-
-/** @throws RlmError `invalid_argument` for a limit that is not a whole number above zero (of dollars: not above zero) */
-export function checkLimits(limits: Readonly<Record<string, number | null | undefined>>): void {
-  for (const [name, value] of Object.entries(limits)) {
-    if (value === undefined || value === null) continue;
-    const whole = !name.endsWith("_usd");
-    if (value > 0 && (whole ? Number.isSafeInteger(value) : Number.isFinite(value))) continue;
-    const suggestion = `Pass a ${whole ? "whole " : ""}number above zero.`;
-    throw new RlmError("invalid_argument", `${name} is ${value}`, { suggestion });
-  }
-}
 
 /** The limits of one exec: the session's own, with what the caller asks for between 1 and what policy allows. */
 export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> = {}): ExecLimits {

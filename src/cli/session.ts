@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Settings } from "../config/config.ts";
-import type { LoadSource, Session, SessionOptions } from "../index.ts";
+import type { LoadSource, Session } from "../index.ts";
+import type { HostedOptions } from "../session/api.ts";
 import { openSessionWith, type SessionParts } from "../session/session.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import { bringContexts } from "./contexts.ts";
@@ -77,7 +78,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
   const now = settingsToKeep(settings, flags.contexts, flags.durable, before);
   const name = row?.id ?? flags.durable.session;
-  const options: SessionOptions = {
+  const options: HostedOptions = {
     ...optionsOf(now),
     ...(name === null || !kept ? {} : { session: name }),
     onProgress: progress.report,
@@ -159,7 +160,7 @@ function sessionLine(
 }
 
 /** `openSession` with a worker that keeps node:sqlite's warning off stderr. */
-export function openQuietly(options: SessionOptions, parts: Partial<SessionParts> = {}): Promise<Session> {
+export function openQuietly(options: HostedOptions, parts: Partial<SessionParts> = {}): Promise<Session> {
   const worker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
   return openSessionWith(options, { worker, storeWorker, ...parts });
 }

@@ -28,7 +28,24 @@ export interface CallProgress {
   readonly held_cost_usd: number;
 }
 
-export interface SessionOptions {
+/** A session outlives the process in the folder of a `store`; without one it lives in memory, and has no name. */
+export type SessionOptions = CommonOptions &
+  (
+    | (Required<Pick<Keeping, "store">> & Pick<Keeping, "session">)
+    | { readonly store?: never; readonly session?: never }
+  );
+
+/** Options of a host that may bring the store itself. */
+export type HostedOptions = CommonOptions & Keeping;
+
+interface Keeping {
+  /** Folder of the store: the session then outlives the process. Default: it lives in memory. */
+  readonly store?: string;
+  /** Name, or id, of the session: continued where the store has it, else made under this name. */
+  readonly session?: string;
+}
+
+interface CommonOptions {
   /** Folders from which contexts may be loaded; default: `cwd`. */
   readonly roots?: readonly string[];
   /** What relative paths are relative to; default: the process's. */
@@ -50,10 +67,6 @@ export interface SessionOptions {
   readonly concurrency?: number;
   /** What sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy;
-  /** Folder of the store: the session then outlives the process. Default: it lives in memory. */
-  readonly store?: string;
-  /** Name, or id, of the session: continued where the store has it, else made under this name. */
-  readonly session?: string;
   /** What becomes of calls in flight when the process ended: they are sent again (default), or fail in the cell. */
   readonly onRestart?: OnRestart;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */

@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { monotonicFactory } from "ulid";
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import type { NewSession, SessionRow, Store } from "../store/port.ts";
-import type { SessionOptions } from "./api.ts";
+import type { HostedOptions } from "./api.ts";
 
 /** The session with this name or id, leased; made where there is none. */
 export async function sessionRow(
@@ -19,7 +19,7 @@ export async function sessionRow(
 }
 
 /** @throws RlmError `invalid_argument` */
-export function memoryBytesOf({ memoryMb = LIMITS.guestHeapBytes / 2 ** 20 }: SessionOptions): number {
+export function memoryBytesOf({ memoryMb = LIMITS.guestHeapBytes / 2 ** 20 }: HostedOptions): number {
   if (memoryMb >= MIN_MEMORY_MB && memoryMb <= MAX_MEMORY_MB) return memoryMb * 2 ** 20;
   throw new RlmError("invalid_argument", `memoryMb is ${memoryMb}`, {
     suggestion: `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`,
@@ -31,7 +31,7 @@ const MIN_MEMORY_MB = 8;
 const MAX_MEMORY_MB = 2048;
 
 /** The model that the options name, as `openModels` takes it. */
-export function namedModel({ model, baseUrl, apiKeyEnv }: SessionOptions) {
+export function namedModel({ model, baseUrl, apiKeyEnv }: HostedOptions) {
   return {
     ...(model === undefined ? {} : { model }),
     ...(baseUrl === undefined ? {} : { baseUrl }),

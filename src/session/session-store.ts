@@ -4,6 +4,7 @@ import { systemClock } from "../../runtime/index.ts";
 import type { Collected } from "../store/port.ts";
 import { openStore as openRows } from "../store/thread.ts";
 import { describeSession, type SessionDescription } from "./description.ts";
+import { COLLECT_OPTIONS, checkOptions, FORK_OPTIONS } from "./options.ts";
 import { forkSession, listSessions, removeSession, type SessionSummary } from "./sessions.ts";
 
 /**
@@ -46,15 +47,20 @@ export async function openStore(folder: string, { clock = systemClock } = {}): P
   return {
     list: () => listSessions(store),
     describe: (session) => describeSession(store, session),
-    fork(session, { checkpoint = null, name = null }: { checkpoint?: string | null; name?: string | null } = {}) {
+    async fork(session, options = {}) {
+      checkOptions("fork()", FORK_OPTIONS, options);
+      const { checkpoint = null, name = null } = options;
       const at = clock.now();
       return forkSession(store, session, { id: ulid(at), name, origin: "library", checkpoint, at });
     },
     async remove(session) {
       await removeSession(store, session);
     },
-    collect: ({ anonymousMs = DAY_MS, namedMs, pi = false, dryRun = false } = {}) =>
-      store.collect({ now: clock.now(), anonymousMs, namedMs: namedMs ?? null, pi, dryRun }),
+    async collect(options = {}) {
+      checkOptions("collect()", COLLECT_OPTIONS, options);
+      const { anonymousMs = DAY_MS, namedMs = null, pi = false, dryRun = false } = options;
+      return store.collect({ now: clock.now(), anonymousMs, namedMs, pi, dryRun });
+    },
     verify: () => store.verify(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import {
-  checkLimits,
   DEFAULT_BUDGET,
   DEFAULT_EXEC_LIMITS,
   type ExecSignals,
@@ -18,7 +17,16 @@ import { queryCell } from "../query/query.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import { openStore } from "../store/thread.ts";
 import { openAnswers } from "./answers.ts";
-import type { ExecOptions, LoadingOptions, LoadResult, LoadSource, Resumed, Session, SessionOptions } from "./api.ts";
+import type {
+  ExecOptions,
+  HostedOptions,
+  LoadingOptions,
+  LoadResult,
+  LoadSource,
+  Resumed,
+  Session,
+  SessionOptions,
+} from "./api.ts";
 import { openCache } from "./cache.ts";
 import type { Answers } from "./cell.ts";
 import { openContext, readLoadInput } from "./contexts.ts";
@@ -33,6 +41,16 @@ import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import { memoryStore, openRetention } from "./memory-store.ts";
 import { loadModelLayer } from "./model-layer.ts";
 import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
+import {
+  checkOptions,
+  EXEC_OPTIONS,
+  LOAD_SOURCE,
+  LOADING_OPTIONS,
+  QUERY_OPTIONS,
+  RESUME_OPTIONS,
+  refused,
+  SESSION_OPTIONS,
+} from "./options.ts";
 import type { Head } from "./recorder.ts";
 import { standOf } from "./reopening.ts";
 import { loadRequest, requestOf } from "./requests.ts";
@@ -68,9 +86,10 @@ export async function openSession(options: SessionOptions = {}): Promise<Session
 }
 
 /** `openSession` with other parts than the usual ones. */
-export async function openSessionWith(options: SessionOptions, parts: Partial<SessionParts>): Promise<Session> {
-  checkLimits({ ...options.limits, ...options.budget, concurrency: options.concurrency });
+export async function openSessionWith(options: HostedOptions, parts: Partial<SessionParts>): Promise<Session> {
+  checkOptions("openSession()", SESSION_OPTIONS, options);
   if (options.session !== undefined) checkSessionName(options.session);
+  if (options.session !== undefined && options.store === undefined && !parts.store) throw nameWithoutStore();
   const memoryBytes = memoryBytesOf(options);
   const storeThread = parts.storeWorker ? { worker: parts.storeWorker } : {};
   const own =
@@ -103,7 +122,7 @@ export async function openSessionWith(options: SessionOptions, parts: Partial<Se
 type Given = Partial<SessionParts> & Pick<SessionParts, "store" | "newId" | "clock" | "random">;
 
 async function open(
-  options: SessionOptions,
+  options: HostedOptions,
   given: Given,
   row: SessionRow,
   memoryBytes: number,
@@ -185,8 +204,12 @@ async function open(
   async function loading(
     kind: "load" | "append",
     from: LoadSource,
-    { roots: more = [], signal }: LoadingOptions = {},
+    loadingOptions: LoadingOptions = {},
   ): Promise<LoadResult> {
+    const place = kind === "load" ? "load()" : "loadAppend()";
+    checkOptions(place, LOAD_SOURCE, from);
+    checkOptions(place, LOADING_OPTIONS, loadingOptions);
+    const { roots: more = [], signal } = loadingOptions;
     const reading = { roots: [...roots, ...more], cwd, onProgress: onLoad, ...(signal ? { signal } : {}) };
     const outcome = await perform(loadRequest(kind, from, reading));
     return { success: true, stats: statsOf(outcome) };
@@ -266,12 +289,16 @@ async function open(
     name: row.name,
     load: (source, loadingOptions) => loading("load", source, loadingOptions),
     loadAppend: (source, loadingOptions) => loading("append", source, loadingOptions),
-    async exec(source, { limits = {}, rest = [], name, ...signals } = {}) {
+    async exec(source, execOptions = {}) {
       checkSource(source);
+      checkOptions("exec()", EXEC_OPTIONS, execOptions);
+      const { limits = {}, rest = [], name, ...signals } = execOptions;
       const named = name === undefined ? {} : { name };
       return answerOf(await perform({ kind: "cell", source, limits, rest, ...named }, signals));
     },
-    async query(prompt, { signal, suspend, ...asked } = {}) {
+    async query(prompt, queryOptions = {}) {
+      checkOptions("query()", QUERY_OPTIONS, queryOptions);
+      const { signal, suspend, ...asked } = queryOptions;
       const signals = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
       return queryEnvelope(
         answerOf(await perform({ kind: "query", prompt, source: queryCell(prompt, asked) }, signals)),
@@ -279,6 +306,7 @@ async function open(
     },
     async dryRun(source, dryOptions = {}) {
       checkSource(source);
+      checkOptions("dryRun()", EXEC_OPTIONS, dryOptions);
       return inTurn(() => dryRun(source, dryOptions));
     },
     unfinished() {
@@ -287,7 +315,10 @@ async function open(
       const { exec_id, kind, input, rest } = interrupted.start;
       return { exec_id, kind, input, rest };
     },
-    resume: (signals = {}) => inTurn(() => resume(signals)),
+    async resume(signals = {}) {
+      checkOptions("resume()", RESUME_OPTIONS, signals);
+      return inTurn(() => resume(signals));
+    },
     discard: () =>
       inTurn(async () => {
         const interrupted = interruptedIn(head.history);
@@ -324,6 +355,10 @@ function unfinishedError({ start }: ExecRecords): RlmError {
   return new RlmError("exec_unfinished", `the session's ${start.kind} ${start.exec_id} was interrupted`, {
     suggestion: "Finish it with resume() (`belay resume SESSION`), or give it up with discard() (`--discard`).",
   });
+}
+
+function nameWithoutStore(): RlmError {
+  return refused("openSession(): session names a session, and there is no store to keep it", "Name a folder: store.");
 }
 
 function rootsOf({ input }: Start): readonly string[] {

@@ -1,6 +1,7 @@
-import type { Static, TObject } from "typebox";
+import { IsObject, type Static, type TObject, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError } from "../../runtime/index.ts";
+import { nearest } from "../nearest.ts";
 import type { LoadResult, Session } from "../session/api.ts";
 import type { BesideEnd } from "../session/journal.ts";
 
@@ -88,6 +89,7 @@ export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
     async run(open, args, call) {
       try {
         if (!Value.Check(parameters, args)) throw wrongArguments(name, parameters, args);
+        checkKeys(name, parameters, args);
         definition.check?.(args, call);
         return wire(await definition.run(await open(), args, call));
       } catch (error) {
@@ -122,5 +124,25 @@ function wrongArguments(name: string, parameters: TObject, args: unknown): RlmEr
   const where = error?.instancePath ? `${error.instancePath.slice(1).replaceAll("/", ".")} ` : "";
   return new RlmError("invalid_argument", `${name}: ${where}${error?.message ?? "the arguments do not fit"}`, {
     suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
+  });
+}
+
+/**
+ * Looks for parameters that there are not: one that is misspelt would be ignored. The schema does not forbid them, since
+ * that would cost tokens in every request. @throws RlmError `invalid_argument`
+ */
+function checkKeys(place: string, schema: TSchema | undefined, value: object): void {
+  if (!IsObject(schema)) return;
+  const known = Object.keys(schema.properties);
+  for (const [key, inner] of Object.entries(value)) {
+    if (!known.includes(key)) throw unknownKey(place, key, known);
+    if (typeof inner === "object" && inner !== null) checkKeys(`${place}: ${key}`, schema.properties[key], inner);
+  }
+}
+
+function unknownKey(place: string, key: string, known: readonly string[]): RlmError {
+  const meant = nearest(key, known);
+  return new RlmError("invalid_argument", `${place}: unknown ${key}${meant ? `; did you mean ${meant}?` : ""}`, {
+    suggestion: `Parameters here are ${known.join(", ") || "none"}.`,
   });
 }

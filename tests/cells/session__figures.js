@@ -17,7 +17,7 @@ began - budget().time_ms >= 25;
 limits();
 //=> {"result_json":{"max_output_bytes":102400,"max_execution_ms":30000,"max_find_results":10000}}
 //---
-//limits {"max_output_bytes":500000,"max_find_results":7,"max_execution_ms":1234.9}
+//limits {"max_output_bytes":500000,"max_find_results":7,"max_execution_ms":1234}
 limits();
 //=> {"result_json":{"max_output_bytes":500000,"max_execution_ms":1234,"max_find_results":7},
 //   "limits_applied":{"max_output_bytes":500000,"max_execution_ms":1234,"max_find_results":7}}

@@ -191,6 +191,15 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
     error_code: "invalid_argument",
     error_message: expect.stringContaining("ops.0.op"),
   });
+  expect(await call("rlm_exec", { code: "1", limit_override: {} })).toMatchObject({
+    error_code: "invalid_argument",
+    error_message: "rlm_exec: unknown limit_override; did you mean limits_override?",
+    suggestion: "Parameters here are code, limits_override.",
+  });
+  expect(await call("rlm_exec", { code: "1", limits_override: { max_execution: 5 } })).toMatchObject({
+    error_code: "invalid_argument",
+    error_message: "rlm_exec: limits_override: unknown max_execution; did you mean max_execution_ms?",
+  });
   await call("rlm_load", { path: folder });
   expect(await call("rlm_exec", { code: "missing" })).toMatchObject({
     success: false,

@@ -1,0 +1,162 @@
+import * as v from "valibot";
+import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
+import { nearest } from "../nearest.ts";
+import { type QueryOptions, SEARCH_STRATEGIES } from "../query/query.ts";
+import type { ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
+import type { CellFile } from "./journal.ts";
+import type { BudgetLimits } from "./ledger.ts";
+import type { CollectOptions } from "./session-store.ts";
+
+/**
+ * Looks at what a caller passes: an option that is misspelt, or has a wrong type or value, would be ignored otherwise.
+ *
+ * @param place what was called, such as `openSession()`
+ * @throws RlmError `invalid_argument`, naming the option and what was probably meant
+ */
+export function checkOptions(place: string, schema: v.GenericSchema, given: unknown): void {
+  const { issues, success } = v.safeParse(schema, given, { abortEarly: true });
+  if (success) return;
+  const [issue] = issues;
+  const option = (issue.path ?? []).map(({ key }) => String(key)).join(".") || "the argument";
+  if (isUnknown(issue)) {
+    const meant = nearest(option.slice(option.lastIndexOf(".") + 1), issue.message.split(", "));
+    const problem = `unknown option ${option}${meant ? `; did you mean ${meant}?` : ""}`;
+    throw refused(`${place}: ${problem}`, `Options here are ${issue.message}.`);
+  }
+  const problem = `${option} must be ${issue.message}, and is ${shown(issue.input)}`;
+  throw refused(`${place}: ${problem}`, "Correct it, or leave it out.");
+}
+
+export function refused(problem: string, suggestion: string): RlmError {
+  return new RlmError("invalid_argument", problem, { suggestion });
+}
+
+/** A text may be a key that was put there by mistake, so it is not shown. */
+function shown(value: unknown): string {
+  if (value === null || ["number", "boolean", "undefined"].includes(typeof value)) return String(value);
+  return typeof value === "string" ? (value === "" ? "empty" : "another text") : `of type ${typeof value}`;
+}
+
+/** An object with these keys and no others. Of a key that is not known the message lists those that are. */
+function options<const Entries extends v.ObjectEntries>(entries: Entries) {
+  const known = Object.keys(entries).join(", ");
+  return v.strictObject(entries, (issue) => (isUnknown(issue) ? known : objectOr(issue)));
+}
+
+/** The issue is that the object itself is missing, or one of its keys. */
+function objectOr({ expected }: v.BaseIssue<unknown>): string {
+  return expected === "Object" ? "an object" : "given";
+}
+
+function isUnknown({ type, expected }: v.BaseIssue<unknown>): boolean {
+  return type === "strict_object" && expected === "never";
+}
+
+/** One schema for each option of an interface: one that is missing here does not compile. */
+type SchemaOf<Options> = { readonly [key in keyof Required<Options>]: v.GenericSchema };
+
+const COUNT = "a whole number from 1";
+const count = v.optional(v.pipe(v.number(COUNT), v.safeInteger(COUNT), v.minValue(1, COUNT)));
+const countUpTo = (most: number) => {
+  const message = `${COUNT} to ${most}`;
+  return v.optional(
+    v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message)),
+  );
+};
+const DOLLARS = "a number of dollars above 0, or null";
+const dollars = v.nullish(v.pipe(v.number(DOLLARS), v.finite(DOLLARS), v.gtValue(0, DOLLARS)));
+const MS = "a number of milliseconds from 0";
+const text = v.pipe(v.string("a text"), v.minLength(1, "a text that is not empty"));
+const flag = v.optional(v.boolean("true or false"));
+const folders = v.optional(v.array(text, "a list of folders"));
+const callback = v.optional(v.function("a function"));
+const oneOf = (names: readonly string[]) => v.optional(v.picklist(names, `one of ${names.join(", ")}`));
+const signal = v.optional(v.instance(AbortSignal, "an AbortSignal"));
+
+const limits = v.optional(
+  options({
+    max_output_bytes: count,
+    max_execution_ms: count,
+    max_find_results: count,
+  } satisfies SchemaOf<ExecLimits>),
+);
+
+const budget = v.optional(
+  options({
+    max_tokens: count,
+    max_sub_calls: count,
+    max_time_ms: count,
+    max_cost_usd: dollars,
+  } satisfies SchemaOf<BudgetLimits>),
+);
+
+/** A tool may be an object of the host's with more in it. */
+const tool = v.looseObject({ name: text, description: v.string("a text"), run: v.function("a function") }, objectOr);
+
+const subAgents = v.optional(
+  options({
+    tools: v.optional(v.array(tool, "a list of tools")),
+    allowed_tool_overrides: v.optional(v.array(text, "a list of names of tools")),
+    require_approval: flag,
+    approve: callback,
+    maxTurns: count,
+  } satisfies SchemaOf<SubAgentPolicy>),
+);
+
+export const SESSION_OPTIONS = options({
+  roots: folders,
+  cwd: v.optional(text),
+  limits,
+  budget,
+  memoryMb: v.optional(v.number("a number of MB")),
+  indexDir: v.optional(text),
+  model: v.optional(text),
+  baseUrl: v.optional(text),
+  apiKeyEnv: v.optional(text),
+  concurrency: countUpTo(LIMITS.maxConcurrency),
+  subAgents,
+  store: v.optional(text),
+  session: v.optional(text),
+  onRestart: oneOf(["send", "fail"]),
+  cache: flag,
+  keepSteps: flag,
+  onCheckpoint: callback,
+  onProgress: callback,
+} satisfies SchemaOf<HostedOptions>);
+
+const stops = { signal, suspend: signal };
+
+const cell = options({ name: v.string("a text"), source: v.string("a text") } satisfies SchemaOf<CellFile>);
+
+export const EXEC_OPTIONS = options({
+  limits,
+  name: v.optional(v.string("a text")),
+  rest: v.optional(v.array(cell, "a list of cells")),
+  ...stops,
+} satisfies SchemaOf<ExecOptions>);
+
+export const QUERY_OPTIONS = options({
+  maxSections: count,
+  searchStrategy: oneOf(SEARCH_STRATEGIES),
+  ...stops,
+} satisfies SchemaOf<QueryOptions & Pick<ExecOptions, "signal" | "suspend">>);
+
+export const LOAD_SOURCE = v.union(
+  [text, options({ text: v.union([v.string(), v.instance(Uint8Array)]), name: text })],
+  "a path, or an object with text and name",
+);
+
+export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);
+
+export const RESUME_OPTIONS = options(stops);
+
+export const FORK_OPTIONS = options({ checkpoint: v.optional(text), name: v.optional(text) });
+
+const age = v.optional(v.pipe(v.number(MS), v.finite(MS), v.minValue(0, MS)));
+
+export const COLLECT_OPTIONS = options({
+  anonymousMs: age,
+  namedMs: age,
+  pi: flag,
+  dryRun: flag,
+} satisfies SchemaOf<CollectOptions>);

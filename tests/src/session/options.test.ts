@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { openSession, openStore, type RlmError } from "../../../src/index.ts";
+import { folderWith } from "../../support/tree.ts";
+
+/** The message of a refusal, which must be of the caller's mistake. */
+async function refusalOf(asked: Promise<unknown>): Promise<string> {
+  const error: Partial<RlmError> = await asked.then(
+    () => ({ code: undefined, message: "it was taken" }),
+    (thrown) => thrown,
+  );
+  return error.code === "invalid_argument" ? `${error.message} | ${error.suggestion}` : String(error.message);
+}
+
+/** What a program without types can pass. */
+function untyped(value: unknown): object {
+  return Object(value);
+}
+
+const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
+  [
+    { session: "x" },
+    "openSession(): session names a session, and there is no store to keep it | Name a folder: store.",
+  ],
+  [
+    { stroe: "x" },
+    /^openSession\(\): unknown option stroe; did you mean store\? \| Options here are roots, cwd, .*store/,
+  ],
+  [{ somethingElse: 1 }, /^openSession\(\): unknown option somethingElse \|/],
+  [
+    { limits: { max_execution: 5 } },
+    "openSession(): unknown option limits.max_execution; did you mean max_execution_ms? | Options here are max_output_bytes, max_execution_ms, max_find_results.",
+  ],
+  [
+    { limits: { max_execution_ms: -5 } },
+    /^openSession\(\): limits.max_execution_ms must be a whole number from 1, and is -5 \|/,
+  ],
+  [{ limits: 5 }, /limits must be an object, and is 5 \|/],
+  [{ budget: { max_token: 5 } }, /unknown option budget.max_token; did you mean max_tokens\? \|/],
+  [{ budget: { max_tokens: "5" } }, /budget.max_tokens must be a whole number from 1, and is another text \|/],
+  [{ budget: { max_cost_usd: 0 } }, /budget.max_cost_usd must be a number of dollars above 0, or null, and is 0 \|/],
+  [{ subAgents: { maxTurn: 1 } }, /unknown option subAgents.maxTurn; did you mean maxTurns\? \|/],
+  [{ subAgents: { tools: [{ name: "a" }] } }, /subAgents.tools.0.description must be given, and is undefined \|/],
+  [{ concurrency: 101 }, /concurrency must be a whole number from 1 to 100, and is 101 \|/],
+  [{ memoryMb: "64" }, /memoryMb must be a number of MB, and is another text \|/],
+  [{ store: "" }, /store must be a text that is not empty, and is empty \|/],
+  [{ roots: "/" }, /roots must be a list of folders, and is another text \|/],
+  [{ onRestart: "again" }, /onRestart must be one of send, fail, and is another text \|/],
+  [{ onProgress: true }, /onProgress must be a function, and is true \|/],
+];
+
+test.each(WRONG)("openSession refuses %j", async (options, refusal) => {
+  expect(await refusalOf(openSession(untyped(options)))).toMatch(refusal);
+});
+
+test("options that have no value are those that are left out", async () => {
+  await using session = await openSession(untyped({ store: undefined, limits: { max_execution_ms: undefined } }));
+  expect(session.name).toBeNull();
+});
+
+test("what a session is asked to do refuses options that it does not know, and values that mean nothing", async () => {
+  await using session = await openSession();
+  const refusals = [
+    session.exec("1", untyped({ limit: {} })),
+    session.exec("1", { limits: { max_execution_ms: -5 } }),
+    session.exec("1", untyped({ limits: { max_find_result: 5 } })),
+    session.exec("1", untyped({ signal: 5 })),
+    session.dryRun("1", untyped({ limits: { max_execution_ms: 0.5 } })),
+    session.query("what?", untyped({ maxSection: 3 })),
+    session.query("what?", untyped({ searchStrategy: "best" })),
+    session.load({ text: "a", name: "a" }, untyped({ root: ["/"] })),
+    Reflect.apply(session.load, session, [{ text: "a" }]),
+    session.resume(untyped({ signals: 1 })),
+  ].map(refusalOf);
+  expect(await Promise.all(refusals)).toEqual([
+    expect.stringMatching(/^exec\(\): unknown option limit; did you mean limits\? \|/),
+    expect.stringMatching(/^exec\(\): limits.max_execution_ms must be a whole number from 1, and is -5 \|/),
+    expect.stringMatching(/^exec\(\): unknown option limits.max_find_result; did you mean max_find_results\? \|/),
+    expect.stringMatching(/^exec\(\): signal must be an AbortSignal, and is 5 \|/),
+    expect.stringMatching(/^dryRun\(\): limits.max_execution_ms must be a whole number from 1, and is 0.5 \|/),
+    expect.stringMatching(/^query\(\): unknown option maxSection; did you mean maxSections\? \|/),
+    expect.stringMatching(
+      /^query\(\): searchStrategy must be one of regex, bm25, routing, auto, and is another text \|/,
+    ),
+    expect.stringMatching(/^load\(\): unknown option root; did you mean roots\? \|/),
+    expect.stringMatching(
+      /^load\(\): the argument must be a path, or an object with text and name, and is of type object/,
+    ),
+    expect.stringMatching(/^resume\(\): unknown option signals; did you mean signal\? \|/),
+  ]);
+  expect(await session.exec("1")).toMatchObject({ success: true });
+});
+
+test("a store refuses options that it does not know", async () => {
+  await using store = await openStore(folderWith());
+  expect(await refusalOf(store.fork("a", untyped({ nane: "b" })))).toMatch(/^fork\(\): unknown option nane; did you/);
+  expect(await refusalOf(store.collect(untyped({ dryrun: true })))).toMatch(
+    /unknown option dryrun; did you mean dryRun/,
+  );
+  expect(await refusalOf(store.collect({ namedMs: -1 }))).toMatch(/namedMs must be a number of milliseconds from 0/);
+});
+
+test("the types refuse a name without a store, and options that there are not", () => {
+  const calls = [
+    // @ts-expect-error there is no store
+    () => openSession({ session: "x" }),
+    // @ts-expect-error it is called store
+    () => openSession({ stroe: "x" }),
+    // @ts-expect-error it is called max_execution_ms
+    () => openSession({ limits: { max_execution: 5 } }),
+    () => openSession({ store: "folder", session: "x" }),
+    () => openSession({ store: "folder" }),
+  ];
+  expect(calls).toHaveLength(5);
+});
