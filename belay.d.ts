@@ -103,6 +103,12 @@ declare function llm_query(prompt: string, options?: SubCallOptions | string[]):
  */
 declare function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions): Promise<BatchAnswer>;
 
+/**
+ * Explains a builtin, by its name or itself: signature, types of options and answers, errors, an example. Without a
+ * name it lists the builtins in a line each.
+ */
+declare function help(name?: string | Function): string;
+
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 

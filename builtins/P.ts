@@ -6,6 +6,7 @@ export const P = defineGuestBuiltin({
   summary:
     "The whole context as one read-only string (UTF-16). Copied into the guest when first touched: prefer peek, find and search on large contexts.",
   example: "P.length",
+  errors: { context_not_loaded: "no context is loaded" },
   source: new URL("./P.guest.js", import.meta.url),
   host: {
     "P.ready": (services) => services.context().length,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { argumentError, type CallScope, type Json } from "../runtime/index.ts";
+import { argumentError, type CallScope, type ErrorCode, type Json } from "../runtime/index.ts";
 import type { Services } from "./services.ts";
 
 /** What documentation, editor types and the prompt line are generated from. */
@@ -13,10 +13,17 @@ export interface Described {
   readonly example: string;
   /** Declarations of the types that the signature names. */
   readonly types?: string;
+  /** Its error codes, each with when it comes: a clause without a full stop. */
+  readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
+}
+
+/** What host functions answer from: the session's context, and the builtins themselves. */
+export interface HostServices extends Services {
+  readonly described: readonly Described[];
 }
 
 /** A host function by its guest name, with arguments already checked. */
-export type HostFunction = (services: Services, args: readonly Json[], scope: CallScope) => Json;
+export type HostFunction = (services: HostServices, args: readonly Json[], scope: CallScope) => Json;
 
 /** Answers at once, inside the worker. Read-only or idempotent. */
 export interface SyncBuiltin extends Described {

@@ -12,6 +12,10 @@ export const find = defineBuiltin({
   summary:
     "Regular-expression search over the whole of P in linear time, by Rust's regex dialect (no lookaround, no backreferences). Flags: i (ignore case), m (^ and $ at lines), s (. matches newlines). At most `limits().max_find_results` matches; `capped` says that there are more.",
   example: 'const { matches, capped } = find("TODO|FIXME", "i");\n({ count: matches.length, capped })',
+  errors: {
+    context_not_loaded: "no context is loaded",
+    js_error: "the pattern or the flags are not of this dialect; the message says where",
+  },
   types: `interface FindResult {
   /** [start, end] of each match: UTF-16 units of P, in order. */
   matches: [start: number, end: number][];

@@ -11,6 +11,12 @@ helpers.remove(name: string): boolean`,
   summary:
     "Scripts that run before each later cell, in the order they were added; their top-level names are globals of the cell, which it may shadow. add replaces a helper of the same name in place. At most 1 MB in all.",
   example: 'helpers.add("utils", "const lines = (text) => text.split(\'\\\\n\').length;");\nhelpers.list().length',
+  errors: {
+    js_error: "the code has a syntax error, awaits, or declares a builtin or a global of the machine",
+    policy_violation: "the name is reserved or not a name",
+    sandbox_violation: "the code imports",
+    helper_limit_exceeded: "the helpers would hold more than 1 MB",
+  },
   source: new URL("./helpers.guest.js", import.meta.url),
   host: {
     "helpers.check": (_services, args, scope) => {

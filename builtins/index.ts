@@ -4,21 +4,26 @@ import { budget } from "./budget.ts";
 import type { Builtin, HostFunction } from "./define.ts";
 import { find } from "./find.ts";
 import { find_routes } from "./find_routes.ts";
+import { help } from "./help.ts";
 import { helpers } from "./helpers.ts";
 import { limits } from "./limits.ts";
 import { list_docs } from "./list_docs.ts";
 import { llm_query } from "./llm_query.ts";
 import { llm_query_batch } from "./llm_query_batch.ts";
+import { MACHINE_NAMES } from "./machine-names.ts";
 import { memory } from "./memory.ts";
 import { P } from "./P.ts";
 import { peek } from "./peek.ts";
 import { peek_doc } from "./peek_doc.ts";
+import { isReserved } from "./reserved.ts";
 import { search } from "./search.ts";
 import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
 export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
+export { MACHINE_NAMES } from "./machine-names.ts";
+export { isReserved } from "./reserved.ts";
 export { type ContextServices, contextNotLoaded, type Services } from "./services.ts";
 export { readSubCall, type SubCallRequest } from "./sub-call.ts";
 
@@ -39,10 +44,8 @@ export const builtins: readonly Builtin[] = [
   helpers,
   llm_query,
   llm_query_batch,
+  help,
 ];
-
-/** Names that the machine itself gives to every guest. */
-export const MACHINE_NAMES = ["print", "console", "require", "result", "result_meta"] as const;
 
 /** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */
 export function createLibrary<Message>(
@@ -54,10 +57,21 @@ export function createLibrary<Message>(
     if (builtin.kind === "sync") return [[builtin.name, builtin.run]];
     return builtin.kind === "guest" ? Object.entries(builtin.host) : [];
   });
+  const names = [
+    ...Object.keys(MACHINE_NAMES).filter((name) => !name.startsWith("result")),
+    ...defined.flatMap((builtin) => [builtin.name, ...(builtin.kind === "guest" ? builtin.aliases : [])]),
+  ];
+  const host = { ...services, described: defined };
   return {
-    sync: Object.fromEntries(
-      hostFunctions.map(([name, run]) => [name, (args, scope) => run(services, args, scope)] as const),
-    ),
+    sync: {
+      ...Object.fromEntries(
+        hostFunctions.map(([name, run]) => [name, (args, scope) => run(host, args, scope)] as const),
+      ),
+      "builtins.shadowed": ([name = null], scope) => {
+        scope.warn(`builtin_shadowed: ${name}`);
+        return null;
+      },
+    },
     async: Object.fromEntries(
       defined.flatMap((builtin): [string, Library<Message>["async"][string]][] => {
         if (builtin.kind === "async") return [[builtin.name, { installed: true, check: builtin.check }]];
@@ -74,10 +88,8 @@ export function createLibrary<Message>(
     modules: defined.flatMap((builtin) =>
       builtin.kind === "guest" ? [{ name: builtin.name, source: readGuestFile(builtin.source) }] : [],
     ),
-    reserved: new Set([
-      ...defined.flatMap((builtin) => [builtin.name, ...(builtin.kind === "guest" ? builtin.aliases : [])]),
-      ...MACHINE_NAMES.filter((name) => !name.startsWith("result")),
-    ]),
+    reserved: new Set(names.filter(isReserved)),
+    younger: new Set(names.filter((name) => !isReserved(name))),
     preambleCommand: "helpers.sources",
     receive,
   };

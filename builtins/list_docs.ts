@@ -7,6 +7,7 @@ export const list_docs = defineBuiltin({
   summary:
     "Documents of the context in order, those whose id begins with prefix where it is given; at most 1000 (warning `list_docs_capped`).",
   example: "list_docs().slice(0, 3).map(({ id, size }) => ({ id, size }))",
+  errors: { context_not_loaded: "no context is loaded" },
   types: `interface DocumentEntry {
   /** Relative path; names the document in peek_doc. */
   id: string;

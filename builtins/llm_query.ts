@@ -7,6 +7,23 @@ export const llm_query = defineGuestBuiltin({
   summary:
     "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files (read_file, glob, grep). With `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error that has `code` and `retriable`. Each call counts against budget().",
   example: 'await llm_query("Summarise:\\n" + peek(0, 2000), { tools: [] }).catch((error) => error.code)',
+  errors: {
+    js_error: "an argument or an option is wrong; nothing was sent",
+    no_model_configured: "no model is configured, or the one that was named is not known",
+    budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
+    policy_violation: "a tool is not allowed (PolicyViolationError)",
+    timeout: "the call took longer than timeout_ms (SubCallTimeoutError)",
+    schema_mismatch: "the answer did not fit schema, also after one repair",
+    sub_agent_error: "the sub-agent came to no answer within its turns",
+    empty_answer: "the model answered with nothing",
+    truncated_answer: "the answer was cut at max_tokens",
+    content_filtered: "the provider refused or filtered the answer",
+    rate_limited: "the provider limits requests for longer than the call may take",
+    provider_error: "the provider failed",
+    auth_failed: "the provider refused the key",
+    process_restarted: "the process ended meanwhile, and the call was not to be sent again",
+    not_awaited: "the cell ended before the call was awaited",
+  },
   types: `interface SubCallOptions {
   /** Tools of the sub-agent; [] for a plain answer. Default: read_file, glob, grep. */
   tools?: string[];

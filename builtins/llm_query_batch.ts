@@ -15,6 +15,11 @@ export const llm_query_batch = defineGuestBuiltin({
   summary:
     "Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error: { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless `partial: true`.",
   example: 'await llm_query_batch(["a", "b"], { tools: [], max_concurrent: 2 }).catch((error) => error.code)',
+  errors: {
+    js_error: "a prompt or an option is wrong, or there are more than 1,000 prompts; nothing was sent",
+    no_model_configured: "no model is configured",
+    budget_exceeded: "the budget does not allow the whole batch, and partial is not set",
+  },
   types: `interface BatchOptions extends SubCallOptions {
   /** Sub-calls of this batch in flight at once; default 5. */
   max_concurrent?: number;

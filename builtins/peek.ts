@@ -5,6 +5,7 @@ export const peek = defineBuiltin({
   signature: "function peek(start: number, end: number): string",
   summary: "Characters start..end of P (UTF-16 units, clamped to P).",
   example: "peek(0, 200)",
+  errors: { context_not_loaded: "no context is loaded", js_error: "an offset is not an integer" },
   params: { start: integer, end: integer },
   run: (services, { start, end }) => services.context().slice(start, end),
 });

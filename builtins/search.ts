@@ -7,6 +7,11 @@ export const search = defineBuiltin({
   summary:
     "BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds parts of identifiers (camelCase, snake_case). The first search of a context builds its index.",
   example: 'search("error handling", 3).map(({ start, score }) => ({ start, score }))',
+  errors: {
+    context_not_loaded: "no context is loaded",
+    search_unavailable: "the index cannot be written or opened; find works without it",
+    js_error: "an argument is of the wrong type",
+  },
   types: `interface SearchHit {
   /** The chunk: P.slice(start, end). */
   text: string;

@@ -5,6 +5,7 @@ export const stats = defineBuiltin({
   signature: "function stats(): Stats",
   summary: "Size and identity of the context. `tokens` is an estimate (chars / 4).",
   example: "stats()",
+  errors: { context_not_loaded: "no context is loaded" },
   types: `interface Stats {
   chars: number;
   tokens: number;

@@ -1,7 +1,7 @@
 import type { Node, Pattern, Program, VariableDeclaration } from "acorn";
 
 /** Names that a binding pattern declares: `{ a, b: [c = 1, ...d] }` gives a, c, d. */
-export function* boundNames(pattern: Pattern): Iterable<string> {
+function* boundNames(pattern: Pattern): Iterable<string> {
   switch (pattern.type) {
     case "Identifier":
       yield pattern.name;
@@ -25,8 +25,31 @@ export function* boundNames(pattern: Pattern): Iterable<string> {
   }
 }
 
+/** A name that a script declares at its top level, and the node that does. */
+export interface Declared {
+  readonly name: string;
+  readonly node: Node;
+}
+
+/** All that a script declares at its top level; a name may come several times. */
+export function declaredNames(program: Program): Declared[] {
+  return [...topLevelNames(program), ...hoistedVarNames(program)];
+}
+
+function* topLevelNames(program: Program): Iterable<Declared> {
+  for (const statement of program.body) {
+    if (statement.type === "VariableDeclaration") {
+      for (const declarator of statement.declarations) {
+        for (const name of boundNames(declarator.id)) yield { name, node: declarator };
+      }
+    } else if (statement.type === "FunctionDeclaration" || statement.type === "ClassDeclaration") {
+      yield { name: statement.id.name, node: statement };
+    }
+  }
+}
+
 /** `var` names that blocks and loops hoist to the top level; function bodies keep theirs. */
-export function* hoistedVarNames(program: Program): Iterable<{ name: string; node: Node }> {
+function* hoistedVarNames(program: Program): Iterable<Declared> {
   for (const statement of program.body) {
     if (statement.type === "VariableDeclaration" || isFunctionLike(statement)) continue;
     for (const node of walk(statement, (inner) => !isFunctionLike(inner))) {

@@ -1,9 +1,9 @@
+import type { CellSyntaxError } from "./checks.ts";
 import type { Entered } from "./engine.ts";
 import { LIMITS } from "./limits.ts";
 import type { CellEnd } from "./protocol.ts";
 import { suggestionFor } from "./suggestions.ts";
 import type { Thrown } from "./traceback.ts";
-import type { CellSyntaxError } from "./transform.ts";
 
 /** What the prelude reports of a cell that came to its end. */
 interface ResultReport {

@@ -36,6 +36,9 @@ export interface EngineOptions {
 /** The functions that the prelude answers with. */
 export type PreludeEntry = "enter" | "finish" | "failed" | "describe" | "inject" | "rejected" | "blank";
 
+/** One of each, and of the object that holds every builtin: preludes of earlier versions have none. */
+export type PreludeEntries<T> = Readonly<Record<PreludeEntry, T>> & { readonly builtins?: T };
+
 /** A whole guest at rest. Only the build of the engine that made it can read it. */
 export interface EngineImage {
   /** Of a running guest it is the live memory: good until the guest runs again. */
@@ -44,7 +47,7 @@ export interface EngineImage {
   readonly runtimePtr: number;
   readonly contextPtr: number;
   /** Where the prelude's functions are in it. */
-  readonly entries: Readonly<Record<PreludeEntry, number>>;
+  readonly entries: PreludeEntries<number>;
 }
 
 /** Where in linear memory the characters of a text of the host lie. */
@@ -59,6 +62,13 @@ export type Entered = { ok: true; value: string } | { ok: false; failure: string
 export interface Engine extends Disposable {
   /** Starts a cell: a global script with top-level await. Its end is posted as `done`. */
   startCell(source: string, filename: string): void;
+  /**
+   * Starts a cell of the host's own: an expression of an async function of the object that holds every builtin. In a guest of
+   * an earlier version that is the global object.
+   */
+  startOwnCell(source: string, filename: string): void;
+  /** Brings a guest that was made from an image what its prelude lacks: see `extensionSource`. */
+  extend(source: string, config: string): Entered;
   /** Runs a script whose value is an object of names, which the prelude defines as globals. */
   runPreamble(source: string, filename: string): Entered;
   /** Compiles without running. */
@@ -79,8 +89,6 @@ export interface Engine extends Disposable {
   setMemoryLimit(bytes: number): void;
   /** Bytes that the guest's allocator has handed out. Walks the heap: not for hot paths. */
   heapBytes(): number;
-  /** Bytes of linear memory of the instance; it never shrinks. */
-  linearBytes(): number;
 }
 
 export class MachineFault extends Error {

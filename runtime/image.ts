@@ -1,4 +1,4 @@
-import type { PreludeEntry } from "./engine.ts";
+import type { PreludeEntries } from "./engine.ts";
 
 /** Bytes of a page of guest memory: the grain of a checkpoint. */
 export const PAGE_BYTES = 4096;
@@ -35,7 +35,7 @@ export interface ImageMeta {
   readonly stackPointer: number;
   readonly runtimePtr: number;
   readonly contextPtr: number;
-  readonly entries: Readonly<Record<PreludeEntry, number>>;
+  readonly entries: PreludeEntries<number>;
   /** Bytes beyond its own limit that the guest was granted. */
   readonly granted: number;
   readonly texts: readonly TextPlace[];

@@ -11,6 +11,8 @@ import { hostText } from "./texts.ts";
 export interface Images {
   /** As `Sandbox.origin`. */
   readonly origin: string;
+  /** As `ImageMeta.prelude`, of this build. */
+  readonly prelude: string;
   /** @param granted bytes beyond its own limit that the guest has */
   take(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
 }
@@ -60,6 +62,7 @@ export function openImages({ library, engine, gate, prelude, opened }: ImagesOpt
 
   return {
     origin,
+    prelude: preludeHash,
     take({ id, base, kind }, granted) {
       const whole = base === null || !pages.has(base);
       const { memory, ...place } = live();

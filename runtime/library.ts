@@ -54,6 +54,8 @@ export interface Library<Message = never> {
   readonly modules: readonly GuestModule[];
   /** Every name that cells may neither declare nor assign. */
   readonly reserved: ReadonlySet<string>;
+  /** Names of builtins that a cell or helper may take for itself. The guest then says so to `builtins.shadowed`. */
+  readonly younger: ReadonlySet<string>;
   /** Name of the guest command that lists the preamble, the scripts to run before each cell, as `[{ name, code }]`. */
   readonly preambleCommand?: string;
   /** A message from the host for the library alone (a new context). Answers a guest command to run, if any. */

@@ -1,3 +1,4 @@
+import { CellSyntaxError } from "./checks.ts";
 import { type Clock, openRunClock } from "./clock.ts";
 import { neverSettles, outOfMemory, parseThrown, readThrown, resultEnd, sourceTooLarge, syntaxEnd } from "./ends.ts";
 import { type Engine, type EngineOptions, MachineFault } from "./engine.ts";
@@ -7,7 +8,7 @@ import { fromImage, openImages } from "./images.ts";
 import type { Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
 import { openPost } from "./post.ts";
-import { preludeSource } from "./prelude.ts";
+import { extensionSource, preludeSource } from "./prelude.ts";
 import type {
   Answer,
   CallError,
@@ -27,7 +28,6 @@ import { idleState, nothingRunning } from "./running.ts";
 import { openScripts } from "./scripts.ts";
 import { suggestionFor } from "./suggestions.ts";
 import { guestError, type Thrown } from "./traceback.ts";
-import { CellSyntaxError } from "./transform.ts";
 
 /** Where a slice of guest running ended: waiting for calls, or the exec is over. */
 export type Slice =
@@ -73,7 +73,9 @@ export interface Machine extends Disposable {
 export async function openMachine(options: MachineOptions): Promise<Machine> {
   const { library, restore } = options;
   const clock = openRunClock(options.clock, options.shared);
-  const scripts = openScripts(library.reserved);
+  // P is left out: to name it is to copy the context into the guest.
+  const names = [...library.reserved, ...library.younger].filter((name) => !(name in library.texts));
+  const scripts = openScripts(library.reserved, names);
   const running = nothingRunning(restore?.image.meta.granted ?? 0);
   const { post, placing, warn } = openPost({ ...options, clock, scripts, running, engine: () => engine });
   const prelude = preludeSource(library.modules);
@@ -87,6 +89,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     config: JSON.stringify({
       sync: Object.keys(library.sync).filter((name) => !name.includes(".")),
       async: Object.keys(library.async).filter((name) => library.async[name]?.installed),
+      younger: [...library.younger],
       completion: false,
       outputUnits: DEFAULT_EXEC_LIMITS.max_output_bytes,
       resultUnits: LIMITS.resultBytes,
@@ -100,6 +103,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   );
   for (const { number, source } of restore?.cells ?? []) scripts.remember(number, source);
   if (restore?.pending === "drop") forgetCalls();
+  if (restore && restore.image.meta.prelude !== images.prelude) bringYoungerBuiltins();
 
   /** @param spare bytes on top of what the guest may have */
   function setLimit(spare: number): void {
@@ -131,6 +135,19 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     if (!dropped.ok || engine.hasJob()) throw new MachineFault("the cell in the image could not be dropped");
   }
 
+  /** A guest of an earlier version lacks them. Where it does not take them it goes on without. */
+  function bringYoungerBuiltins(): void {
+    clock.start(0, DRAIN_MS);
+    const { younger, sync, modules } = library;
+    const extension = extensionSource(modules.filter(({ name }) => younger.has(name)));
+    const config = {
+      sync: Object.keys(sync).filter((name) => younger.has(name)),
+      younger: [...younger],
+      messageUnits: LIMITS.errorMessageUnits,
+    };
+    withoutLimit(() => engine.extend(extension, JSON.stringify(config)));
+  }
+
   function begin({ state, source, facts }: Pick<ExecInput, "state" | "source" | "facts">): void {
     running.state = state;
     running.source = source;
@@ -153,11 +170,13 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     begin(input);
     clock.start(running.state.running_ms, running.state.limits.max_execution_ms);
     if (clock.shouldStop()) return ended({ kind: "cancelled" });
+    const isOwn = running.state.cell === 0;
     if (Buffer.byteLength(running.source) > LIMITS.sourceBytes) return ended(sourceTooLarge(running.source));
     try {
-      const script = scripts.cell(running.state.cell, running.source);
+      const script = isOwn ? null : scripts.cell(running.state.cell, running.source);
       command("begin", {
-        completion: script.completion,
+        completion: script?.completion ?? false,
+        shadows: script?.declared.filter((name) => library.younger.has(name)) ?? [],
         outputUnits: running.state.limits.max_output_bytes,
         sites: input.sites === true,
         ...(input.seed ? { seed: input.seed } : {}),
@@ -166,7 +185,11 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
         const ran = engine.runPreamble(text, filename);
         if (!ran.ok) return clock.stopped() ? cut() : ended(thrownEnd(readThrown(ran)));
       }
-      engine.startCell(script.source, script.filename);
+      if (script) engine.startCell(script.source, script.filename);
+      else {
+        const own = scripts.own(running.source);
+        engine.startOwnCell(own.source, own.filename);
+      }
     } catch (error) {
       if (error instanceof CellSyntaxError) return ended(syntaxEnd(error, running.state.cell));
       throw error;
@@ -282,7 +305,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     const oom = thrown.name === "InternalError" && thrown.message === "out of memory";
     if (oom || (thrown.thrown === "nothing" && heapIsFull())) return outOfMemory(options.memoryBytes);
     const error = guestError(thrown, scripts.columnOf);
-    const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source);
+    const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source, library.younger);
     return { kind: "error", code: thrown.code ?? "js_error", error, suggestion };
   }
 

@@ -2,6 +2,7 @@ import type { RunClock } from "./clock.ts";
 import { readThrown } from "./ends.ts";
 import { type Engine, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
+import { checkHelperNames } from "./helper-script.ts";
 import type { CallScope, Library } from "./library.ts";
 import { appendOutput, type Stream } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
@@ -51,6 +52,7 @@ export function openPost(options: PostOptions): Post {
           suggestion: "Choose another name for the helper.",
         });
       }
+      checkHelperNames(helper);
       const script = scripts.helper(name, helper);
       const compiled = engine().compile(script.source, script.filename);
       if (compiled.ok) return;

@@ -7,6 +7,7 @@ import {
   type EngineOptions,
   type Entered,
   MachineFault,
+  type PreludeEntries,
   type PreludeEntry,
 } from "./engine.ts";
 import { openStrings } from "./quickjs-strings.ts";
@@ -122,13 +123,17 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
     const config = vm.newString(options.config);
     const made = call(prelude, vm.newFunction("post", post), config);
     for (const handle of [prelude, config]) handle.dispose();
-    return eachEntry((name) => made.getProp(name));
+    return eachEntry((name) => made.getProp(name), made.getProp("builtins"));
   }
 
   /** Finds the prelude's functions again in a guest that was made from an image: the handles of the image, not new ones. */
   function reopen({ entries: tokens }: EngineImage): Entries {
     vm.registerHostCallback("post", post);
-    return eachEntry((name) => new JSValueHandle(vm, tokens[name]));
+    const handle = (token: number) => new JSValueHandle(vm, token);
+    return eachEntry(
+      (name) => handle(tokens[name]),
+      tokens.builtins === undefined ? undefined : handle(tokens.builtins),
+    );
   }
 
   const strings = openStrings<JSValueHandle>({
@@ -144,23 +149,54 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
       }
     },
   });
-  const entry = image ? reopen(image) : boot();
+  let entry = image ? reopen(image) : boot();
   entries = entry;
   for (const { place, text } of texts) strings.writeBack(place, text);
 
+  /** Runs a cell up to its first wait; its end is posted. */
+  function start(cell: () => JSValueHandle): void {
+    stopped = false;
+    try {
+      const promise = cell();
+      // The engine's own subscription: a guest may have patched Promise.prototype.
+      vm.promiseThenRaw(promise, entry.finish, entry.failed).dispose();
+      promise.dispose();
+    } catch (error) {
+      if (!(error instanceof JSException)) throw fault(error);
+      if (!stopped) attempt(() => call(entry.failed, error.handle));
+      error.dispose();
+    }
+  }
+
   return {
-    startCell(source, filename) {
+    startCell: (source, filename) => start(() => vm.evalCode(source, filename, EvalFlags.ASYNC)),
+    startOwnCell: (source, filename) =>
+      start(() => {
+        const cell = vm.evalCode(source, filename);
+        try {
+          return call(cell, entry.builtins ?? vm.global);
+        } finally {
+          cell.dispose();
+        }
+      }),
+    extend(source, config) {
       stopped = false;
-      try {
-        const promise = vm.evalCode(source, filename, EvalFlags.ASYNC);
-        // The engine's own subscription: a guest may have patched Promise.prototype.
-        vm.promiseThenRaw(promise, entry.finish, entry.failed).dispose();
-        promise.dispose();
-      } catch (error) {
-        if (!(error instanceof JSException)) throw fault(error);
-        if (!stopped) attempt(() => call(entry.failed, error.handle));
-        error.dispose();
-      }
+      return attempt(() => {
+        vm.unregisterHostCallback("post");
+        const handles = [
+          vm.evalCode(source, "<extension>"),
+          vm.newFunction("post", post),
+          vm.newString(config),
+        ] as const;
+        try {
+          const builtins = call(...handles, entry.builtins ?? vm.undefined);
+          if (entry.builtins) builtins.dispose();
+          else entry = { ...entry, builtins };
+          return vm.undefined;
+        } finally {
+          for (const handle of handles) handle.dispose();
+        }
+      });
     },
     runPreamble(source, filename) {
       stopped = false;
@@ -208,20 +244,19 @@ export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptio
         stackPointer: Number(raw.__stack_pointer.value),
         runtimePtr: raw.qjs_get_runtime_ptr(),
         contextPtr: raw.qjs_get_context_ptr(),
-        entries: eachEntry((name) => entry[name].ptr),
+        entries: eachEntry((name) => entry[name].ptr, entry.builtins?.ptr),
       };
     },
     hasJob: () => raw.qjs_is_job_pending() !== 0,
     texts: strings.places,
     releaseText: strings.release,
-    linearBytes: () => raw.memory.buffer.byteLength,
     [Symbol.dispose]: () => vm.dispose(),
   };
 }
 
-type Entries = Readonly<Record<PreludeEntry, JSValueHandle>>;
+type Entries = PreludeEntries<JSValueHandle>;
 
-function eachEntry<T>(make: (name: PreludeEntry) => T): Record<PreludeEntry, T> {
+function eachEntry<T>(make: (name: PreludeEntry) => T, builtins: T | undefined): PreludeEntries<T> {
   return {
     enter: make("enter"),
     finish: make("finish"),
@@ -230,6 +265,7 @@ function eachEntry<T>(make: (name: PreludeEntry) => T): Record<PreludeEntry, T> 
     inject: make("inject"),
     rejected: make("rejected"),
     blank: make("blank"),
+    ...(builtins === undefined ? {} : { builtins }),
   };
 }
 

@@ -1,5 +1,6 @@
-import type { ColumnMap } from "./traceback.ts";
-import { type CellScript, HELPER_PREFIX, type HelperScript, transformCell, transformHelper } from "./transform.ts";
+import { HELPER_PREFIX, type HelperScript, transformHelper } from "./helper-script.ts";
+import { type ColumnMap, WRAPPER } from "./traceback.ts";
+import { type CellScript, transformCell } from "./transform.ts";
 
 interface Script {
   readonly source: string;
@@ -10,7 +11,9 @@ interface Script {
 /** The scripts that a guest has run, kept to put columns of tracebacks back where their author wrote them. */
 export interface Scripts {
   /** @throws CellSyntaxError */
-  cell(number: number, source: string): Script & Pick<CellScript, "completion">;
+  cell(number: number, source: string): Script & Pick<CellScript, "completion" | "declared">;
+  /** A cell of the host's own, which gets builtins as parameters: what a guest has by their names does not matter to it. */
+  own(source: string): Script;
   /** A cell that has run already, in this process or another. Its columns are worked out when a traceback asks. */
   remember(number: number, source: string): void;
   /** @throws CellSyntaxError */
@@ -23,7 +26,8 @@ type ColumnOf = CellScript["columnOf"];
 /** Functions of older cells stay callable; the columns of cells beyond these are those of the rewritten line. */
 const CELLS_KEPT = 200;
 
-export function openScripts(reserved: ReadonlySet<string>): Scripts {
+/** @param names of builtins, for cells of the host's own */
+export function openScripts(reserved: ReadonlySet<string>, names: readonly string[] = [...reserved]): Scripts {
   const cells = new Map<string, () => ColumnOf>();
   const helpers = new Map<string, HelperScript>();
 
@@ -40,6 +44,9 @@ export function openScripts(reserved: ReadonlySet<string>): Scripts {
       const { columnOf, ...script } = transformCell(source, reserved);
       if (script.source !== source) keep(filename, () => columnOf);
       return { ...script, filename };
+    },
+    own(source) {
+      return { source: `(async function ${WRAPPER}({ ${names.join(", ")} }) {${source}\n})`, filename: cellName(0) };
     },
     remember(number, source) {
       const filename = cellName(number);

@@ -1,7 +1,19 @@
-/** The cure that goes with an error of a cell which the author of the cell made; by the engine's own messages. */
-export function suggestionFor(name: string, message: string, source: string): string {
+/**
+ * The cure that goes with an error of a cell which the author of the cell made; by the engine's own messages.
+ *
+ * @param younger builtins that a guest of an earlier version may lack
+ */
+export function suggestionFor(
+  name: string,
+  message: string,
+  source: string,
+  younger: ReadonlySet<string> = new Set(),
+): string {
   if (name === "SyntaxError") return syntaxSuggestion(message, source);
   const missing = /^'?([\w$]+)'? is not defined$/.exec(message)?.[1];
+  if (missing && younger.has(missing)) {
+    return `This session began with an earlier version, and its guest could not be given ${missing}: load the context again to have it.`;
+  }
   if (missing) return missingName(missing);
   if (name === "NeverSettlesError") return "Look at what the cell awaits: a promise that nothing resolves.";
   if (/call stack/.test(message)) return "Bound the recursion, or use a loop with a list of what is left to do.";

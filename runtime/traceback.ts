@@ -25,6 +25,9 @@ export interface GuestError {
 /** The column as written, of a column as run, in `<cell 3>` or `<helper NAME>`. */
 export type ColumnMap = (file: string, line: number, column: number) => number;
 
+/** Name of the function that the machine puts around a script: its frames are the script's own top level. */
+export const WRAPPER = "__script";
+
 const MAX_FRAMES = 20;
 
 /** The first frame of the guest's own in an engine's backtrace, without its column. */
@@ -38,8 +41,17 @@ export function guestError(thrown: Thrown, columnOf: ColumnMap): GuestError {
     const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(line);
     if (!found) return [];
     const [, fn, file = "", lineText, columnText] = found;
+    // Where the machine calls a helper's wrapper.
+    if (fn === "<eval>" && file.startsWith("<helper ")) return [];
     const at = { line: Number(lineText), column: Number(columnText) };
-    return [{ fn: fn === "<eval>" ? undefined : fn, file, line: at.line, column: columnOf(file, at.line, at.column) }];
+    return [
+      {
+        fn: fn === "<eval>" || fn === WRAPPER ? undefined : fn,
+        file,
+        line: at.line,
+        column: columnOf(file, at.line, at.column),
+      },
+    ];
   });
   while (frames[0]?.fn !== undefined && thrown.classes.includes(frames[0].fn)) frames.shift();
   const name = thrown.name || (thrown.thrown === "error" ? "Error" : "Uncaught");

@@ -1,7 +1,7 @@
 import type { Node, Program } from "acorn";
 import { parse, parseExpressionAt } from "acorn";
-import { boundNames, findImport, findOuterReturn, hoistedVarNames } from "./declarations.ts";
-import { RlmError } from "./errors.ts";
+import { CellSyntaxError, checkProgram, refuseImports } from "./checks.ts";
+import { declaredNames } from "./declarations.ts";
 
 /**
  * A cell as the engine runs it: a global script with top-level await, in which top-level `const`, `let` and `class`
@@ -12,25 +12,10 @@ export interface CellScript {
   readonly source: string;
   /** Whether the cell ends in an expression statement, whose value is the cell's result if `result` is not set. */
   readonly completion: boolean;
+  /** Names that it declares at its top level, as far as acorn can read it. */
+  readonly declared: readonly string[];
   /** The column (1-based) in the cell of a column in `source`. */
   columnOf(line: number, column: number): number;
-}
-
-/** A mistake in a cell or helper, found before it runs: line and column are 1-based. */
-export class CellSyntaxError extends RlmError {
-  readonly line: number;
-  readonly column: number;
-
-  constructor(
-    message: string,
-    suggestion: string,
-    at: { line: number; column: number },
-    code: "js_error" | "sandbox_violation" = "js_error",
-  ) {
-    super(code, message, { suggestion, guestName: "SyntaxError" });
-    this.line = at.line;
-    this.column = at.column;
-  }
 }
 
 /**
@@ -48,7 +33,7 @@ export function transformCell(source: string, reserved: ReadonlySet<string>): Ce
   if (literal) {
     refuseImports(literal);
     const edits = [insertion(0, "("), insertion(source.length, "\n)")];
-    return { ...applyEdits(source, edits), completion: true };
+    return { ...applyEdits(source, edits), completion: true, declared: [] };
   }
   const program = read(source, "script");
   if (!program) {
@@ -56,34 +41,13 @@ export function transformCell(source: string, reserved: ReadonlySet<string>): Ce
     if (module) refuseImports(module);
     return unchanged(source);
   }
-  check(program, reserved);
+  checkProgram(program, reserved);
   const last = program.body.at(-1);
   return {
     ...applyEdits(source, program.body.flatMap(rewrite)),
     completion: last?.type === "ExpressionStatement",
+    declared: declaredNames(program).map(({ name }) => name),
   };
-}
-
-/** A helper as the engine runs it: a function around it, whose value holds its top-level names, live. */
-export interface HelperScript {
-  readonly source: string;
-}
-
-/** Stands before a helper on its first line. */
-export const HELPER_PREFIX = "(() => { ";
-
-/** @throws CellSyntaxError as `transformCell`, and for anything that acorn cannot read (top-level await included) */
-export function transformHelper(source: string, reserved: ReadonlySet<string>): HelperScript {
-  let program: Program;
-  try {
-    program = parse(source, { ecmaVersion: "latest", sourceType: "script", locations: true });
-  } catch (error) {
-    throw syntaxErrorOf(error, "A helper is a script of declarations: functions, classes, constants; no await.");
-  }
-  check(program, reserved);
-  const names = declaredNames(program);
-  const accessors = names.map((name) => `get ${name}() { return ${name}; }`).join(", ");
-  return { source: `${HELPER_PREFIX}${source}\n;return { ${accessors} }; })()` };
 }
 
 interface Edit {
@@ -120,57 +84,6 @@ function read(source: string, sourceType: "script" | "module"): Program | undefi
   } catch {
     return undefined;
   }
-}
-
-/** What a cell gets wrong that the engine would say less clearly. */
-function check(program: Program, reserved: ReadonlySet<string>): void {
-  const returned = findOuterReturn(program);
-  if (returned) {
-    throw new CellSyntaxError(
-      "return stands outside a function",
-      "End the cell with an expression, or assign to result: `result = …`.",
-      position(returned),
-    );
-  }
-  refuseImports(program);
-  for (const { name, node } of [...topLevelNames(program), ...hoistedVarNames(program)]) {
-    if (!reserved.has(name)) continue;
-    throw new CellSyntaxError(
-      `${name} is a builtin and cannot be declared again`,
-      `Choose another name, such as my_${name}.`,
-      position(node),
-    );
-  }
-}
-
-function refuseImports(program: Node): void {
-  const imported = findImport(program);
-  if (!imported) return;
-  throw new CellSyntaxError(
-    "import is not available in a cell",
-    "There are no modules here; the builtins are global: peek, find, search, memory, ….",
-    position(imported),
-    "sandbox_violation",
-  );
-}
-
-const position = (node: Node) => ({ line: node.loc?.start.line ?? 1, column: (node.loc?.start.column ?? 0) + 1 });
-
-function* topLevelNames(program: Program): Iterable<{ name: string; node: Node }> {
-  for (const statement of program.body) {
-    if (statement.type === "VariableDeclaration") {
-      for (const declarator of statement.declarations) {
-        for (const name of boundNames(declarator.id)) yield { name, node: declarator };
-      }
-    } else if (statement.type === "FunctionDeclaration" || statement.type === "ClassDeclaration") {
-      yield { name: statement.id.name, node: statement };
-    }
-  }
-}
-
-function declaredNames(program: Program): string[] {
-  const names = [...topLevelNames(program), ...hoistedVarNames(program)].map(({ name }) => name);
-  return [...new Set(names)];
 }
 
 /** The edits that turn one top-level statement into one that can be run again under the same names. */
@@ -230,15 +143,5 @@ function startOfLine(source: string, line: number): number {
 }
 
 function unchanged(source: string): CellScript {
-  return { source, completion: true, columnOf: (_line, column) => column };
-}
-
-function syntaxErrorOf(error: unknown, suggestion: string): unknown {
-  if (!(error instanceof SyntaxError) || !("loc" in error)) return error;
-  const loc = error.loc;
-  const at =
-    typeof loc === "object" && loc !== null && "line" in loc && "column" in loc
-      ? { line: Number(loc.line), column: Number(loc.column) + 1 }
-      : { line: 1, column: 1 };
-  return new CellSyntaxError(error.message.replace(/ \(\d+:\d+\)$/, ""), suggestion, at);
+  return { source, completion: true, declared: [], columnOf: (_line, column) => column };
 }

@@ -4,18 +4,14 @@
   const {
     getOwnPropertyDescriptor,
     defineProperty,
-    setPrototypeOf,
     freeze,
     objectKeys,
     ObjectPrototype,
-    isFiniteNumber,
     parse,
     stringify,
     SafeMap,
     SafePromise,
     SafeError,
-    regExpSource,
-    regExpFlags,
     mapGet,
     mapSet,
     mapHas,
@@ -30,12 +26,20 @@
     dataProperty,
     append,
     isObject,
-    isView,
     clip,
-    brand,
     inspect,
     render,
     makeError,
+    marshal,
+    open,
+    call,
+    install,
+    constant,
+    named,
+    builtin,
+    shadow,
+    unshadow,
+    global,
     fail,
     argumentError,
     describe,
@@ -45,62 +49,7 @@
     startTime,
   } = kit;
 
-  // --- calls out ------------------------------------------------------------------------------------------------
-
-  /** The common case: nothing in it runs code or is lost. */
-  function allPlain(args) {
-    for (let i = 0; i < args.length; i++) {
-      const value = args[i];
-      if (
-        typeof value === "string"
-          ? value.length > MAX_ARGUMENT_UNITS
-          : typeof value !== "number" || !isFiniteNumber(value)
-      ) {
-        return false;
-      }
-    }
-    return true;
-  }
-  /** More than any builtin takes: the largest is a value for memory, 5 MB. */
-  const MAX_ARGUMENT_UNITS = 16 * 1024 * 1024;
-
-  /** Arguments as a JSON array. A RegExp goes as { source, flags }; what JSON would lose is an error here. */
-  function marshal(name, args) {
-    if (allPlain(args)) return stringify(setPrototypeOf(args, null));
-    let json = "[";
-    let last = args.length - 1;
-    while (last >= 0 && args[last] === undefined) last--;
-    for (let i = 0; i <= last; i++) {
-      let value = args[i];
-      if (typeof value === "object" && value !== null && brand(value, regExpSource)) {
-        value = { __proto__: null, source: regExpSource(value), flags: regExpFlags(value) };
-      }
-      const argument = `argument ${i + 1}`;
-      if (isView(value)) throw argumentError(`${name}: ${argument} is a typed array`, "Pass plain JSON values.");
-      const { json: text, whole } = render(value, argument, MAX_ARGUMENT_UNITS, (path, what) => {
-        const cure = what === "a cycle" ? "Pass plain data without a reference to itself." : "Pass plain JSON values.";
-        throw argumentError(`${name}: ${path} is ${what}`, cure);
-      });
-      if (!whole) throw argumentError(`${name}: ${argument} is too large`, "Pass less at once.");
-      json += i > 0 ? `,${text}` : text;
-    }
-    return `${json}]`;
-  }
-
-  /** Replies are one letter and a payload: `s` a string, `j` JSON, `e` an error as JSON. */
-  function open(reply) {
-    const payload = slice(reply, 1);
-    switch (reply[0]) {
-      case "s":
-        return payload;
-      case "j":
-        return parse(payload);
-      default:
-        throw makeError(parse(payload));
-    }
-  }
-
-  const call = (name, args) => open(post("sync", name, marshal(name, args)));
+  // --- calls that are answered later ----------------------------------------------------------------------------
 
   const pending = new Map();
 
@@ -130,27 +79,6 @@
 
   // --- names that cells see -------------------------------------------------------------------------------------
 
-  function install(name, get) {
-    defineProperty(globalThis, name, {
-      __proto__: null,
-      get,
-      set: () => {
-        throw fail("js_error", `${name} is read-only`, `${name} is a builtin: use another name.`, "TypeError");
-      },
-      enumerable: false,
-      configurable: false,
-    });
-  }
-  const constant = (value) => {
-    freeze(value);
-    return () => value;
-  };
-  const named = (name, fn) => {
-    defineProperty(fn, "name", { __proto__: null, value: name });
-    return fn;
-  };
-  const builtin = (name, fn) => install(name, constant(named(name, fn)));
-
   for (const name of config.sync) builtin(name, (...args) => call(name, args));
   for (const name of config.async) builtin(name, (...args) => callAsync(name, args));
   builtin("print", printer("stdout"));
@@ -166,7 +94,7 @@
   /** `result` and `result_meta`: kept here, so that no cell can freeze or redefine them. */
   const results = { __proto__: null, result: undefined, result_meta: undefined };
   for (const name of ["result", "result_meta"]) {
-    defineProperty(globalThis, name, {
+    defineProperty(global, name, {
       __proto__: null,
       get: () => results[name],
       set: (value) => {
@@ -247,17 +175,18 @@
   let injected = newList();
 
   function inject(names) {
-    const own = objectKeys(names);
-    for (let i = 0; i < own.length; i++) {
-      const name = own[i];
-      const current = getOwnPropertyDescriptor(globalThis, name);
+    const keys = objectKeys(names);
+    for (let i = 0; i < keys.length; i++) {
+      const name = keys[i];
+      shadow(name);
+      const current = getOwnPropertyDescriptor(global, name);
       append(injected, name);
-      if (current && !current.configurable) globalThis[name] = names[name];
+      if (current && !current.configurable) global[name] = names[name];
       else {
-        defineProperty(globalThis, name, {
+        defineProperty(global, name, {
           __proto__: null,
           get: () => names[name],
-          set: (value) => defineProperty(globalThis, name, dataProperty(value)),
+          set: (value) => defineProperty(global, name, dataProperty(value)),
           enumerable: true,
           configurable: true,
         });
@@ -284,11 +213,13 @@
           delete ObjectPrototype[FATAL_NAMES[i]];
       }
       for (let i = 0; i < injected.length; i++) {
-        const found = getOwnPropertyDescriptor(globalThis, injected[i]);
-        if (found?.configurable) delete globalThis[injected[i]];
-        else if (found?.writable) globalThis[injected[i]] = undefined;
+        const found = getOwnPropertyDescriptor(global, injected[i]);
+        if (found?.configurable) delete global[injected[i]];
+        else if (found?.writable) global[injected[i]] = undefined;
       }
       injected = newList();
+      unshadow();
+      for (let i = 0; i < options.shadows.length; i++) shadow(options.shadows[i]);
     },
     /** The host has the answer of a call: { id, value } or { id, error }. */
     settle(answer) {

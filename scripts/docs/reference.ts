@@ -1,9 +1,8 @@
-import { type Described, MACHINE_NAMES } from "../../builtins/index.ts";
+import { type Described, isReserved, MACHINE_NAMES } from "../../builtins/index.ts";
 import { ERROR_CODES, type Json } from "../../src/index.ts";
 import { ERROR_CODE_NOTES } from "./error-codes.ts";
 import type { ExampleResults } from "./examples.ts";
 import { limitsTables } from "./limits-tables.ts";
-import { MACHINE_NAME_NOTES } from "./machine-names.ts";
 
 const INTRODUCTION = `# Builtins
 
@@ -20,10 +19,9 @@ export function referenceFile(builtins: readonly Described[], results: ExampleRe
     contents(builtins.map(({ name }) => name)),
     ...builtins.map((builtin) => builtinSection(builtin, results.get(builtin.name))),
     "## Names of the machine",
-    ...MACHINE_NAMES.map((name) => {
-      const { signature, summary } = MACHINE_NAME_NOTES[name];
-      return `### ${name}\n\n${fenced("ts", signature)}\n\n${summary}`;
-    }),
+    ...Object.entries(MACHINE_NAMES).map(
+      ([name, { signature, summary }]) => `### ${name}\n\n${fenced("ts", signature)}\n\n${summary}`,
+    ),
     "## All limits",
     limitsTables(),
     "## Error codes",
@@ -39,15 +37,26 @@ function contents(names: readonly string[]): string {
   return links.join(" · ");
 }
 
-function builtinSection({ name, signature, summary, types, example }: Described, result: Json | undefined): string {
+function builtinSection(described: Described, result: Json | undefined): string {
+  const { name, signature, summary, types, example, errors = {} } = described;
   const shown = result === undefined ? example : `${example}\n${resultComment(result)}`;
   return [
     `## ${name}`,
     fenced("ts", types === undefined ? signature : `${signature}\n\n${types}`),
-    summary,
+    isReserved(name) ? summary : `${summary} ${NOT_RESERVED.replaceAll("NAME", name)}`,
+    ...errorList(errors),
     fenced("js", shown),
   ].join("\n\n");
 }
+
+/** The errors of a builtin as a list; none where it has none. */
+function errorList(errors: NonNullable<Described["errors"]>): string[] {
+  const lines = Object.entries(errors).map(([code, when]) => `- \`${code}\`: ${when}.`);
+  return lines.length === 0 ? [] : [["Errors:", "", ...lines].join("\n")];
+}
+
+const NOT_RESERVED =
+  "A cell or helper may use the name NAME for itself: its own declaration wins from there on (warning `builtin_shadowed: NAME`).";
 
 const LINE = 110;
 

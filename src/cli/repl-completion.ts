@@ -21,7 +21,7 @@ export function complete(line: string): [completions: string[], completed: strin
 
 function guestNames(): string[] {
   return [
-    ...MACHINE_NAMES,
+    ...Object.keys(MACHINE_NAMES),
     ...builtins.flatMap(({ name, signature }) => [name, ...signature.split("\n").map(memberName)]),
   ].filter((name, index, all) => all.indexOf(name) === index);
 }

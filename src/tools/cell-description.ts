@@ -1,8 +1,11 @@
-import { type Builtin, builtins } from "../../builtins/index.ts";
+import { type Builtin, builtins, isReserved } from "../../builtins/index.ts";
 
 /** What the model reads of rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
 export function cellDescription(): string {
-  return `${RULES}\n\n${builtins.map(builtinLine).join("\n")}\n\n${typesOf(builtins)}\n\n${PATTERNS}`;
+  const core = builtins.filter(({ name }) => isReserved(name));
+  const further = builtins.filter(({ name }) => !isReserved(name)).map(({ name }) => name);
+  const lines = [...core.map(builtinLine), `Also ${further.join(", ")}.`];
+  return `${RULES}\n\n${lines.join("\n")}\n\n${typesOf(core)}\n\n${PATTERNS}`;
 }
 
 const RULES = `Run a JavaScript cell (ES2023, top-level await; no modules, network, files) over the context P. Top-level variables persist across calls. Set result (JSON) to return it as result_json, result_meta for paging facts; print() goes to stdout. Answers are cut at 50 KB: filter and aggregate in code.`;

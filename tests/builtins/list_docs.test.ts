@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import type { HostServices } from "../../builtins/define.ts";
 import { list_docs } from "../../builtins/list_docs.ts";
-import type { ContextServices, DocumentEntry, Services } from "../../builtins/services.ts";
+import type { ContextServices, DocumentEntry } from "../../builtins/services.ts";
 import { type CallScope, DEFAULT_EXEC_LIMITS } from "../../runtime/index.ts";
 
 /** Services over documents alone; whatever else a builtin touches is a mistake. */
-function servicesOver(documents: readonly DocumentEntry[]): Services {
+function servicesOver(documents: readonly DocumentEntry[]): HostServices {
   const unused = () => {
     throw new Error("list_docs reads documents only");
   };
@@ -21,7 +22,7 @@ function servicesOver(documents: readonly DocumentEntry[]): Services {
     search: unused,
     routes: unused,
   };
-  return { context: () => context, loaded: () => context };
+  return { context: () => context, loaded: () => context, described: [] };
 }
 
 function scopeInto(warnings: string[]): CallScope {

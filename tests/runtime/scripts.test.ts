@@ -3,7 +3,7 @@ import { openScripts } from "../../runtime/scripts.ts";
 
 test("cells and helpers are named as tracebacks name them", () => {
   const scripts = openScripts(new Set());
-  expect(scripts.cell(3, "1")).toEqual({ source: "1", filename: "<cell 3>", completion: true });
+  expect(scripts.cell(3, "1")).toEqual({ source: "1", filename: "<cell 3>", completion: true, declared: [] });
   expect(scripts.helper("utils", "const a = 1").filename).toBe("<helper utils>");
 });
 
@@ -29,4 +29,12 @@ test("an unknown script's columns stay, and none is below one", () => {
   expect(scripts.columnOf("<cell 9>", 1, 7)).toBe(7);
   scripts.helper("h", "f()");
   expect(scripts.columnOf("<helper h>", 1, 1)).toBe(1);
+});
+
+test("a cell of the host's own gets builtins as parameters, under the name of a query", async () => {
+  const scripts = openScripts(new Set(["find"]), ["find", "help"]);
+  const { source, filename } = scripts.own("kept.push(await find(), help); // the end");
+  const kept: unknown[] = [];
+  await new Function("kept", `return ${source}`)(kept)({ find: async () => 1, help: 2 });
+  expect([kept, filename]).toEqual([[1, 2], "<query>"]);
 });

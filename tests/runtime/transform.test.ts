@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { CellSyntaxError, HELPER_PREFIX, transformCell, transformHelper } from "../../runtime/transform.ts";
+import { CellSyntaxError } from "../../runtime/checks.ts";
+import { HELPER_PREFIX, transformHelper } from "../../runtime/helper-script.ts";
+import { transformCell } from "../../runtime/transform.ts";
 
 const reserved = new Set(["find", "P"]);
 const transformed = (source: string) => transformCell(source, reserved).source;
@@ -75,6 +77,17 @@ test("a helper's names are read live, and its columns are those of its author", 
   names.up();
   expect([names.n, Object.keys(names)]).toEqual([1, ["n", "up"]]);
   expect(helper.source.slice(HELPER_PREFIX.length)).toMatch(/^let n = 0;/);
+});
+
+test("names of the machine stay inside a helper of an earlier version that declares them", () => {
+  const names = new Function(`return ${transformHelper("var result = 5, Map = 1, mine = 2;", reserved).source}`)();
+  expect(Object.keys(names)).toEqual(["mine"]);
+});
+
+test("a cell's top-level names are known, also those that a block hoists", () => {
+  const source = "const { a, b: [c] } = x; function d() { var no } class E {}; if (1) { var f; let no2 }";
+  expect(transformCell(source, reserved).declared).toEqual(["a", "c", "d", "E", "f"]);
+  expect(transformCell("let a = ;", reserved).declared).toEqual([]);
 });
 
 const piece = fc.constantFrom(

@@ -1,5 +1,3 @@
-import type { MACHINE_NAMES } from "../../builtins/index.ts";
-
 /** A global that the machine itself gives to every guest, for the reference and for editors. */
 export interface MachineName {
   readonly signature: string;
@@ -8,7 +6,8 @@ export interface MachineName {
   readonly declaration?: string;
 }
 
-export const MACHINE_NAME_NOTES: Readonly<Record<(typeof MACHINE_NAMES)[number], MachineName>> = {
+/** Names that the machine itself gives to every guest. */
+export const MACHINE_NAMES: Readonly<Record<string, MachineName>> = {
   print: {
     signature: "function print(...values: unknown[]): void",
     summary: "Writes its values and a newline to stdout: strings as they are, anything else as a readable text.",

@@ -1,0 +1,59 @@
+import type { Program } from "acorn";
+import { parse } from "acorn";
+import { CellSyntaxError, checkProgram, position } from "./checks.ts";
+import { declaredNames } from "./declarations.ts";
+import { OWNED_NAMES } from "./owned-names.ts";
+import { WRAPPER } from "./traceback.ts";
+
+/** A helper as the engine runs it: a function around it, whose value holds its top-level names, live. */
+export interface HelperScript {
+  readonly source: string;
+}
+
+/** Stands before a helper on its first line. */
+export const HELPER_PREFIX = `(function ${WRAPPER}() { `;
+
+/**
+ * Names that the machine owns are left inside the helper: a helper of an earlier version may declare them.
+ *
+ * @throws CellSyntaxError as `transformCell`, and for anything that acorn cannot read (top-level await included)
+ */
+export function transformHelper(source: string, reserved: ReadonlySet<string>): HelperScript {
+  const program = readHelper(source);
+  checkProgram(program, reserved);
+  const names = new Set(declaredNames(program).map(({ name }) => name));
+  const accessors = [...names]
+    .filter((name) => !OWNED_NAMES.has(name))
+    .map((name) => `get ${name}() { return ${name}; }`);
+  return { source: `${HELPER_PREFIX}${source}\n;return { ${accessors.join(", ")} }; })()` };
+}
+
+/** What a new helper may not declare. @throws CellSyntaxError */
+export function checkHelperNames(source: string): void {
+  for (const { name, node } of declaredNames(readHelper(source))) {
+    if (!OWNED_NAMES.has(name)) continue;
+    throw new CellSyntaxError(
+      `${name} is a global of the machine and cannot be declared by a helper`,
+      `Choose another name, such as my_${name}.`,
+      position(node),
+    );
+  }
+}
+
+function readHelper(source: string): Program {
+  try {
+    return parse(source, { ecmaVersion: "latest", sourceType: "script", locations: true });
+  } catch (error) {
+    throw syntaxErrorOf(error, "A helper is a script of declarations: functions, classes, constants; no await.");
+  }
+}
+
+function syntaxErrorOf(error: unknown, suggestion: string): unknown {
+  if (!(error instanceof SyntaxError) || !("loc" in error)) return error;
+  const loc = error.loc;
+  const at =
+    typeof loc === "object" && loc !== null && "line" in loc && "column" in loc
+      ? { line: Number(loc.line), column: Number(loc.column) + 1 }
+      : { line: 1, column: 1 };
+  return new CellSyntaxError(error.message.replace(/ \(\d+:\d+\)$/, ""), suggestion, at);
+}

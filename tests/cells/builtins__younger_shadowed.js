@@ -1,0 +1,14 @@
+const help = "mine";
+help;
+//=> {"success":true,"result_json":"mine","warnings":["builtin_shadowed: help"]}
+//---
+help;
+//=> {"success":true,"result_json":"mine","warnings":[]}
+//---
+const help = 2;
+const answer = help * 21;
+answer;
+//=> {"success":true,"result_json":42,"warnings":[]}
+//---
+session().helpers;
+//=> {"success":true,"result_json":[]}

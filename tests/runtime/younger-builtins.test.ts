@@ -1,0 +1,78 @@
+import { expect, onTestFinished, test } from "vitest";
+import { openSandbox, type Sandbox } from "../../runtime/index.ts";
+import { LANGUAGE_NAMES } from "../../runtime/owned-names.ts";
+import type { ContextMessage } from "../../src/session/context-message.ts";
+import { keepImages, newState, openGuest, recorder, run, take } from "../support/checkpoints.ts";
+
+const END = { id: "old", base: null, kind: "end", commands: [] } as const;
+
+async function olderGuest(): Promise<Sandbox<ContextMessage>> {
+  const worker = new URL("../support/older-worker.ts", import.meta.url);
+  return openSandbox({ worker, library: null, memoryBytes: 2 ** 24 });
+}
+
+/** Runs a cell in a guest of an earlier version, then opens its image in this one. */
+async function broughtForward(source: string): Promise<Sandbox<ContextMessage>> {
+  const images = keepImages();
+  await using older = await olderGuest();
+  await run(older, source);
+  await take(older, images, END);
+  const sandbox = await openGuest({ image: { image: images.image("old"), pending: "drop", cells: [] } });
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
+  return sandbox;
+}
+
+test("a guest of an earlier version gets the builtins that it lacks, and keeps its variables", async () => {
+  const sandbox = await broughtForward(
+    "const kept = typeof help; Array.prototype.map = Map.prototype.get = undefined; 1",
+  );
+  expect(await run(sandbox, "[kept, help(peek).slice(0, 13), llm_query.name]")).toEqual([
+    "undefined",
+    "function peek",
+    "llm_query",
+  ]);
+  const state = newState("y", 2);
+  expect([await run(sandbox, "const help = 5; help", state), state.warnings]).toEqual([5, []]);
+  expect(await run(sandbox, "help")).toBe(5);
+});
+
+test("it says in its next image that it has them: they are not installed twice", async () => {
+  const sandbox = await broughtForward("1");
+  const images = keepImages();
+  await take(sandbox, images, END);
+  await run(sandbox, "const help = 5");
+  await take(sandbox, images, { ...END, id: "new" });
+  const again = await openGuest({ image: { image: images.image("new"), pending: "drop", cells: [] } });
+  onTestFinished(() => again[Symbol.asyncDispose]());
+  expect(await run(again, "help")).toBe(5);
+});
+
+test("a variable of an earlier version's guest that has the name of a builtin stays its own", async () => {
+  const sandbox = await broughtForward("const help = 'mine'; 1");
+  expect(await run(sandbox, "help")).toBe("mine");
+});
+
+test("a guest that takes no new names goes on without them, and says why", async () => {
+  const sandbox = await broughtForward("Object.preventExtensions(globalThis); 1");
+  expect(await run(sandbox, "peek.name")).toBe("peek");
+  const ended = await sandbox.exec({ source: "help()", state: newState(), facts: null }, recorder(sandbox, undefined));
+  expect(ended.end).toMatchObject({ code: "js_error", suggestion: expect.stringContaining("earlier version") });
+});
+
+test("a cell of the host's own reaches builtins whatever the guest has by their names", async () => {
+  const sandbox = await openGuest();
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
+  await run(sandbox, "const help = 5; function later() { return 6 }");
+  const own = "result = [help('peek').length > 9, typeof print, await later.name]";
+  expect(await run(sandbox, own, newState("q", 0))).toEqual([true, "function", "later"]);
+  const older = await broughtForward("1");
+  expect(await run(older, "result = [find.name, help.name]", newState("q", 0))).toEqual(["find", "help"]);
+});
+
+test("the globals of the language are those of a fresh guest", async () => {
+  const older = await olderGuest();
+  onTestFinished(() => older[Symbol.asyncDispose]());
+  const cell =
+    "Object.getOwnPropertyNames(globalThis).filter((name) => !Object.getOwnPropertyDescriptor(globalThis, name).set).sort()";
+  expect(await run(older, cell)).toEqual([...LANGUAGE_NAMES].sort());
+});
