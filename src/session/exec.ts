@@ -11,7 +11,7 @@ import {
 import type { Context } from "../context/context.ts";
 import { type CellRun, runCell, warn } from "./cell.ts";
 import { keepContext } from "./contexts.ts";
-import { codeOf } from "./envelope.ts";
+import { codeOf, queryCodeOf } from "./envelope.ts";
 import type { Machine } from "./guest.ts";
 import type { ExecRecords } from "./history.ts";
 import { stepsOf } from "./interrupted.ts";
@@ -155,7 +155,7 @@ async function execCell(
   }
   for (const warning of machine?.takeWarnings() ?? []) warn(ended.state, warning);
   const { end, state } = ended;
-  const code = codeOf(end);
+  const code = apart ? queryCodeOf(end) : codeOf(end);
   const fields = { success: code === null, error_code: code, end, state };
   if (signals.suspend?.aborted && ended.lost !== null) {
     if (apart) await machine?.[Symbol.asyncDispose]();
