@@ -81,7 +81,7 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
 }
 
 /** A traceback whose frames name files: `at main (scan.js:3:5)` in place of `at main (<cell 2>:3:5)`. */
-function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {
+export function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {
   return traceback.replaceAll(
     /^( {4}at .*?)<cell (\d+)>(?=:\d+:\d+\)?$)/gm,
     (frame, before: string, number: string) => {
