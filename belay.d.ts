@@ -25,8 +25,7 @@ declare function find(pattern: string | RegExp, flags?: string): FindResult;
 
 /**
  * BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds
- * other forms of a word (connections: connection; the word itself counts more) and parts of identifiers (camelCase,
- * snake_case). The first search of a context builds its index.
+ * parts of identifiers (camelCase, snake_case). The first search of a context builds its index.
  */
 declare function search(query: string, k?: number): SearchHit[];
 
@@ -48,7 +47,7 @@ declare function stats(): Stats;
 /** Everything about the session in one call: sources, context, helpers, memory, budget, limits. */
 declare function session(): SessionManifest;
 
-/** Limits of this exec: output in bytes, running time in ms, matches of one find. */
+/** Limits of this exec: output in bytes, running time in ms, matches of one find, result in bytes. */
 declare function limits(): Limits;
 
 /** What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars where they are limited. */
@@ -195,6 +194,7 @@ interface Limits {
   max_output_bytes: number;
   max_execution_ms: number;
   max_find_results: number;
+  max_result_bytes: number;
 }
 
 interface Budget {

@@ -1,14 +1,19 @@
 import type { CellSyntaxError } from "./checks.ts";
 import type { Entered } from "./engine.ts";
 import { LIMITS } from "./limits.ts";
+import { sizeText } from "./output.ts";
 import type { CellEnd } from "./protocol.ts";
+import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 import type { Thrown } from "./traceback.ts";
 
 /** What the prelude reports of a cell that came to its end. */
 interface ResultReport {
-  /** JSON texts; null where both together are too large. */
-  readonly result: string | null;
+  /** JSON text, null if it is too large; the prelude of an earlier build has it here and not in parts. */
+  readonly result?: string | null;
+  /** Whether the parts are all of the result. */
+  readonly isWhole?: boolean;
+  /** JSON text; null if there is none, or if it is too large. */
   readonly meta: string | null;
   /** UTF-16 units of both, counted as far as `counted` says. */
   readonly size: number;
@@ -17,23 +22,40 @@ interface ResultReport {
   readonly lost: readonly { readonly path: string; readonly what: string }[];
 }
 
+export interface ResultEnd {
+  readonly end: CellEnd;
+  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than 100 MB. */
+  readonly whole: string | null;
+}
+
 /** The result of a cell, with a warning for all that is not in it. */
-export function resultEnd(payload: string, warn: (text: string) => void): CellEnd {
+export function resultEnd(
+  payload: string,
+  { parts, wantsWhole, state }: Pick<Running, "parts" | "wantsWhole" | "state">,
+  warn: (text: string) => void,
+): ResultEnd {
   const report: ResultReport = JSON.parse(payload);
   for (const { path, what } of report.lost) {
     warn(`result_not_serializable: ${path}${what === "a cycle" ? " [Circular]" : ` (${what})`}`);
   }
-  const bytes = Buffer.byteLength(report.result ?? "") + Buffer.byteLength(report.meta ?? "");
-  const size = Math.max(bytes, report.size);
-  if (report.result !== null && size <= LIMITS.resultBytes) {
-    return { kind: "ok", result: report.result, meta: report.meta };
-  }
-  if (!report.counted && size <= LIMITS.resultBytes) warn("result_too_large: more than 200,000 values");
-  else
-    warn(
-      `result_too_large: ${report.counted ? "" : "more than "}${megabytes(size)} > ${megabytes(LIMITS.resultBytes)}`,
-    );
-  return { kind: "ok", result: "null", meta: null };
+  const { result: inline } = report;
+  const text = inline === undefined && report.isWhole ? parts.join("") : (inline ?? null);
+  const bytes = Buffer.byteLength(text ?? "");
+  const size = Math.max(bytes + Buffer.byteLength(report.meta ?? ""), report.size);
+  const whole = wantsWhole && bytes <= LIMITS.wholeResultBytes ? text : null;
+  const limit = inline === undefined ? state.limits.max_result_bytes : OLD_RESULT_BYTES;
+  if (text !== null && size <= limit) return { end: { kind: "ok", result: text, meta: report.meta }, whole };
+  // What was wanted whole and is not there has more than that limit allows.
+  warn(tooLarge(report, size, wantsWhole && whole === null ? Math.max(limit, LIMITS.wholeResultBytes) : limit));
+  return { end: { kind: "ok", result: "null", meta: null }, whole };
+}
+
+/** What the prelude of an earlier build gives at the most. */
+const OLD_RESULT_BYTES = 2 ** 20;
+
+function tooLarge({ counted }: ResultReport, size: number, limit: number): string {
+  if (!counted && size <= limit) return "result_too_large: more than 200,000 values";
+  return `result_too_large: ${counted ? "" : "more than "}${sizeText(size)} > ${sizeText(limit)}`;
 }
 
 export function syntaxEnd({ code, message, line, column, suggestion }: CellSyntaxError, cell: number): CellEnd {

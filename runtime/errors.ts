@@ -46,7 +46,7 @@ export const ERROR_CODES = [
   "store_failed",
   "store_corrupt",
   "store_too_new",
-  "no_match",
+  "output_failed",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -3,8 +3,12 @@ import { quickJsBuild } from "./quickjs-wasi.ts";
 
 /** Of the layout of pages and meta. */
 const FORMAT = 2;
-/** Of the messages between host and prelude: raise it where an older prelude would not understand them. */
-const BRIDGE = 1;
+/**
+ * Version of the messages between host and prelude. Raise it when an older host would not understand a prelude's, and
+ * OLDEST_BRIDGE when this host no longer understands an older prelude's. 2: a result comes in parts.
+ */
+const BRIDGE = 2;
+const OLDEST_BRIDGE = 1;
 
 /** What images of this build can be read with. */
 export async function imageGate(): Promise<ImageGate> {
@@ -15,7 +19,9 @@ export async function imageGate(): Promise<ImageGate> {
 export async function imageProblem({ gate }: Pick<ImageMeta, "gate">): Promise<string | null> {
   const { format, wasm, bridge } = await imageGate();
   if (gate.format !== format) return `checkpoint format ${gate.format}, this build reads ${format}`;
-  if (gate.bridge !== bridge) return `checkpoint bridge ${gate.bridge}, this build speaks ${bridge}`;
+  if (gate.bridge < OLDEST_BRIDGE || gate.bridge > bridge) {
+    return `checkpoint bridge ${gate.bridge}, this build speaks ${OLDEST_BRIDGE} to ${bridge}`;
+  }
   if (gate.wasm !== wasm) {
     return `checkpoint of engine ${gate.wasm.slice(0, 12)}, this build runs ${wasm.slice(0, 12)}`;
   }

@@ -30,7 +30,9 @@ export interface ImagesOptions {
 }
 
 /** Opened before anything has run in the guest. */
-export function openImages({ library, engine, gate, prelude, opened }: ImagesOptions): Images {
+export function openImages({ library, engine, prelude, opened, ...options }: ImagesOptions): Images {
+  // The prelude is part of the image: it speaks what it spoke when the guest was made.
+  const gate = opened?.meta.gate ?? options.gate;
   const preludeHash = sha256(prelude);
 
   function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {

@@ -11,12 +11,15 @@ export interface ExecLimits {
   max_execution_ms: number;
   /** Matches that one `find` returns. */
   max_find_results: number;
+  /** `result` and `result_meta` together, bytes of JSON. */
+  max_result_bytes: number;
 }
 
 export const DEFAULT_EXEC_LIMITS: ExecLimits = {
   max_output_bytes: 100 * KB,
   max_execution_ms: 30_000,
   max_find_results: 10_000,
+  max_result_bytes: MB,
 };
 
 /** What `limits_override` can ask for at the most. */
@@ -24,11 +27,13 @@ export const MAX_EXEC_LIMITS: ExecLimits = {
   max_output_bytes: MB,
   max_execution_ms: 120_000,
   max_find_results: 100_000,
+  max_result_bytes: MB,
 };
 
 /** Fixed limits: bytes of UTF-8 unless the name says otherwise. */
 export const LIMITS = {
-  resultBytes: MB,
+  /** A result that is handed over whole, and what `max_result_bytes` can be at the most. */
+  wholeResultBytes: 100 * MB,
   sourceBytes: 256 * KB,
   guestHeapBytes: 128 * MB,
   memoryStoreBytes: 5 * MB,
@@ -69,7 +74,12 @@ export const TERMINATE_MS = 500;
 /** How long a guest command of the host may run, and an image be taken, ms: the stores that commands touch hold at most 5 MB. */
 export const COMMAND_MS = 10_000;
 
-const MIN_EXEC_LIMITS: ExecLimits = { max_output_bytes: 100, max_execution_ms: 1, max_find_results: 1 };
+const MIN_EXEC_LIMITS: ExecLimits = {
+  max_output_bytes: 100,
+  max_execution_ms: 1,
+  max_find_results: 1,
+  max_result_bytes: 4,
+};
 
 /** The limits of one exec: the session's own, with what the caller asks for between 1 and what policy allows. */
 export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> = {}): ExecLimits {
@@ -84,5 +94,6 @@ export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> =
     max_output_bytes: clamp("max_output_bytes"),
     max_execution_ms: clamp("max_execution_ms"),
     max_find_results: clamp("max_find_results"),
+    max_result_bytes: clamp("max_result_bytes"),
   };
 }

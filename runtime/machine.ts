@@ -7,6 +7,7 @@ import type { ImageGate } from "./image.ts";
 import { fromImage, openImages } from "./images.ts";
 import type { Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
+import { outputWarning } from "./output.ts";
 import { openPost } from "./post.ts";
 import { extensionSource, preludeSource } from "./prelude.ts";
 import type {
@@ -32,7 +33,14 @@ import { guestError, type Thrown } from "./traceback.ts";
 /** Where a slice of guest running ended: waiting for calls, or the exec is over. */
 export type Slice =
   | { readonly kind: "idle"; readonly calls: readonly PendingCall[]; readonly state: ExecState }
-  | { readonly kind: "ended"; readonly end: CellEnd; readonly state: ExecState; readonly clean: boolean };
+  | {
+      readonly kind: "ended";
+      readonly end: CellEnd;
+      readonly state: ExecState;
+      readonly clean: boolean;
+      /** As in `ResultEnd`. */
+      readonly whole: string | null;
+    };
 
 export interface MachineOptions {
   readonly library: Omit<Library, "receive">;
@@ -92,7 +100,6 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       younger: [...library.younger],
       completion: false,
       outputUnits: DEFAULT_EXEC_LIMITS.max_output_bytes,
-      resultUnits: LIMITS.resultBytes,
       messageUnits: LIMITS.errorMessageUnits,
     }),
   });
@@ -148,8 +155,10 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     withoutLimit(() => engine.extend(extension, JSON.stringify(config)));
   }
 
-  function begin({ state, source, facts }: Pick<ExecInput, "state" | "source" | "facts">): void {
+  function begin({ state, source, facts, wantsWhole = false }: Omit<ExecInput, "replay" | "seed" | "sites">): void {
     running.state = state;
+    running.wantsWhole = wantsWhole;
+    running.parts = [];
     running.source = source;
     running.facts = facts;
     running.fresh = [];
@@ -260,7 +269,9 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       running.fresh = [];
       if (!runJobs()) return cut();
     }
-    return ended(cell.ok ? resultEnd(cell.payload, warn) : thrownEnd(parseThrown(cell.payload)));
+    if (!cell.ok) return ended(thrownEnd(parseThrown(cell.payload)));
+    const { end, whole } = resultEnd(cell.payload, running, warn);
+    return ended(end, true, whole);
   }
 
   /** Time is over or the exec was cancelled: comes to rest within DRAIN_MS or is not clean. */
@@ -272,15 +283,18 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     return ended({ kind }, empty);
   }
 
-  function ended(end: CellEnd, atRest = true): Slice {
+  function ended(end: CellEnd, atRest = true, whole: string | null = null): Slice {
     clock.grace(DRAIN_MS);
     running.outstanding.clear();
     running.fresh = [];
+    running.parts = [];
+    const { output, limits, warnings } = running.state;
+    if (output.truncated) warnings.push(outputWarning(output, limits.max_output_bytes));
     const dropped = engine.enter("drop", "");
     const clean = atRest && dropped.ok && (end.kind === "ok" || passesCheck());
     running.state.running_ms = clock.pause();
     checkFault();
-    return { kind: "ended", end, state: running.state, clean };
+    return { kind: "ended", end, state: running.state, clean, whole };
   }
 
   function passesCheck(): boolean {

@@ -1,12 +1,14 @@
 import type { RunClock } from "./clock.ts";
+import { readThrown } from "./ends.ts";
 import { type Engine, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import { checkHelper } from "./helper-check.ts";
+import { checkHelperNames } from "./helper-script.ts";
 import type { CallScope, Library } from "./library.ts";
 import { appendOutput, type Stream } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
-import type { Running } from "./running.ts";
+import { type Running, resultRoom } from "./running.ts";
 import type { Scripts } from "./scripts.ts";
+import { suggestionFor } from "./suggestions.ts";
 import { type HostText, hostText } from "./texts.ts";
 import { callSite } from "./traceback.ts";
 
@@ -44,7 +46,22 @@ export function openPost(options: PostOptions): Post {
     warn,
     offClock: clock.offClock,
     notice: options.notice,
-    checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
+    checkHelper(name, helper) {
+      if (library.reserved.has(name)) {
+        throw new RlmError("policy_violation", `helpers.add: ${name} is the name of a builtin`, {
+          suggestion: "Choose another name for the helper.",
+        });
+      }
+      checkHelperNames(helper);
+      const script = scripts.helper(name, helper);
+      const compiled = engine().compile(script.source, script.filename);
+      if (compiled.ok) return;
+      const thrown = readThrown(compiled);
+      throw new RlmError("js_error", thrown.message, {
+        guestName: "SyntaxError",
+        suggestion: suggestionFor("SyntaxError", thrown.message, helper),
+      });
+    },
     newCalls: () => running.fresh.length,
     sliceMs: clock.sliceMs,
     releaseText(name) {
@@ -70,6 +87,15 @@ export function openPost(options: PostOptions): Post {
           return startCall(name, fromGuest(payload));
         case "print":
           print(name === "stderr" ? "stderr" : "stdout", payload);
+          return "";
+        case "unprinted":
+          dropOutput(Number(payload));
+          return "";
+        case "room":
+          running.parts = [];
+          return String(resultRoom(running));
+        case "part":
+          running.parts.push(payload);
           return "";
         case "done":
           running.done = { ok: name === "ok", payload };
@@ -102,10 +128,15 @@ export function openPost(options: PostOptions): Post {
   }
 
   function print(stream: Stream, text: string): void {
-    if (running.state.output.truncated) return;
+    const wasTruncated = running.state.output.truncated;
     appendOutput(running.state.output, stream, text, running.state.limits.max_output_bytes);
-    if (running.state.output.truncated) warn("output_truncated");
-    options.printed({ stream, text });
+    if (!wasTruncated) options.printed({ stream, text });
+  }
+
+  /** What a cell printed beyond the limit is not even handed over. */
+  function dropOutput(units: number): void {
+    const { output } = running.state;
+    if (output.truncated) output.dropped = (output.dropped ?? 0) + units;
   }
 
   function startCall(name: string, args: readonly Json[]): string {

@@ -26,6 +26,8 @@ export interface ExecInput {
   readonly state: ExecState;
   /** Whether calls say where they were made. */
   readonly sites?: boolean;
+  /** The result is wanted whole, up to `LIMITS.wholeResultBytes`, beside what the exec keeps of it. */
+  readonly wantsWhole?: boolean;
   /** Facts of the session that builtins answer from (budget, sources …); the machine only passes them on. */
   readonly facts: Json;
   /** What the guest's Math.random goes on from; without it, from where it stands. */
@@ -43,6 +45,8 @@ export interface ResumeInput {
   /** As it was when the image was taken. */
   readonly state: ExecState;
   readonly facts: Json;
+  /** As in `ExecInput`. */
+  readonly wantsWhole?: boolean;
   /** The calls that the guest in the image waits for. */
   readonly waiting: readonly PendingCall[];
   /** Answers recorded since, in the order in which the guest got them. */
@@ -153,7 +157,14 @@ export type FromWorker =
       /** What `checkpoint` would have been answered, where one was wanted and there are new calls. */
       readonly checkpoint: TakingReply | null;
     }
-  | { readonly kind: "ended"; readonly end: CellEnd; readonly state: ExecState; readonly clean: boolean }
+  | {
+      readonly kind: "ended";
+      readonly end: CellEnd;
+      readonly state: ExecState;
+      readonly clean: boolean;
+      /** JSON of the result if it was wanted whole. */
+      readonly whole: string | null;
+    }
   | { readonly kind: "entered"; readonly value: Json }
   | TakingReply
   | { readonly kind: "notice"; readonly text: string }

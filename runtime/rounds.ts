@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { placeless } from "./ends.ts";
 import { RlmError } from "./errors.ts";
-import { appendOutput } from "./output.ts";
+import { appendOutput, outputWarning } from "./output.ts";
 import type {
   Answer,
   CellEnd,
@@ -129,13 +129,13 @@ export async function runRounds<Message>(
     if (reply.kind === "ended") {
       const lost = reply.clean ? null : "the guest did not come to rest";
       if (lost) await thread.end(lost);
-      return { end: reply.end, state: reply.state, lost };
+      return { end: reply.end, state: reply.state, lost, whole: reply.whole };
     }
     const why = reply.kind === "failed" ? reply.message : `it answered ${reply.kind}`;
     const known = withPrinted(state, thread.printed());
     await thread.end(why);
     const end = misfit === undefined ? lostEnd(why) : checkpointLost(misfit);
-    return { end, state: known, lost: why };
+    return { end, state: known, lost: why, whole: null };
   }
 
   thread.cancel(false);
@@ -202,7 +202,7 @@ function checkpointFailed(cause: unknown): CellEnd {
 function withPrinted(last: ExecState, printed: readonly Printed[]): ExecState {
   const state = structuredClone(last);
   for (const { stream, text } of printed) appendOutput(state.output, stream, text, state.limits.max_output_bytes);
-  if (state.output.truncated && !state.warnings.includes("output_truncated")) state.warnings.push("output_truncated");
+  if (state.output.truncated) state.warnings.push(outputWarning(state.output, state.limits.max_output_bytes));
   return state;
 }
 

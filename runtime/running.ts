@@ -1,5 +1,5 @@
 import type { MachineFault } from "./engine.ts";
-import { DEFAULT_EXEC_LIMITS } from "./limits.ts";
+import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
 import type { CallError, ExecState, Json, PendingCall } from "./protocol.ts";
 
@@ -12,6 +12,10 @@ export interface Running {
   fresh: PendingCall[];
   /** Ids of calls that the guest waits for. */
   readonly outstanding: Set<string>;
+  /** JSON of the cell's result, as it comes from the guest at its end. */
+  parts: string[];
+  /** The result is wanted whole, beside what the exec keeps of it. */
+  wantsWhole: boolean;
   /** The cell has ended, and how. */
   done: { readonly ok: boolean; readonly payload: string } | undefined;
   /** Backtrace of the call that is being made, where sites are wanted. */
@@ -31,12 +35,19 @@ export function nothingRunning(granted: number): Running {
     facts: null,
     fresh: [],
     outstanding: new Set(),
+    parts: [],
+    wantsWhole: false,
     done: undefined,
     site: undefined,
     refusal: undefined,
     fault: undefined,
     granted,
   };
+}
+
+/** How long the JSON of a result can be, UTF-16 units: each is at least one byte. */
+export function resultRoom({ state, wantsWhole }: Pick<Running, "state" | "wantsWhole">): number {
+  return Math.max(state.limits.max_result_bytes, wantsWhole ? LIMITS.wholeResultBytes : 0);
 }
 
 /** Between execs, for commands of the host. */

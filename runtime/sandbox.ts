@@ -61,6 +61,8 @@ export interface ExecEnd {
   readonly state: ExecState;
   /** Why the guest is gone with all its variables, or null where it lives on. */
   readonly lost: string | null;
+  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
+  readonly whole: string | null;
 }
 
 /** How an exec can be ended from outside. */

@@ -74,7 +74,11 @@
         line += (i > 0 ? " " : "") + (typeof value === "string" ? value : inspect(value));
       }
       // One unit is at least one byte: what goes beyond the limit need not leave the guest to be cut.
-      post("print", stream, line.length > config.outputUnits ? slice(line, 0, config.outputUnits + 1) : `${line}\n`);
+      if (line.length <= config.outputUnits) post("print", stream, `${line}\n`);
+      else {
+        post("print", stream, slice(line, 0, config.outputUnits + 1));
+        post("unprinted", stream, `${line.length - config.outputUnits}`);
+      }
     };
 
   // --- names that cells see -------------------------------------------------------------------------------------
@@ -276,17 +280,16 @@
       const note = (path, what) => {
         if (lost.length < 20) append(lost, { __proto__: null, path: clip(path, 200), what });
       };
-      const result = render(value, "result", config.resultUnits, note);
-      const rest = result.whole ? config.resultUnits - result.size : config.resultUnits;
-      const resultMeta = meta === undefined ? undefined : render(meta, "result_meta", rest, note);
-      const cut = !result.whole || resultMeta?.whole === false;
+      const room = +post("room", "", "");
+      const result = render(value, "result", room, note, true, (part) => post("part", "", part));
+      const resultMeta = meta === undefined ? undefined : render(meta, "result_meta", room, note);
       post(
         "done",
         "ok",
         stringify({
           __proto__: null,
-          result: cut ? null : result.json,
-          meta: cut || !resultMeta ? null : resultMeta.json,
+          isWhole: result.whole,
+          meta: resultMeta?.whole ? resultMeta.json : null,
           size: result.size + (resultMeta?.size ?? 0),
           counted: result.counted && resultMeta?.counted !== false,
           lost,

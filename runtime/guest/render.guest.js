@@ -22,6 +22,9 @@
     booleanValue,
     newList,
     min,
+    slice,
+    charCodeAt,
+    append,
     isIdentifier,
     brand,
   } = kit;
@@ -29,6 +32,11 @@
   const MAX_DEPTH = 400;
   /** Arrays of plain numbers and strings count as one. About half a second. */
   const MAX_VALUES = 200_000;
+  /** Where more is wanted than this, only the time of the exec limits the number of values. */
+  const USUAL_UNITS = 1024 * 1024;
+  /** A result is handed over in parts of about this many units: the guest never holds all of it as JSON. */
+  const PART_UNITS = 256 * 1024;
+  const PART_VALUES = 4096;
   const isPlain = (value) => {
     const prototype = getPrototypeOf(value);
     return prototype === ObjectPrototype || prototype === ArrayPrototype || prototype === null;
@@ -59,21 +67,41 @@
   /**
    * JSON text of a value by JSON.stringify's rules. What those rules would lose becomes null and is reported through
    * `lost(path, what)`. Stops storing at `room` UTF-16 units and goes on counting, for a bounded number of values.
-   * Without `toJSON` the values are the prelude's own, and a patched toJSON is not asked.
+   * Without `toJSON` the values are the prelude's own, and a patched toJSON is not asked. `part` is given the text piece
+   * by piece; what is answered then has none.
    */
-  function render(root, rootPath, room, lost, toJSON = true) {
+  function render(root, rootPath, room, lost, toJSON = true, part = undefined) {
     let json = "";
     let size = 0;
     let visits = 0;
-    let lastVisit = MAX_VALUES;
+    let lastVisit = part && room > USUAL_UNITS ? Infinity : MAX_VALUES;
     // The way to the value in hand: the containers that hold it, and at each depth the key.
     const open = new SafeSet();
     const trail = newList();
 
     function write(text) {
       size += text.length;
-      if (size <= room) json += text;
-      else lastVisit = min(lastVisit, visits + 20_000);
+      if (size > room) lastVisit = min(lastVisit, visits + 20_000);
+      else json += text;
+      if (part && json.length > PART_UNITS) handOver();
+    }
+    function handOver() {
+      part(json);
+      json = "";
+    }
+    /** A long string in pieces, none of which ends within a character. */
+    function writeString(value) {
+      if (size + value.length > room) return write(value);
+      if (value.length <= PART_UNITS) return write(stringify(value));
+      write('"');
+      for (let from = 0, to; from < value.length; from = to) {
+        to = min(value.length, from + PART_UNITS);
+        const last = charCodeAt(value, to - 1);
+        if (last >= 0xd800 && last < 0xdc00 && to < value.length) to--;
+        const piece = stringify(slice(value, from, to));
+        write(slice(piece, 1, piece.length - 1));
+      }
+      write('"');
     }
     function pathTo(depth) {
       let path = rootPath;
@@ -93,12 +121,29 @@
       let units = 0;
       for (let i = 0, length = value.length; i < length; i++) {
         const item = value[i];
-        if (typeof item === "string") units += item.length;
-        else if (typeof item === "number" ? !isFiniteNumber(item) : typeof item !== "boolean") return false;
+        if (typeof item === "string") {
+          if (item.length > PART_UNITS) return false;
+          units += item.length;
+        } else if (typeof item === "number" ? !isFiniteNumber(item) : typeof item !== "boolean") return false;
       }
       if (size + units > room) return false;
-      write(stringify(value));
+      if (units <= PART_UNITS && value.length <= PART_VALUES) write(stringify(value));
+      else flatInParts(value);
       return true;
+    }
+    function flatInParts(value) {
+      let separator = "[";
+      for (let i = 0; i < value.length; ) {
+        const some = newList();
+        for (let units = 0; i < value.length && some.length < PART_VALUES && units < PART_UNITS; i++) {
+          if (typeof value[i] === "string") units += value[i].length;
+          append(some, value[i]);
+        }
+        const text = stringify(some);
+        write(separator + slice(text, 1, text.length - 1));
+        separator = ",";
+      }
+      write("]");
     }
     function elements(value, depth) {
       write("[");
@@ -134,7 +179,7 @@
         return true;
       }
       if (prefix !== "") write(prefix);
-      if (typeof value === "string") write(size + value.length > room ? value : stringify(value));
+      if (typeof value === "string") writeString(value);
       else if (value === null || typeof value === "boolean" || (typeof value === "number" && isFiniteNumber(value))) {
         write(`${value}`);
       } else container(value, depth);
@@ -160,7 +205,9 @@
 
     visit(root, "", 0);
     const counted = visits <= lastVisit;
-    return { json, size, counted, whole: counted && size <= room };
+    const whole = counted && size <= room;
+    if (part && whole) handOver();
+    return { json, size, counted, whole };
   }
 
   return { __proto__: null, render };

@@ -11,10 +11,11 @@ const EXEC_NOTES: Readonly<Record<keyof ExecLimits, Note>> = {
   max_output_bytes: { what: "stdout and stderr of one exec together", unit: "bytes" },
   max_execution_ms: { what: "running time of the guest in one exec", unit: "ms" },
   max_find_results: { what: "matches that one find returns", unit: "count" },
+  max_result_bytes: { what: "`result` and `result_meta` together, as JSON", unit: "bytes" },
 };
 
 const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
-  resultBytes: { what: "`result` and `result_meta` together, as JSON", unit: "bytes" },
+  wholeResultBytes: { what: "a result that `--output` writes (library: `deliver` of `exec`)", unit: "bytes" },
   sourceBytes: { what: "source of a cell", unit: "bytes" },
   guestHeapBytes: { what: "the guest's heap, without P (`--memory-mb`, `memoryMb` set it)", unit: "bytes" },
   memoryStoreBytes: { what: "keys and values of `memory`", unit: "bytes" },

@@ -24,7 +24,8 @@ const MODEL_USAGE =
   "[--model PROVIDER/ID] [--base-url URL] [--api-key-env NAME] [--max-sub-calls N] [--max-tokens N] [--max-time-ms N] [--max-cost-usd USD] [--concurrency N]";
 const SESSION_USAGE =
   "[--session NAME] [--reload | --append] [--discard] [--on-restart send|fail] [--cache] [--keep-steps] [--store DIR | --no-store]";
-const LIMITS_USAGE = "[--max-execution-ms N] [--max-output-bytes N] [--max-find-results N] [--memory-mb N] [--quiet]";
+const LIMITS_USAGE =
+  "[--max-execution-ms N] [--max-output-bytes N] [--max-result-bytes N] [--max-find-results N] [--memory-mb N] [--quiet]";
 
 /** A session that is resumed has its context, and there is but one thing to do with it. */
 const NOT_OF_RESUME = ["context", "session", "no-store", "reload", "append", "discard"];
@@ -115,37 +116,20 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "sessions",
-    usage: "[--all] [--named] [--unfinished] [--json] [--store DIR]",
+    usage: "[--json] [--store DIR]",
     summary: "list sessions with their state, calls, cost and size",
-    details: [
-      "The one changed last comes first. Calls, tokens and cost are of the session's whole life. A session without a name is shown, and known, by the end of its id; @last is the one changed last, those of Pi left out.",
-    ],
-    options: [
-      { name: "all", summary: "list them all, not only 20" },
-      { name: "named", summary: "only those that have a name" },
-      { name: "unfinished", summary: "only those that can be resumed" },
-      { name: "json", summary: "print one JSON object with all sessions that fit" },
-      STORE_OPTION,
-    ],
+    details: ["The one changed last comes first. Calls, tokens and cost are of the session's whole life."],
+    options: [{ name: "json", summary: "print one JSON object with all sessions" }, STORE_OPTION],
     example: "belay sessions",
     positionals: false,
     run: async (args, host) => (await import("./session-list.ts")).sessions(args, host),
   },
   {
     name: "show",
-    usage: "SESSION [--exec N | --last] [--call N] [--json] [--store DIR]",
-    summary: "show the execs, sub-calls and checkpoints of a session, also after a crash",
-    details: [
-      "A session is known by its name, by its id, by the end of its id (six characters or more), or as @last.",
-      "Execs and their calls are numbered. --exec N shows what was run, printed and answered; --call N shows a prompt and its answer whole, of the exec that --exec names or of the last one that made calls. With --json all of it is there.",
-    ],
-    options: [
-      { name: "exec", value: "N", summary: "show this exec whole" },
-      { name: "last", summary: "show the last exec whole" },
-      { name: "call", value: "N", summary: "show this sub-call whole" },
-      { name: "json", summary: "print one JSON object with all of it, or with the exec or call that is named" },
-      STORE_OPTION,
-    ],
+    usage: "SESSION [--json] [--store DIR]",
+    summary: "show the execs, sub-calls and checkpoints of a session",
+    details: ["A session is known by its name, its id, or the beginning of its id."],
+    options: [{ name: "json", summary: "print one JSON object with all of it" }, STORE_OPTION],
     example: "belay exec -e 'let n = 42' --session demo && belay show demo",
     positionals: true,
     run: async (args, host) => (await import("./session-details.ts")).show(args, host),

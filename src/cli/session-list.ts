@@ -1,5 +1,4 @@
-import { age, amount, compact, dollars, size } from "../figures.ts";
-import { sessionLabel } from "../ids.ts";
+import { age, compact, dollars, size } from "../figures.ts";
 import { listSessions, type SessionSummary } from "../session/sessions.ts";
 import type { Arguments } from "./arguments.ts";
 import { showingFailures } from "./failures.ts";
@@ -9,26 +8,16 @@ import { storeFolder } from "./store-options.ts";
 import { type Column, table } from "./table.ts";
 import type { Output, Style } from "./terminal.ts";
 
-/** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
+/** `belay sessions`: every session of the store, the one changed last first. Gives the exit code. */
 export function sessions(args: Arguments, host: Host): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
     const folder = storeFolder(args);
-    const all = await withStore(folder, host, listSessions);
-    const found = all.filter(wantedBy(args));
+    const found = await withStore(folder, host, listSessions);
     if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
-    else if (all.length === 0)
+    else if (found.length === 0)
       stdout.write(`no sessions in ${folder}\nmake one: belay exec FILE -c PATH --session NAME\n`);
-    else if (found.length === 0) stdout.write(`none of ${amount(all.length, "session")} in ${folder} is so\n`);
-    else showSessions(found, Date.now(), stdout, args.has("all") ? found.length : SHOWN);
+    else showSessions(found, Date.now(), stdout);
   });
-}
-
-/** Without --all. */
-const SHOWN = 20;
-
-function wantedBy(args: Arguments): (session: SessionSummary) => boolean {
-  const [named, unfinished] = [args.has("named"), args.has("unfinished")];
-  return ({ name, status }) => (!named || name !== null) && (!unfinished || status === "unfinished");
 }
 
 const HEADER = ["session", "status", "changed", "context", "execs", "calls", "tokens", "cost", "size", "last"];
@@ -45,9 +34,8 @@ const COLUMNS: readonly Column[] = [
   "left",
 ];
 
-/** A table for people. @param now ms since the epoch @param most how many to show */
-export function showSessions(all: readonly SessionSummary[], now: number, output: Output, most: number): void {
-  const found = all.slice(0, most);
+/** A table for people. @param now ms since the epoch */
+export function showSessions(found: readonly SessionSummary[], now: number, output: Output): void {
   const rows = found.map((session) => rowOf(session, now));
   const [header = "", ...lines] = table([HEADER, ...rows], COLUMNS, output);
   output.write(`${header}\n`, "dim");
@@ -55,17 +43,16 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
     const { status } = found[index] ?? {};
     output.write(`${line}\n`, status && STYLES[status]);
   }
-  if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
-  const open = all.find(({ status }) => status === "unfinished");
-  if (open) output.write(`unfinished: belay resume ${sessionLabel(open)}\n`);
+  const open = found.find(({ status }) => status === "unfinished");
+  if (open) output.write(`unfinished: belay resume ${open.name ?? open.id}\n`);
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
 
 function rowOf(session: SessionSummary, now: number): string[] {
-  const { status, changed_at, execs, sub_calls, tokens, cost_usd, bytes, last } = session;
+  const { id, name, status, changed_at, execs, sub_calls, tokens, cost_usd, bytes, last } = session;
   return [
-    sessionLabel(session),
+    name ?? id,
     status,
     age(now - changed_at),
     contextOf(session),

@@ -1,4 +1,4 @@
-import { RlmError } from "../../runtime/index.ts";
+import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { type AskedSettings, LIMIT_DEFAULTS, settingsFromTexts } from "../config/config.ts";
 import type { Arguments, Option } from "./arguments.ts";
 import { DURABLE_OPTIONS, type DurableFlags, durableFlags } from "./store-options.ts";
@@ -56,6 +56,11 @@ export const SESSION_OPTIONS: readonly Option[] = [
     name: "max-output-bytes",
     value: "N",
     summary: `what a cell may print, bytes (default ${usual("max_output_bytes")})`,
+  },
+  {
+    name: "max-result-bytes",
+    value: "N",
+    summary: `result of a cell as JSON, bytes (default ${usual("max_result_bytes")}, at most ${LIMITS.wholeResultBytes})`,
   },
   {
     name: "max-find-results",

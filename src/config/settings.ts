@@ -31,6 +31,7 @@ export const SettingsSchema = v.strictObject({
   max_turns: v.exactOptional(count),
   max_execution_ms: v.exactOptional(count),
   max_output_bytes: v.exactOptional(count),
+  max_result_bytes: v.exactOptional(countUpTo(LIMITS.wholeResultBytes)),
   max_find_results: v.exactOptional(count),
   /** The guest's heap. */
   memory_mb: v.exactOptional(

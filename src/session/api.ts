@@ -118,6 +118,12 @@ export interface ExecOptions {
   readonly suspend?: AbortSignal;
   /** What tracebacks call the cell, such as its file; default: `<cell 3>`. */
   readonly name?: string;
+  /**
+   * Takes the whole result of a cell that succeeds, as JSON of up to 100 MB, before the end of its exec is recorded; of a
+   * query the answer. If it rejects, the exec is not over: `resume` goes on from its newest checkpoint. A result that is
+   * larger is not given, and the warning `result_too_large` says so.
+   */
+  readonly deliver?: (json: string) => Promise<void>;
   /** Cells that the caller will run after this one: recorded, so that another process can. */
   readonly rest?: readonly CellFile[];
 }
@@ -193,7 +199,10 @@ export interface Session extends AsyncDisposable {
    * Answers a question about the context: finds relevant sections, asks the model about each, puts the notes together.
    * Variables, helpers and memory stay as they are; the budget is spent.
    */
-  query(prompt: string, options?: QueryOptions & Pick<ExecOptions, "signal" | "suspend">): Promise<QueryEnvelope>;
+  query(
+    prompt: string,
+    options?: QueryOptions & Pick<ExecOptions, "signal" | "suspend" | "deliver">,
+  ): Promise<QueryEnvelope>;
   /**
    * What a cell would take: runs it on a copy of the guest with placeholders for answers. Nothing is sent, changed or
    * spent.
@@ -205,7 +214,7 @@ export interface Session extends AsyncDisposable {
    * Finishes what was interrupted: settled sub-calls are not sent again. Where nothing was interrupted, the recorded
    * outcome of the last cell or query; null where there is none.
    */
-  resume(options?: Pick<ExecOptions, "signal" | "suspend">): Promise<Resumed | null>;
+  resume(options?: Pick<ExecOptions, "signal" | "suspend" | "deliver">): Promise<Resumed | null>;
   /** Gives up what was interrupted: it is recorded as cancelled, and the state is that before it. */
   discard(): Promise<void>;
   readonly memory: SessionMemory;

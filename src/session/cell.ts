@@ -95,6 +95,8 @@ export interface CellRequest {
   readonly source: string;
   readonly limits: Partial<ExecLimits>;
   readonly sites?: boolean;
+  /** As in `ExecInput`. */
+  readonly wantsWhole?: boolean;
 }
 
 /** Where an interrupted exec goes on. */
@@ -116,7 +118,7 @@ export async function runCell(
   parts: CellParts,
   run: CellRun,
   machine: Machine,
-  { source, limits, sites = false }: CellRequest,
+  { source, limits, sites = false, wantsWhole = false }: CellRequest,
   { signal, suspend }: ExecSignals,
   from: Continuation | null,
 ): Promise<ExecEnd> {
@@ -253,12 +255,12 @@ export async function runCell(
     const replay = from?.replay ?? [];
     const ended = from?.at
       ? await machine.sandbox.resume(
-          { source, state, facts: facts(), waiting: from.at.waiting, replay },
+          { source, state, wantsWhole, facts: facts(), waiting: from.at.waiting, replay },
           calls,
           signals,
         )
       : await machine.sandbox.exec(
-          { source, state, sites, facts: facts(), seed: seed(parts.random), replay },
+          { source, state, sites, wantsWhole, facts: facts(), seed: seed(parts.random), replay },
           calls,
           signals,
         );
@@ -314,5 +316,5 @@ function timeIsSpent(state: ExecState, budget: BudgetLimits): ExecEnd {
     `the session's time is spent (${budget.max_time_ms} ms inside execs)`,
     "Summarise and finish, or load the context again, which begins a new budget.",
   );
-  return { state, end, lost: null };
+  return { state, end, lost: null, whole: null };
 }

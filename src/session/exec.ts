@@ -9,9 +9,11 @@ import {
   RlmError,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
+import { readQueryResult } from "../query/query.ts";
+import type { ExecOptions } from "./api.ts";
 import { type CellRun, runCell, warn } from "./cell.ts";
 import { keepContext } from "./contexts.ts";
-import { codeOf, queryCodeOf } from "./envelope.ts";
+import { codeOf } from "./envelope.ts";
 import type { Machine } from "./guest.ts";
 import type { ExecRecords } from "./history.ts";
 import { stepsOf } from "./interrupted.ts";
@@ -34,6 +36,9 @@ export type ExecOutcome =
 /** The record of an exec that ran a cell: all that its envelope is made of. */
 export type CellComplete = Complete & { readonly end: CellEnd; readonly state: ExecState };
 
+/** How an exec can be ended, and who takes its whole result. */
+export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver">;
+
 type CellRequest = Extract<ExecRequest, { kind: "cell" | "query" }>;
 
 /**
@@ -47,7 +52,7 @@ export async function exec(
   parts: ExecParts,
   head: Head,
   request: ExecRequest,
-  signals: ExecSignals = {},
+  signals: ExecAsked = {},
   interrupted: ExecRecords | null = null,
 ): Promise<ExecOutcome> {
   const exec_id = interrupted?.start.exec_id ?? parts.newId();
@@ -119,7 +124,7 @@ async function execAtOnce(work: Work, request: Exclude<ExecRequest, CellRequest>
 async function execCell(
   work: Work,
   request: CellRequest,
-  signals: ExecSignals,
+  { deliver, ...signals }: ExecAsked,
   interrupted: ExecRecords | null,
 ): Promise<{ complete: CellComplete; isOpen: boolean }> {
   const { parts, recorder } = work;
@@ -142,7 +147,8 @@ async function execCell(
       step: recorder.step,
     };
     const asked = request.kind === "cell" ? request : { source: request.source, limits: {} };
-    ended = await runCell(parts, run, machine, asked, signals, opened.from);
+    const wantsWhole = deliver !== undefined;
+    ended = await runCell(parts, run, machine, { ...asked, wantsWhole }, signals, opened.from);
   } catch (error) {
     if (machine && apart) await machine[Symbol.asyncDispose]();
     if (!(error instanceof RlmError)) throw error;
@@ -151,11 +157,12 @@ async function execCell(
       state: unstarted(work),
       end: placeless(code, "Error", message, suggestion),
       lost: machine ? message : null,
+      whole: null,
     };
   }
   for (const warning of machine?.takeWarnings() ?? []) warn(ended.state, warning);
   const { end, state } = ended;
-  const code = apart ? queryCodeOf(end) : codeOf(end);
+  const code = codeOf(end);
   const fields = { success: code === null, error_code: code, end, state };
   if (signals.suspend?.aborted && ended.lost !== null) {
     if (apart) await machine?.[Symbol.asyncDispose]();
@@ -169,6 +176,8 @@ async function execCell(
     return complete;
   };
   try {
+    // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
+    if (deliver && code === null && ended.whole !== null) await deliver(deliveredOf(request.kind, ended.whole));
     if (apart) {
       await machine?.[Symbol.asyncDispose]();
       await recorder.endUnchanged(make, steps);
@@ -180,11 +189,17 @@ async function execCell(
     }
     return { complete: { ...(complete ?? completeOf(work, fields)), end, state }, isOpen: false };
   } catch (error) {
-    if (!apart) await parts.guest.end();
+    if (apart) await machine?.[Symbol.asyncDispose]();
+    else await parts.guest.end();
     const failed = notKept(error);
     const open = { success: false, error_code: codeOf(failed), state };
     return { complete: { ...completeOf(work, open), end: failed, state }, isOpen: true };
   }
+}
+
+/** JSON of what was asked for: of a query only the answer. */
+function deliveredOf(kind: CellRequest["kind"], whole: string): string {
+  return kind === "query" ? JSON.stringify(readQueryResult(JSON.parse(whole)).answer) : whole;
 }
 
 /** Keeps the end of an exec with its machine's state. False where the machine cannot give it: nothing is kept then. */
@@ -210,6 +225,9 @@ function failureOf(error: unknown): { code: string; message: string } {
 
 /** The cell has ended, and the store did not take it: the exec can be finished once the store works. */
 function notKept(error: unknown): CellEnd {
+  if (error instanceof RlmError && error.code === "output_failed") {
+    return placeless(error.code, "OutputError", error.message, error.suggestion);
+  }
   const { code, message } = failureOf(error);
   return placeless(
     isErrorCode(code) && code === "session_busy" ? code : "checkpoint_failed",

@@ -1,4 +1,4 @@
-import type { CellEnd, ExecLimits, ExecState, Json } from "../../runtime/index.ts";
+import { type CellEnd, DEFAULT_EXEC_LIMITS, type ExecLimits, type ExecState, type Json } from "../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
 import type { Usage } from "../model/port.ts";
 
@@ -181,7 +181,9 @@ export function readBesideStep(beside: Json): BesideStep {
   const kept: Partial<BesideStep> = JSON.parse(JSON.stringify(beside ?? {}));
   const { state, waiting = [], elapsed_ms = 0 } = kept;
   if (!state) throw new Error("a step was kept without its state");
-  return { kind: "step", state, waiting, elapsed_ms };
+  // Steps of earlier builds do not have every limit.
+  const limits = { ...DEFAULT_EXEC_LIMITS, ...state.limits };
+  return { kind: "step", state: { ...state, limits }, waiting, elapsed_ms };
 }
 
 /** A record as the store gives it back: written by this module's types and verified by its checksum. */

@@ -78,6 +78,7 @@ const limits = v.optional(
     max_output_bytes: count,
     max_execution_ms: count,
     max_find_results: count,
+    max_result_bytes: countUpTo(LIMITS.wholeResultBytes),
   } satisfies SchemaOf<ExecLimits>),
 );
 
@@ -124,7 +125,7 @@ export const SESSION_OPTIONS = options({
   onProgress: callback,
 } satisfies SchemaOf<HostedOptions>);
 
-const stops = { signal, suspend: signal };
+const running = { signal, suspend: signal, deliver: callback };
 
 const cell = options({ name: v.string("a text"), source: v.string("a text") } satisfies SchemaOf<CellFile>);
 
@@ -132,14 +133,14 @@ export const EXEC_OPTIONS = options({
   limits,
   name: v.optional(v.string("a text")),
   rest: v.optional(v.array(cell, "a list of cells")),
-  ...stops,
+  ...running,
 } satisfies SchemaOf<ExecOptions>);
 
 export const QUERY_OPTIONS = options({
   maxSections: count,
   searchStrategy: oneOf(SEARCH_STRATEGIES),
-  ...stops,
-} satisfies SchemaOf<QueryOptions & Pick<ExecOptions, "signal" | "suspend">>);
+  ...running,
+} satisfies SchemaOf<QueryOptions & Pick<ExecOptions, keyof typeof running>>);
 
 export const LOAD_SOURCE = v.union(
   [text, options({ text: v.union([v.string(), v.instance(Uint8Array)]), name: text })],
@@ -148,7 +149,7 @@ export const LOAD_SOURCE = v.union(
 
 export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);
 
-export const RESUME_OPTIONS = options(stops);
+export const RESUME_OPTIONS = options(running);
 
 export const FORK_OPTIONS = options({ checkpoint: v.optional(text), name: v.optional(text) });
 

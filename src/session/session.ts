@@ -1,17 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import {
-  DEFAULT_BUDGET,
-  DEFAULT_EXEC_LIMITS,
-  type ExecSignals,
-  type Json,
-  LIMITS,
-  RlmError,
-  systemClock,
-} from "../../runtime/index.ts";
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, RlmError, systemClock } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/context.ts";
-import { sessionLabel } from "../ids.ts";
 import { openModels } from "../model/models.ts";
 import type { Models } from "../model/port.ts";
 import { queryCell } from "../query/query.ts";
@@ -33,7 +24,7 @@ import type { Answers } from "./cell.ts";
 import { openContext, readLoadInput } from "./contexts.ts";
 import { type DryRun, openDryAnswers } from "./dry-run.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
-import { discard, type ExecOutcome, exec } from "./exec.ts";
+import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec.ts";
 import { type GuestOptions, openGuest } from "./guest.ts";
 import { cellFiles, type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
 import { readRecord, type Start } from "./journal.ts";
@@ -195,10 +186,10 @@ async function open(
     return turn;
   }
 
-  const perform = (request: ExecRequest, signals: ExecSignals = {}): Promise<ExecOutcome> =>
+  const perform = (request: ExecRequest, signals: ExecAsked = {}): Promise<ExecOutcome> =>
     inTurn(() => {
       const interrupted = interruptedIn(head.history);
-      if (interrupted) throw unfinishedError(row, interrupted);
+      if (interrupted) throw unfinishedError(interrupted);
       return exec(parts, head, request, signals);
     });
 
@@ -265,7 +256,7 @@ async function open(
     }
   }
 
-  async function resume(signals: ExecSignals): Promise<Resumed | null> {
+  async function resume(signals: ExecAsked): Promise<Resumed | null> {
     const interrupted = interruptedIn(head.history);
     if (!interrupted) return recorded(head.history.last);
     const { start } = interrupted;
@@ -299,8 +290,12 @@ async function open(
     },
     async query(prompt, queryOptions = {}) {
       checkOptions("query()", QUERY_OPTIONS, queryOptions);
-      const { signal, suspend, ...asked } = queryOptions;
-      const signals = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
+      const { signal, suspend, deliver, ...asked } = queryOptions;
+      const signals = {
+        ...(signal ? { signal } : {}),
+        ...(suspend ? { suspend } : {}),
+        ...(deliver ? { deliver } : {}),
+      };
       return queryEnvelope(
         answerOf(await perform({ kind: "query", prompt, source: queryCell(prompt, asked) }, signals)),
       );
@@ -352,8 +347,8 @@ function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelop
   return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: isOver ? rest : [] };
 }
 
-function unfinishedError(session: SessionRow, { start }: ExecRecords): RlmError {
-  return new RlmError("exec_unfinished", `a ${start.kind} of session ${sessionLabel(session)} was interrupted`, {
+function unfinishedError({ start }: ExecRecords): RlmError {
+  return new RlmError("exec_unfinished", `the session's ${start.kind} ${start.exec_id} was interrupted`, {
     suggestion: "Finish it with resume() (`belay resume SESSION`), or give it up with discard() (`--discard`).",
   });
 }

@@ -5,7 +5,7 @@ missing.thing;
 //   "suggestion":"Check the spelling of missing, or define it before this line.",
 //   "result_json":null,"result_meta":null,"stdout":"before\n","stderr":"","truncated":false,"warnings":[],
 //   "tool_override_events":[],"resumed":0,"replayed_sub_calls":0,
-//   "limits_applied":{"max_output_bytes":102400,"max_execution_ms":30000,"max_find_results":10000}}
+//   "limits_applied":{"max_output_bytes":102400,"max_execution_ms":30000,"max_find_results":10000,"max_result_bytes":1048576}}
 //---
 undefined.x;
 //=> {"success":false,"error_name":"TypeError","suggestion":"/\\?\\./"}

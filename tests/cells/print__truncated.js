@@ -3,7 +3,7 @@ print("é".repeat(200));
 print("dropped");
 console.error("dropped too");
 "result stays";
-//=> {"success":true,"truncated":true,"stderr":"","result_json":"result stays","warnings":["output_truncated"],
+//=> {"success":true,"truncated":true,"stderr":"","result_json":"result stays","warnings":["/^output_truncated: [\\d.]+ (bytes|KB) > 200 bytes$/"],
 //   "stdout":"/^é{94}\\n\\[truncated\\]$/"}
 //---
 //limits {"max_output_bytes":200}
@@ -13,7 +13,7 @@ print("😀".repeat(50));
 //---
 //limits {"max_output_bytes":200}
 for (let i = 0; i < 100000; i++) print("line");
-//=> {"truncated":true,"warnings":["output_truncated"],"stdout":"/^(line\\n){37}lin\\n\\[truncated\\]$/"}
+//=> {"truncated":true,"warnings":["/^output_truncated: [\\d.]+ (bytes|KB) > 200 bytes$/"],"stdout":"/^(line\\n){37}lin\\n\\[truncated\\]$/"}
 //---
 //limits {"max_output_bytes":200}
 print("x".repeat(150));

@@ -14,7 +14,7 @@ const ENVELOPE: ExecEnvelope = {
   truncated: false,
   warnings: ["unawaited_sub_calls: 1"],
   execution_time_ms: 1,
-  limits_applied: { max_output_bytes: 1, max_execution_ms: 1, max_find_results: 1 },
+  limits_applied: { max_output_bytes: 1, max_execution_ms: 1, max_find_results: 1, max_result_bytes: 1 },
   tool_override_events: [],
   budget: { remaining_tokens: 1, remaining_sub_calls: 1, remaining_time_ms: 1 },
   resumed: 0,

@@ -86,12 +86,25 @@ test("a cell comes from stdin; without a context only its builtins fail", async 
 
 test("the options are the limits of the session", async () => {
   const code = "print('x'.repeat(1000)); [limits(), 'ab'.repeat(30e6).length]";
-  const limits = ["--max-execution-ms", "120001", "--max-output-bytes=200", "--max-find-results", "3"];
+  const limits = [
+    "--max-execution-ms",
+    "120001",
+    "--max-output-bytes=200",
+    "--max-find-results",
+    "3",
+    "--max-result-bytes",
+    "5000000",
+  ];
   const [run, starved] = await Promise.all([
     belay(["exec", "--json", ...limits, "-e", code]),
     belay(["exec", "--json", "--memory-mb", "16", "-e", code]),
   ]);
-  const expected = { max_execution_ms: 120_001, max_output_bytes: 200, max_find_results: 3 };
+  const expected = {
+    max_execution_ms: 120_001,
+    max_output_bytes: 200,
+    max_find_results: 3,
+    max_result_bytes: 5_000_000,
+  };
   const envelope = JSON.parse(run.stdout);
   expect(envelope).toMatchObject({ success: true, truncated: true, result_json: [expected, 60e6] });
   expect(envelope.limits_applied).toEqual(expected);

@@ -94,14 +94,16 @@ test("limits of the session hold for every exec, an override may go beyond them 
     max_output_bytes: 2_000_000,
     max_execution_ms: 5000,
     max_find_results: 10_000,
+    max_result_bytes: 2 ** 20,
   });
   const overridden = await own.exec("1", {
-    limits: { max_execution_ms: 1e9, max_output_bytes: 1e9, max_find_results: -5 },
+    limits: { max_execution_ms: 1e9, max_output_bytes: 1e9, max_find_results: 1, max_result_bytes: 2e6 },
   });
   expect(overridden.limits_applied).toEqual({
     max_output_bytes: 2_000_000,
     max_execution_ms: 120_000,
     max_find_results: 1,
+    max_result_bytes: 2 ** 20,
   });
 });
 

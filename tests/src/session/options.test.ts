@@ -28,7 +28,7 @@ const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
   [{ somethingElse: 1 }, /^openSession\(\): unknown option somethingElse \|/],
   [
     { limits: { max_execution: 5 } },
-    "openSession(): unknown option limits.max_execution; did you mean max_execution_ms? | Options here are max_output_bytes, max_execution_ms, max_find_results.",
+    "openSession(): unknown option limits.max_execution; did you mean max_execution_ms? | Options here are max_output_bytes, max_execution_ms, max_find_results, max_result_bytes.",
   ],
   [
     { limits: { max_execution_ms: -5 } },
