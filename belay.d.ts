@@ -25,7 +25,8 @@ declare function find(pattern: string | RegExp, flags?: string): FindResult;
 
 /**
  * BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds
- * parts of identifiers (camelCase, snake_case). The first search of a context builds its index.
+ * other forms of a word (connections: connection; the word itself counts more) and parts of identifiers (camelCase,
+ * snake_case). The first search of a context builds its index.
  */
 declare function search(query: string, k?: number): SearchHit[];
 

@@ -5,7 +5,7 @@ export const search = defineBuiltin({
   name: "search",
   signature: "function search(query: string, k?: number): SearchHit[]",
   summary:
-    "BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds parts of identifiers (camelCase, snake_case). The first search of a context builds its index.",
+    "BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds other forms of a word (connections: connection; the word itself counts more) and parts of identifiers (camelCase, snake_case). The first search of a context builds its index.",
   example: 'search("error handling", 3).map(({ start, score }) => ({ start, score }))',
   errors: {
     context_not_loaded: "no context is loaded",

@@ -46,6 +46,7 @@ export const ERROR_CODES = [
   "store_failed",
   "store_corrupt",
   "store_too_new",
+  "no_match",
   "output_failed",
 ] as const;
 

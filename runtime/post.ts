@@ -1,14 +1,12 @@
 import type { RunClock } from "./clock.ts";
-import { readThrown } from "./ends.ts";
 import { type Engine, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import { checkHelperNames } from "./helper-script.ts";
+import { checkHelper } from "./helper-check.ts";
 import type { CallScope, Library } from "./library.ts";
 import { appendOutput, type Stream } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
 import { type Running, resultRoom } from "./running.ts";
 import type { Scripts } from "./scripts.ts";
-import { suggestionFor } from "./suggestions.ts";
 import { type HostText, hostText } from "./texts.ts";
 import { callSite } from "./traceback.ts";
 
@@ -46,22 +44,7 @@ export function openPost(options: PostOptions): Post {
     warn,
     offClock: clock.offClock,
     notice: options.notice,
-    checkHelper(name, helper) {
-      if (library.reserved.has(name)) {
-        throw new RlmError("policy_violation", `helpers.add: ${name} is the name of a builtin`, {
-          suggestion: "Choose another name for the helper.",
-        });
-      }
-      checkHelperNames(helper);
-      const script = scripts.helper(name, helper);
-      const compiled = engine().compile(script.source, script.filename);
-      if (compiled.ok) return;
-      const thrown = readThrown(compiled);
-      throw new RlmError("js_error", thrown.message, {
-        guestName: "SyntaxError",
-        suggestion: suggestionFor("SyntaxError", thrown.message, helper),
-      });
-    },
+    checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
     newCalls: () => running.fresh.length,
     sliceMs: clock.sliceMs,
     releaseText(name) {

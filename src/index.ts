@@ -19,14 +19,10 @@ export type {
   SubAgentPolicy,
   Unfinished,
 } from "./session/api.ts";
-export type {
-  CallDescription,
-  CheckpointDescription,
-  ExecDescription,
-  SessionDescription,
-} from "./session/description.ts";
+export type { CheckpointDescription, SessionDescription } from "./session/description.ts";
 export type { CallEstimate, DryRun } from "./session/dry-run.ts";
 export type { ExecEnvelope, ExecFailure, ExecSuccess, QueryEnvelope } from "./session/envelope.ts";
+export type { CallDescription, ExecDescription } from "./session/exec-description.ts";
 export type { BudgetLimits, RemainingBudget } from "./session/ledger.ts";
 export { openSession } from "./session/session.ts";
 export { type CollectOptions, openStore, type SessionStore } from "./session/session-store.ts";

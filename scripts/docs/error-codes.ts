@@ -165,6 +165,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The store was written by a newer Belay.",
     cure: "Update Belay, or name another folder with `--store`.",
   },
+  no_match: {
+    meaning: "A query read sections, or found none, and nothing in them helps to answer the question.",
+    cure: "Ask with words that stand in the context, let more sections be read (`max_sections`), or explore it with a cell.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",

@@ -1,9 +1,8 @@
-import { readFileSync } from "node:fs";
 import { errorCode } from "../home.ts";
 import { LIMITS, RlmError } from "../index.ts";
 import type { Argument } from "./arguments.ts";
 import { checkScripts } from "./scripts.ts";
-import { readStdin } from "./sources.ts";
+import { openFile, readStdin, readStream } from "./sources.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 /** A cell to run: its source, and what it is called in messages. */
@@ -32,7 +31,8 @@ export async function readCells(args: readonly Argument[], signal: AbortSignal):
   const cells: Cell[] = [];
   for (const { option, value } of named) {
     if (option === "eval") cells.push({ name: CODE, source: value });
-    else if (value !== "-") cells.push({ name: value, source: decoded(value, readCellFile(value, args)) });
+    else if (value !== "-")
+      cells.push({ name: value, source: decoded(value, await readCellFile(value, args, signal)) });
     else cells.push({ name: STDIN, source: decoded(STDIN, await readStdinCell(signal)) });
   }
   return cells;
@@ -42,8 +42,12 @@ async function readStdinCell(signal: AbortSignal): Promise<Buffer> {
   if (process.stdin.isTTY) process.stderr.write("type the cell, then Ctrl-D on a line of its own\n");
   const source = await readStdin(LIMITS.sourceBytes, signal);
   if (source) return source;
-  throw new RlmError("source_too_large", `the cell on stdin has more than ${LIMITS.sourceBytes} bytes`, {
-    suggestion: "A context comes from stdin with `-c -`; a cell reads it with peek, find and search.",
+  throw tooLarge("the cell on stdin", "A context comes from stdin with `-c -`");
+}
+
+function tooLarge(name: string, cure: string): RlmError {
+  return new RlmError("source_too_large", `${name} has more than ${LIMITS.sourceBytes} bytes`, {
+    suggestion: `${cure}; a cell reads it with peek, find and search.`,
   });
 }
 
@@ -58,9 +62,10 @@ function noCell(args: readonly Argument[]): UsageError {
 const contextsOf = (args: readonly Argument[]) =>
   args.filter(({ option }) => option === "context").flatMap(({ value }) => ["-c", value]);
 
-function readCellFile(path: string, args: readonly Argument[]): Buffer {
+async function readCellFile(path: string, args: readonly Argument[], signal: AbortSignal): Promise<Buffer> {
   try {
-    return readFileSync(path);
+    const source = await readStream(openFile(path), LIMITS.sourceBytes, signal);
+    if (source) return source;
   } catch (error) {
     const code = errorCode(error);
     if (code === "EISDIR") {
@@ -75,9 +80,11 @@ function readCellFile(path: string, args: readonly Argument[]): Buffer {
         commandLine(["exec", "-e", path, ...contextsOf(args)]),
       );
     }
+    if (signal.aborted) throw error;
     const problem = code === "ENOENT" ? "no such file" : `cannot be read (${code})`;
     throw new UsageError(`${path}: ${problem}`, commandLine(["help", "exec"]));
   }
+  throw tooLarge(path, `As a context it is loaded with \`-c ${path}\``);
 }
 
 function decoded(name: string, bytes: Buffer): string {

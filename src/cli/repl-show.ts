@@ -1,4 +1,5 @@
 import { amount } from "../figures.ts";
+import { sessionLabel } from "../ids.ts";
 import type { Session } from "../index.ts";
 import type { CliSession } from "./session.ts";
 import { showValue } from "./show.ts";
@@ -24,7 +25,7 @@ export function showStats(session: Session, output: Output): boolean {
 /** How the session is called and how it is continued. */
 export function showPlace({ session, kept, line }: CliSession, output: Output): undefined {
   if (!kept) output.write("this session is not kept; --session NAME keeps one\n");
-  else output.write(`${session.name ?? session.id}\n${line("repl --session")}\n`);
+  else output.write(`${sessionLabel(session)}\n${line("repl --session")}\n`);
 }
 
 /** Every key of memory with the beginning of its value. */

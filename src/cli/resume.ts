@@ -1,6 +1,7 @@
 import { amount } from "../figures.ts";
+import { sessionLabel } from "../ids.ts";
 import { RlmError } from "../index.ts";
-import { describeExecs, type ExecDescription } from "../session/description.ts";
+import { describeExecs, type ExecDescription } from "../session/exec-description.ts";
 import { sessionNamed, summaryOf } from "../session/sessions.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import type { Arguments } from "./arguments.ts";
@@ -62,7 +63,7 @@ async function choose(store: Store, name: string | undefined): Promise<SessionRo
 async function announce({ session, kept }: CliSession, { stderr }: Terminal): Promise<void> {
   const journal = (await kept?.store.journal(session.id)) ?? [];
   const execs = describeExecs(journal.map(({ record }) => record));
-  stderr.write(`${whatIsResumed(session.name ?? session.id, execs)}\n`, "dim");
+  stderr.write(`${whatIsResumed(sessionLabel(session), execs)}\n`, "dim");
 }
 
 function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {
@@ -82,7 +83,7 @@ function whatIsResumed(name: string, execs: readonly ExecDescription[]): string 
 }
 
 function nothingToResume({ session }: CliSession): RlmError {
-  const name = session.name ?? session.id;
+  const name = sessionLabel(session);
   return new RlmError("session_not_found", `no cell or query was ever run in ${name}`, {
     suggestion: `Run one: ${commandLine(["exec", "-e", "stats()", "--session", name])}`,
   });

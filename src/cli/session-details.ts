@@ -1,7 +1,10 @@
 import { ago, amount, compact, duration, priced, size } from "../figures.ts";
-import type { CallDescription, CheckpointDescription, SessionDescription } from "../session/description.ts";
-import { describeSession } from "../session/description.ts";
+import { idEnd, sessionLabel } from "../ids.ts";
+import { type CheckpointDescription, describeSession, type SessionDescription } from "../session/description.ts";
+import type { ExecDescription } from "../session/exec-description.ts";
 import type { Arguments } from "./arguments.ts";
+import { showCalls } from "./call-list.ts";
+import { type Detail, detailOf, showCall, showExec } from "./exec-details.ts";
 import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";
 import { withStore } from "./opened-store.ts";
@@ -15,19 +18,28 @@ export function show(args: Arguments, host: Host): Promise<number> {
   const name = onlyName(args, "show");
   return showingFailures(args, async ({ stdout }) => {
     const found = await withStore(storeFolder(args), host, (store) => describeSession(store, name));
-    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, session: found })}\n`);
-    else showSession(found, Date.now(), stdout);
+    const detail = detailOf(args, found);
+    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
+    else if (!detail) showSession(found, Date.now(), stdout);
+    else if ("call" in detail) showCall(detail, sessionLabel(found), stdout);
+    else showExec(detail.exec, sessionLabel(found), Date.now(), stdout);
   });
+}
+
+function jsonOf(session: SessionDescription, detail: Detail | null): object {
+  if (!detail) return { session };
+  const { id, name } = session;
+  return { session: { id, name }, ...("call" in detail ? { exec: detail.exec.number, call: detail.call } : detail) };
 }
 
 /** A page for people. @param now ms since the epoch */
 export function showSession(found: SessionDescription, now: number, output: Output): void {
-  const { id, name, status, created_at, changed_at, context, sub_calls, tokens, cost_usd, bytes, holder } = found;
+  const { id, status, created_at, changed_at, context, sub_calls, tokens, cost_usd, bytes, holder } = found;
   const since = (at: number) => ago(now - at);
-  output.write(`${name ?? id}`, "bold");
+  output.write(sessionLabel(found), "bold");
   output.write(`  ${status}${holder ? ` in process ${holder.pid}` : ""}\n`);
-  if (name !== null) output.write(`id        ${id}\n`);
-  if (found.forked_from !== null) output.write(`forked    from ${found.forked_from}\n`);
+  output.write(`id        ${id}\n`);
+  if (found.forked_from !== null) output.write(`forked    from ${idEnd(found.forked_from)}\n`);
   output.write(`begun     ${since(created_at)}, changed ${since(changed_at)}\n`);
   output.write(
     context
@@ -39,30 +51,35 @@ export function showSession(found: SessionDescription, now: number, output: Outp
   );
   showExecs(found, since, output);
   showCheckpoints(found.checkpoints, since, output);
-  if (status === "unfinished") output.write(`\nunfinished: belay resume ${name ?? id}\n`, "yellow");
+  if (status === "unfinished") output.write(`\nunfinished: belay resume ${sessionLabel(found)}\n`, "yellow");
 }
 
-function showExecs({ execs }: SessionDescription, since: (at: number) => string, output: Output): void {
+function showExecs(session: SessionDescription, since: (at: number) => string, output: Output): void {
+  const { execs } = session;
   output.write(`\n${execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
-  const rows = execs.map(({ kind, status, error_code, began_at, time_ms, resumed, calls, tokens, cost_usd, input }) => [
-    `  ${kind}`,
-    error_code ?? status,
-    since(began_at),
-    time_ms === null ? "-" : duration(time_ms),
-    calls.length > 0 ? amount(calls.length, "call") : "",
-    calls.length > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)].join(" ") : "",
-    `${resumed > 0 ? `(resumed ${resumed}x) ` : ""}${input}`,
-  ]);
+  const rows = execs.map(
+    ({ number, kind, status, error_code, began_at, time_ms, resumed, calls, tokens, cost_usd, input }) => [
+      `  ${number}`,
+      kind,
+      error_code ?? status,
+      since(began_at),
+      time_ms === null ? "-" : duration(time_ms),
+      calls.length > 0 ? amount(calls.length, "call") : "",
+      calls.length > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)].join(" ") : "",
+      `${resumed > 0 ? `(resumed ${resumed}x) ` : ""}${input}`,
+    ],
+  );
   const lines = table(rows, EXEC_COLUMNS, output);
   for (const [index, line] of lines.entries()) {
     const exec = execs[index];
     const style = exec?.status === "failed" ? "red" : exec?.status === "unfinished" ? "yellow" : undefined;
     output.write(`${line}\n`, style);
-    showCalls(exec?.calls ?? [], output);
+    if (exec) showCallsOf(exec, session, output);
   }
 }
 
 const EXEC_COLUMNS: readonly Column[] = [
+  "right",
   "left",
   "left",
   { align: "right", drop: 2 },
@@ -74,29 +91,11 @@ const EXEC_COLUMNS: readonly Column[] = [
 
 const CALLS_SHOWN = 20;
 
-function showCalls(calls: readonly CallDescription[], output: Output): void {
-  const rows = calls
-    .slice(0, CALLS_SHOWN)
-    .map((call) => [
-      `      ${call.name}`,
-      call.model || "-",
-      call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
-      `${compact(call.tokens)} tokens`,
-      priced(call.cost_usd).join(""),
-      call.attempts > 0 ? `sent ${call.attempts + 1}x` : "",
-    ]);
-  for (const line of table(rows, CALL_COLUMNS, output)) output.write(`${line}\n`, "dim");
-  if (calls.length > CALLS_SHOWN) output.write(`      … ${calls.length - CALLS_SHOWN} more; --json has all\n`, "dim");
+function showCallsOf({ calls, number }: ExecDescription, session: SessionDescription, output: Output): void {
+  showCalls(calls, CALLS_SHOWN, "      ", output);
+  const more = calls.length - CALLS_SHOWN;
+  if (more > 0) output.write(`      … ${more} more: belay show ${sessionLabel(session)} --exec ${number}\n`, "dim");
 }
-
-const CALL_COLUMNS: readonly Column[] = [
-  "left",
-  { align: "left", drop: 3 },
-  "left",
-  { align: "right", drop: 1 },
-  { align: "right", drop: 4 },
-  { align: "left", drop: 2 },
-];
 
 function showCheckpoints(
   checkpoints: readonly CheckpointDescription[],
@@ -106,7 +105,7 @@ function showCheckpoints(
   if (checkpoints.length === 0) return;
   output.write("\ncheckpoints (* here it stands; `belay fork SESSION@CHECKPOINT` goes on from another)\n", "dim");
   const rows = treeOf(checkpoints).map(({ checkpoint: { id, kind, at, pages, bytes, head }, depth }) => [
-    `${head ? "*" : " "} ${"  ".repeat(depth)}${id}`,
+    `${head ? "*" : " "} ${"  ".repeat(depth)}${idEnd(id)}`,
     kind,
     since(at),
     amount(pages, "page"),

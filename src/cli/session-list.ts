@@ -1,4 +1,5 @@
-import { age, compact, dollars, size } from "../figures.ts";
+import { age, amount, compact, dollars, size } from "../figures.ts";
+import { sessionLabel } from "../ids.ts";
 import { listSessions, type SessionSummary } from "../session/sessions.ts";
 import type { Arguments } from "./arguments.ts";
 import { showingFailures } from "./failures.ts";
@@ -8,16 +9,26 @@ import { storeFolder } from "./store-options.ts";
 import { type Column, table } from "./table.ts";
 import type { Output, Style } from "./terminal.ts";
 
-/** `belay sessions`: every session of the store, the one changed last first. Gives the exit code. */
+/** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
 export function sessions(args: Arguments, host: Host): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
     const folder = storeFolder(args);
-    const found = await withStore(folder, host, listSessions);
+    const all = await withStore(folder, host, listSessions);
+    const found = all.filter(wantedBy(args));
     if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
-    else if (found.length === 0)
+    else if (all.length === 0)
       stdout.write(`no sessions in ${folder}\nmake one: belay exec FILE -c PATH --session NAME\n`);
-    else showSessions(found, Date.now(), stdout);
+    else if (found.length === 0) stdout.write(`none of ${amount(all.length, "session")} in ${folder} is so\n`);
+    else showSessions(found, Date.now(), stdout, args.has("all") ? found.length : SHOWN);
   });
+}
+
+/** Without --all. */
+const SHOWN = 20;
+
+function wantedBy(args: Arguments): (session: SessionSummary) => boolean {
+  const [named, unfinished] = [args.has("named"), args.has("unfinished")];
+  return ({ name, status }) => (!named || name !== null) && (!unfinished || status === "unfinished");
 }
 
 const HEADER = ["session", "status", "changed", "context", "execs", "calls", "tokens", "cost", "size", "last"];
@@ -34,8 +45,9 @@ const COLUMNS: readonly Column[] = [
   "left",
 ];
 
-/** A table for people. @param now ms since the epoch */
-export function showSessions(found: readonly SessionSummary[], now: number, output: Output): void {
+/** A table for people. @param now ms since the epoch @param most how many to show */
+export function showSessions(all: readonly SessionSummary[], now: number, output: Output, most: number): void {
+  const found = all.slice(0, most);
   const rows = found.map((session) => rowOf(session, now));
   const [header = "", ...lines] = table([HEADER, ...rows], COLUMNS, output);
   output.write(`${header}\n`, "dim");
@@ -43,16 +55,17 @@ export function showSessions(found: readonly SessionSummary[], now: number, outp
     const { status } = found[index] ?? {};
     output.write(`${line}\n`, status && STYLES[status]);
   }
-  const open = found.find(({ status }) => status === "unfinished");
-  if (open) output.write(`unfinished: belay resume ${open.name ?? open.id}\n`);
+  if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
+  const open = all.find(({ status }) => status === "unfinished");
+  if (open) output.write(`unfinished: belay resume ${sessionLabel(open)}\n`);
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
 
 function rowOf(session: SessionSummary, now: number): string[] {
-  const { id, name, status, changed_at, execs, sub_calls, tokens, cost_usd, bytes, last } = session;
+  const { status, changed_at, execs, sub_calls, tokens, cost_usd, bytes, last } = session;
   return [
-    name ?? id,
+    sessionLabel(session),
     status,
     age(now - changed_at),
     contextOf(session),

@@ -1,8 +1,10 @@
 import { resolve } from "node:path";
 import type { Settings } from "../config/config.ts";
+import { sessionLabel } from "../ids.ts";
 import type { LoadSource, Session } from "../index.ts";
 import type { HostedOptions } from "../session/api.ts";
 import { openSessionWith, type SessionParts } from "../session/session.ts";
+import { LAST_SESSION, sessionNamed } from "../session/sessions.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import { bringContexts } from "./contexts.ts";
 import { type Host, storeWorker } from "./host.ts";
@@ -55,7 +57,7 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   if (folder === null) return openIn(null, null, opening);
   const store = await openStoreIn(folder, host);
   try {
-    const row = opening.choose ? await opening.choose(store) : name === null ? null : await store.find(name);
+    const row = opening.choose ? await opening.choose(store) : name === null ? null : await sessionToOpen(store, name);
     if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
     await store[Symbol.asyncDispose]();
     return await openIn(null, null, opening);
@@ -63,6 +65,11 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
     await store[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** The session that --session names; null: it is to be made. */
+function sessionToOpen(store: Store, name: string): Promise<SessionRow | null> {
+  return name === LAST_SESSION ? sessionNamed(store, name) : store.find(name);
 }
 
 async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening: Opening): Promise<CliSession> {
@@ -154,7 +161,7 @@ function sessionLine(
 ): string {
   return commandLine([
     ...command.split(" "),
-    name ?? id,
+    sessionLabel({ id, name }),
     ...(isStoreNamed && store !== null ? ["--store", store] : []),
   ]);
 }

@@ -24,14 +24,15 @@ export function showEnvelope(envelope: ExecEnvelope, taken: CallsTaken | null, t
   if (taken && stderr.isTerminal) stderr.write(`${takenLine(taken)}\n`, "dim");
 }
 
-/** The answer; on a terminal also the sections that were read, and what it took. */
+/** The answer, or the notes of a query that could not put them together; on a terminal also what was read and taken. */
 export function showAnswer(answer: QueryEnvelope, taken: CallsTaken | null, terminal: Terminal): void {
   const { stderr, stdout } = terminal;
   if (answer.success) showValue(answer.answer, stdout);
+  else for (const { source, note } of answer.notes) showValue(`[${source}]\n${note}`, stdout);
   showWarnings(answer.warnings, terminal);
   if (!answer.success) showError(answer, taken, terminal);
   if (!stderr.isTerminal) return;
-  if (answer.success) {
+  if (answer.sections.length > 0) {
     stderr.write(`${amount(answer.sections.length, "section")} by ${answer.search_strategy_used}:\n`, "dim");
     for (const section of answer.sections) stderr.write(`  ${section}\n`, "dim");
   }

@@ -1,5 +1,6 @@
-import { statSync } from "node:fs";
-import { addAbortSignal } from "node:stream";
+import { constants, createReadStream, openSync, statSync } from "node:fs";
+import { Socket } from "node:net";
+import { addAbortSignal, type Readable } from "node:stream";
 import { megabytes } from "../figures.ts";
 import { errorCode } from "../home.ts";
 import { LIMITS, type LoadSource, RlmError } from "../index.ts";
@@ -30,13 +31,25 @@ export async function contextSource(path: string, signal: AbortSignal): Promise<
 }
 
 /** All of stdin, or undefined where it holds more than `limit` bytes. Rejects with the signal's abort. */
-export async function readStdin(limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
+export function readStdin(limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
+  return readStream(process.stdin, limit, signal);
+}
+
+/** All of a stream, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */
+export async function readStream(stream: Readable, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of addAbortSignal(signal, process.stdin)) {
+  for await (const chunk of addAbortSignal(signal, stream)) {
     chunks.push(Buffer.from(chunk));
     size += chunk.length;
     if (size > limit) return undefined;
   }
   return Buffer.concat(chunks);
+}
+
+/** A file as a stream. To open a FIFO that has no writer would hold up the process: it is opened without waiting. */
+export function openFile(path: string): Readable {
+  if (!statSync(path).isFIFO()) return createReadStream(path);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return new Socket({ fd, readable: true, writable: false });
 }

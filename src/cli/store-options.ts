@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { homeFolder } from "../home.ts";
 import { type OnRestart, RlmError } from "../index.ts";
-import { checkSessionName } from "../session/sessions.ts";
+import { checkSessionName, LAST_SESSION } from "../session/sessions.ts";
 import type { Arguments, Option } from "./arguments.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
@@ -67,7 +67,7 @@ export function durableFlags(args: Arguments, command: string): DurableFlags {
   }
   if (changes.length > 1) throw wrong("--reload and --append exclude each other");
   if (changes[0] && args.all("context").length === 0) throw wrong(`--${changes[0]} needs a context: -c PATH`);
-  if (session !== null) checkName("--session", session, line);
+  if (session !== null && session !== LAST_SESSION) checkName("--session", session, line);
   const asked = args.all("on-restart").at(-1);
   const onRestart = ON_RESTART.find((known) => known === asked);
   if (asked !== undefined && !onRestart) throw wrong(`--on-restart is ${asked}: it takes send or fail`);

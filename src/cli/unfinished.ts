@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { sessionLabel } from "../ids.ts";
 import { type Json, RlmError, type Session } from "../index.ts";
 
 /** What the user wants to run: of an unfinished exec this decides whether it is the same. */
@@ -40,7 +41,7 @@ export async function meetUnfinished({ session, asked, contexts, discard, lines 
     return false;
   }
   if (!asked) return false;
-  throw new RlmError("exec_unfinished", `the session has an unfinished ${kind}: ${brief(input)}`, {
+  throw new RlmError("exec_unfinished", `${sessionLabel(session)} has an unfinished ${kind}: ${brief(input)}`, {
     suggestion: `\`${lines.resume}\` finishes it; --discard gives it up and goes on from before it.`,
   });
 }

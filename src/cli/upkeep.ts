@@ -1,5 +1,6 @@
 import { ulid } from "ulid";
 import { ageFrom, amount, size } from "../figures.ts";
+import { sessionLabel } from "../ids.ts";
 import { forkSession, removeSession, sessionNamed } from "../session/sessions.ts";
 import type { Collected } from "../store/port.ts";
 import type { Arguments } from "./arguments.ts";
@@ -13,7 +14,7 @@ import { commandLine, UsageError } from "./usage.ts";
 
 /** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. Gives the exit code. */
 export function fork(args: Arguments, host: Host): Promise<number> {
-  const [session = "", checkpoint] = onlyName(args, "fork").split("@", 2);
+  const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(onlyName(args, "fork")) ?? [];
   const name = args.all("name").at(-1) ?? null;
   if (name !== null) checkName("--name", name, commandLine(["help", "fork"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
@@ -21,7 +22,7 @@ export function fork(args: Arguments, host: Host): Promise<number> {
     const forking = { id: ulid(at), name, origin: "command", checkpoint: checkpoint || null, at } as const;
     const made = await withStore(storeFolder(args), host, (store) => forkSession(store, session, forking));
     if (args.has("json")) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
-    const called = made.name ?? made.id;
+    const called = sessionLabel(made);
     stdout.write(`${called}\n`);
     const store = args.all("store").flatMap((folder) => ["--store", folder]);
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
@@ -38,8 +39,8 @@ export function rm(args: Arguments, host: Host): Promise<number> {
       const ids: string[] = [];
       for (const name of names) ids.push((await sessionNamed(store, name)).id);
       for (const id of new Set(ids)) {
-        const { name, bytes } = await removeSession(store, id);
-        stdout.write(`removed ${name ?? id} (${size(bytes)})\n`);
+        const removed = await removeSession(store, id);
+        stdout.write(`removed ${sessionLabel(removed)} (${size(removed.bytes)})\n`);
       }
     });
   });

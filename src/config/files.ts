@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
+import { type BoundedFile, readBoundedFile } from "../bounded-file.ts";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
 import { type Settings, USER_ONLY } from "./settings.ts";
 
 const PROJECT_FILE = "belay.config.json";
+const MAX_BYTES = 64 * 1024;
 
 /**
  * The project's file: the nearest from `cwd` upward as far as the top of its repository (the folder with `.git`).
@@ -14,7 +16,7 @@ export function findProjectFile(cwd: string): string | undefined {
   const found: string[] = [];
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {
     const path = join(folder, PROJECT_FILE);
-    if (existsSync(path)) found.push(path);
+    if (lstatSync(path, { throwIfNoEntry: false })) found.push(path);
     if (existsSync(join(folder, ".git"))) return found[0];
     if (dirname(folder) === folder) break;
   }
@@ -34,7 +36,7 @@ export function userSettings(given: Readonly<Record<string, unknown>>, path: str
 
 /** A file that came with a project: it may not grant anything. @throws RlmError `invalid_config` */
 export function readProjectFile(path: string, userFile: string): Settings {
-  return projectSettings(readObject(path), { path, folder: dirname(path), userFile });
+  return projectSettings(readProjectObject(path), { path, folder: dirname(path), userFile });
 }
 
 /** What a file of the project in this folder holds. @throws RlmError `invalid_config` */
@@ -50,15 +52,36 @@ export function projectSettings(
   throw refusedToProject(`${path}: the root ${outside} lies outside the project`, "roots", userFile);
 }
 
-/** The object in a JSON file, empty where there is no file. @throws RlmError `invalid_config` */
+/** The object in a JSON file of the user, empty if there is no file. @throws RlmError `invalid_config` */
 export function readObject(path: string): Readonly<Record<string, unknown>> {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return {};
-    throw invalidConfig(`${path} cannot be read`, "Make it a file that you can read, or remove it.", error);
-  }
+  const read = readBoundedFile(path, { maxBytes: MAX_BYTES, followsLink: true });
+  return read === undefined ? {} : objectIn(read, path);
+}
+
+/**
+ * The object in a JSON file that came with a project, empty if there is no file. A link could lead to a file that is the
+ * user's alone.
+ *
+ * @param folder of the project's own that the file is in, which may be no link either
+ * @throws RlmError `invalid_config`
+ */
+export function readProjectObject(path: string, folder?: string): Readonly<Record<string, unknown>> {
+  const read = readBoundedFile(path, { maxBytes: MAX_BYTES, followsLink: false });
+  if (read === undefined) return {};
+  const link = folder !== undefined && isLink(folder) ? folder : isLink(path) ? path : undefined;
+  if (link === undefined) return objectIn(read, path);
+  const problem = `${link} is a symlink, and a project's file is read through none`;
+  throw invalidConfig(problem, "Put the file itself there, or remove the link.");
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+function objectIn(read: BoundedFile, path: string): Readonly<Record<string, unknown>> {
+  if ("problem" in read)
+    throw invalidConfig(`${path} ${read.problem}`, "Make it a file that you can read, or remove it.");
+  const { text } = read;
   const value = parsed(text.replace(/^\ufeff/, ""), path);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
   throw invalidConfig(`${path} holds no JSON object`, `Write { "model": "PROVIDER/ID" }, for example.`);

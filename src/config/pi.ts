@@ -1,8 +1,8 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as v from "valibot";
 import { nearest } from "../nearest.ts";
 import { readVariables } from "./config.ts";
-import { projectSettings, readObject, readUserFile, userSettings } from "./files.ts";
+import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { lowered } from "./lowered.ts";
 import { invalidConfig } from "./problems.ts";
 import { KEYS, type Settings } from "./settings.ts";
@@ -56,6 +56,12 @@ export interface PiConfigPlaces {
 export const projectFileOf = ({ cwd }: Pick<PiConfigPlaces, "cwd">) => join(cwd, ".pi", "belay.json");
 export const agentFileOf = ({ agentDir }: Pick<PiConfigPlaces, "agentDir">) => join(agentDir, "belay.json");
 
+/** What the project's file holds, unchecked. @throws RlmError `invalid_config` */
+function readPiProject(places: Pick<PiConfigPlaces, "cwd">): Readonly<Record<string, unknown>> {
+  const path = projectFileOf(places);
+  return readProjectObject(path, dirname(path));
+}
+
 /**
  * What holds inside Pi: `BELAY_*` variables before the project's file before the one in the agent dir before
  * `~/.belay/config.json`. The project's may lower limits and choose a model (semantics 37).
@@ -65,10 +71,10 @@ export const agentFileOf = ({ agentDir }: Pick<PiConfigPlaces, "agentDir">) => j
 export function readPiConfig(places: PiConfigPlaces): PiSettings {
   const agentFile = agentFileOf(places);
   const projectFile = projectFileOf(places);
-  const user = readPart(agentFile);
+  const user = partOf(readObject(agentFile), agentFile);
   const below = readUserFile(places.userFile);
   const users = { ...below, ...userSettings(user.settings, agentFile) };
-  const project = readPart(projectFile);
+  const project = partOf(readPiProject(places), projectFile);
   const refused = PI_USER_ONLY.find((key) => Object.hasOwn(project.own, key));
   if (refused) throw invalidConfig(`${projectFile}: a project may not set ${refused}`, `Set it in ${agentFile}.`);
   const named = { path: projectFile, folder: places.cwd, userFile: agentFile };
@@ -90,10 +96,10 @@ interface Part {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-function readPart(path: string): Part {
+function partOf(given: Readonly<Record<string, unknown>>, path: string): Part {
   const own: Record<string, unknown> = {};
   const settings: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(readObject(path))) {
+  for (const [key, value] of Object.entries(given)) {
     if (!PI_KEYS.includes(key)) throw unknownKey(key, path);
     if (OWN_KEYS.includes(key)) own[key] = value;
     else settings[key] = value;

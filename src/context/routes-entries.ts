@@ -33,17 +33,19 @@ export function isRouteFile(id: string): boolean {
  * (`#section`) and fenced code are left out.
  */
 export function parseRoutes(id: string, markdown: string): RouteEntry[] {
-  const entries: RouteEntry[] = [];
-  let open: RouteEntry | undefined;
+  const entries: { readonly entry: RouteEntry; readonly description: string[] }[] = [];
+  let isOpen = false;
   for (const line of outsideFences(markdown)) {
-    if (open !== undefined && CONTINUATION.test(line) && !BULLET.test(line)) {
-      open.description = `${open.description} ${line.trim()}`.trim();
+    if (isOpen && CONTINUATION.test(line) && !BULLET.test(line)) {
+      entries.at(-1)?.description.push(line.trim());
       continue;
     }
-    open = entryOf(id, line);
-    if (open !== undefined) entries.push(open);
+    const entry = entryOf(id, line);
+    isOpen = entry !== undefined;
+    if (entry) entries.push({ entry, description: [entry.description] });
   }
-  return entries;
+  // Joined once: to lengthen a text line by line takes minutes for a megabyte of lines.
+  return entries.map(({ entry, description }) => ({ ...entry, description: description.join(" ").trim() }));
 }
 
 function* outsideFences(markdown: string): Generator<string> {
@@ -61,7 +63,7 @@ function entryOf(source: string, line: string): RouteEntry | undefined {
   const [, label = "", angled, plain, rest = ""] = ENTRY.exec(line) ?? [];
   const target = (angled ?? plain ?? "").trim();
   if (EXTERNAL.test(target)) return undefined;
-  const path = resolve(source, decodePath(target.replace(/#.*$/, "")));
+  const path = resolve(source, decodePath(target.split("#", 1)[0] ?? ""));
   if (path === "") return undefined;
   return { label: plainText(label), path, description: rest.replace(SEPARATOR, "").trim(), source };
 }

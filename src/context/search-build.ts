@@ -59,6 +59,7 @@ export function buildIndexFile(
 }
 
 // FTS5 keeps positions (detail = full) though none is asked for: without content and positions its bm25() is always 0.
+// A tokenizer belongs to a whole table, so words as they are written and their stems have a table each: decision 0008.
 function fill(database: DatabaseSync, source: SearchSource, mark: string, onProgress?: (fraction: number) => void) {
   // A file that is not renamed is never read, so it needs no journal on disk; the commit syncs it once.
   database.exec(`
@@ -67,16 +68,21 @@ function fill(database: DatabaseSync, source: SearchSource, mark: string, onProg
     CREATE TABLE meta (mark TEXT NOT NULL, chunks INTEGER NOT NULL) STRICT;
     CREATE TABLE chunks (id INTEGER PRIMARY KEY, start INTEGER NOT NULL, end INTEGER NOT NULL) STRICT;
     CREATE VIRTUAL TABLE words USING fts5 (body, content = '', tokenize = 'ascii');
+    CREATE VIRTUAL TABLE stems USING fts5 (body, content = '', tokenize = 'porter ascii');
     INSERT INTO words (words, rank) VALUES ('hashsize', ${PENDING_BYTES});
+    INSERT INTO stems (stems, rank) VALUES ('hashsize', ${PENDING_BYTES});
   `);
   const addChunk = database.prepare("INSERT INTO chunks (id, start, end) VALUES (?, ?, ?)");
   const addWords = database.prepare("INSERT INTO words (rowid, body) VALUES (?, ?)");
+  const addStems = database.prepare("INSERT INTO stems (rowid, body) VALUES (?, ?)");
   let id = 0;
   let told = 0;
   for (const { start, end, text } of chunksOf(source.text, source.documents)) {
     id += 1;
     addChunk.run(id, start, end);
-    addWords.run(id, indexForm(text));
+    const form = indexForm(text);
+    addWords.run(id, form);
+    addStems.run(id, form);
     const fraction = end / source.text.length;
     if (fraction < told + PROGRESS_STEP || fraction >= 1) continue;
     told = fraction;

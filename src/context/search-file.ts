@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { buildIndexFile, hasCode, type IndexLocation, type SearchSource } from "./search-build.ts";
@@ -14,16 +14,27 @@ const BUILD_ATTEMPTS = 3;
  * `rebuild` replaces the file in any case. Errors of the file system (folder not writable, disk full) are thrown.
  */
 export function openIndexFile(source: SearchSource, location: IndexLocation, rebuild = false): DatabaseSync {
-  const path = join(location.dir, `${source.hash}-v${INDEX_FORMAT}.sqlite`);
+  const path = pathOf(source, location, INDEX_FORMAT);
   const mark = markOf(source);
   const found = rebuild ? undefined : openTrusted(path, mark);
   if (found !== undefined) return found;
   for (let attempt = 1; attempt <= BUILD_ATTEMPTS; attempt += 1) {
     buildIndexFile(path, source, mark, location.onProgress);
     const built = openTrusted(path, mark);
-    if (built !== undefined) return built;
+    if (built === undefined) continue;
+    removeEarlier(source, location);
+    return built;
   }
   throw new Error(`search index ${path} cannot be read back`);
+}
+
+function pathOf(source: SearchSource, location: IndexLocation, format: number): string {
+  return join(location.dir, `${source.hash}-v${format}.sqlite`);
+}
+
+/** Files of earlier formats are of no use to this build; an earlier build makes its own again. */
+function removeEarlier(source: SearchSource, location: IndexLocation): void {
+  for (let format = 1; format < INDEX_FORMAT; format++) rmSync(pathOf(source, location, format), { force: true });
 }
 
 /** Identifies what an index was built from. The same P can be divided into documents in two ways, hence both. */

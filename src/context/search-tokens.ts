@@ -1,5 +1,5 @@
-/** Part of the name of an index file: any change of what `indexForm` or `chunksOf` give must raise it. */
-export const INDEX_FORMAT = 1;
+/** Part of the name of an index file: any change of its tables, or of what `indexForm` or `chunksOf` give, must raise it. */
+export const INDEX_FORMAT = 2;
 
 /** More parts than this make a hash or base64, not a name: it is indexed whole only. */
 const MAX_PARTS = 16;

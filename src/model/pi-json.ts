@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { RlmError } from "../../runtime/index.ts";
+import { readBoundedFile } from "../bounded-file.ts";
 import { isRecord } from "./records.ts";
 
 /**
@@ -9,11 +9,13 @@ import { isRecord } from "./records.ts";
  * @throws RlmError `invalid_config` for anything else. Its message never quotes the file, which may hold keys
  */
 export function readJsonFile(file: string): { readonly [key: string]: unknown } | undefined {
-  const text = readText(file);
-  if (text === undefined || text.trim() === "") return undefined;
+  const read = readBoundedFile(file, { maxBytes: MAX_BYTES, followsLink: true });
+  if (read === undefined) return undefined;
+  if ("problem" in read) throw new RlmError("invalid_config", `${file} ${read.problem}`, CURE);
+  if (read.text.trim() === "") return undefined;
   let json: unknown;
   try {
-    json = JSON.parse(withoutComments(text));
+    json = JSON.parse(withoutComments(read.text));
   } catch {
     throw invalidFile(file, "it is no JSON");
   }
@@ -21,18 +23,12 @@ export function readJsonFile(file: string): { readonly [key: string]: unknown } 
   throw invalidFile(file, "it holds no object");
 }
 
-export function invalidFile(file: string, problem: string, cause?: unknown): RlmError {
-  return new RlmError("invalid_config", `${file}: ${problem}`, { suggestion: "Correct or remove the file.", cause });
+export function invalidFile(file: string, problem: string): RlmError {
+  return new RlmError("invalid_config", `${file}: ${problem}`, CURE);
 }
 
-function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if (isRecord(error) && error.code === "ENOENT") return undefined;
-    throw invalidFile(file, "it cannot be read", error);
-  }
-}
+const CURE = { suggestion: "Correct or remove the file." };
+const MAX_BYTES = 1024 * 1024;
 
 function withoutComments(text: string): string {
   const outsideTexts = (match: string, other: string) => (match.startsWith('"') ? match : other);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
+import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
-import { RlmError } from "../../runtime/index.ts";
+import { type ErrorCode, isErrorCode, RlmError } from "../../runtime/index.ts";
 
 export const SEARCH_STRATEGIES = ["regex", "bm25", "routing", "auto"] as const;
 export type SearchStrategy = (typeof SEARCH_STRATEGIES)[number];
@@ -13,8 +14,10 @@ export interface QueryOptions {
 
 const DEFAULT_SECTIONS = 10;
 const MAX_SECTIONS = 50;
+/** Builtins that choose the sections. */
+const BUILTINS = "{ peek, find, search, find_routes, list_docs, stats }";
 
-let cell: string | undefined;
+let files: { readonly sections: string; readonly query: string } | undefined;
 
 /** The cell that answers a question. @throws RlmError `invalid_argument` */
 export function queryCell(
@@ -29,28 +32,56 @@ export function queryCell(
   if (!SEARCH_STRATEGIES.includes(searchStrategy)) {
     throw refuse(`search_strategy is ${searchStrategy}`, `Pass one of ${SEARCH_STRATEGIES.join(", ")}.`);
   }
-  cell ??= readFileSync(new URL("./query.guest.js", import.meta.url), "utf8");
+  const read = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8").trimEnd();
+  files ??= { sections: read("./sections.guest.js").replace(/;$/, ""), query: read("./query.guest.js") };
   const input = { prompt, max_sections: Math.min(maxSections, MAX_SECTIONS), strategy: searchStrategy };
-  return `const QUERY = ${JSON.stringify(input)};\n${cell}`;
+  const given = `const QUERY = ${JSON.stringify(input)};`;
+  return `${given}\nconst SECTIONS = ${files.sections}(${BUILTINS});\n${files.query}\n`;
 }
+
+const Note = v.object({ source: v.string(), note: v.string() });
+export type QueryNote = v.InferOutput<typeof Note>;
+
+/** The cell's own end, read leniently: cells of earlier builds gave fewer fields. */
+const Result = v.object({
+  answer: v.fallback(v.nullable(v.string()), null),
+  sections: v.fallback(v.array(v.string()), []),
+  strategy: v.fallback(v.nullable(v.string()), null),
+  failed: v.fallback(v.number(), 0),
+  notes: v.fallback(v.array(Note), []),
+  warnings: v.fallback(v.array(v.string()), []),
+  error: v.fallback(
+    v.nullable(v.object({ code: v.string(), name: v.string(), message: v.string(), suggestion: v.string() })),
+    null,
+  ),
+});
 
 /** What the cell gives. */
 export interface QueryResult {
-  readonly answer: string;
-  /** `path:start-end` of each section that was read. */
+  /** null if there is none. */
+  readonly answer: string | null;
+  /** The source of each section that was read. */
   readonly sections: readonly string[];
-  readonly strategy: string;
+  readonly strategy: string | null;
   /** Sections whose sub-call failed. */
   readonly failed: number;
+  /** What was noted of sections that help. */
+  readonly notes: readonly QueryNote[];
+  /** Each begins with its code. */
+  readonly warnings: readonly string[];
+  /** Why there is no answer. */
+  readonly error: QueryError | null;
 }
 
+export interface QueryError {
+  readonly code: ErrorCode;
+  readonly name: string;
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+/** The cell's result; a cell that gave none has an empty one. */
 export function readQueryResult(result: Json): QueryResult {
-  const fields: Readonly<Record<string, unknown>> = typeof result === "object" && result !== null ? { ...result } : {};
-  const { answer, sections, strategy, failed } = fields;
-  return {
-    answer: typeof answer === "string" ? answer : "",
-    sections: Array.isArray(sections) ? sections.map(String) : [],
-    strategy: String(strategy),
-    failed: typeof failed === "number" ? failed : 0,
-  };
+  const { error, ...read } = v.parse(Result, typeof result === "object" && result !== null ? result : {});
+  return { ...read, error: error && { ...error, code: isErrorCode(error.code) ? error.code : "sub_agent_error" } };
 }

@@ -1,7 +1,7 @@
 import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../runtime/index.ts";
 import { DEFAULT_EXEC_LIMITS, isErrorCode } from "../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
-import { readQueryResult } from "../query/query.ts";
+import { type QueryNote, type QueryResult, readQueryResult } from "../query/query.ts";
 import type { CellComplete } from "./exec.ts";
 import type { RemainingBudget } from "./ledger.ts";
 
@@ -81,7 +81,7 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
 }
 
 /** A traceback whose frames name files: `at main (scan.js:3:5)` in place of `at main (<cell 2>:3:5)`. */
-function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {
+export function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {
   return traceback.replaceAll(
     /^( {4}at .*?)<cell (\d+)>(?=:\d+:\d+\)?$)/gm,
     (frame, before: string, number: string) => {
@@ -173,43 +173,66 @@ function fieldsOf(complete: CellComplete, facts: EnvelopeFacts): ExecFields {
   };
 }
 
-/** What a query answers (spec §3.4). A failure is that of its cell. */
+/** What a query answers (spec §3.4), with the facts of the exec. */
 export type QueryEnvelope =
-  | {
-      readonly success: true;
-      readonly session_id: string;
-      readonly exec_id: string;
-      /** Cites its sources as `[path:start-end]`. */
-      readonly answer: string;
-      readonly sections_analyzed: number;
-      /** `path:start-end` of each, UTF-16 units of the document. */
-      readonly sections: readonly string[];
-      readonly search_strategy_used: string;
-      readonly warnings: readonly string[];
-      readonly execution_time_ms: number;
-      readonly budget: RemainingBudget;
-      readonly resumed: number;
-      readonly replayed_sub_calls: number;
-    }
-  | ExecFailure;
+  | (QueryRead &
+      QueryFacts & {
+        readonly success: true;
+        /** Cites its sources, each as it stands in `sections`. */
+        readonly answer: string;
+      })
+  | (ExecFailure &
+      QueryRead & {
+        readonly answer: null;
+        /** What the model noted of each section that helps: what was paid for, if only the last call failed. */
+        readonly notes: readonly QueryNote[];
+      });
+
+type QueryFacts = Pick<
+  ExecFields,
+  "session_id" | "exec_id" | "warnings" | "execution_time_ms" | "budget" | "resumed" | "replayed_sub_calls"
+>;
+
+/** What a query read, also if it has no answer. */
+interface QueryRead {
+  readonly sections_analyzed: number;
+  /** The source of each: `path:start-end`, UTF-16 units of the document. */
+  readonly sections: readonly string[];
+  /** null if the query failed before it chose sections. */
+  readonly search_strategy_used: string | null;
+}
 
 /** The answer of a query from the envelope of its cell. */
 export function queryEnvelope(answer: ExecEnvelope): QueryEnvelope {
-  if (!answer.success) return answer;
-  const { answer: text, sections, strategy, failed } = readQueryResult(answer.result_json);
+  const result = readQueryResult(answer.result_json);
+  const read = readOf(result);
+  const { failed, error, notes } = result;
+  if (!answer.success) return { ...answer, ...read, answer: null, notes };
+  const warnings = [...answer.warnings, ...result.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])];
+  if (error || result.answer === null)
+    return { ...queryFailure(answer, result), ...read, answer: null, notes, warnings };
   const { session_id, exec_id, execution_time_ms, budget, resumed, replayed_sub_calls } = answer;
-  return {
-    success: true,
-    session_id,
-    exec_id,
-    answer: text,
-    sections_analyzed: sections.length - failed,
-    sections,
-    search_strategy_used: strategy,
-    warnings: [...answer.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])],
-    execution_time_ms,
-    budget,
-    resumed,
-    replayed_sub_calls,
-  };
+  const facts = { session_id, exec_id, warnings, execution_time_ms, budget, resumed, replayed_sub_calls };
+  return { success: true, ...facts, ...read, answer: result.answer };
 }
+
+function readOf({ sections, failed, strategy }: QueryResult): QueryRead {
+  return { sections_analyzed: sections.length - failed, sections, search_strategy_used: strategy };
+}
+
+/** The error code of a query's end: its cell comes to an end also if it has no answer. */
+export function queryCodeOf(end: CellEnd): ErrorCode | null {
+  return end.kind === "ok" ? (readQueryResult(JSON.parse(end.result)).error?.code ?? null) : codeOf(end);
+}
+
+function queryFailure({ success, ...fields }: ExecSuccess, { error }: QueryResult): ExecFailure {
+  const { code, message, name, suggestion } = error ?? NO_ANSWER;
+  return failure(code, message, { ...fields, result_json: null }, { name, suggestion });
+}
+
+const NO_ANSWER = {
+  code: "sub_agent_error",
+  name: "Error",
+  message: "the query gave no answer",
+  suggestion: "Ask again.",
+} as const;

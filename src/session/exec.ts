@@ -13,7 +13,7 @@ import { readQueryResult } from "../query/query.ts";
 import type { ExecOptions } from "./api.ts";
 import { type CellRun, runCell, warn } from "./cell.ts";
 import { keepContext } from "./contexts.ts";
-import { codeOf } from "./envelope.ts";
+import { codeOf, queryCodeOf } from "./envelope.ts";
 import type { Machine } from "./guest.ts";
 import type { ExecRecords } from "./history.ts";
 import { stepsOf } from "./interrupted.ts";
@@ -162,7 +162,7 @@ async function execCell(
   }
   for (const warning of machine?.takeWarnings() ?? []) warn(ended.state, warning);
   const { end, state } = ended;
-  const code = codeOf(end);
+  const code = apart ? queryCodeOf(end) : codeOf(end);
   const fields = { success: code === null, error_code: code, end, state };
   if (signals.suspend?.aborted && ended.lost !== null) {
     if (apart) await machine?.[Symbol.asyncDispose]();

@@ -8,7 +8,7 @@ import { COLLECT_OPTIONS, checkOptions, FORK_OPTIONS } from "./options.ts";
 import { forkSession, listSessions, removeSession, type SessionSummary } from "./sessions.ts";
 
 /**
- * The sessions that a folder keeps. A session is known by its name, its id, or the beginning of its id. Every method may
+ * The sessions that a folder keeps. A session is known by its name, its id, or the end of its id. Every method may
  * reject with RlmError: `session_not_found`, `session_busy`, `store_failed`, `store_corrupt`.
  */
 export interface SessionStore extends AsyncDisposable {

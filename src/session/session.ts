@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, RlmError, systemClock } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/context.ts";
+import { sessionLabel } from "../ids.ts";
 import { openModels } from "../model/models.ts";
 import type { Models } from "../model/port.ts";
 import { queryCell } from "../query/query.ts";
@@ -189,7 +190,7 @@ async function open(
   const perform = (request: ExecRequest, signals: ExecAsked = {}): Promise<ExecOutcome> =>
     inTurn(() => {
       const interrupted = interruptedIn(head.history);
-      if (interrupted) throw unfinishedError(interrupted);
+      if (interrupted) throw unfinishedError(row, interrupted);
       return exec(parts, head, request, signals);
     });
 
@@ -347,8 +348,8 @@ function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelop
   return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: isOver ? rest : [] };
 }
 
-function unfinishedError({ start }: ExecRecords): RlmError {
-  return new RlmError("exec_unfinished", `the session's ${start.kind} ${start.exec_id} was interrupted`, {
+function unfinishedError(session: SessionRow, { start }: ExecRecords): RlmError {
+  return new RlmError("exec_unfinished", `a ${start.kind} of session ${sessionLabel(session)} was interrupted`, {
     suggestion: "Finish it with resume() (`belay resume SESSION`), or give it up with discard() (`--discard`).",
   });
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { RlmError } from "../../runtime/index.ts";
+import { sessionLabel } from "../ids.ts";
 import { nearest } from "../nearest.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import { factsOf, follow, NO_HISTORY } from "./history.ts";
@@ -48,28 +49,38 @@ export function summaryOf(row: SessionRow): SessionSummary {
   };
 }
 
+/** Stands for the session that was changed last, those of Pi left out. It cannot be a session's name. */
+export const LAST_SESSION = "@last";
+
 /**
- * The session with this name, id or beginning of an id.
+ * The session with this name, id or end of an id, or `@last`.
  *
  * @throws RlmError `session_not_found`, naming what was probably meant
  */
 export async function sessionNamed(store: Pick<Store, "find" | "list">, nameOrId: string): Promise<SessionRow> {
-  const found = await store.find(nameOrId);
+  const isLast = nameOrId === LAST_SESSION;
+  const found = isLast ? null : await store.find(nameOrId);
   if (found) return found;
   const rows = await store.list();
-  const names = rows.flatMap(({ name }) => name ?? []);
-  const meant = nearest(nameOrId, names);
-  throw new RlmError("session_not_found", `there is no session ${nameOrId}`, { suggestion: cure(meant, names, rows) });
+  const last = isLast ? rows.find(({ origin }) => origin !== "pi") : undefined;
+  if (last) return last;
+  throw new RlmError("session_not_found", `there is no session ${nameOrId}`, { suggestion: cure(nameOrId, rows) });
 }
 
 const NAMED_AT_MOST = 5;
 
-function cure(meant: string | undefined, names: readonly string[], rows: readonly SessionRow[]): string {
+function cure(typed: string, rows: readonly SessionRow[]): string {
+  if (rows.length === 0) return "The store holds no session; is it the right folder?";
+  const meant = nearest(
+    typed,
+    rows.flatMap(({ name }) => name ?? []),
+  );
   if (meant) return `Did you mean ${meant}?`;
-  const listed = names.length > 0 ? names : rows.map(({ id }) => id);
-  if (listed.length === 0) return "The store holds no session; is it the right folder?";
-  const more = rows.length > NAMED_AT_MOST ? ", …" : "";
-  return `Sessions are ${listed.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
+  const [one, other] = typed === "" ? [] : rows.filter(({ id }) => id.endsWith(typed.toUpperCase()));
+  if (one && other) return `Several ids end so: ${one.id}, ${other.id}`;
+  if (one) return `Did you mean ${sessionLabel(one)}?`;
+  const labels = rows.slice(0, NAMED_AT_MOST).map(sessionLabel);
+  return `Sessions are ${labels.join(", ")}${rows.length > NAMED_AT_MOST ? ", …" : ""}`;
 }
 
 /** @throws RlmError `invalid_argument` for a name that a session cannot have */
@@ -120,15 +131,16 @@ async function factsAt(store: Store, id: string, parents: SessionFacts["context"
   return factsOf(history, { hash, sources: stats.sources, chars: stats.length_chars });
 }
 
-async function checkpointNamed(store: Store, { id, name }: SessionRow, typed: string): Promise<string> {
-  const ids = (await store.checkpoints(id)).map((row) => row.id);
+async function checkpointNamed(store: Store, session: SessionRow, typed: string): Promise<string> {
+  const label = sessionLabel(session);
+  const ids = (await store.checkpoints(session.id)).map((row) => row.id);
   const wanted = typed.toUpperCase();
   const fitting = ids.filter((known) => known.toUpperCase().startsWith(wanted) || known.toUpperCase().endsWith(wanted));
   const [found] = ids.includes(typed) ? [typed] : fitting;
   if (found !== undefined && (found === typed || fitting.length === 1)) return found;
   const problem = found === undefined ? "has no checkpoint" : "has several checkpoints";
-  throw new RlmError("checkpoint_lost", `${name ?? id} ${problem} ${typed}`, {
-    suggestion: `\`belay show ${name ?? id}\` lists them; mid-exec ones are kept with --keep-steps.`,
+  throw new RlmError("checkpoint_lost", `${label} ${problem} ${typed}`, {
+    suggestion: `\`belay show ${label}\` lists them; mid-exec ones are kept with --keep-steps.`,
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
+import { sessionLabel } from "../ids.ts";
 import { deleteCheckpoint } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
@@ -23,7 +24,7 @@ export function collect(database: Database, leases: Leases, rule: CollectRule): 
       const anyOpen = sessionIds(database).some((id) => !taken.includes(id) && leases.busy(id));
       const found = sweep(database, rule, anyOpen);
       free = pragma(database, "freelist_count") * pragma(database, "page_size");
-      return { sessions: going.map(({ id, name }) => name ?? id), ...found };
+      return { sessions: going.map(sessionLabel), ...found };
     });
     if (!rule.dryRun) for (const id of taken) forgetGone(database, leases, id);
   } finally {

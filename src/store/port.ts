@@ -12,7 +12,7 @@ export interface Store extends AsyncDisposable {
    * `session_busy` naming the process that has it, `session_not_found` */
   lease(id: string): Promise<SessionRow>;
   release(id: string): Promise<void>;
-  /** By name, id or the beginning of an id that fits one session alone; null where there is none. */
+  /** By name, id or the end of an id (six characters or more) that fits one session alone; null if there is none. */
   find(nameOrId: string): Promise<SessionRow | null>;
   /** Every session, the one changed last first. */
   list(): Promise<readonly SessionRow[]>;

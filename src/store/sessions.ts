@@ -33,10 +33,14 @@ export function findSession(database: Database, nameOrId: string): string | null
     database.get("SELECT id FROM sessions WHERE name = ?", nameOrId) ??
     database.get("SELECT id FROM sessions WHERE id = ?", nameOrId);
   if (exact) return text(exact, "id");
-  const begun = "SELECT id FROM sessions WHERE ? <> '' AND substr(id, 1, length(?)) = ? LIMIT 2";
-  const [first, ...others] = database.all(begun, nameOrId, nameOrId, nameOrId);
+  if (nameOrId.length < LEAST_END) return null;
+  const ending = "SELECT id FROM sessions WHERE substr(id, -length(?)) = upper(?) LIMIT 2";
+  const [first, ...others] = database.all(ending, nameOrId, nameOrId);
   return first && others.length === 0 ? text(first, "id") : null;
 }
+
+/** Fewer characters could be meant as a name. */
+const LEAST_END = 6;
 
 export function sessionIds(database: Database): string[] {
   return database.all("SELECT id FROM sessions ORDER BY changed_at DESC, id DESC").map((row) => text(row, "id"));
@@ -48,7 +52,7 @@ export function insertSession(database: Database, session: Session): void {
   const { id, name } = session;
   if (database.get(taken, id, name, name, id)) {
     const suggestion = "Choose another name, or continue the session that has it.";
-    throw new RlmError("session_exists", `there is a session ${name ?? id} already`, { suggestion });
+    throw new RlmError("session_exists", `a session named ${name ?? id} already exists`, { suggestion });
   }
   const marks = COLUMNS.map(() => "?").join(", ");
   database.run(

@@ -1,4 +1,5 @@
 import { RlmError } from "../../runtime/errors.ts";
+import { sessionLabel } from "../ids.ts";
 import { answerOf } from "./cache.ts";
 import { decode, hasCheckpoint, reachedBy } from "./checkpoints.ts";
 import { isRunning } from "./collect.ts";
@@ -36,11 +37,11 @@ function* sessions(database: Database, leases: Leases): Iterable<string> {
       readRecords(database, session, 1);
       const reached = reachedBy(database, session);
       if (session.head !== null && !reached.some((one) => one.id === session.head)) {
-        yield `session ${id}: its head ${session.head} is missing`;
+        yield `session ${sessionLabel(session)}: its head ${session.head} is missing`;
       }
       const holder = holderOf(database, id);
       if (holder && isRunning(JSON.parse(session.facts)) && !leases.busy(id)) {
-        yield `info: session ${session.name ?? id} is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`;
+        yield `info: session ${sessionLabel(session)} is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`;
       }
     } catch (error) {
       yield `session ${id}: ${messageOf(error)}`;

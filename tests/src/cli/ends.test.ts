@@ -27,7 +27,7 @@ test("the first Ctrl-C ends the run: a session that is kept is suspended, anothe
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(json).toMatchObject({ code: 143, stderr: "" });
-  const resume = `belay resume ${envelopes[0].session_id}`;
+  const resume = `belay resume ${envelopes[0].session_id.slice(-8)}`;
   const suggestion = `\`${resume}\` finishes it.`;
   const open = { success: false, error_code: "cancelled", resumable: true, suggestion, resume };
   expect(envelopes).toMatchObject([{ success: true }, open]);

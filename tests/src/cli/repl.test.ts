@@ -131,7 +131,7 @@ test("what an earlier process left unfinished is offered: nothing else runs befo
   const refused = await belay(["repl", "-s", "notes"], { home, input: script("n", ".discard", "n") });
   expect(refused).toMatchObject({ code: 1, stdout: "1\n" });
   expect(refused.stderr).toMatch(
-    /^unfinished cell: n = 2; .*\n.*\nerror: the session's cell \w+ was interrupted \(exec_unfinished\)\n/,
+    /^unfinished cell: n = 2; .*\n.*\nerror: a cell of session notes was interrupted \(exec_unfinished\)\n/,
   );
   await begun();
   const limits = ["--max-execution-ms", "50"];

@@ -73,7 +73,7 @@ test("the same command resumes what it began, another is refused, --discard give
   expect(other.code).toBe(1);
   expect(json(other)).toMatchObject({
     error_code: "exec_unfinished",
-    error_message: expect.stringMatching(/^the session has an unfinished cell: print\("begun"\); const one = .*…$/),
+    error_message: expect.stringMatching(/^work has an unfinished cell: print\("begun"\); const one = .*…$/),
     suggestion: expect.stringContaining("`belay resume work` finishes it; --discard gives it up"),
   });
   pace.isFast = true;
@@ -110,8 +110,8 @@ test("a query that was suspended is resumed as a query", async () => {
   const suspended = await endedAt(server, 1, "SIGHUP", [...args, "--json"], { home, cwd });
   expect(suspended.code).toBe(129);
   const { resume, session_id } = json(suspended);
-  expect(resume).toBe(`belay resume ${session_id}`);
-  const resumed = await belay(["resume", session_id, "-q"], { home, cwd });
+  expect(resume).toBe(`belay resume ${session_id.slice(-8)}`);
+  const resumed = await belay(["resume", session_id.slice(-8), "-q"], { home, cwd });
   expect(resumed).toEqual({ code: 0, stdout: "Blue [a.md:0-26].\n", stderr: "" });
 });
 

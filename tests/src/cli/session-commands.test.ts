@@ -28,7 +28,7 @@ test("sessions are listed, shown, forked and dropped", async () => {
     /^main {2}idle\nid {8}\w{26}\nbegun .*\ncontext {3}none\ntook {6}1 sub-call · 100 tokens/,
   );
   expect(shown.stdout).toMatch(
-    /\n {2}cell +ok +.* s +1 call +100 tokens +let n = 1;\n {6}llm_query +local\/m +ok +100 tokens\n/,
+    /\n {2}1 +cell +ok +.* s +1 call +100 tokens +let n = 1;\n {6}1 +ok +local\/m +[\d.]+ m?s +100 tokens +hi\n/,
   );
   const { session } = json(await run("show", "main", "--json"));
   expect(session.execs).toMatchObject([
@@ -37,6 +37,18 @@ test("sessions are listed, shown, forked and dropped", async () => {
   ]);
   const [first, second] = session.checkpoints;
   expect([first.head, second.head, second.parent]).toEqual([false, true, first.id]);
+
+  const asked = { number: 1, prompt: "hi", answer: "yes", args: ["hi", { tools: [] }] };
+  expect(session.execs[0]).toMatchObject({
+    source: 'let n = 1;\nawait llm_query("hi", { tools: [] })',
+    calls: [asked],
+  });
+  expect(json(await run("show", "@last", "--call", "1", "--json"))).toMatchObject({
+    session: { name: "main" },
+    exec: 1,
+    call: asked,
+  });
+  expect((await run("exec", "-e", "n", "-s", "@last")).stdout).toBe("2\n");
 
   const forked = await run("fork", `main@${first.id.slice(-12)}`, "--name", "past");
   expect(forked).toEqual({ code: 0, stdout: "past\n", stderr: "" });

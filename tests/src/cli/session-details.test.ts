@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import { parseArguments } from "../../../src/cli/arguments.ts";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { detailOf, showCall, showExec } from "../../../src/cli/exec-details.ts";
 import { showSession, treeOf } from "../../../src/cli/session-details.ts";
 import { showSessions } from "../../../src/cli/session-list.ts";
 import type { Output } from "../../../src/cli/terminal.ts";
-import type { CheckpointDescription, SessionDescription } from "../../../src/index.ts";
+import type { CallDescription, CheckpointDescription, SessionDescription } from "../../../src/index.ts";
 
 const checkpoint = (id: string, parent: string | null): CheckpointDescription => ({
   ...{ id, parent, exec_id: "e", kind: "end", at: 0, pages: 3, bytes: 2048, head: id === "e" },
@@ -33,7 +36,18 @@ function record(): { output: Output; written: string[] } {
 }
 
 const HOUR = 3_600_000;
-const CALL = { call_id: "1", name: "llm_query", model: "a/b", error_code: null, cached: false, refused: false };
+const CALL: CallDescription = {
+  ...{
+    call_id: "1",
+    number: 1,
+    name: "llm_query",
+    prompt: "What is\n this?",
+    args: ["What is\n this?", { tools: [] }],
+  },
+  ...{ model: "a/b", status: "ok", error_code: null, answer: "A thing.", asked_at: HOUR, time_ms: 1500 },
+  ...{ tokens: 100, cost_usd: 0.001, cached: false, refused: false, attempts: 0, resent: 0 },
+};
+const LONG = "why ".repeat(40);
 const SESSION: SessionDescription = {
   ...{ id: "01X", name: "big", origin: "command", status: "unfinished", created_at: 0, changed_at: 2 * HOUR },
   ...{ sub_calls: 2, tokens: 12_345, cost_usd: 0.0421, bytes: 3 * 2 ** 20, holder: null, forked_from: null },
@@ -41,13 +55,15 @@ const SESSION: SessionDescription = {
   last: { exec_id: "e", kind: "cell", input: "go()" },
   execs: [
     {
-      ...{ exec_id: "e", kind: "cell", input: "go()", status: "unfinished", error_code: null, began_at: HOUR },
-      ...{ time_ms: null, resumed: 2, tokens: 100, cost_usd: 0.001, rest: [] },
+      ...{ exec_id: "e", number: 1, kind: "cell", input: "go()", source: "go()\n", file: "go.js" },
+      ...{ status: "unfinished", error_code: null, began_at: HOUR, time_ms: null, resumed: 2 },
+      ...{ tokens: 100, cost_usd: 0.001, rest: [], stdout: "so far\n", stderr: "", warnings: [] },
+      ...{ result_json: null, error: null },
       calls: [
-        { ...CALL, status: "ok", tokens: 100, cost_usd: 0.001, attempts: 1 },
-        { ...CALL, status: "ok", cached: true, tokens: 0, cost_usd: 0, attempts: 0 },
-        { ...CALL, status: "failed", error_code: "rate_limited", tokens: 0, cost_usd: 0, attempts: 2 },
-        { ...CALL, model: "", status: "pending", tokens: 0, cost_usd: 0, attempts: 0 },
+        { ...CALL, attempts: 1 },
+        { ...CALL, number: 2, cached: true, tokens: 0, cost_usd: 0, time_ms: 2 },
+        { ...CALL, number: 3, status: "failed", error_code: "rate_limited", tokens: 0, cost_usd: 0, attempts: 2 },
+        { ...CALL, number: 4, prompt: LONG, args: [LONG], answer: null, model: "", status: "pending", time_ms: null },
       ],
     },
   ],
@@ -64,11 +80,11 @@ context   /x/docs, stdin (1,234 characters, 0123456789ab)
 took      2 sub-calls · 12k tokens · $0.042 · 3.0 MB on disk
 
 execs
-  cell  unfinished  2 h ago  -  4 calls  100 tokens $0.0010  (resumed 2x) go()
-      llm_query  a/b  ok            100 tokens  $0.0010  sent 2x
-      llm_query  a/b  cached          0 tokens
-      llm_query  a/b  rate_limited    0 tokens           sent 3x
-      llm_query  -    pending         0 tokens
+  1  cell  unfinished  2 h ago  -  4 calls  100 tokens $0.0010  (resumed 2x) go()
+      1  ok            a/b  1.5 s  100 tokens  $0.0010  (sent 2x) What is this?
+      2  cached        a/b   2 ms    0 tokens           What is this?
+      3  rate_limited  a/b  1.5 s    0 tokens           (sent 3x) What is this?
+      4  pending       -        -  100 tokens  $0.0010  why why why why why why why why why why why why why why why …
 
 checkpoints (* here it stands; \`belay fork SESSION@CHECKPOINT\` goes on from another)
   d  end  3 h ago  3 pages  2.0 KB
@@ -78,9 +94,97 @@ unfinished: belay resume big
 `);
 });
 
+test("an exec and a call are shown whole", () => {
+  const { output, written } = record();
+  const [exec] = SESSION.execs;
+  if (!exec) throw new Error("there is no exec");
+  showExec(exec, "big", 3 * HOUR, output);
+  const calls = [1, 2, 3, 4].map((number) => `  ${number}  .*\n`).join("");
+  expect(written.join("")).toMatch(
+    new RegExp(
+      `^exec 1 of big \\(cell\\) {2}unfinished\nbegun {5}2 h ago, resumed 2 times\ntook {6}not over · 4 calls · 100 tokens · \\$0.0010\n\nasked \\(go\\.js\\)\ngo\\(\\)\n\nprinted\nso far\n\ncalls\n${calls}one of them whole: belay show big --exec 1 --call N\n\nunfinished: belay resume big\n$`,
+    ),
+  );
+  written.length = 0;
+  const failed = {
+    ...exec,
+    status: "failed",
+    error_code: "js_error",
+    error: "Error: no\n    at go.js:1:1",
+    time_ms: 5,
+  } as const;
+  showExec({ ...failed, warnings: ["capped"], calls: [] }, "big", 3 * HOUR, output);
+  expect(written.join("")).toMatch(
+    / {2}js_error\n.*\ntook {6}5 ms\n(?:.*\n)*\nwarnings\ncapped\n\nerror\nError: no\n {4}at go\.js:1:1\n$/,
+  );
+  written.length = 0;
+  for (const call of exec.calls.slice(2)) showCall({ exec, call: { ...call, resent: 1 } }, "big", output);
+  expect(written.join("")).toBe(`call 3 of exec 1 of big  rate_limited
+asked by  llm_query, of a/b
+took      1.5 s · 0 tokens · sent 3 times · sent again by a resume
+
+asked
+What is
+ this?
+
+options
+{ "tools": [] }
+
+error
+A thing.
+call 4 of exec 1 of big  pending
+asked by  llm_query
+took      no answer is recorded · $0.0010 · sent again by a resume
+
+asked
+${LONG}
+`);
+});
+
+const detail = (...args: string[]) => {
+  const options = COMMANDS.find(({ name }) => name === "show")?.options ?? [];
+  return detailOf(parseArguments("show", options, args), SESSION);
+};
+
+test("an exec or call is named by its number, and one that is not there is an error with a cure", () => {
+  const [exec] = SESSION.execs;
+  expect(detail()).toBeNull();
+  for (const args of [["--last"], ["--exec", "1"]]) expect(detail(...args)).toEqual({ exec });
+  for (const args of [
+    ["--call", "2"],
+    ["--call", "2", "--exec", "1"],
+    ["--call", "2", "--last"],
+  ]) {
+    expect(detail(...args)).toEqual({ exec, call: exec?.calls[1] });
+  }
+  const code = "invalid_argument";
+  const suggestion = "`belay show big` lists what there is.";
+  const refused = (...args: string[]) => expect(() => detail(...args));
+  refused("--exec", "2").toThrow(
+    expect.objectContaining({ code, message: "big has no exec 2: it has 1 exec", suggestion }),
+  );
+  refused("--call", "5").toThrow("exec 1 of big has no call 5: it has 4 calls");
+  refused("--call", "x").toThrow("--call is x: it takes a whole number from 1");
+  refused("--exec", "1", "--last").toThrow("--exec and --last exclude each other");
+});
+
+test("twenty sessions are shown, and how many more there are", () => {
+  const { output, written } = record();
+  const all = Array.from({ length: 23 }, (_, at) => ({
+    ...SESSION,
+    execs: 1,
+    name: null,
+    id: `01AAAAAAAAAA0000${at + 10}`,
+  }));
+  showSessions(all, 3 * HOUR, output, 20);
+  const lines = written.join("").split("\n");
+  expect(lines.slice(1, 3).map((line) => line.slice(0, 10))).toEqual(["AA000010  ", "AA000011  "]);
+  expect(lines.slice(21)).toEqual(["3 sessions more: --all", "unfinished: belay resume AA000010", ""]);
+});
+
 test("the list names the first source, and the session that can be resumed", () => {
   const { output, written } = record();
-  showSessions([{ ...SESSION, execs: 12 }], 3 * HOUR, output);
+  showSessions([{ ...SESSION, execs: 12 }], 3 * HOUR, output, 20);
   expect(written.join("")).toBe(`session  status      changed  context  execs  calls  tokens    cost    size  last
 big      unfinished      1 h  docs +1     12      2     12k  $0.042  3.0 MB  go()
 unfinished: belay resume big

@@ -185,3 +185,8 @@ test("names of object properties are words like any other", () => {
     expect(routes.find(topic, 1)).toMatchObject([{ path: "__proto__.md" }]);
   }
 });
+
+test("a description of very many lines is put together in time", () => {
+  const [route] = parseRoutes("AGENTS.md", `- [a](b) — first\n${" more\n".repeat(300_000)}`);
+  expect(route?.description).toHaveLength("first".length + 300_000 * " more".length);
+});

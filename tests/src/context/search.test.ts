@@ -1,5 +1,6 @@
 import {
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -16,7 +17,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { openSearchIndex, type SearchSource } from "../../../src/context/search.ts";
 import { CHUNK_UNITS, chunksOf } from "../../../src/context/search-chunks.ts";
-import { queryTerms, tokensOf } from "../../../src/context/search-tokens.ts";
+import { INDEX_FORMAT, queryTerms, tokensOf } from "../../../src/context/search-tokens.ts";
 import { textFromString } from "../../../src/context/text.ts";
 
 const root = mkdtempSync(join(tmpdir(), "search-"));
@@ -118,6 +119,26 @@ test("a whole identifier ranks above many repetitions of its parts", () => {
   }
 });
 
+test.each([
+  ["connections", "connection reset by peer"],
+  ["resets", "the peer reset it"],
+  ["indexing queries", "an index for each query"],
+  ["parsers", "class InvoiceParser {}"],
+  ["parsing requests", "parseHTTPRequest(socket)"],
+])("%s finds %s", (query, content) => {
+  expect(found(["something else entirely", content], query)).toEqual([content]);
+});
+
+test("the word itself ranks above any number of its other forms", () => {
+  const forms = "connection connected connecting\n".repeat(20);
+  const plain = "plain words in a line of text\n".repeat(20);
+  const filler = Array.from({ length: 200 }, (_, n) => `unrelated text number ${n}\n`.repeat(20));
+  for (const word of ["connections", "connect"]) {
+    const exact = `${plain}two ${word}\n`;
+    expect(found([...Array.from({ length: 60 }, () => forms), ...filler, exact], word)[0], word).toBe(exact);
+  }
+});
+
 test("chunks are whole lines, as many as fit", () => {
   const line = `${"x".repeat(399)}\n`;
   const source = sourceOf(line.repeat(7), "short");
@@ -156,28 +177,38 @@ test("chunks tile every document, end at a line end or at the limit, and hold th
   );
 });
 
-/** BM25 as FTS5 defines it (k1 1.2, b 0.75, idf at least 1e-6), over the tokens of each chunk. */
+/** Twice the score of words as they are written, and that of their stems. */
 function referenceScores(chunks: readonly string[], query: string): { at: number; score: number }[] {
-  const bags = chunks.map(tokensOf);
-  const average = bags.reduce((sum, bag) => sum + bag.length, 0) / bags.length;
-  const terms = [...queryTerms(query)].map(([term, weight]) => {
-    const holders = bags.filter((bag) => bag.includes(term)).length;
-    return { term, factor: weight * Math.max(1e-6, Math.log((bags.length - holders + 0.5) / (holders + 0.5))) };
-  });
-  return bags
-    .map((bag, at) => ({
-      at,
-      score: terms.reduce((sum, { term, factor }) => {
-        const count = bag.filter((token) => token === term).length;
-        return sum + (factor * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * bag.length) / average));
-      }, 0),
-    }))
+  const exact = bm25(chunks, query, (token) => token);
+  const stemmed = bm25(chunks, query, (token) => STEMS[token] ?? token);
+  return chunks
+    .map((_, at) => ({ at, score: 2 * (exact[at] ?? 0) + (stemmed[at] ?? 0) }))
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score || a.at - b.at);
 }
 
+/** BM25 as FTS5 defines it (k1 1.2, b 0.75, idf at least 1e-6), over the tokens of each chunk. */
+function bm25(chunks: readonly string[], query: string, form: (token: string) => string): number[] {
+  const bags = chunks.map((chunk) => tokensOf(chunk).map(form));
+  const average = bags.reduce((sum, bag) => sum + bag.length, 0) / bags.length;
+  const terms = [...queryTerms(query)].map(([token, weight]) => {
+    const term = form(token);
+    const holders = bags.filter((bag) => bag.includes(term)).length;
+    return { term, factor: weight * Math.max(1e-6, Math.log((bags.length - holders + 0.5) / (holders + 0.5))) };
+  });
+  return bags.map((bag) =>
+    terms.reduce((sum, { term, factor }) => {
+      const count = bag.filter((token) => token === term).length;
+      return sum + (factor * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * bag.length) / average));
+    }, 0),
+  );
+}
+
+/** Words of the vocabulary that are forms of another one. */
+const STEMS: Readonly<Record<string, string>> = { parsing: "parse", errors: "error", tokens: "token", bytes: "byte" };
+
 const VOCABULARY =
-  "the a of return readFile writeFile max_bytes max-bytes http2Server parse error token 検索 größe sha256 index".split(
+  "the a of return readFile writeFile max_bytes max-bytes http2Server parse error token 検索 größe sha256 index parsing errors tokens byte".split(
     " ",
   );
 
@@ -200,6 +231,7 @@ test.each([
   "検索 index",
   "how to parse a token of sha256",
   "max_bytes größe",
+  "errors parsing tokens",
   "write writeFile the the the",
 ])("ranks and scores as BM25 computed by hand: %s", (query) => {
   const contents = generated();
@@ -260,10 +292,10 @@ test("any query is answered", () => {
 test("the index is one private file per context, built once", () => {
   const dir = freshDir();
   const source = sourceOf("alpha", "beta");
-  const path = join(dir, `${HASH}-v1.sqlite`);
+  const path = join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`);
   const progress: number[] = [];
   openSearchIndex(source, { dir, onProgress: (fraction) => progress.push(fraction) })[Symbol.dispose]();
-  expect(readdirSync(dir)).toEqual([`${HASH}-v1.sqlite`]);
+  expect(readdirSync(dir)).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite`]);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(progress.at(-1)).toBe(1);
   expect(progress).toEqual(progress.toSorted((a, b) => a - b));
@@ -273,6 +305,15 @@ test("the index is one private file per context, built once", () => {
   expect(again.search("beta", 5)).toHaveLength(1);
   expect(progress).toEqual([]);
   expect(statSync(path, { bigint: true })).toMatchObject({ ino, mtimeNs });
+});
+
+test("index files of earlier formats of the same context are removed, and others stay", () => {
+  const dir = freshDir();
+  mkdirSync(dir, { recursive: true });
+  const other = `${"f".repeat(64)}-v1.sqlite`;
+  for (const name of [`${HASH}-v1.sqlite`, other]) writeFileSync(join(dir, name), "old");
+  openSearchIndex(sourceOf("alpha"), { dir })[Symbol.dispose]();
+  expect(readdirSync(dir).toSorted()).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite`, other]);
 });
 
 const DAMAGE: Record<string, (path: string, dir: string) => void> = {
@@ -295,13 +336,13 @@ const DAMAGE: Record<string, (path: string, dir: string) => void> = {
   },
   "an index of another version": (path) => {
     using database = new DatabaseSync(path);
-    database.exec("UPDATE meta SET mark = replace(mark, 'index 1', 'index 0')");
+    database.exec(`UPDATE meta SET mark = replace(mark, 'index ${INDEX_FORMAT}', 'index 0')`);
   },
 };
 
 test.each(Object.entries(DAMAGE))("%s in its place is replaced", (_, damage) => {
   const dir = freshDir();
-  const path = join(dir, `${HASH}-v1.sqlite`);
+  const path = join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`);
   const source = sourceOf("alpha", "beta");
   openSearchIndex(source, { dir })[Symbol.dispose]();
   copyFileSync(path, `${path}.keep`);
@@ -315,7 +356,7 @@ test.each(Object.entries(DAMAGE))("%s in its place is replaced", (_, damage) => 
 
 test("damage that shows only in a search leads to one rebuild", () => {
   const dir = freshDir();
-  const path = join(dir, `${HASH}-v1.sqlite`);
+  const path = join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`);
   const source = sourceOf(...generated());
   openSearchIndex(source, { dir })[Symbol.dispose]();
   const bytes = readFileSync(path);
@@ -333,13 +374,13 @@ test("what a killed builder left is removed, what a living one writes is not", (
   const dir = freshDir();
   const source = sourceOf("alpha");
   openSearchIndex(source, { dir })[Symbol.dispose]();
-  rmSync(join(dir, `${HASH}-v1.sqlite`));
-  writeFileSync(join(dir, `${HASH}-v1.sqlite.0.tmp`), "half a page");
-  using living = new DatabaseSync(join(dir, `${HASH}-v1.sqlite.1.tmp`));
+  rmSync(join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite`));
+  writeFileSync(join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite.0.tmp`), "half a page");
+  using living = new DatabaseSync(join(dir, `${HASH}-v${INDEX_FORMAT}.sqlite.1.tmp`));
   living.exec("BEGIN EXCLUSIVE; CREATE TABLE t (x)");
   using index = openSearchIndex(source, { dir });
   expect(index.search("alpha", 1)).toHaveLength(1);
-  expect(readdirSync(dir).filter((name) => name.endsWith(".tmp"))).toEqual([`${HASH}-v1.sqlite.1.tmp`]);
+  expect(readdirSync(dir).filter((name) => name.endsWith(".tmp"))).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite.1.tmp`]);
 });
 
 test("a failing progress callback leaves no file", () => {
@@ -374,7 +415,7 @@ test("threads that build the same index at once all end with a good one", async 
   );
   const expected = search(source, "readFile error");
   expect(answers).toEqual([expected, expected, expected, expected]);
-  expect(readdirSync(dir)).toEqual([`${HASH}-v1.sqlite`]);
+  expect(readdirSync(dir)).toEqual([`${HASH}-v${INDEX_FORMAT}.sqlite`]);
 });
 
 test("a disposed index is closed, and disposing it again does nothing", () => {

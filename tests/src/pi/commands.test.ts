@@ -28,8 +28,17 @@ function checkpoint(id: string, exec_id: string, at: number, kind: "end" | "step
 }
 
 function exec(exec_id: string, input: string, error_code: string | null = null) {
-  const counts = { began_at: 0, time_ms: 1, resumed: 0, tokens: 0, cost_usd: 0, calls: [], rest: [] };
-  return { exec_id, kind: "cell", input, status: error_code ? "failed" : "ok", error_code, ...counts } as const;
+  const counts = { number: 1, began_at: 0, time_ms: 1, resumed: 0, tokens: 0, cost_usd: 0, calls: [], rest: [] };
+  const outcome = { source: input, file: null, stdout: "", stderr: "", warnings: [], result_json: null, error: null };
+  return {
+    exec_id,
+    kind: "cell",
+    input,
+    status: error_code ? "failed" : "ok",
+    error_code,
+    ...counts,
+    ...outcome,
+  } as const;
 }
 
 const SESSION: SessionDescription = {

@@ -23,7 +23,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 
 const FORK = { id: "01FORK", name: "past", origin: "library", checkpoint: null, at: 5 } as const;
 
-test("a session is found by name, id and beginning of an id; another has near names", async () => {
+test("a session is found by name, id, end of an id and as the last; another has near names", async () => {
   const store = await emptyStore();
   expect(await refusal(sessionNamed(store, "x"))).toBe(
     "session_not_found: there is no session x | The store holds no session; is it the right folder?",
@@ -31,17 +31,28 @@ test("a session is found by name, id and beginning of an id; another has near na
   const settings = { model: "a/b" };
   for (const [id, name] of [
     ["01A", "letters"],
-    ["01B", null],
+    ["01ACCC6AGZBZ7T", null],
+    ["01B6AGZBZ7T", null],
   ] as const) {
     await store.create({ id, name, origin: "library", settings, at: 1 });
     await store.release(id);
   }
   expect((await sessionNamed(store, "letters")).id).toBe("01A");
-  expect((await sessionNamed(store, "01B")).name).toBe(null);
+  expect((await sessionNamed(store, "b6agzbz7t")).id).toBe("01B6AGZBZ7T");
+  expect((await sessionNamed(store, "@last")).id).toBe("01B6AGZBZ7T");
+  await store.create({ id: "01PI", name: null, origin: "pi", settings: null, at: 2 });
+  await store.release("01PI");
+  expect((await sessionNamed(store, "@last")).id).toBe("01B6AGZBZ7T");
   expect(await refusal(sessionNamed(store, "leters"))).toMatch(/ \| Did you mean letters\?$/);
-  expect(await refusal(sessionNamed(store, "other"))).toMatch(/ \| Sessions are letters$/);
+  expect(await refusal(sessionNamed(store, "other"))).toMatch(/ \| Sessions are 01PI, 6AGZBZ7T, 6AGZBZ7T, letters$/);
+  expect(await refusal(sessionNamed(store, "6AGZBZ7T"))).toMatch(
+    / \| Several ids end so: 01B6AGZBZ7T, 01ACCC6AGZBZ7T$/,
+  );
+  expect(await refusal(sessionNamed(store, "1pi"))).toMatch(/ \| Did you mean 01PI\?$/);
   expect(await listSessions(store)).toMatchObject([
-    { id: "01B", status: "idle", execs: 0, last: null, context: null, holder: null },
+    { id: "01PI", origin: "pi" },
+    { id: "01B6AGZBZ7T", status: "idle", execs: 0, last: null, context: null, holder: null },
+    { id: "01ACCC6AGZBZ7T" },
     { id: "01A", name: "letters" },
   ]);
 });

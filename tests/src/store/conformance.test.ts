@@ -33,7 +33,7 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
       expect(findings).toEqual([]);
     });
 
-  stored("a session is found by name, id and the beginning of its id", async (store) => {
+  stored("a session is found by name, id and the end of its id", async (store) => {
     const made = await store.create(sessionOf("01AAA", { name: "first" }));
     await store.create(sessionOf("01ABB", { at: 2 }));
     expect(made).toMatchObject({ id: "01AAA", name: "first", head: null, last_seq: 0, busy: true, facts: null });
@@ -41,11 +41,13 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     expect(made.holder?.pid).toBe(process.pid);
     expect((await store.find("first"))?.id).toBe("01AAA");
     expect((await store.find("01ABB"))?.id).toBe("01ABB");
-    expect((await store.find("01AA"))?.id).toBe("01AAA");
-    expect(await store.find("01A")).toBeNull();
+    await store.create(sessionOf("01ACCC6AGZBZ7T"));
+    await store.create(sessionOf("01ADDD6AGZBZ7T"));
+    expect((await store.find("ccc6agzbz7t"))?.id).toBe("01ACCC6AGZBZ7T");
+    for (const none of ["6AGZBZ7T", "ABZ7T", "01ACCC6"]) expect(await store.find(none)).toBeNull();
     expect(await store.find("")).toBeNull();
     expect(await store.find("%")).toBeNull();
-    expect((await store.list()).map(({ id }) => id)).toEqual(["01ABB", "01AAA"]);
+    expect((await store.list()).map(({ id }) => id)).toEqual(["01ABB", "01ADDD6AGZBZ7T", "01ACCC6AGZBZ7T", "01AAA"]);
   });
 
   stored("names and ids are taken once, and ids are no paths", async (store) => {

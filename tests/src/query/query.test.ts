@@ -1,0 +1,138 @@
+import { expect, test } from "vitest";
+import type { QueryEnvelope } from "../../../src/session/envelope.ts";
+import { openScripted, promptOf } from "../../support/scripted-session.ts";
+
+const isMerge = (prompt: string) => prompt.includes("Notes from");
+const isWordsCall = (prompt: string) => prompt.includes("found little");
+
+interface Asked {
+  readonly text: string;
+  readonly words?: string;
+  readonly note?: (prompt: string) => string;
+  readonly merge?: () => string;
+  readonly sub_calls?: number;
+}
+
+/** A session over a text whose model answers each kind of call as it is told. */
+async function openOver({ text, words = "", note = () => "noted", merge = () => "merged", sub_calls = 50 }: Asked) {
+  const { session, seen, journal } = await openScripted(
+    (request) => {
+      const prompt = promptOf(request);
+      return isMerge(prompt) ? merge() : isWordsCall(prompt) ? words : note(prompt);
+    },
+    { budget: { max_sub_calls: sub_calls } },
+  );
+  await session.load({ text, name: "app.log" });
+  return { session, journal, sent: seen.prompts };
+}
+
+const lines = (count: number, line: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => `${line(at)}\n`).join("");
+const warned = ({ warnings }: QueryEnvelope, code: string) => warnings.filter((warning) => warning.startsWith(code));
+
+test("other forms of the question's words find the sections", async () => {
+  const log = lines(9858, (at) => `${at} WARN component-${at % 3}: connection reset by peer`);
+  const { session, sent } = await openOver({ text: log });
+  const answer = await session.query("which component resets connections most");
+  expect(answer).toMatchObject({ success: true, answer: "merged", search_strategy_used: "bm25", warnings: [] });
+  expect(sent.filter(isWordsCall)).toEqual([]);
+});
+
+const CALM = lines(4000, (at) => `${at} INFO all is calm here`);
+const BROKEN = `${CALM}9 ERROR EPIPE: socket hung up\n${CALM}`;
+
+test("a model is asked once for other words when the question's own find little", async () => {
+  const { session, sent } = await openOver({ text: BROKEN, words: "- EPIPE\n- socket\n" });
+  const answer = await session.query("Why do customers lose their purchases?");
+  expect(answer).toMatchObject({ success: true, search_strategy_used: "bm25" });
+  expect(warned(answer, "query_words:")).toEqual([expect.stringContaining("EPIPE, socket")]);
+  expect(sent.filter(isWordsCall)).toHaveLength(1);
+  expect(sent.filter((prompt) => prompt.includes("<section>"))).toEqual([expect.stringContaining("EPIPE")]);
+});
+
+test("an even sample over the whole context is read when other words find nothing either", async () => {
+  const { session, sent } = await openOver({ text: BROKEN, words: "zebra" });
+  const answer = await session.query("Why do customers lose their purchases?", { maxSections: 4 });
+  expect(answer).toMatchObject({ success: true, search_strategy_used: "sample", sections_analyzed: 4 });
+  expect(warned(answer, "query_sampled:")).toEqual([expect.stringMatching(/4 sections .* \d+ % of the context/)]);
+  const read = sent.flatMap((prompt) => /<section>\n(\d+) /.exec(prompt)?.[1] ?? []).map(Number);
+  expect(read[0]).toBe(0);
+  expect(read).toHaveLength(4);
+  expect(sent.find((prompt) => prompt.includes("<section>") && prompt.includes("3999 INFO"))).toBeDefined();
+});
+
+test("a question without a word to search for reads a sample, and no model is asked for words", async () => {
+  const { session, sent } = await openOver({ text: "one\ntwo\n" });
+  const answer = await session.query("What is this about?");
+  expect(answer).toMatchObject({ success: true, search_strategy_used: "sample" });
+  expect(warned(answer, "query_sampled:")).toEqual([expect.stringContaining("the whole context was read")]);
+  expect(sent.filter(isWordsCall)).toEqual([]);
+});
+
+test("notes that all say NOTHING are no_match", async () => {
+  let nothing = "NOTHING";
+  const { session, sent, journal } = await openOver({ text: BROKEN, note: () => nothing });
+  for (nothing of ["NOTHING", "Nothing.", " **NOTHING** "]) {
+    const answer = await session.query("socket?");
+    expect(answer).toMatchObject({ success: false, error_code: "no_match", answer: null, sections_analyzed: 1 });
+    expect(answer).toMatchObject({ error_message: expect.stringContaining("helps"), result_json: null, notes: [] });
+  }
+  expect(sent.filter(isMerge)).toEqual([]);
+  const complete = (await journal()).findLast(({ record }) => record === "rlm_complete");
+  expect(complete).toMatchObject({ success: false, error_code: "no_match" });
+  expect(await session.resume()).toMatchObject({ how: "replayed", envelope: { error_code: "no_match" } });
+});
+
+test("an empty context is no_match, and nothing is sent", async () => {
+  const { session, sent } = await openOver({ text: "" });
+  expect(await session.query("anything?")).toMatchObject({ success: false, error_code: "no_match", sections: [] });
+  expect(sent).toEqual([]);
+});
+
+const TEN = lines(60_000, (at) => (at % 6000 === 0 ? `${at} ERROR socket failed` : `${at} INFO calm`));
+
+test("sections are clamped to the sub-calls that are left without the merging one", async () => {
+  const { session, sent } = await openOver({ text: TEN, sub_calls: 5 });
+  const answer = await session.query("socket?");
+  expect(answer).toMatchObject({ success: true, answer: "merged", sections_analyzed: 4 });
+  expect(warned(answer, "sections_clamped:")).toEqual([expect.stringContaining("4 of 10 sections")]);
+  expect(sent).toHaveLength(5);
+  expect(answer.budget.remaining_sub_calls).toBe(0);
+});
+
+test("the call for other words is taken off too", async () => {
+  const { session, sent } = await openOver({ text: TEN, words: "socket", sub_calls: 5 });
+  const answer = await session.query("purchases?");
+  expect(answer).toMatchObject({ success: true, sections_analyzed: 3 });
+  expect(sent.map((prompt) => [isWordsCall(prompt), isMerge(prompt)].join())).toEqual([
+    "true,false",
+    ...Array(3).fill("false,false"),
+    "false,true",
+  ]);
+});
+
+test("a budget without room for a section and the merging call is refused before anything is sent", async () => {
+  const { session, sent } = await openOver({ text: TEN, sub_calls: 1 });
+  expect(await session.query("socket?")).toMatchObject({ success: false, error_code: "budget_exceeded", sections: [] });
+  expect(sent).toEqual([]);
+});
+
+test("notes are returned when they cannot be put together", async () => {
+  const { session } = await openScripted((request) => {
+    if (!isMerge(promptOf(request))) return "sockets fail";
+    const error = { code: "auth_failed", message: "no key", suggestion: "", retriable: false } as const;
+    return {
+      ok: false,
+      usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+      charged: false,
+      error,
+    };
+  });
+  await session.load({ text: BROKEN, name: "app.log" });
+  const answer = await session.query("socket?");
+  expect(answer).toMatchObject({ success: false, error_code: "auth_failed", answer: null });
+  expect(answer).toMatchObject({
+    error_message: expect.stringContaining("1 section could not be put together"),
+    notes: [{ source: expect.stringContaining("app.log"), note: "sockets fail" }],
+  });
+});

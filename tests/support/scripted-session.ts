@@ -1,0 +1,48 @@
+import { onTestFinished } from "vitest";
+import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
+import type { SessionOptions } from "../../src/session/api.ts";
+import { type JournalRecord, readRecord } from "../../src/session/journal.ts";
+import { memoryStore } from "../../src/session/memory-store.ts";
+import { openSessionWith } from "../../src/session/session.ts";
+
+type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
+
+export const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 0.001 };
+export const promptOf = (request: ModelRequest) => {
+  const last = request.messages.at(-1);
+  return last && last.role !== "assistant" ? last.text : "";
+};
+/** A session with a scripted model; `prompts` are those that were sent, `peak` the most at once. */
+export async function openScripted(
+  script: Script,
+  options: SessionOptions = {},
+  price: Model["price"] = { input: 1, output: 2 },
+) {
+  const seen = { prompts: [] as string[], flying: 0, peak: 0 };
+  const model: Model = {
+    id: "test/scripted",
+    price,
+    async complete(request, signal) {
+      seen.prompts.push(promptOf(request));
+      seen.peak = Math.max(seen.peak, ++seen.flying);
+      const answer = await script(request, signal);
+      seen.flying--;
+      if (signal.aborted) {
+        const error = { code: "cancelled", message: "aborted", suggestion: "", retriable: false } as const;
+        return { ok: false, usage: USAGE, charged: false, error };
+      }
+      if (typeof answer !== "string") return answer;
+      return { ok: true, usage: USAGE, charged: true, turn: { text: answer, toolUses: [], stop: "end", raw: null } };
+    },
+  };
+  const store = await memoryStore();
+  const session = await openSessionWith(options, {
+    store,
+    models: { fallback: "test/scripted", resolve: () => model, price: () => model.price },
+    random: () => 0,
+  });
+  onTestFinished(() => session.close());
+  const journal = async (): Promise<readonly JournalRecord[]> =>
+    (await store.journal(session.id)).map(({ record }) => readRecord(record));
+  return { session, seen, journal };
+}
