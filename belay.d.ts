@@ -19,9 +19,17 @@ declare function peek_doc(doc_id: string, start?: number, end?: number): string;
 /**
  * Regular-expression search over the whole of P in linear time, by Rust's regex dialect (no lookaround, no
  * backreferences). Flags: i (ignore case), m (^ and $ at lines), s (. matches newlines). At most
- * `limits().max_find_results` matches; `capped` says that there are more.
+ * `limits().max_find_results` matches; `capped` says that there are more. With `docs: true` each match has its
+ * document, line and column.
  */
 declare function find(pattern: string | RegExp, flags?: string): FindResult;
+/**
+ * Regular-expression search over the whole of P in linear time, by Rust's regex dialect (no lookaround, no
+ * backreferences). Flags: i (ignore case), m (^ and $ at lines), s (. matches newlines). At most
+ * `limits().max_find_results` matches; `capped` says that there are more. With `docs: true` each match has its
+ * document, line and column.
+ */
+declare function find(pattern: string | RegExp, flags: string | undefined, options: { docs: true }): FoundPlaces;
 
 /**
  * BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds
@@ -31,14 +39,14 @@ declare function find(pattern: string | RegExp, flags?: string): FindResult;
 declare function search(query: string, k?: number): SearchHit[];
 
 /**
- * Documents of the context in order, those whose id begins with prefix where it is given; at most 1000 (warning
- * `list_docs_capped`).
+ * Documents of the context whose id begins with prefix, in order; at most `limit` of them, 1000 at the most, beginning
+ * with number `from`, counted from 0. If there are more than 1000, a warning says how to go on.
  */
-declare function list_docs(prefix?: string): DocumentEntry[];
+declare function list_docs(prefix?: string, page?: { from?: number; limit?: number }): DocumentEntry[];
 
 /**
- * Entries of the context's AGENTS.md files (`- [label](path) — description`) that fit a topic, best first, with prefix
- * and fuzzy matching; limit is 10 by default and at most 50.
+ * Entries of the context's AGENTS.md files that fit a topic, best first, with prefix and fuzzy matching; an entry is
+ * `- [label](path) — description`, and limit is 10 by default and at most 50.
  */
 declare function find_routes(topic: string, limit?: number): Route[];
 
@@ -105,6 +113,12 @@ declare function llm_query(prompt: string, options?: SubCallOptions | string[]):
 declare function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions): Promise<BatchAnswer>;
 
 /**
+ * The document that holds an offset of P, with the line and the column there. Between two documents it gives the
+ * beginning of the one that follows, behind the last one null.
+ */
+declare function doc_at(offset: number): DocumentPlace | null;
+
+/**
  * Explains a builtin, by its name or itself: signature, types of options and answers, errors, an example. Without a
  * name it lists the builtins in a line each.
  */
@@ -138,6 +152,22 @@ interface FindResult {
   /** True where P has more matches than the limit. */
   capped: boolean;
 }
+interface FoundPlaces {
+  matches: FoundPlace[];
+  capped: boolean;
+}
+interface FoundPlace {
+  /** The document's id. */
+  id: string;
+  /** The match: UTF-16 units of P. */
+  start: number;
+  end: number;
+  /** In the document, from 1; column in UTF-16 units. */
+  line: number;
+  column: number;
+  /** The line that the match begins on; of a long one about 200 units around it. */
+  text: string;
+}
 
 interface SearchHit {
   /** The chunk: P.slice(start, end). */
@@ -146,6 +176,9 @@ interface SearchHit {
   score: number;
   start: number;
   end: number;
+  /** The document that it is of, and the line there at which it begins, from 1. */
+  doc_id: string;
+  line: number;
 }
 
 interface DocumentEntry {
@@ -245,4 +278,16 @@ interface BatchOptions extends SubCallOptions {
 interface BatchAnswer {
   results: (any | { error: { code: string; message: string; retriable: boolean } })[];
   execution_mode: "parallel";
+}
+
+interface DocumentPlace {
+  /** The document's id, as in list_docs(). */
+  id: string;
+  /** Its range in P. */
+  start: number;
+  end: number;
+  /** In the document, from 1. */
+  line: number;
+  /** In the line, from 1, UTF-16 units. */
+  column: number;
 }

@@ -1,16 +1,23 @@
 import * as v from "valibot";
+import type { Json } from "../runtime/index.ts";
 import { defineBuiltin, optional, string } from "./define.ts";
+import type { ContextServices } from "./services.ts";
 
 const Pattern = v.union(
   [v.string(), v.object({ source: v.string(), flags: v.string() })],
   "must be a string or a RegExp",
 );
+const Options = v.strictObject(
+  { docs: v.exactOptional(v.boolean("docs must be true or false")) },
+  "must be { docs: true }",
+);
 
 export const find = defineBuiltin({
   name: "find",
-  signature: "function find(pattern: string | RegExp, flags?: string): FindResult",
+  signature: `function find(pattern: string | RegExp, flags?: string): FindResult
+function find(pattern: string | RegExp, flags: string | undefined, options: { docs: true }): FoundPlaces`,
   summary:
-    "Regular-expression search over the whole of P in linear time, by Rust's regex dialect (no lookaround, no backreferences). Flags: i (ignore case), m (^ and $ at lines), s (. matches newlines). At most `limits().max_find_results` matches; `capped` says that there are more.",
+    "Regular-expression search over the whole of P in linear time, by Rust's regex dialect (no lookaround, no backreferences). Flags: i (ignore case), m (^ and $ at lines), s (. matches newlines). At most `limits().max_find_results` matches; `capped` says that there are more. With `docs: true` each match has its document, line and column.",
   example: 'const { matches, capped } = find("TODO|FIXME", "i");\n({ count: matches.length, capped })',
   errors: {
     context_not_loaded: "no context is loaded",
@@ -21,12 +28,36 @@ export const find = defineBuiltin({
   matches: [start: number, end: number][];
   /** True where P has more matches than the limit. */
   capped: boolean;
+}
+interface FoundPlaces {
+  matches: FoundPlace[];
+  capped: boolean;
+}
+interface FoundPlace {
+  /** The document's id. */
+  id: string;
+  /** The match: UTF-16 units of P. */
+  start: number;
+  end: number;
+  /** In the document, from 1; column in UTF-16 units. */
+  line: number;
+  column: number;
+  /** The line that the match begins on; of a long one about 200 units around it. */
+  text: string;
 }`,
-  params: { pattern: Pattern, flags: optional(string) },
-  run(services, { pattern, flags }, scope) {
+  params: { pattern: Pattern, flags: optional(string), options: optional(Options) },
+  run(services, { pattern, flags, options }, scope) {
     const [source, own] = typeof pattern === "string" ? [pattern, ""] : [pattern.source, pattern.flags];
-    const found = services.context().find(source, flags ?? own, scope.limits.max_find_results);
+    const context = services.context();
+    const found = context.find(source, flags ?? own, scope.limits.max_find_results);
     if (found.capped) scope.warn("find_results_capped");
-    return { matches: found.matches, capped: found.capped };
+    if (options?.docs !== true) return { matches: found.matches, capped: found.capped };
+    scope.offClock(() => context.prepareLines());
+    return { matches: found.matches.map((match) => foundPlace(context, match)), capped: found.capped };
   },
 });
+
+function foundPlace(context: ContextServices, [start, end]: readonly [number, number]): Json {
+  const { id = "", line = 1, column = 1 } = context.place(start) ?? {};
+  return { id, start, end, line, column, text: context.lineText(start) };
+}

@@ -5,7 +5,7 @@ export const find_routes = defineBuiltin({
   name: "find_routes",
   signature: "function find_routes(topic: string, limit?: number): Route[]",
   summary:
-    "Entries of the context's AGENTS.md files (`- [label](path) — description`) that fit a topic, best first, with prefix and fuzzy matching; limit is 10 by default and at most 50.",
+    "Entries of the context's AGENTS.md files that fit a topic, best first, with prefix and fuzzy matching; an entry is `- [label](path) — description`, and limit is 10 by default and at most 50.",
   example: 'find_routes("testing").map(({ path }) => path)',
   errors: { context_not_loaded: "no context is loaded", js_error: "an argument is of the wrong type" },
   types: `interface Route {

@@ -2,6 +2,7 @@ import type { Library } from "../runtime/index.ts";
 import { readGuestFile } from "../runtime/index.ts";
 import { budget } from "./budget.ts";
 import type { Builtin, HostFunction } from "./define.ts";
+import { doc_at } from "./doc_at.ts";
 import { find } from "./find.ts";
 import { find_routes } from "./find_routes.ts";
 import { help } from "./help.ts";
@@ -44,6 +45,7 @@ export const builtins: readonly Builtin[] = [
   helpers,
   llm_query,
   llm_query_batch,
+  doc_at,
   help,
 ];
 

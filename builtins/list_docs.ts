@@ -1,11 +1,18 @@
+import * as v from "valibot";
 import { LIMITS } from "../runtime/index.ts";
 import { defineBuiltin, optional, string } from "./define.ts";
 
+const count = (least: number) => {
+  const what = `must be a whole number of ${least} or more`;
+  return v.exactOptional(v.pipe(v.number(what), v.integer(what), v.minValue(least, what)));
+};
+const Page = v.strictObject({ from: count(0), limit: count(1) }, "must be { from, limit }");
+
 export const list_docs = defineBuiltin({
   name: "list_docs",
-  signature: "function list_docs(prefix?: string): DocumentEntry[]",
+  signature: "function list_docs(prefix?: string, page?: { from?: number; limit?: number }): DocumentEntry[]",
   summary:
-    "Documents of the context in order, those whose id begins with prefix where it is given; at most 1000 (warning `list_docs_capped`).",
+    "Documents of the context whose id begins with prefix, in order; at most `limit` of them, 1000 at the most, beginning with number `from`, counted from 0. If there are more than 1000, a warning says how to go on.",
   example: "list_docs().slice(0, 3).map(({ id, size }) => ({ id, size }))",
   errors: { context_not_loaded: "no context is loaded" },
   types: `interface DocumentEntry {
@@ -19,12 +26,18 @@ export const list_docs = defineBuiltin({
   start: number;
   end: number;
 }`,
-  params: { prefix: optional(string) },
-  run(services, { prefix = "" }, scope) {
+  params: { prefix: optional(string), page: optional(Page) },
+  run(services, { prefix = "", page = {} }, scope) {
+    const { from, limit } = page;
     const listed = services.context().documents.filter(({ id }) => id.startsWith(prefix));
-    if (listed.length > LIMITS.listedDocuments) scope.warn("list_docs_capped");
-    return listed
-      .slice(0, LIMITS.listedDocuments)
-      .map(({ id, path, size, start, end }) => ({ id, path, size, start, end }));
+    const first = from ?? 0;
+    const end = first + Math.min(limit ?? LIMITS.listedDocuments, LIMITS.listedDocuments);
+    // A cell that says where to begin, or how many it wants, pages without being told to.
+    const isPaging = limit === undefined ? from !== undefined : limit <= LIMITS.listedDocuments;
+    if (listed.length > end && !isPaging) {
+      const rest = `go on with list_docs(${JSON.stringify(prefix)}, { from: ${end} })`;
+      scope.warn(`list_docs_capped: ${end - first} of ${listed.length} documents were listed; ${rest}`);
+    }
+    return listed.slice(first, end).map(({ id, path, size, start, end }) => ({ id, path, size, start, end }));
   },
 });

@@ -6,7 +6,7 @@ export const search = defineBuiltin({
   signature: "function search(query: string, k?: number): SearchHit[]",
   summary:
     "BM25 full-text search over chunks of about 1,500 characters, best first; k is 10 by default and at most 100. Finds other forms of a word (connections: connection; the word itself counts more) and parts of identifiers (camelCase, snake_case). The first search of a context builds its index.",
-  example: 'search("error handling", 3).map(({ start, score }) => ({ start, score }))',
+  example: 'search("error handling", 3).map(({ doc_id, line, score }) => ({ doc_id, line, score }))',
   errors: {
     context_not_loaded: "no context is loaded",
     search_unavailable: "the index cannot be written or opened; find works without it",
@@ -19,6 +19,9 @@ export const search = defineBuiltin({
   score: number;
   start: number;
   end: number;
+  /** The document that it is of, and the line there at which it begins, from 1. */
+  doc_id: string;
+  line: number;
 }`,
   params: { query: string, k: optional(integer) },
   run(services, { query, k = 10 }, scope) {
@@ -26,6 +29,10 @@ export const search = defineBuiltin({
     scope.offClock(() =>
       context.prepareSearch((fraction) => scope.notice(`indexing for search: ${Math.floor(fraction * 100)} %`)),
     );
-    return context.search(query, Math.min(Math.max(k, 1), LIMITS.searchResults)).map((hit) => ({ ...hit }));
+    scope.offClock(() => context.prepareLines());
+    return context.search(query, Math.min(Math.max(k, 1), LIMITS.searchResults)).map((hit) => {
+      const place = context.place(hit.start);
+      return { ...hit, doc_id: place?.id ?? "", line: place?.line ?? 1 };
+    });
   },
 });

@@ -9,6 +9,16 @@ export interface DocumentEntry {
   readonly end: number;
 }
 
+/** Where an offset lies: its document with its range in P, and line and column in the document, from 1. */
+export interface PlaceEntry {
+  readonly id: string;
+  readonly start: number;
+  readonly end: number;
+  readonly line: number;
+  /** UTF-16 units. */
+  readonly column: number;
+}
+
 /** What builtins read of the loaded context. All offsets are UTF-16 units of P. */
 export interface ContextServices {
   readonly hash: string;
@@ -25,6 +35,12 @@ export interface ContextServices {
     flags: string,
     limit: number,
   ): { readonly matches: readonly (readonly [number, number])[]; readonly capped: boolean };
+  /** Counts the lines of P, unless that is done. */
+  prepareLines(): void;
+  /** Between two documents: the beginning of the one that follows. null behind the last document. */
+  place(offset: number): PlaceEntry | null;
+  /** The line that holds an offset, without its end; of a long one about 200 units. */
+  lineText(offset: number): string;
   /** Makes the search index where it is missing. */
   prepareSearch(onProgress: (fraction: number) => void): void;
   search(

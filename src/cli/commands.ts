@@ -67,7 +67,7 @@ export const COMMANDS: readonly Command[] = [
     usage: `"QUESTION" -c PATH... [--max-sections N] [--search-strategy NAME] [--json] [--root DIR]... ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "answer a question about a context: a model reads the sections that matter",
     details: [
-      "Sections of the context are chosen by search, a sub-call notes what each says about the question, and one more puts the notes together. The answer on stdout cites its sources as [path:start-end], in characters of the document. On a terminal stderr lists the sections and what the sub-calls took.",
+      "Sections of the context are chosen by search, a sub-call notes what each says about the question, and one more puts the notes together. The answer on stdout cites its sources as [path:line]. On a terminal stderr lists the sections and what the sub-calls took.",
       'It needs a model: --model, BELAY_MODEL, or "model" in a belay.config.json.',
     ],
     options: [

@@ -15,7 +15,7 @@ export interface QueryOptions {
 const DEFAULT_SECTIONS = 10;
 const MAX_SECTIONS = 50;
 /** Builtins that choose the sections. */
-const BUILTINS = "{ peek, find, search, find_routes, list_docs, stats }";
+const BUILTINS = "{ peek, find, search, find_routes, list_docs, doc_at, stats }";
 
 let files: { readonly sections: string; readonly query: string } | undefined;
 

@@ -1,5 +1,5 @@
 // Chooses the sections of P that a query reads: an expression, called with the builtins that it uses.
-(function sections({ peek, find, search, find_routes, list_docs, stats }) {
+(function sections({ peek, find, search, find_routes, list_docs, doc_at, stats }) {
   const SECTION_UNITS = 6000;
 
   const STOP_WORDS = new Set(
@@ -22,22 +22,23 @@
 
   const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-  /** A section of P around an offset, cut at line ends if there are any near. */
-  function sectionAround(start, end) {
-    const from = Math.max(0, start - 1500);
-    const to = Math.min(stats().chars, Math.max(end, from + SECTION_UNITS));
-    const text = peek(from, to);
-    const head = from === 0 ? 0 : text.indexOf("\n") + 1;
-    return { start: from + (head < 1500 ? head : 0), end: to };
+  /** A section around matches in a document, cut at line ends if there are any near. */
+  function sectionAround({ start, end, document }) {
+    const from = Math.max(document.start, start - 1500);
+    const to = Math.min(document.end, Math.max(end, from + SECTION_UNITS));
+    const head = from === document.start ? 0 : peek(from, start).indexOf("\n") + 1;
+    return { start: from + head, end: to };
   }
 
-  /** Places where most of the terms stand together: windows by number of different terms, then of matches. */
+  /** Places where most of the terms stand together: windows of a document by number of different terms, then of matches. */
   function byRegex(terms, limit) {
     const windows = new Map();
     for (const [index, term] of terms.entries()) {
       for (const [start, end] of find(literal(term), "i").matches.slice(0, 2000)) {
-        const key = Math.floor(start / SECTION_UNITS);
-        const entry = windows.get(key) ?? { start, end, terms: new Set(), count: 0 };
+        const document = doc_at(start);
+        if (!document || start < document.start) continue;
+        const key = `${document.start}+${Math.floor((start - document.start) / SECTION_UNITS)}`;
+        const entry = windows.get(key) ?? { start, end, document, terms: new Set(), count: 0 };
         entry.start = Math.min(entry.start, start);
         entry.end = Math.max(entry.end, end);
         entry.terms.add(index);
@@ -48,7 +49,7 @@
     return [...windows.values()]
       .sort((a, b) => b.terms.size - a.terms.size || b.count - a.count || a.start - b.start)
       .slice(0, limit)
-      .map(({ start, end }) => sectionAround(start, Math.min(end, start + SECTION_UNITS)));
+      .map(({ start, end, document }) => sectionAround({ start, end: Math.min(end, start + SECTION_UNITS), document }));
   }
 
   function byBm25(words, limit) {
@@ -62,7 +63,7 @@
     const sections = [];
     for (const route of find_routes(prompt, 50)) {
       const path = route.path.replace(/\/$/, "");
-      const named = list_docs(path).filter(({ id }) => id === path || id.startsWith(`${path}/`));
+      const named = list_docs(path, { limit: 1000 }).filter(({ id }) => id === path || id.startsWith(`${path}/`));
       for (const { start, end } of named.slice(0, 3)) {
         if (sections.length < limit && !sections.some((section) => section.start === start)) {
           sections.push({ start, end: Math.min(end, start + SECTION_UNITS) });

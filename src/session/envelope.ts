@@ -196,7 +196,7 @@ type QueryFacts = Pick<
 /** What a query read, also if it has no answer. */
 interface QueryRead {
   readonly sections_analyzed: number;
-  /** The source of each: `path:start-end`, UTF-16 units of the document. */
+  /** The source of each: `path:line` of where it begins, with `:column` if that is within a line. */
   readonly sections: readonly string[];
   /** null if the query failed before it chose sections. */
   readonly search_strategy_used: string | null;

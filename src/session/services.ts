@@ -1,6 +1,7 @@
 import { type ContextServices, contextNotLoaded, type Services } from "../../builtins/index.ts";
 import { RlmError } from "../../runtime/index.ts";
 import { compileFind, find } from "../context/find.ts";
+import { openPlaces } from "../context/places.ts";
 import { openRoutes } from "../context/routes.ts";
 import { openSearchIndex, type SearchIndex } from "../context/search.ts";
 import { openText } from "../context/text.ts";
@@ -28,6 +29,7 @@ export function openServices(): WorkerServices {
 
 function contextServices(message: ContextMessage): ContextServices & Disposable {
   const text = openText(message.text);
+  const places = openPlaces(text, message.documents);
   const routes = openRoutes(message.routes);
   let index: SearchIndex | undefined;
   return {
@@ -39,6 +41,9 @@ function contextServices(message: ContextMessage): ContextServices & Disposable 
     slice: text.slice,
     utf8: () => text.data.bytes,
     find: (pattern, flags, limit) => find(text, compileFind(pattern, flags), limit),
+    prepareLines: places.prepare,
+    place: places.at,
+    lineText: places.lineText,
     prepareSearch(onProgress) {
       index ??= openIndex({ text, documents: message.documents, hash: message.hash }, message.indexDir, onProgress);
     },

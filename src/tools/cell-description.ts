@@ -4,8 +4,8 @@ import { type Builtin, builtins, isReserved } from "../../builtins/index.ts";
 export function cellDescription(): string {
   const core = builtins.filter(({ name }) => isReserved(name));
   const further = builtins.filter(({ name }) => !isReserved(name)).map(({ name }) => name);
-  const lines = [...core.map(builtinLine), `Also ${further.join(", ")}.`];
-  return `${RULES}\n\n${lines.join("\n")}\n\n${typesOf(core)}\n\n${PATTERNS}`;
+  const lines = [...core.map(builtinLine), `Also ${further.join(", ")}.`].join("\n");
+  return `${RULES}\n\n${lines}\n\n${typesOf(core, lines)}\n\n${PATTERNS}`;
 }
 
 const RULES = `Run a JavaScript cell (ES2023, top-level await; no modules, network, files) over the context P. Top-level variables persist across calls. Set result (JSON) to return it as result_json, result_meta for paging facts; print() goes to stdout. Answers are cut at 50 KB: filter and aggregate in code.`;
@@ -21,7 +21,9 @@ result = { count: matches.length, capped, first: matches.slice(0, 5).map(([s, e]
 
 /** `peek(start: number, end: number): string — Characters start..end of P` */
 function builtinLine({ name, signature, summary }: Builtin): string {
-  const members = signature.split("\n").map((line) => bare(line).replace(/^(?:function|const) |: void$/g, ""));
+  // Of a function with several signatures the first: help(name) shows the others.
+  const signatures = signature.startsWith("function ") ? signature.split("\n").slice(0, 1) : signature.split("\n");
+  const members = signatures.map((line) => bare(line).replace(/^(?:function|const) |: void$/g, ""));
   return `${members.join("; ")} — ${name.startsWith("llm_") ? summary : gist(summary)}`;
 }
 
@@ -34,11 +36,15 @@ function gist(summary: string): string {
   return sentence.replaceAll(/ \([^()]*\)/g, "");
 }
 
-/** Types of answers and options, without their comments; those of facts about the session can be seen by calling. */
-function typesOf(defined: readonly Builtin[]): string {
+/**
+ * Types of answers and options that the signatures name, without their comments; those of facts about the session can be seen
+ * by calling.
+ */
+function typesOf(defined: readonly Builtin[], signatures: string): string {
   const shown = defined.filter(({ name }) => !SHOWN_BY_CALLING.has(name));
   return shown
-    .flatMap(({ types }) => types ?? [])
+    .flatMap(({ types = "" }) => types.split(/(?=^interface )/m))
+    .filter((types) => signatures.includes(/^interface (\w+)/.exec(types)?.[1] ?? types))
     .map((types) =>
       bare(types)
         .replaceAll(/\/\*\*.*?\*\/\s*/gs, "")
@@ -49,6 +55,7 @@ function typesOf(defined: readonly Builtin[]): string {
         .replaceAll("; }", " }")
         .trim(),
     )
+    .filter((types) => types !== "")
     .join("\n");
 }
 

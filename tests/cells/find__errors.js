@@ -17,7 +17,7 @@ seen;
 //=> {"success":true,"result_json":["SyntaxError","js_error",true]}
 //---
 find();
-//=> {"success":false,"error_code":"js_error","error_name":"TypeError","error_message":"/^TypeError: find: pattern /","suggestion":"/find\\(pattern, flags\\)/"}
+//=> {"success":false,"error_code":"js_error","error_name":"TypeError","error_message":"/^TypeError: find: pattern /","suggestion":"/find\\(pattern, flags, options\\)/"}
 //---
 find(42);
 //=> {"success":false,"error_name":"TypeError","error_message":"/pattern .*42/"}
@@ -25,8 +25,8 @@ find(42);
 find("a", 1);
 //=> {"success":false,"error_name":"TypeError","error_message":"/flags .*1/"}
 //---
-find("a", "i", "extra");
-//=> {"success":false,"error_name":"TypeError","error_message":"TypeError: find takes 2 arguments (pattern, flags)"}
+find("a", "i", null, "extra");
+//=> {"success":false,"error_name":"TypeError","error_message":"TypeError: find takes 3 arguments (pattern, flags, options)"}
 //---
 find("TODO", undefined).matches.length;
 //=> {"result_json":1}

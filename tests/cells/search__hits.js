@@ -22,3 +22,7 @@ search();
 //---
 search("invoice", "3");
 //=> {"success":false,"error_name":"TypeError"}
+//---
+const [hit] = search("parseInvoiceTotal");
+[hit.doc_id, hit.line, doc_at(hit.start).id === hit.doc_id, peek_doc(hit.doc_id).split("\n").slice(hit.line - 1).join("\n").startsWith(hit.text)];
+//=> {"result_json":["src/billing/invoice.js",1,true,true]}

@@ -101,7 +101,7 @@ test("a call in flight fails in the cell where the session was begun with --on-r
 
 test("a query that was suspended is resumed as a query", async () => {
   await using server = await startModelServer(({ prompt, index }) => ({
-    text: prompt.includes("Notes from") ? "Blue [a.md:0-26]." : "It says blue.",
+    text: prompt.includes("Notes from") ? "Blue [a.md:2]." : "It says blue.",
     ...(index === 0 ? { delayMs: 60_000 } : {}),
   }));
   const home = join(temporaryFolder(), "home");
@@ -112,7 +112,7 @@ test("a query that was suspended is resumed as a query", async () => {
   const { resume, session_id } = json(suspended);
   expect(resume).toBe(`belay resume ${session_id.slice(-8)}`);
   const resumed = await belay(["resume", session_id.slice(-8), "-q"], { home, cwd });
-  expect(resumed).toEqual({ code: 0, stdout: "Blue [a.md:0-26].\n", stderr: "" });
+  expect(resumed).toEqual({ code: 0, stdout: "Blue [a.md:2].\n", stderr: "" });
 });
 
 test("a loop that was suspended begins again, within the limits that are given then", async () => {

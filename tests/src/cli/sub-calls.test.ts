@@ -154,7 +154,7 @@ const CORPUS = { "docs/a.md": "# Doors\nThe door is blue.\n", "docs/b.md": "# Ro
 
 test("a query prints its answer alone, and all about it with --json", async () => {
   await using server = await startModelServer(({ prompt }) => ({
-    text: prompt.includes("Notes from") ? "Blue [a.md:0-26]." : "It says blue.",
+    text: prompt.includes("Notes from") ? "Blue [a.md:2]." : "It says blue.",
   }));
   const cwd = folderWith(CORPUS);
   const ask = ["query", "Which colour has the door?", "-c", "docs", ...at(server)];
@@ -162,10 +162,10 @@ test("a query prints its answer alone, and all about it with --json", async () =
     belay(ask, { cwd }),
     belay([...ask, "--json", "--max-sections", "1", "--search-strategy", "regex"], { cwd }),
   ]);
-  expect(text).toEqual({ code: 0, stdout: "Blue [a.md:0-26].\n", stderr: "" });
+  expect(text).toEqual({ code: 0, stdout: "Blue [a.md:2].\n", stderr: "" });
   expect(json(full)).toMatchObject({
     success: true,
-    answer: "Blue [a.md:0-26].",
+    answer: "Blue [a.md:2].",
     sections_analyzed: 1,
     search_strategy_used: "regex",
     budget: { remaining_sub_calls: 48 },

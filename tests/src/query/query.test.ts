@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { QueryEnvelope } from "../../../src/session/envelope.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const isMerge = (prompt: string) => prompt.includes("Notes from");
 const isWordsCall = (prompt: string) => prompt.includes("found little");
@@ -135,4 +136,17 @@ test("notes are returned when they cannot be put together", async () => {
     error_message: expect.stringContaining("1 section could not be put together"),
     notes: [{ source: expect.stringContaining("app.log"), note: "sockets fail" }],
   });
+});
+
+test("sources are paths and lines, also beyond the first thousand documents", async () => {
+  const file = (at: number): [string, string] => [
+    `${1000 + at}.txt`,
+    at === 1040 ? `${"calm\n".repeat(400)}a socket\n` : "calm\n",
+  ];
+  const cwd = folderWith(Object.fromEntries(Array.from({ length: 1050 }, (_, at) => file(at))));
+  const { session } = await openScripted(() => "noted", { cwd });
+  await session.load(".");
+  expect(await session.query("socket?")).toMatchObject({ success: true, sections: ["2040.txt:301"] });
+  const regex = await session.query("socket?", { searchStrategy: "regex" });
+  expect(regex).toMatchObject({ success: true, sections: ["2040.txt:102"], warnings: [] });
 });
