@@ -99,6 +99,18 @@ export const COMMANDS: readonly Command[] = [
     run: async (args, host) => (await import("./repl.ts")).repl(args, host),
   },
   {
+    name: "demo",
+    usage: "[--json]",
+    summary: "watch it explore, ask, be killed with kill -9 and go on, in a few seconds and without a key",
+    details: [
+      "Twelve short letters lie in a temporary folder, with a store of its own; both are gone afterwards. Real processes run: one is killed by SIGKILL while its sub-calls are in flight, and another resumes it. The model is scripted: a server in this process that goes by words.",
+    ],
+    options: [{ name: "json", summary: "print one JSON object with what was counted" }],
+    example: "belay demo",
+    positionals: false,
+    run: async (args, host) => (await import("./demo.ts")).demo(args, host),
+  },
+  {
     name: "resume",
     usage: `[SESSION] [--json] [--on-restart send|fail] [--cache] [--keep-steps] [--store DIR] ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "finish what was interrupted, then run the cells that were to follow",

@@ -85,6 +85,10 @@ test("the command and the library work in it", async () => {
   const licenses = join(INSTALLED, "node_modules/belay-rlm/dist/THIRD-PARTY-LICENSES.txt");
   expect(readFileSync(licenses, "utf8")).toContain("typebox\n\n");
 
+  const demo = await mustRun(belay, ["demo", "--json"], options);
+  const expected = { success: true, sub_calls: 12, recorded: 5, sent_again: 7, requests: 19 };
+  expect(JSON.parse(demo.stdout)).toMatchObject({ ...expected, killed: { signal: "SIGKILL" } });
+
   const library = await mustRun(process.execPath, ["library.mjs"], options);
   expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: NOTES });
 });

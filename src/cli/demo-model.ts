@@ -1,0 +1,94 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout } from "node:timers/promises";
+
+/** A model that is a script: a server on loopback that speaks OpenAI's chat completions. */
+export interface ScriptedModel extends AsyncDisposable {
+  /** Base URL, with `/v1`. */
+  readonly url: string;
+  /** Requests that it has got. */
+  readonly requests: number;
+  /** Answers so many more requests; those beyond wait until their client goes away, or until this is called again. */
+  allow(answers: number): void;
+}
+
+/** How long each answer takes, ms: enough to be seen. */
+const ANSWER_MS = 150;
+/** More than a question about a letter has. */
+const MAX_BODY_BYTES = 100_000;
+
+/** @param answer the text for the last message of a request */
+export async function openScriptedModel(answer: (prompt: string) => string): Promise<ScriptedModel> {
+  let requests = 0;
+  let allowed = 0;
+  let waiting: (() => void)[] = [];
+  const turn = () =>
+    new Promise<void>((resolve) => {
+      waiting.push(resolve);
+      letGo();
+    });
+  function letGo(): void {
+    for (const go of waiting.slice(0, allowed)) go();
+    const gone = Math.min(allowed, waiting.length);
+    waiting = waiting.slice(gone);
+    allowed -= gone;
+  }
+
+  const server = createServer(async (incoming, response) => {
+    const prompt = promptIn(await bodyOf(incoming));
+    if (prompt === null) return void response.writeHead(400).end();
+    requests++;
+    await turn();
+    await setTimeout(ANSWER_MS);
+    stream(response, answer(prompt), Math.ceil(prompt.length / 4));
+  });
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    get requests() {
+      return requests;
+    },
+    allow(answers) {
+      allowed += answers;
+      letGo();
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) return "";
+    chunks.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** The text of the last message, or null for what is not a request. */
+function promptIn(body: string): string | null {
+  try {
+    const { messages }: { messages?: { content?: unknown }[] } = JSON.parse(body);
+    const content = messages?.at(-1)?.content;
+    return typeof content === "string" ? content : JSON.stringify(content ?? null);
+  } catch {
+    return null;
+  }
+}
+
+function stream(response: ServerResponse, text: string, prompt_tokens: number): void {
+  const send = (fields: object) =>
+    response.write(`data: ${JSON.stringify({ id: "demo", model: "reader", ...fields })}\n\n`);
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  send({ choices: [{ index: 0, delta: { content: text }, finish_reason: null }] });
+  send({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
+  send({ choices: [], usage: { prompt_tokens, completion_tokens: 1, total_tokens: prompt_tokens + 1 } });
+  response.end("data: [DONE]\n\n");
+}

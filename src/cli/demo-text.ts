@@ -1,0 +1,40 @@
+/** The letters that the demo sorts: file names and texts. */
+export const LETTERS: Readonly<Record<string, string>> = {
+  "01-ada.txt": "The kettle arrived a day early and boils in two minutes. I gave one to my sister as well.",
+  "02-bo.txt": "My parcel was two weeks late, and nobody answered the phone. I would like my money back.",
+  "03-cem.txt": "Does the small kettle fit on an induction hob? The page does not say.",
+  "04-dana.txt": "The lid was broken when I opened the box. Please send a new one.",
+  "05-eve.txt": "Thank you for the handwritten card in the parcel. It made my day.",
+  "06-finn.txt": "You sent the wrong colour twice. I ordered green, and both times the box said red.",
+  "07-gita.txt": "I have had this kettle for nine years now, and it still looks new.",
+  "08-hugo.txt": "Can I return a kettle that I bought in the shop by post?",
+  "09-ines.txt": "After a month the handle came off, with boiling water inside. I want a refund.",
+  "10-jan.txt": "The best tea of my life, every single morning.",
+  "11-kim.txt": "Which of your kettles is the quietest? My baby sleeps next to the kitchen.",
+  "12-lea.txt": "The invoice shows a price that I never agreed to. Please correct it.",
+};
+
+/** How many answers are recorded before the demo kills the process. */
+export const RECORDED = 5;
+
+/** A cell that looks around, without a model. */
+export const EXPLORE =
+  '({ letters: list_docs().length, angry: find("refund|money back|wrong|broken").matches.length })';
+
+/** The cell that is killed in the middle. */
+export const ASK = `// One question about each letter; then the answers are counted.
+const prompts = list_docs().map(
+  ({ id }) => "Is this letter praise, a complaint or a question? Answer with one word.\\n\\n" + peek_doc(id),
+);
+const { results } = await llm_query_batch(prompts, { tools: [] });
+const counts = {};
+for (const answer of results) counts[answer] = (counts[answer] ?? 0) + 1;
+result = counts;
+`;
+
+/** What the scripted model answers: it goes by words, as no real model would. */
+export function scriptedAnswer(prompt: string): string {
+  const letter = prompt.slice(prompt.indexOf("\n\n"));
+  if (letter.includes("?")) return "question";
+  return /refund|money back|broken|wrong|never agreed/.test(letter) ? "complaint" : "praise";
+}
