@@ -10,7 +10,12 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
   const rows = sites.map(({ site, ...of }) => [site, ...cellsOf(of)]);
   if (sites.length > 1) rows.push(["all", ...cellsOf(estimate)]);
   if (rows.length === 0) terminal.stdout.write("no sub-calls\n");
-  for (const line of table(rows, ["left", "left", "left", "left"])) terminal.stdout.write(`${line}\n`);
+  for (const line of table(rows, ["left", "left", "left", "left", "left"])) terminal.stdout.write(`${line}\n`);
+  if (estimate.max_requests > estimate.sub_calls) {
+    terminal.stdout.write(
+      `of first requests: with all turns of sub-agents and repairs there may be up to ${estimate.max_requests} requests\n`,
+    );
+  }
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
   showWarnings(envelope.warnings, terminal);
   if (!envelope.success) showError(envelope, null, terminal);

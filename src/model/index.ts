@@ -1,3 +1,4 @@
+export { readOnlyTools } from "./agent-tools/index.ts";
 export { estimateSubCall, placeholderAnswer } from "./placeholder.ts";
 export { decideTools } from "./policy.ts";
 export { runSubCall } from "./sub-call.ts";

@@ -1,7 +1,7 @@
 import { type Json, LIMITS } from "../../runtime/index.ts";
 import type { AgentTool } from "./agent-tools/index.ts";
 import { failure } from "./failure.ts";
-import type { ModelMessage, ModelTurn, SubCallError, ToolSpec } from "./port.ts";
+import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "./port.ts";
 import { agentSystem, lastTurnNote, repairRequest, schemaRequest } from "./sub-call-prompts.ts";
 import type { Requests } from "./sub-call-requests.ts";
 import { schemaProblem, valueIn } from "./sub-call-schema.ts";
@@ -30,14 +30,12 @@ export async function converse(
 ): Promise<Answer> {
   const refused = schema === null ? null : await schemaProblem(schema, thread, signal);
   if (refused) return { ok: false, error: refused };
-  const specs = tools.map(({ name, description, parameters }): ToolSpec => ({ name, description, parameters }));
-  const instructions = tools.length === 0 ? system : agentSystem(tools, maxTurns, system);
-  const text = schema === null ? prompt : `${prompt}\n\n${schemaRequest(schema)}`;
-  const messages: ModelMessage[] = [{ role: "user", text }];
+  const first = firstRequest({ prompt, system, tools, schema }, maxTurns);
+  const messages = [...first.messages];
   let turnsLeft = maxTurns;
   let repaired = false;
   for (;;) {
-    const asked = await requests.ask(instructions, messages, specs);
+    const asked = await requests.ask(first.system, messages, first.tools);
     if (!asked.ok) return asked;
     const { turn } = asked;
     turnsLeft -= 1;
@@ -58,6 +56,18 @@ export async function converse(
     turnsLeft = Math.max(turnsLeft, 1);
     messages.push({ role: "user", text: repairRequest(read.problems) });
   }
+}
+
+/** The request that a sub-call begins with. */
+export function firstRequest(
+  { prompt, system, tools, schema }: Omit<Conversation, "max_tokens">,
+  maxTurns: number,
+): Pick<ModelRequest, "system" | "messages" | "tools"> {
+  return {
+    system: tools.length === 0 ? system : agentSystem(tools, maxTurns, system),
+    messages: [{ role: "user", text: schema === null ? prompt : `${prompt}\n\n${schemaRequest(schema)}` }],
+    tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+  };
 }
 
 /** What keeps a text from being an answer: nothing arrives as an empty or silently shortened string. */

@@ -1,27 +1,22 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
-import { type CallError, type Clock, LIMITS } from "../../runtime/index.ts";
+import { type Clock, LIMITS } from "../../runtime/index.ts";
 import { failure } from "../model/failure.ts";
-import type { Model, Models, SubCallError } from "../model/port.ts";
-import type { SubAgentPolicy } from "./api.ts";
+import type { SubCallError } from "../model/port.ts";
 import type { AnswerCache } from "./cache.ts";
 import type { Answered, Answers, CallContext } from "./cell.ts";
-import { FREE } from "./dry-run.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { loadModelLayer } from "./model-layer.ts";
+import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./sub-call-plan.ts";
 
 /** The flag to pass, for whoever makes a sub-call without a model. */
 const NO_MODEL =
   "Name a model: `--model PROVIDER/ID` on the command line (with `--base-url URL` for a server of your own), `model` in the library's options.";
 
-export interface AnswersOptions {
-  readonly models: Models;
+export interface AnswersOptions extends PlanOptions {
   /** Folders that sub-agents may read, as they are now. */
   readonly roots: () => readonly string[];
   readonly cwd: string;
   readonly concurrency: number;
-  /** Dollars are limited: models without a known price cannot be asked. */
-  readonly limitsCost: boolean;
-  readonly policy: SubAgentPolicy;
   /** null: every answer is asked for. */
   readonly cache: AnswerCache | null;
   readonly clock: Clock;
@@ -71,37 +66,16 @@ async function ask(
   const cacheKey = options.cache?.keyOf(request) ?? null;
   const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
-  const { decideTools, runSubCall, taskThread, threadedTools } = await loadModelLayer();
+  const plan = await planSubCall(options, request);
+  if (!plan.ok) return plan.answered;
+  const { runSubCall, taskThread, threadedTools } = await loadModelLayer();
   const { policy, clock } = options;
-  const lent = policy.tools ?? [];
-  const decision = await decideTools(request.tools, {
-    builtin: "llm_query",
-    prompt: request.prompt,
-    grantable: lent,
-    allowed_tool_overrides: policy.allowed_tool_overrides ?? [],
-    require_approval: policy.require_approval ?? true,
-    ...(policy.approve ? { approve: policy.approve } : {}),
-  });
-  const event = decision.event;
-  const notSent = { ...FREE, refused: true, tool_override_event: event };
-  if (!decision.ok) return { ...refused(decision.error), record: notSent };
-  if (options.limitsCost && priceOf(options.models, request) === null) {
-    return { ...refused(unpriced(request, options.models)), record: notSent };
-  }
   const outcome = await runSubCall(
-    {
-      prompt: request.prompt,
-      system: request.system ?? null,
-      tools: decision.granted,
-      schema: request.schema ?? null,
-      max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens,
-      timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
-      model: request.model ?? null,
-    },
+    plan.call,
     {
       models: options.models,
       budget: context.budget,
-      tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...lent],
+      tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock,
@@ -111,28 +85,12 @@ async function ask(
     signal,
   );
   const { usage, attempts, model } = outcome;
-  const record = { usage, attempts, model, refused: false, cached: false, tool_override_event: event };
+  const record = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
   const settlement = outcome.ok
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
   return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
 }
-
-/** undefined for a model that is not known: asking it says so. */
-function priceOf(models: Models, { model }: SubCallRequest): Model["price"] | undefined {
-  try {
-    return models.price(model ?? null);
-  } catch {
-    return undefined;
-  }
-}
-
-const unpriced = ({ model }: SubCallRequest, { fallback }: Models): SubCallError => ({
-  code: "budget_exceeded",
-  message: `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`,
-  suggestion: "Name a model with a known price, or leave max_cost_usd out.",
-  retriable: false,
-});
 
 function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -144,22 +102,6 @@ function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
     };
     signal.addEventListener("abort", wake, { once: true });
   });
-}
-
-/** The error as the guest gets it: its class by its code. */
-function guestError({ code, message, suggestion, retriable }: SubCallError): CallError {
-  return { name: CLASS_OF[code] ?? "SubAgentError", code, message, suggestion, retriable };
-}
-
-const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
-  budget_exceeded: "BudgetExceededError",
-  policy_violation: "PolicyViolationError",
-  timeout: "SubCallTimeoutError",
-  reentrancy_error: "ReentrancyError",
-};
-
-function refused(error: SubCallError): Answered {
-  return { settlement: { ok: false, error: guestError(error) }, record: FREE, cacheKey: null };
 }
 
 function wasCancelled({ settlement }: Answered): boolean {

@@ -1,13 +1,19 @@
-import { readSubCall } from "../../builtins/index.ts";
+import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
+import type { SubCall } from "../model/sub-call.ts";
 import type { Answered, Answers } from "./cell.ts";
 import type { ExecEnvelope } from "./envelope.ts";
+import { FREE, type SubCallPlan } from "./sub-call-plan.ts";
 
 /** What sub-calls would take. Tokens and dollars are estimates; dollars only where prices are known. */
 export interface CallEstimate {
   readonly sub_calls: number;
+  /** Of the first request of each call: its prompt with the system prompt, the tools and the schema that go with it. */
   readonly input_tokens: number;
-  /** At the most: the sum of `max_tokens`. */
+  /** At the most, of these requests: the sum of `max_tokens`. */
   readonly max_output_tokens: number;
+  /** At the most: a sub-agent with tools makes a request for each of its turns, and an answer is repaired once. */
+  readonly max_requests: number;
+  /** Of the first requests, at the most. */
   readonly cost_usd: number;
 }
 
@@ -23,10 +29,11 @@ export interface DryRun {
   };
 }
 
-/** Prices and placeholders, as the model layer knows them. */
+/** What the model layer knows: what would be sent, what it takes, and what stands in place of an answer. */
 export interface DryRunModel {
-  estimate(call: ReturnType<typeof readSubCall>): Omit<CallEstimate, "sub_calls">;
-  placeholder(call: ReturnType<typeof readSubCall>, signal: AbortSignal): Promise<Answered["settlement"]>;
+  plan(request: SubCallRequest): Promise<SubCallPlan>;
+  estimate(call: SubCall): Omit<CallEstimate, "sub_calls">;
+  placeholder(call: SubCall, signal: AbortSignal): Promise<Answered["settlement"]>;
 }
 
 /** Answers every call with a placeholder and keeps count. */
@@ -36,11 +43,13 @@ export function openDryAnswers(model: DryRunModel): Answers & { estimate(partial
     facts: {},
     async answer(call, { signal, timeOver }) {
       const request = readSubCall(call.name, call.args);
+      const plan = await model.plan(request);
+      if (!plan.ok) return plan.answered;
       const site = call.site ?? "<cell>";
       const before = sites.get(site) ?? NONE;
-      sites.set(site, add(before, { sub_calls: 1, ...model.estimate(request) }));
-      const settlement = await model.placeholder(request, AbortSignal.any([signal, timeOver]));
-      return { settlement, record: FREE, cacheKey: null };
+      sites.set(site, add(before, { sub_calls: 1, ...model.estimate(plan.call) }));
+      const settlement = await model.placeholder(plan.call, AbortSignal.any([signal, timeOver]));
+      return { settlement, record: { ...FREE, tool_override_event: plan.event }, cacheKey: null };
     },
     repeatable: () => true,
     estimate(partial) {
@@ -50,21 +59,12 @@ export function openDryAnswers(model: DryRunModel): Answers & { estimate(partial
   };
 }
 
-const NONE: CallEstimate = { sub_calls: 0, input_tokens: 0, max_output_tokens: 0, cost_usd: 0 };
+const NONE: CallEstimate = { sub_calls: 0, input_tokens: 0, max_output_tokens: 0, max_requests: 0, cost_usd: 0 };
 
 const add = (a: CallEstimate, b: CallEstimate): CallEstimate => ({
   sub_calls: a.sub_calls + b.sub_calls,
   input_tokens: a.input_tokens + b.input_tokens,
   max_output_tokens: a.max_output_tokens + b.max_output_tokens,
+  max_requests: a.max_requests + b.max_requests,
   cost_usd: a.cost_usd + b.cost_usd,
 });
-
-/** The record of a call for which nothing was sent. */
-export const FREE: Answered["record"] = {
-  usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
-  attempts: [],
-  model: "",
-  refused: false,
-  cached: false,
-  tool_override_event: null,
-};

@@ -48,6 +48,7 @@ import type { Head } from "./recorder.ts";
 import { standOf } from "./reopening.ts";
 import { loadRequest, requestOf } from "./requests.ts";
 import { checkSessionName } from "./sessions.ts";
+import { planSubCall } from "./sub-call-plan.ts";
 import type { ExecParts, ExecRequest } from "./work.ts";
 
 /** What a test or another host may replace. */
@@ -239,9 +240,15 @@ async function open(
 
   /** The cell on another machine at the same checkpoint, with a journal, answers and a head that are thrown away. */
   async function dryRun(source: string, { limits = {}, name, signal }: ExecOptions): Promise<DryRun> {
-    const { estimateSubCall, placeholderAnswer, taskThread } = await loadModelLayer();
+    const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadModelLayer();
+    const { approve, ...policy } = options.subAgents ?? {};
+    // Nobody is asked about calls that are not sent.
+    const planning = { models, policy: { ...policy, ...(approve ? { approve: async () => true } : {}) } };
+    const tools = [...readOnlyTools({ roots, cwd }), ...(policy.tools ?? [])];
+    const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
     const answers = openDryAnswers({
-      estimate: (call) => estimateSubCall(call, models),
+      plan: (request) => planSubCall({ ...planning, limitsCost: budget.max_cost_usd !== null }, request),
+      estimate: (call) => estimateSubCall(call, { models, tools, maxTurns }),
       placeholder: async (call, stop) => ({ ok: true, value: await placeholderAnswer(call, taskThread(), stop) }),
     });
     const { onCalls: _nobody, onCheckpoint: _noOne, ...kept } = parts;

@@ -34,23 +34,24 @@ function shown(estimate: DryRun["estimate"], envelope: ExecEnvelope = ENVELOPE):
   return [written.stdout, written.stderr];
 }
 
-const two = { sub_calls: 2, input_tokens: 3000, max_output_tokens: 8192, cost_usd: 0.132 };
-const one = { sub_calls: 1, input_tokens: 10, max_output_tokens: 100, cost_usd: 0 };
+const two = { sub_calls: 2, input_tokens: 3000, max_output_tokens: 8192, max_requests: 20, cost_usd: 0.132 };
+const one = { sub_calls: 1, input_tokens: 10, max_output_tokens: 100, max_requests: 1, cost_usd: 0 };
 
 test("an estimate has a line for each site and one for all, and not what the cell made of placeholders", () => {
   const sites = [
     { site: "<cell 1>:3", ...two },
     { site: "<cell 1>:12", ...one },
   ];
-  const all = { sub_calls: 3, input_tokens: 3010, max_output_tokens: 8292, cost_usd: 0.132 };
+  const all = { sub_calls: 3, input_tokens: 3010, max_output_tokens: 8292, max_requests: 21, cost_usd: 0.132 };
   expect(shown({ ...all, sites, partial: false })).toEqual([
     `<cell 1>:3   2 sub-calls  ~3.0k tokens in  up to 8.2k out  up to ~$0.132
 <cell 1>:12  1 sub-call   ~10 tokens in    up to 100 out   price not known
 all          3 sub-calls  ~3.0k tokens in  up to 8.3k out  up to ~$0.132
+of first requests: with all turns of sub-agents and repairs there may be up to 21 requests
 `,
     "warning: unawaited_sub_calls: 1\n",
   ]);
-  expect(shown({ ...two, sites: sites.slice(0, 1), partial: false })[0].split("\n")).toHaveLength(2);
+  expect(shown({ ...one, sites: sites.slice(1), partial: false })[0].split("\n")).toHaveLength(2);
 });
 
 test("a cell that threw has an estimate of what came before, and its error", () => {
@@ -66,7 +67,7 @@ test("a cell that threw has an estimate of what came before, and its error", () 
     suggestion: "Guard it.",
     warnings: [],
   };
-  const nothing = { sub_calls: 0, input_tokens: 0, max_output_tokens: 0, cost_usd: 0 };
+  const nothing = { sub_calls: 0, input_tokens: 0, max_output_tokens: 0, max_requests: 0, cost_usd: 0 };
   expect(shown({ ...nothing, sites: [], partial: true }, failed)).toEqual([
     "no sub-calls\npartial: the cell did not come to its end, so the real run may take more\n",
     "TypeError: no\n    at <cell 1>:1:1\nsuggestion: Guard it.\n",
