@@ -34,7 +34,7 @@ ${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, { margin: 7, widt
 
 sessions
 ${paragraph(
-  "Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no sub-call that was answered is sent again. --session NAME keeps a session for later commands.",
+  "Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no answer that is recorded is requested again. --session NAME keeps a session for later commands.",
   width,
 )}
 

@@ -18,10 +18,13 @@ export function sessions(args: Arguments, host: Host): Promise<number> {
     if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
     else if (all.length === 0)
       stdout.write(`no sessions in ${folder}\nmake one: belay exec FILE -c PATH --session NAME\n`);
-    else if (found.length === 0) stdout.write(`none of ${amount(all.length, "session")} in ${folder} is so\n`);
+    else if (found.length === 0)
+      stdout.write(`none of ${amount(all.length, "session")} in ${folder} is ${wanted(args)}\n`);
     else showSessions(found, Date.now(), stdout, args.has("all") ? found.length : SHOWN);
   });
 }
+
+const wanted = (args: Arguments) => ["named", "unfinished"].filter((option) => args.has(option)).join(" and ");
 
 /** Without --all. */
 const SHOWN = 20;
