@@ -8,7 +8,7 @@ import { untilAborted } from "./until-aborted.ts";
 /** Runs tasks beside the main thread, one after the other. */
 export interface TaskThread extends AsyncDisposable {
   /**
-   * Answers one task. Its time counts from its turn, and the signal ends it at once.
+   * Answers one task. Its time counts from its turn, once the thread has started, and the signal ends it at once.
    *
    * @throws TaskEnded if the signal aborts, or if the task takes too long or too much memory
    */
@@ -35,28 +35,28 @@ const HEAP_MB = 512;
 
 /** The thread starts with the first task. A task that is ended takes the thread with it, and the next one gets a new one. */
 export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?: number } = {}): TaskThread {
-  let worker: Worker | undefined;
+  let current: Promise<Worker> | undefined;
   let idle: NodeJS.Timeout | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
   async function end(): Promise<void> {
-    const ending = worker;
-    worker = undefined;
+    const ending = current;
+    current = undefined;
     clearTimeout(idle);
-    await ending?.terminate();
+    await (await ending?.catch(() => undefined))?.terminate();
   }
 
   async function perform(request: object, signal: AbortSignal) {
-    if (signal.aborted) throw cancelled();
     clearTimeout(idle);
-    worker ??= startWorker();
+    if (signal.aborted) throw cancelled();
     try {
-      return await answerOf(worker, request, limited(signal, limitMs), limitMs);
+      current ??= startWorker();
+      return await answerOf(await current, request, limited(signal, limitMs), limitMs);
     } catch (error) {
       void end();
       throw error;
     } finally {
-      if (worker) idle = setTimeout(end, IDLE_MS).unref();
+      if (current) idle = setTimeout(end, IDLE_MS).unref();
     }
   }
 
@@ -80,11 +80,15 @@ export function taskThread(): TaskThread {
   return shared;
 }
 
-function startWorker(): Worker {
+/** A thread that has loaded its modules. */
+async function startWorker(): Promise<Worker> {
   // TypeScript in a checkout, JavaScript in a build.
   const module = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
   // Flags of a caller such as --input-type are refused for a thread.
-  return new Worker(module, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+  const worker = new Worker(module, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+  await nextMessage(worker);
+  worker.unref();
+  return worker;
 }
 
 /** The thread keeps the process alive for as long as something is awaited. */
@@ -92,13 +96,27 @@ async function answerOf(worker: Worker, request: object, limit: Limited, limitMs
   worker.ref();
   try {
     worker.postMessage(request);
-    const [answer] = await once(worker, "message", { signal: limit.signal });
-    return answer;
+    return await nextMessage(worker, limit.signal);
   } catch (error) {
     throw endOf(error, limit, limitMs);
   } finally {
     limit.release();
     worker.unref();
+  }
+}
+
+/** What the thread sends next. It rejects if the signal aborts, and if the thread fails or ends. */
+async function nextMessage(worker: Worker, stop?: AbortSignal) {
+  const done = new AbortController();
+  const signal = stop ? AbortSignal.any([stop, done.signal]) : done.signal;
+  const ended = once(worker, "exit", { signal }).then(() => {
+    throw new Error("the thread for tools and schemas ended");
+  });
+  try {
+    const [message] = await Promise.race([once(worker, "message", { signal }), ended]);
+    return message;
+  } finally {
+    done.abort();
   }
 }
 

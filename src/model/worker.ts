@@ -6,6 +6,7 @@ const port = parentPort;
 if (!port) throw new Error("this module is the entry of a worker thread");
 
 port.on("message", async (request: TaskRequest) => port.postMessage(await answerOf(request)));
+port.postMessage("ready");
 
 async function answerOf(request: TaskRequest): Promise<TaskAnswer> {
   try {
