@@ -1,4 +1,8 @@
-import { load, loadAppend, type Source } from "../context/load.ts";
+import type { Context } from "../context/context.ts";
+import { openKnownLoads } from "../context/known-loads.ts";
+import { knownHash, type LoadOptions, load, loadAppend, type Source } from "../context/load.ts";
+import type { Known } from "../context/recall.ts";
+import { indexFolder } from "../home.ts";
 import { type LoadSource, RlmError, type Session } from "../index.ts";
 import type { JournalRow } from "../store/port.ts";
 import type { ProgressLine } from "./progress.ts";
@@ -20,6 +24,11 @@ export interface Target {
   load(source: LoadSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
 }
 
+interface NamedSource {
+  readonly path: string;
+  readonly source: LoadSource;
+}
+
 /**
  * Brings the contexts that the user names into a session (semantics 32): into a fresh one they are loaded; for another
  * they are read again, and must be what it has.
@@ -33,7 +42,7 @@ export async function bringContexts(
 ): Promise<void> {
   if (paths.length === 0) return;
   const { session } = target;
-  const sources: { path: string; source: LoadSource }[] = [];
+  const sources: NamedSource[] = [];
   for (const path of paths) sources.push({ path, source: await contextSource(path, signal) });
   const kept = session.stats()?.context_hash ?? null;
   const holdsMore = await hasRun(target);
@@ -57,27 +66,54 @@ async function hasRun({ journal }: Target): Promise<boolean> {
 }
 
 async function hashOf(
-  sources: readonly { readonly path: string; readonly source: LoadSource }[],
+  sources: readonly NamedSource[],
   roots: readonly string[],
   progress: ProgressLine,
   signal: AbortSignal,
 ): Promise<string> {
-  const [first, ...others] = sources;
+  const [first] = sources;
   if (!first) return "";
+  const dir = indexFolder(process.env);
+  const known = dir === undefined ? null : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
   const options = (path: string) => ({
     roots: [...roots, ...(path === "-" ? [] : [path])],
     cwd: process.cwd(),
     signal,
     onProgress: (read: { files: number; bytes: number }) => progress.report({ kind: "load", ...read }),
+    ...(known ? { known } : {}),
   });
   progress.begin(first.path);
   try {
-    let context = await load(sourceOf(first.source), options(first.path));
-    for (const { path, source } of others) context = await loadAppend(context, sourceOf(source), options(path));
-    return context.hash;
+    return (
+      (known && (await hashKnown(sources, (path) => ({ ...options(path), known })))) ??
+      (await hashRead(sources, options))
+    );
   } finally {
     progress.end();
   }
+}
+
+async function hashKnown(
+  sources: readonly NamedSource[],
+  options: (path: string) => LoadOptions & { readonly known: Known },
+): Promise<string | undefined> {
+  let hash: string | null = null;
+  for (const { path, source } of sources) {
+    const next: string | undefined =
+      typeof source === "string" ? await knownHash(source, hash, options(path)) : undefined;
+    if (next === undefined) return undefined;
+    hash = next;
+  }
+  return hash ?? undefined;
+}
+
+async function hashRead(sources: readonly NamedSource[], options: (path: string) => LoadOptions): Promise<string> {
+  let context: Context | undefined;
+  for (const { path, source } of sources) {
+    const from = sourceOf(source);
+    context = await (context ? loadAppend(context, from, options(path)) : load(from, options(path)));
+  }
+  return context?.hash ?? "";
 }
 
 function sourceOf(source: LoadSource): Source {

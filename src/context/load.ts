@@ -10,10 +10,12 @@ import {
   type Pause,
   type SkippedFile,
 } from "./context.ts";
+import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
+import { type Known, recalled, remember } from "./recall.ts";
 import { errnoOf, locate, MOVED_OUT, openRoots, type Refusal, type Roots, withFile } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { readListed, textBytes, withoutMark } from "./text-file.ts";
-import { compareUnits, walk } from "./walk.ts";
+import { compareUnits, type Walk, walk } from "./walk.ts";
 
 /** What to load: a file or folder on disk, or text at hand. */
 export type Source =
@@ -26,6 +28,8 @@ export interface LoadOptions {
   cwd: string;
   /** Called about every megabyte or 16 files with what was read so far. */
   onProgress?: (progress: { files: number; bytes: number }) => void;
+  /** Contexts of earlier loads: files that have not changed since are not read again. */
+  known?: Known;
   /** Looked at between files; an abort rejects with the code `cancelled`. */
   signal?: AbortSignal;
 }
@@ -58,21 +62,60 @@ interface Reading {
   /** Stands before the first file. */
   readonly separator: string;
   readonly pause: Pause;
+  /** False once the system has refused to read a file: another time it may not. */
+  isWhole: boolean;
 }
 
 async function extend(previous: Context | undefined, source: Source, options: LoadOptions): Promise<Context> {
-  const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
-  const reading: Reading = {
+  const reading = readingOf(source, size, previous !== undefined, options);
+  const { pause } = reading;
+  await pause(0);
+  if (source.kind === "text") return extendContext(previous, loadText(reading, source.text), pause);
+  const place = await locatePath(reading, options);
+  const { known } = options;
+  const seen = known && (await seenAt(place, reading, previous?.hash ?? null, known));
+  const before = seen && (await recalled(seen, known));
+  if (before) return before;
+  const context = await extendContext(previous, await loadPlace(reading, place), pause);
+  if (seen && reading.isWhole) remember(seen, context, known);
+  return context;
+}
+
+/**
+ * The hash of what `load` would give, or `loadAppend` to the context with the hash `previous`, if that is known without reading
+ * the files. Rejects as `load` does.
+ */
+export async function knownHash(
+  path: string,
+  previous: string | null,
+  options: LoadOptions & { readonly known: Known },
+): Promise<string | undefined> {
+  const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
+  const { known } = options;
+  const { key, print } = await seenAt(await locatePath(reading, options), reading, previous, known);
+  return known.loads.find(key, print)?.hash;
+}
+
+function readingOf(source: Source, size: ContextSize, isAppend: boolean, options: LoadOptions): Reading {
+  const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
+  return {
     name,
     given: source.kind === "path" ? source.path : source.name,
     size,
-    separator: previous === undefined ? "" : `\n\n===== APPENDED: ${name} =====\n\n`,
+    separator: isAppend ? `\n\n===== APPENDED: ${name} =====\n\n` : "",
     pause: pauseFor(options, size),
+    isWhole: true,
   };
-  await reading.pause(0);
-  const loaded = source.kind === "text" ? loadText(reading, source.text) : await loadPath(reading, options);
-  return extendContext(previous, loaded, reading.pause);
+}
+
+function seenAt(
+  { walked }: Place,
+  { name, pause }: Reading,
+  previous: string | null,
+  { now }: Known,
+): Promise<Fingerprint> {
+  return fingerprintOf({ name, previous, now: now() }, walked, pause);
 }
 
 function loadText(reading: Reading, text: string | Uint8Array): LoadedSource {
@@ -81,10 +124,24 @@ function loadText(reading: Reading, text: string | Uint8Array): LoadedSource {
   return single(reading, { relative: reading.name, path: "-", bytes: content.bytes });
 }
 
-async function loadPath(reading: Reading, options: LoadOptions): Promise<LoadedSource> {
+/** Where a path leads, and the files that are there. */
+interface Place {
+  readonly roots: Roots;
+  readonly path: string;
+  readonly isFolder: boolean;
+  readonly walked: Walk;
+}
+
+async function locatePath({ given, name, pause }: Reading, options: LoadOptions): Promise<Place> {
   const roots = openRoots(options.roots, options.cwd);
-  const path = locate(roots, reading.given, options.cwd);
-  return isFolder(reading.given, path) ? loadFolder(reading, roots, path) : loadFile(reading, roots, path);
+  const path = locate(roots, given, options.cwd);
+  if (isFolder(given, path)) return { roots, path, isFolder: true, walked: await walk(roots, path, pause) };
+  const walked = { files: [{ relative: basename(name), path }], skipped: [], ignored: 0 };
+  return { roots, path, isFolder: false, walked };
+}
+
+function loadPlace(reading: Reading, place: Place): LoadedSource | Promise<LoadedSource> {
+  return place.isFolder ? loadFolder(reading, place) : loadFile(reading, place.roots, place.path);
 }
 
 function isFolder(given: string, path: string): boolean {
@@ -121,9 +178,8 @@ function single({ name, given, size, separator }: Reading, file: Omit<LoadedFile
 }
 
 /** Once over a limit, only the sizes of the remaining text files are added up: the error names the real total. */
-async function loadFolder(reading: Reading, roots: Roots, folder: string): Promise<LoadedSource> {
+async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<LoadedSource> {
   const { name, given, size, pause } = reading;
-  const walked = await walk(roots, folder, pause);
   const files: LoadedFile[] = [];
   const skipped: SkippedFile[] = [...walked.skipped];
   const shares = new Map<string, ContextSize>();
@@ -134,6 +190,7 @@ async function loadFolder(reading: Reading, roots: Roots, folder: string): Promi
     const content = readListed(roots, path, room);
     await pause(FILE_COST_BYTES + ("bytes" in content ? content.bytes.length : 0));
     if ("reason" in content) {
+      if (content.errno !== undefined) reading.isWhole = false;
       skipped.push({ path: relative, reason: content.reason });
       continue;
     }

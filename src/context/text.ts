@@ -83,8 +83,10 @@ function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Copies and indexes; yields the bytes that each step has worked on. */
+/** Copies and indexes; yields the bytes that each step has worked on. One part in shared memory stays where it is. */
 function* assemble(parts: readonly Uint8Array[]): Generator<number, TextData> {
+  const [first] = parts;
+  if (parts.length === 1 && first?.buffer instanceof SharedArrayBuffer) return yield* index(first);
   const bytes = sharedBytes(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

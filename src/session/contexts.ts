@@ -1,8 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import type { Json } from "../../runtime/index.ts";
+import type { Clock, Json } from "../../runtime/index.ts";
 import { RlmError } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
+import { openKnownLoads } from "../context/known-loads.ts";
 import { load, loadAppend } from "../context/load.ts";
+import type { Known } from "../context/recall.ts";
 import { textFromPartsInSlices } from "../context/text.ts";
 import type { Store, StoredContext } from "../store/port.ts";
 import type { Start } from "./journal.ts";
@@ -32,6 +34,22 @@ export async function openContext(store: Store, hash: string, loads: readonly St
     if (again?.hash !== hash) throw lost(hash, loads, error);
     await store.putContext(stored(again));
     return again;
+  }
+}
+
+/** Loads that the store has the contexts of, by records in the folder of the indexes. */
+export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">): Known {
+  return { loads: openKnownLoads(dir), now, open: (hash) => keptContext(store, hash) };
+}
+
+/** Null if the store does not have it whole. */
+async function keptContext(store: Store, hash: string): Promise<Context | null> {
+  if (!(await store.hasContext(hash))) return null;
+  try {
+    return await opened(await store.context(hash));
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "context_lost") return null;
+    throw error;
   }
 }
 

@@ -22,7 +22,7 @@ import type {
 } from "./api.ts";
 import { openCache } from "./cache.ts";
 import type { Answers } from "./cell.ts";
-import { openContext, readLoadInput } from "./contexts.ts";
+import { knownIn, openContext, readLoadInput } from "./contexts.ts";
 import { type DryRun, openDryAnswers } from "./dry-run.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
 import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec.ts";
@@ -128,6 +128,8 @@ async function open(
   const context = history.context_hash === null ? null : await openContext(store, history.context_hash, history.loads);
   let head: Head = { history, context };
   const temporary = options.indexDir === undefined ? await mkdtemp(join(tmpdir(), "belay-")) : undefined;
+  // A folder that goes with the session has nothing of earlier ones.
+  const known = options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) };
   const cwd = options.cwd ?? process.cwd();
   const roots = options.roots ?? [cwd];
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
@@ -204,7 +206,7 @@ async function open(
     checkOptions(place, LOAD_SOURCE, from);
     checkOptions(place, LOADING_OPTIONS, loadingOptions);
     const { roots: more = [], signal } = loadingOptions;
-    const reading = { roots: [...roots, ...more], cwd, onProgress: onLoad, ...(signal ? { signal } : {}) };
+    const reading = { roots: [...roots, ...more], cwd, onProgress: onLoad, ...known, ...(signal ? { signal } : {}) };
     const outcome = await perform(loadRequest(kind, from, reading));
     return { success: true, stats: statsOf(outcome) };
   }
@@ -268,7 +270,7 @@ async function open(
     const interrupted = interruptedIn(head.history);
     if (!interrupted) return recorded(head.history.last);
     const { start } = interrupted;
-    const request = requestOf(start, { roots, cwd, onProgress: onLoad });
+    const request = requestOf(start, { roots, cwd, onProgress: onLoad, ...known });
     const outcome = await exec(parts, head, request, signals, interrupted);
     return resumed("finished", start, "complete" in outcome ? answerOf(outcome) : null);
   }
