@@ -1,4 +1,4 @@
-import { RlmError } from "../runtime/index.ts";
+import { firstly, RlmError } from "../runtime/index.ts";
 
 /** A document of the context; offsets are UTF-16 units of P. */
 export interface DocumentEntry {
@@ -67,7 +67,6 @@ export interface Services {
 /** For builtins that need a context where none is loaded. */
 export function contextNotLoaded(): RlmError {
   return new RlmError("context_not_loaded", "no context is loaded", {
-    suggestion:
-      "Load one first: `-c PATH` on the command line, `session.load(path)` in the library, rlm_load in a tool.",
+    suggestion: `${firstly("load")}.`,
   });
 }

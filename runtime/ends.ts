@@ -3,6 +3,7 @@ import type { Entered } from "./engine.ts";
 import { LIMITS } from "./limits.ts";
 import { sizeText } from "./output.ts";
 import type { CellEnd } from "./protocol.ts";
+import { remedy } from "./remedies.ts";
 import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 import type { Thrown } from "./traceback.ts";
@@ -68,7 +69,7 @@ export function outOfMemory(heapBytes: number): CellEnd {
     "memory_limit_exceeded",
     "InternalError",
     `out of memory: the ${megabytes(heapBytes)} guest heap is full`,
-    "Keep less in variables: set large ones to null, work in slices, or raise the limit (`--memory-mb N`).",
+    `Keep less in variables: set large ones to null, work in slices, or ${remedy("raiseMemory")}.`,
   );
 }
 

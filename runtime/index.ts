@@ -35,5 +35,6 @@ export type {
   Seed,
   Settlement,
 } from "./protocol.ts";
+export { firstly, remedy, type Wording, worded } from "./remedies.ts";
 export { type CallHost, type ExecEnd, type ExecSignals, openSandbox, type Sandbox } from "./sandbox.ts";
 export { serveSandbox } from "./serve.ts";

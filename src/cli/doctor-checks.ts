@@ -7,6 +7,7 @@ import { checkPrice, modelsOf } from "./model.ts";
 import { nodeProblem, OLDEST_NODE } from "./node-version.ts";
 import { openQuietly } from "./session.ts";
 import { configPlaces } from "./settings.ts";
+import { inFlags } from "./wording.ts";
 
 /** One thing that Belay needs. `detail` is what was found; `cure` what to do about it where it is not ok. */
 export interface Check {
@@ -85,7 +86,7 @@ async function checkSettings(): Promise<Omit<Check, "name">> {
     return { state: "ok", detail: `model ${model}; ${origin}` };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    return { state, detail: error.message, cure: error.suggestion };
+    return { state, detail: error.message, cure: inFlags(error.suggestion) };
   }
 }
 

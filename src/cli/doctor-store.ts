@@ -10,6 +10,7 @@ import type { Check } from "./doctor-checks.ts";
 import type { Host } from "./host.ts";
 import { withStore } from "./opened-store.ts";
 import type { Terminal } from "./terminal.ts";
+import { inFlags } from "./wording.ts";
 
 /** The store that is looked at. */
 export interface StorePlace {
@@ -84,7 +85,7 @@ export async function checkSessions({ folder, host, terminal: { stderr } }: Stor
     return { state: "ok", detail: [facts, ...notes].join("\n") };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    return { state: "failed", detail: error.message, cure: error.suggestion };
+    return { state: "failed", detail: error.message, cure: inFlags(error.suggestion) };
   } finally {
     if (stderr.isTerminal) stderr.writeRaw("\r\x1b[K");
   }

@@ -8,6 +8,7 @@ import type { CliSession } from "./session.ts";
 import { failureJson, showAnswer, showEnvelope, showFailure } from "./show.ts";
 import type { Stop } from "./stop.ts";
 import type { Terminal } from "./terminal.ts";
+import { envelopeInFlags } from "./wording.ts";
 
 /** How the outcome of cells and queries is told. */
 export interface Report {
@@ -80,7 +81,7 @@ export function signalsOf({ kept }: CliSession, stop: Stop): { signal: AbortSign
 
 /** One JSON object a line, and nothing else on stdout. */
 export const jsonReport = ({ stdout }: Terminal): Report => {
-  const print = (fields: object) => stdout.writeRaw(`${JSON.stringify(fields)}\n`);
+  const print = (fields: object) => stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
   return {
     envelope: print,
     answer: print,

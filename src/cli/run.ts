@@ -7,6 +7,7 @@ import { commandHelp, help, helpWidth } from "./help.ts";
 import { type Host, processHost } from "./host.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
+import { inFlags } from "./wording.ts";
 
 /** Runs `belay` with these arguments. Gives the exit code: `belay --help` lists them. */
 export async function run(args: readonly string[], host: Host = processHost): Promise<number> {
@@ -68,7 +69,7 @@ function checked(command: Command, args: readonly string[]): Arguments {
 
 /** What no user can have caused; the stack only where it was asked for. */
 function unexpected(error: unknown): number {
-  const known = error instanceof RlmError ? `${error.message}\nsuggestion: ${error.suggestion}` : undefined;
+  const known = error instanceof RlmError ? `${error.message}\nsuggestion: ${inFlags(error.suggestion)}` : undefined;
   const stack = error instanceof Error && process.env.BELAY_DEBUG ? error.stack : undefined;
   const hint = "set BELAY_DEBUG=1 to see where; `belay doctor` checks the installation";
   process.stderr.write(`belay: ${known ?? stack ?? `${String(error)}\n${hint}`}\n`);

@@ -3,6 +3,7 @@ import type { ExecEnvelope, ExecFailure, Json, QueryEnvelope, RlmError } from ".
 import { type CallsTaken, takenLine } from "./call-line.ts";
 import { jsonParts, prettyJson } from "./pretty-json.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
+import { inFlags } from "./wording.ts";
 
 /**
  * An exec for people: what it printed, its result, then on stderr its meta and what sub-calls took (both on a terminal
@@ -51,7 +52,7 @@ export function showError(failure: ExecFailure, taken: CallsTaken | null, { stde
     return;
   }
   stderr.write(`${failure.traceback}\n`, "red");
-  if (failure.suggestion) stderr.write(`suggestion: ${failure.suggestion}\n`);
+  if (failure.suggestion) stderr.write(`suggestion: ${inFlags(failure.suggestion)}\n`);
 }
 
 /** A value and a newline. */
@@ -85,7 +86,7 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
     return;
   }
   stderr.write(`error: ${error.message} (${error.code})\n`, "red");
-  stderr.write(`suggestion: ${error.suggestion}\n`);
+  stderr.write(`suggestion: ${inFlags(error.suggestion)}\n`);
 }
 
 /** The same as one JSON object, with the fields of an exec's error envelope that it can fill. */
@@ -94,7 +95,7 @@ export function failureJson(error: RlmError, session_id: string | null): string 
     success: false,
     error_code: error.code,
     error_message: error.message,
-    suggestion: error.suggestion,
+    suggestion: inFlags(error.suggestion),
     session_id,
     stdout: "",
     stderr: "",

@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { RlmError } from "../../runtime/index.ts";
+import { RlmError, remedy } from "../../runtime/index.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
 export type Roots = readonly string[];
@@ -69,7 +69,7 @@ export function locate(roots: Roots, given: string, cwd: string): string {
   }
   if (!isAllowed(roots, path)) {
     throw new RlmError("path_outside_sandbox", `${given} is outside the allowed roots`, {
-      suggestion: "Use a path within the roots, or add its folder to the roots (`--root DIR` on the command line).",
+      suggestion: `Use a path within the roots, or ${remedy("addRoot")}.`,
     });
   }
   return path;

@@ -1,3 +1,4 @@
+import { firstly } from "../../runtime/index.ts";
 import type { ModelAnswer, SubCallCode, SubCallError, Usage } from "./port.ts";
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
@@ -9,7 +10,7 @@ const FAILURES = {
   rate_limited: { retriable: true, suggestion: "Wait, or lower the concurrency." },
   auth_failed: { retriable: false, suggestion: "Check the provider's API key and what it may use." },
   auth_expired: { retriable: false, suggestion: "Run pi and /login." },
-  no_model_configured: { retriable: false, suggestion: "Pass --model PROVIDER/ID." },
+  no_model_configured: { retriable: false, suggestion: `${firstly("nameModel")}.` },
   content_filtered: { retriable: false, suggestion: "Rephrase the prompt, or name another model." },
   empty_answer: { retriable: true, suggestion: "Ask again, or raise max_tokens if the model thinks first." },
   provider_error: { retriable: true, suggestion: "Call again later; if it stays, check the provider's status." },

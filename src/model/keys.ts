@@ -1,4 +1,4 @@
-import { RlmError } from "../../runtime/index.ts";
+import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { KEY_VARIABLES } from "./key-variables.ts";
 import { type Env, type PiCredential, type PiFiles, resolveEntry } from "./pi-files.ts";
 
@@ -53,7 +53,7 @@ export function namedKey(name: string, env: Env): string {
   const key = env[name];
   if (key) return key;
   throw new RlmError("no_model_configured", `the environment variable ${name} is not set`, {
-    suggestion: "Set it to the API key, or name another one with --api-key-env NAME.",
+    suggestion: `Set it to the API key, or ${remedy("nameKey")}.`,
   });
 }
 
@@ -73,8 +73,8 @@ function keyOf(provider: string, sources: KeySources): { key: string | null; exp
 }
 
 function noKeyCure(variable: string | undefined): string {
-  if (variable === undefined) return "Name the variable that holds it with --api-key-env NAME, or run pi and /login.";
-  return `Set ${variable}, name another variable with --api-key-env NAME, or run pi and /login.`;
+  if (variable === undefined) return `${firstly("nameKey")}, or run pi and /login.`;
+  return `Set ${variable}, ${remedy("nameKey")}, or run pi and /login.`;
 }
 
 function fromEnv(_provider: string, { env, envNames }: KeySources): Found {

@@ -1,4 +1,4 @@
-import { RlmError } from "../../runtime/index.ts";
+import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { registeredModel, registeredPrice, serverModel } from "./pi-ai-registry.ts";
 import { agentDirOf, type Env } from "./pi-files.ts";
 import type { Model, Models } from "./port.ts";
@@ -48,7 +48,7 @@ export function openModels(options: ModelsOptions): Models {
 
 function checkBaseUrl(baseUrl: string): void {
   const url = URL.parse(baseUrl);
-  const suggestion = "Pass an address such as http://127.0.0.1:8080/v1; a key goes into the variable of --api-key-env.";
+  const suggestion = `Pass an address such as http://127.0.0.1:8080/v1; for a key ${remedy("nameKey")}.`;
   // A message must not repeat an address that holds a password.
   if (url?.username || url?.password)
     throw new RlmError("invalid_argument", "the base URL holds a password", { suggestion });
@@ -59,7 +59,7 @@ function checkBaseUrl(baseUrl: string): void {
 function noModel(atServer: boolean): RlmError {
   return new RlmError("no_model_configured", "no model is configured", {
     suggestion: atServer
-      ? "Pass --model PROVIDER/ID beside --base-url, for example --model local/NAME."
-      : "Pass --model PROVIDER/ID; for a server of your own --model local/NAME --base-url URL.",
+      ? `${firstly("nameModel")}, for example local/NAME.`
+      : `${firstly("nameModel")}; ${remedy("nameServer")}.`,
   });
 }

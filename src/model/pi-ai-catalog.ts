@@ -1,5 +1,5 @@
 import type { Api, KnownProvider, Model as PiModel } from "belay-pi-ai";
-import { RlmError } from "../../runtime/index.ts";
+import { RlmError, remedy } from "../../runtime/index.ts";
 import { KEY_VARIABLES } from "./key-variables.ts";
 import { nearestNames } from "./nearest-names.ts";
 import type { PiAi } from "./pi-ai-load.ts";
@@ -25,7 +25,7 @@ export function readModelName(name: string): ModelName {
   const slash = name.indexOf("/");
   if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), id: name.slice(slash + 1) };
   throw new RlmError("no_model_configured", `${name} is no model: names are PROVIDER/ID`, {
-    suggestion: "Write it as PROVIDER/ID, with --base-url for example local/NAME.",
+    suggestion: `Write it as PROVIDER/ID; for local/NAME, ${remedy("nameServer")}.`,
   });
 }
 
@@ -164,6 +164,6 @@ function unknownModel({ provider, id }: ModelName, known: readonly string[]): Rl
   const providers = isProvider ? "" : `Providers are ${Object.keys(KEY_VARIABLES).join(", ")} and others. `;
   const question = near.length > 0 ? `Did you mean ${near.join(", ")}? ` : providers;
   return new RlmError("no_model_configured", `unknown ${isProvider ? "model" : "provider in"} ${provider}/${id}`, {
-    suggestion: `${question}With --base-url URL any name goes.`,
+    suggestion: `${question}Any name goes if you ${remedy("nameServer")}.`,
   });
 }

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { RlmError } from "../../runtime/index.ts";
+import { RlmError, remedy } from "../../runtime/index.ts";
 import { invalidFile, readJsonFile } from "./pi-json.ts";
 import { isRecord } from "./records.ts";
 
@@ -85,7 +85,7 @@ export function readPiFiles(agentDir: string): PiFiles {
 export function resolveEntry(entry: string, env: Env, what: string): string {
   if (!entry.startsWith("!")) return env[entry] || entry;
   throw new RlmError("no_model_configured", `${what} is a command, and Belay runs no commands of Pi's files`, {
-    suggestion: "Put the key into an environment variable and pass --api-key-env NAME.",
+    suggestion: `Put the key into an environment variable, and ${remedy("nameKey")}.`,
   });
 }
 

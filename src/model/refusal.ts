@@ -1,3 +1,4 @@
+import { remedy } from "../../runtime/index.ts";
 import { type Cure, type FailureCode, failure } from "./failure.ts";
 import type { SubCallError } from "./port.ts";
 import { isRecord, parseJson } from "./records.ts";
@@ -60,7 +61,7 @@ function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse
   if (networkError === null && said !== NO_CONNECTION) return null;
   return {
     message: `no connection to ${address}${networkError === null ? "" : ` (${networkError})`}`,
-    suggestion: isNamed ? "Is the server running? --base-url says where it is." : check,
+    suggestion: isNamed ? `Is the server running? If it is, ${remedy("checkServer")}.` : check,
   };
 }
 

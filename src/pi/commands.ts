@@ -5,6 +5,7 @@ import type { Control } from "./view/control.ts";
 import { sessionsPage, settingsPage, statusPage } from "./view/pages.ts";
 import { pickCheckpoint } from "./view/pick-checkpoint.ts";
 import { oneLine } from "./view/texts.ts";
+import { inPi } from "./wording.ts";
 
 /** What a command is given of Pi. */
 export interface CommandContext {
@@ -119,7 +120,7 @@ export async function runCommand(
     if (text !== null) say(text, "info");
   } catch (error) {
     const { message, suggestion } = error instanceof RlmError ? error : { message: String(error), suggestion: "" };
-    say(suggestion === "" ? message : `${message}\n${suggestion}`, "error");
+    say(suggestion === "" ? message : `${message}\n${inPi(suggestion)}`, "error");
   }
 
   function say(text: string, type: "info" | "error"): void {

@@ -7,6 +7,7 @@ import type { Life } from "./life.ts";
 import { completeEntry } from "./mirror.ts";
 import { type RecordedExec, recordedAnswer, recordedExec } from "./recorded.ts";
 import { outcomeOf, type RunOutcome, type Runs } from "./runs.ts";
+import { inPi } from "./wording.ts";
 
 export interface RecoveryParts {
   readonly life: Life;
@@ -57,7 +58,7 @@ export async function recover(parts: RecoveryParts, view: BranchView): Promise<n
       if (isTail || recovered.how !== "recorded") parts.context().ui.notify(lineOf(tool, recovered), "info");
     } catch (error) {
       if (parts.runs.isSuspended()) return atTail;
-      const said = error instanceof RlmError ? `${error.message}. ${error.suggestion}` : String(error);
+      const said = error instanceof RlmError ? `${error.message}. ${inPi(error.suggestion)}` : String(error);
       parts.context().ui.notify(`${tool.name} was interrupted and could not be finished: ${said}`, "error");
     }
   }

@@ -4,6 +4,7 @@ import type { JournalRecord } from "../session/journal.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../tools/index.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 import type { ContextState, StateBoard } from "./status.ts";
+import { inPi } from "./wording.ts";
 
 /** A call of a tool that is to be run. */
 export interface Run {
@@ -121,12 +122,10 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
 /** Details stand in the session's file beside the text. */
 const DETAILS_BYTES = 16_000;
 
-/** What Pi gets of an envelope. */
-export function outcomeOf(
-  tool: Tool,
-  envelope: ToolEnvelope,
-  facts: Omit<ToolDetails, "tool" | "envelope">,
-): RunOutcome {
+/** What Pi gets of an envelope, in Pi's words. */
+export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetails, "tool" | "envelope">): RunOutcome {
+  const { suggestion } = given;
+  const envelope = typeof suggestion === "string" ? { ...given, suggestion: inPi(suggestion) } : given;
   const text = JSON.stringify(fitted(envelope, tool.rest));
   return { text, details: { tool: tool.name, envelope: fitted(envelope, tool.rest, DETAILS_BYTES), ...facts } };
 }

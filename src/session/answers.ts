@@ -1,5 +1,5 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
-import { type Clock, LIMITS } from "../../runtime/index.ts";
+import { type Clock, firstly, LIMITS, remedy } from "../../runtime/index.ts";
 import { failure } from "../model/failure.ts";
 import type { SubCallError } from "../model/port.ts";
 import type { AnswerCache } from "./cache.ts";
@@ -8,9 +8,8 @@ import { type Gate, openGate } from "./gate.ts";
 import { loadModelLayer } from "./model-layer.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./sub-call-plan.ts";
 
-/** The flag to pass, for whoever makes a sub-call without a model. */
-const NO_MODEL =
-  "Name a model: `--model PROVIDER/ID` on the command line (with `--base-url URL` for a server of your own), `model` in the library's options.";
+/** For cells that make a sub-call without a model. */
+const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
 
 export interface AnswersOptions extends PlanOptions {
   /** Folders that sub-agents may read, as they are now. */

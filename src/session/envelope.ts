@@ -1,5 +1,5 @@
 import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../runtime/index.ts";
-import { DEFAULT_EXEC_LIMITS, isErrorCode } from "../../runtime/index.ts";
+import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
 import { type QueryNote, type QueryResult, readQueryResult } from "../query/query.ts";
 import type { CellComplete } from "./exec.ts";
@@ -76,7 +76,7 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   if (answer.success) return answer;
   const named = { ...answer, traceback: withFiles(answer.traceback, facts.files ?? new Map()) };
   if (!facts.isOpen) return named;
-  const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion(facts.session_id) : named.suggestion;
+  const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion : named.suggestion;
   return { ...named, suggestion, resumable: true };
 }
 
@@ -92,7 +92,7 @@ export function withFiles(traceback: string, files: ReadonlyMap<number, string>)
 }
 
 /** A suspended exec is not over: to run its cell again would pay for its answers twice. */
-const resumeSuggestion = (session: string) => `Finish it with resume() (\`belay resume ${session}\`).`;
+const resumeSuggestion = `${firstly("resume")}.`;
 
 function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecEnvelope {
   switch (end.kind) {
@@ -120,8 +120,7 @@ function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecE
     case "timeout":
       return failure("js_timeout", `the cell ran longer than ${state.limits.max_execution_ms} ms`, fields, {
         name: "TimeoutError",
-        suggestion:
-          "Do less in one cell, use find and search instead of loops over P, or raise the limit (max_execution_ms).",
+        suggestion: `Do less in one cell, use find and search instead of loops over P, or ${remedy("raiseTime")}.`,
       });
     case "cancelled":
       return failure("cancelled", "the cell was cancelled", fields, {

@@ -1,4 +1,12 @@
-import { imageProblem, type Json, openSandbox, type Restoration, RlmError, type Sandbox } from "../../runtime/index.ts";
+import {
+  imageProblem,
+  type Json,
+  openSandbox,
+  type Restoration,
+  RlmError,
+  remedy,
+  type Sandbox,
+} from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
 import type { CheckpointRow, Store } from "../store/port.ts";
 import { type ContextMessage, contextMessage } from "./context-message.ts";
@@ -186,6 +194,6 @@ function machine(sandbox: Sandbox<ContextMessage>, line: Line, warnings: readonl
 
 function foreign(id: string, problem: string): RlmError {
   return new RlmError("checkpoint_lost", `checkpoint ${id} cannot be read: ${problem}`, {
-    suggestion: "Continue with the version of Belay that wrote it, or give the interrupted exec up with --discard.",
+    suggestion: `Continue with the version of Belay that wrote it; if an exec is interrupted, ${remedy("discard")}.`,
   });
 }

@@ -1,4 +1,4 @@
-import { type PendingCall, type Replayed, RlmError, type Settlement } from "../../runtime/index.ts";
+import { type PendingCall, type Replayed, RlmError, remedy, type Settlement } from "../../runtime/index.ts";
 import type { CheckpointRow } from "../store/port.ts";
 import { type Continuation, hashOf } from "./cell.ts";
 import type { ExecRecords } from "./history.ts";
@@ -84,6 +84,6 @@ function settlementOf({ success, value }: ToolResult): Settlement {
 
 function unfit(why: string): RlmError {
   return new RlmError("checkpoint_lost", why, {
-    suggestion: "Give the interrupted exec up with --discard (discard() in the library) and run the cell again.",
+    suggestion: `The exec cannot be finished: ${remedy("discard")}, and run the cell again.`,
   });
 }

@@ -1,7 +1,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, RlmError, systemClock } from "../../runtime/index.ts";
+import {
+  DEFAULT_BUDGET,
+  DEFAULT_EXEC_LIMITS,
+  firstly,
+  type Json,
+  LIMITS,
+  RlmError,
+  remedy,
+  systemClock,
+} from "../../runtime/index.ts";
 import type { ContextStats } from "../context/context.ts";
 import { sessionLabel } from "../ids.ts";
 import { openModels } from "../model/models.ts";
@@ -359,7 +368,7 @@ function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelop
 
 function unfinishedError(session: SessionRow, { start }: ExecRecords): RlmError {
   return new RlmError("exec_unfinished", `a ${start.kind} of session ${sessionLabel(session)} was interrupted`, {
-    suggestion: "Finish it with resume() (`belay resume SESSION`), or give it up with discard() (`--discard`).",
+    suggestion: `${firstly("resume")}, or ${remedy("discard")}.`,
   });
 }
 

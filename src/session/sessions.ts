@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { RlmError } from "../../runtime/index.ts";
+import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import { sessionLabel } from "../ids.ts";
 import { nearest } from "../nearest.ts";
 import type { SessionRow, Store } from "../store/port.ts";
@@ -140,7 +140,7 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   if (found !== undefined && (found === typed || fitting.length === 1)) return found;
   const problem = found === undefined ? "has no checkpoint" : "has several checkpoints";
   throw new RlmError("checkpoint_lost", `${label} ${problem} ${typed}`, {
-    suggestion: `\`belay show ${label}\` lists them; mid-exec ones are kept with --keep-steps.`,
+    suggestion: `${firstly("listCheckpoints", label)}; ${remedy("keepSteps")}.`,
   });
 }
 

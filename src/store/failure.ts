@@ -1,4 +1,5 @@
 import { RlmError } from "../../runtime/errors.ts";
+import { remedy } from "../../runtime/remedies.ts";
 
 /** Runs work on the store; what SQLite and the file system throw comes out as `RlmError`, naming the folder. */
 export function guarded<T>(folder: string | null, work: () => T): T {
@@ -15,12 +16,12 @@ export function isBusy(error: unknown): boolean {
 }
 
 export function corrupt(what: string, cause?: unknown): RlmError {
-  const suggestion = "`belay doctor` lists all that is damaged; `belay rm SESSION` drops a session that is.";
+  const suggestion = `To see all that is damaged ${remedy("verify")}; ${remedy("removeSession")} that is.`;
   return new RlmError("store_corrupt", what, { suggestion, ...(cause === undefined ? {} : { cause }) });
 }
 
 export function checkpointLost(id: string, why: string, cause?: unknown): RlmError {
-  const suggestion = "Go on from an earlier checkpoint: `belay show SESSION` lists them, `belay fork` opens one.";
+  const suggestion = `Go on from an earlier checkpoint: ${remedy("listCheckpoints")}, and ${remedy("fork")}.`;
   return new RlmError("checkpoint_lost", `checkpoint ${id}: ${why}`, {
     suggestion,
     ...(cause === undefined ? {} : { cause }),
@@ -64,7 +65,7 @@ function cure(sqlite: number | undefined, errno: string | undefined): string {
   if (errno === "ENOENT" || errno === "ENOTDIR" || errno === "EEXIST") {
     return "No folder can be made there: choose another folder.";
   }
-  return "Check the disk; `belay doctor` looks through the store.";
+  return `Check the disk; to look through the store ${remedy("verify")}.`;
 }
 
 /** SQLite's result code without what extends it; undefined for other errors. */

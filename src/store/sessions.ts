@@ -1,4 +1,5 @@
 import { RlmError } from "../../runtime/errors.ts";
+import { firstly } from "../../runtime/remedies.ts";
 import type { Database } from "./database.ts";
 import { corrupt } from "./failure.ts";
 import type { NewSession, SessionRow } from "./port.ts";
@@ -114,7 +115,7 @@ function rowOf(database: Database, id: string): Row {
 
 function notFound(id: string): RlmError {
   return new RlmError("session_not_found", `there is no session ${id}`, {
-    suggestion: "`belay sessions` lists those there are.",
+    suggestion: `${firstly("listSessions")}.`,
   });
 }
 

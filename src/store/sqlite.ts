@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { RlmError } from "../../runtime/errors.ts";
+import { remedy } from "../../runtime/remedies.ts";
 import { sessionLabel } from "../ids.ts";
 import { readAnswer } from "./cache.ts";
 import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint, shown } from "./checkpoints.ts";
@@ -160,7 +161,7 @@ function takeLease(database: Database, leases: Leases, id: string): void {
   const holder = holderOf(database, id);
   if (leases.take(id)) return;
   const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process";
-  const suggestion = "Wait until it is done, or work on a copy: `belay fork SESSION`.";
+  const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
   throw new RlmError("session_busy", `session ${sessionLabel(readSession(database, id))} is held by ${who}`, {
     suggestion,
   });

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { parentPort, type Transferable, workerData } from "node:worker_threads";
 import { RlmError } from "../../runtime/errors.ts";
+import { remedy } from "../../runtime/remedies.ts";
 import type { Answer, Request, SentError, StoreSetup } from "./requests.ts";
 import { openSqliteStore, type SyncStore } from "./sqlite.ts";
 
@@ -82,7 +83,7 @@ function attempt<T>(id: number, work: () => T): Answer<T> {
 function sent(error: unknown): SentError {
   if (error instanceof RlmError) return { code: error.code, message: error.message, suggestion: error.suggestion };
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: "store_failed", message, suggestion: "`belay doctor` looks through the store." };
+  return { code: "store_failed", message, suggestion: `To look through the store ${remedy("verify")}.` };
 }
 
 /** An image's memory is handed over; contexts lie in shared memory, the rest is small. */

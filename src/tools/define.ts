@@ -1,6 +1,6 @@
 import { IsObject, type Static, type TObject, type TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { type ErrorCode, type Json, RlmError } from "../../runtime/index.ts";
+import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import type { LoadResult, Session } from "../session/api.ts";
 import type { BesideEnd } from "../session/journal.ts";
@@ -67,8 +67,6 @@ interface Definition<P extends TObject> {
   readonly rest?: string;
   /** @throws RlmError, which becomes the answer */
   run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
-  /** Looks at the arguments before a session is opened. @throws RlmError */
-  check?(args: Static<P>, call: ToolCall): void;
   recorded?(args: Static<P>, call: RecordedCall): object;
   /** Fields that failures have beside the usual ones. */
   readonly failureFields?: object;
@@ -90,7 +88,6 @@ export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
       try {
         if (!Value.Check(parameters, args)) throw wrongArguments(name, parameters, args);
         checkKeys(name, parameters, args);
-        definition.check?.(args, call);
         return wire(await definition.run(await open(), args, call));
       } catch (error) {
         return failed(failureOf(error, call));
@@ -115,7 +112,9 @@ function failureOf(error: unknown, { signal }: ToolCall): Failure {
   return {
     code,
     message,
-    suggestion: signal.aborted ? "Call the tool again." : "Call the tool again; if it fails again, run `belay doctor`.",
+    suggestion: signal.aborted
+      ? "Call the tool again."
+      : `Call the tool again; if it fails again, ${remedy("verify")}.`,
   };
 }
 

@@ -1,16 +1,12 @@
-import { isAbsolute, resolve } from "node:path";
+import { resolve } from "node:path";
 import { Type } from "typebox";
-import { RlmError } from "../../runtime/index.ts";
 import type { RecordedCall } from "./define.ts";
 
-export const PATH = Type.String({ description: "Absolute path" });
+export const PATH = Type.String({ description: "Relative to the working directory, or absolute" });
 
-/** Paths of tools are absolute (spec §6.1). @throws RlmError `path_outside_sandbox` */
-export function checkPath(path: string, cwd: string): void {
-  if (isAbsolute(path)) return;
-  throw new RlmError("path_outside_sandbox", `${path || "the empty path"} is not absolute`, {
-    suggestion: `Use ${resolve(cwd, path)}`,
-  });
+/** What a call names: relative paths start at the project's folder, as in the other tools of a host. */
+export function sourceAt(path: string, cwd: string): string {
+  return path === "" ? path : resolve(cwd, path);
 }
 
 /** The answer of a load whose record is all there is. */

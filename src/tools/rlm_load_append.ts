@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { defineTool } from "./define.ts";
-import { checkPath, loadedFrom, PATH } from "./load-path.ts";
+import { loadedFrom, PATH, sourceAt } from "./load-path.ts";
 
 export const rlm_load_append = defineTool({
   name: "rlm_load_append",
@@ -8,7 +8,6 @@ export const rlm_load_append = defineTool({
   description: "Add a file or folder to the context P. Keeps variables, helpers, memory and budget. Returns stats.",
   promptSnippet: "Add a file or folder to context P",
   parameters: Type.Object({ path: PATH }),
-  check: ({ path }, { cwd }) => checkPath(path, cwd),
-  run: (session, { path }, { signal }) => session.loadAppend(path, { signal }),
+  run: (session, { path }, { cwd, signal }) => session.loadAppend(sourceAt(path, cwd), { signal }),
   recorded: (_args, record) => loadedFrom(record),
 });

@@ -58,7 +58,7 @@ export function sessionsPage(found: readonly SessionSummary[], current: string |
       oneLine(last?.input ?? "", 32),
     ];
   });
-  const more = found.length > SESSIONS_SHOWN ? [`… ${found.length - SESSIONS_SHOWN} more: belay sessions`] : [];
+  const more = found.length > SESSIONS_SHOWN ? [`… ${found.length - SESSIONS_SHOWN} more: npx belay-rlm sessions`] : [];
   return [...columns(rows), ...more].join("\n");
 }
 

@@ -38,7 +38,9 @@ test("without a model the message says the flag, and a query does not begin", as
   expect(run).toMatchObject({ code: 1, stdout: "" });
   expect(run.stderr).toMatch(/^SubAgentError: no model is configured.*\n.*\nsuggestion: .*`--model PROVIDER\/ID`/);
   expect(query).toMatchObject({ code: 1, stdout: "" });
-  expect(query.stderr).toMatch(/^error: no model is configured \(no_model_configured\)\nsuggestion: Pass --model/);
+  expect(query.stderr).toMatch(
+    /^error: no model is configured \(no_model_configured\)\nsuggestion: Pass `--model PROVIDER\/ID`; pass `--base-url URL`/,
+  );
 });
 
 test("a model is configured by the user, the project, a variable, a flag, in rising order", async () => {

@@ -161,7 +161,7 @@ test("a path that is missing or outside is refused, for an append too", async ()
   await expect(load(pathSource("in/a.txt/x"), options)).rejects.toMatchObject({ code: "path_not_found" });
   await expect(load(pathSource("out"), options)).rejects.toMatchObject({
     code: "path_outside_sandbox",
-    suggestion: expect.stringContaining("--root"),
+    suggestion: expect.stringContaining("add the folder to `roots`"),
   });
   const context = await load(pathSource("in"), options);
   await expect(loadAppend(context, pathSource("out/b.txt"), options)).rejects.toMatchObject({

@@ -58,16 +58,18 @@ function setVariable(name: string, value: string): void {
   });
 }
 
-test("without a model the refusal names the flag", () => {
+test("without a model the refusal names the option", () => {
   const { models } = open();
   expect(models.fallback).toBeNull();
   expect(refusalOf(() => models.resolve(null))).toEqual({
     code: "no_model_configured",
     message: "no model is configured",
-    suggestion: "Pass --model PROVIDER/ID; for a server of your own --model local/NAME --base-url URL.",
+    suggestion: "Set `model` to PROVIDER/ID; set `baseUrl` for a server of your own.",
   });
   const atServer = open({}, { baseUrl: "http://127.0.0.1:1/v1" }).models;
-  expect(refusalOf(() => atServer.resolve(null)).suggestion).toContain("--model PROVIDER/ID beside --base-url");
+  expect(refusalOf(() => atServer.resolve(null)).suggestion).toBe(
+    "Set `model` to PROVIDER/ID, for example local/NAME.",
+  );
 });
 
 test("an unknown name is refused with the nearest known ones, those of models.json among them", () => {
@@ -84,7 +86,9 @@ test("an unknown name is refused with the nearest known ones, those of models.js
   expect(refusalOf(() => models.resolve("openai/gemini-2.5-flash")).suggestion).toMatch(/\w\/gemini-2\.5-flash\b/);
   expect(refusalOf(() => models.resolve("nope/x"))).toMatchObject({
     message: "unknown provider in nope/x",
-    suggestion: expect.stringMatching(/^Providers are anthropic, openai, .* and others\. With --base-url URL/),
+    suggestion: expect.stringMatching(
+      /^Providers are anthropic, openai, .* and others\. Any name goes if you set `baseUrl`/,
+    ),
   });
 });
 
@@ -99,7 +103,9 @@ test("a listed model has its price and its key from pi-ai's variable", () => {
 test("without a key the refusal names the provider and the ways", () => {
   const { code, message, suggestion } = refusalOf(() => open().models.resolve("openai/gpt-4o-mini"));
   expect({ code, message }).toEqual({ code: "no_model_configured", message: "no API key for the provider openai" });
-  expect(suggestion).toBe("Set OPENAI_API_KEY, name another variable with --api-key-env NAME, or run pi and /login.");
+  expect(suggestion).toBe(
+    "Set OPENAI_API_KEY, name the variable that holds the key in `apiKeyEnv`, or run pi and /login.",
+  );
   expect(refusalOf(() => open().models.resolve("github-copilot/gpt-4o")).suggestion).toMatch(/^Name the variable/);
   const named = open({}, { apiKeyEnv: "MY_KEY" }).models;
   expect(refusalOf(() => named.resolve("openai/gpt-4o-mini")).message).toBe(

@@ -92,6 +92,6 @@ test("an entry is a variable's name, else the text itself, and a command is not 
     code: "no_model_configured",
     message: "the key of mine is a command, and Belay runs no commands of Pi's files",
   });
-  expect(suggestion).toContain("--api-key-env");
+  expect(suggestion).toContain("`apiKeyEnv`");
   expect(readdirSync(dir)).toEqual([]);
 });

@@ -139,7 +139,7 @@ test("a server that is not there", async () => {
   await server.close();
   const answer = await ask(model);
   const message = `local/scripted: no connection to ${server.url} (ECONNREFUSED)`;
-  const suggestion = "Is the server running? --base-url says where it is.";
+  const suggestion = "Is the server running? If it is, check `baseUrl`.";
   const error = { code: "provider_error", retriable: true, message, suggestion };
   expect(answer).toMatchObject({ ok: false, charged: true, error });
   const mine = { baseUrl: server.url, api: "openai-completions", apiKey: KEY, models: [{ id: "m" }] };

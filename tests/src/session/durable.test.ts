@@ -252,7 +252,7 @@ test("a suspended exec is over in time, and goes on where it stood", async () =>
     success: false,
     error_code: "cancelled",
     resumable: true,
-    suggestion: `Finish it with resume() (\`belay resume ${first.id}\`).`,
+    suggestion: "Finish it with `resume()`.",
   });
   expect(first.unfinished()).toMatchObject({ kind: "cell" });
   free({ ok: true, value: 1 });

@@ -1,0 +1,59 @@
+/**
+ * What a caller can do about a failure, in the words of the library: `*` stands for the session that it is about.
+ * Suggestions are made with these phrases, so that the command and hosts of tools can say each in their own words.
+ */
+export const REMEDIES = {
+  load: "load one with `load()`",
+  addRoot: "add the folder to `roots`",
+  raiseMemory: "raise `memoryMb`",
+  raiseTime: "raise `limits.max_execution_ms`",
+  resume: "finish it with `resume()`",
+  discard: "give it up with `discard()`",
+  listSessions: "`list()` of the store names those there are",
+  listCheckpoints: "`describe(*)` of the store lists them",
+  keepSteps: "those within an exec are kept with `keepSteps`",
+  fork: "work on a copy, made with `fork(*)` of the store",
+  removeSession: "`remove(*)` of the store drops one",
+  verify: "run `npx belay doctor`",
+  nameModel: "set `model` to PROVIDER/ID",
+  nameServer: "set `baseUrl` for a server of your own",
+  nameKey: "name the variable that holds the key in `apiKeyEnv`",
+  checkServer: "check `baseUrl`",
+} as const;
+
+export type Remedy = keyof typeof REMEDIES;
+/** The same remedies in other words. */
+export type Wording = Readonly<Record<Remedy, string>>;
+
+/** A phrase for a suggestion. */
+export function remedy(name: Remedy, subject = "SESSION"): string {
+  return REMEDIES[name].replace("*", subject);
+}
+
+/** As `remedy`, at the beginning of a sentence. */
+export function firstly(name: Remedy, subject?: string): string {
+  return capital(remedy(name, subject));
+}
+
+/** A suggestion in other words. */
+export function worded(suggestion: string, wording: Wording): string {
+  let said = suggestion;
+  let name: Remedy;
+  for (name in REMEDIES) {
+    const ours = REMEDIES[name];
+    const theirs = wording[name];
+    said = said.replaceAll(patternOf(ours), (found, subject: string) => {
+      const phrase = theirs.replace("*", subject);
+      return found.charAt(0) === ours.charAt(0) ? phrase : capital(phrase);
+    });
+  }
+  return said;
+}
+
+/** Finds a phrase, capital or not, and captures the session that it names. */
+function patternOf(phrase: string): RegExp {
+  const [before = "", after] = phrase.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(after === undefined ? `${before}()` : `${before}(.+?)${after}`, "gi");
+}
+
+const capital = (phrase: string) => phrase.charAt(0).toUpperCase() + phrase.slice(1);

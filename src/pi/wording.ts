@@ -1,0 +1,25 @@
+import { type Wording, worded } from "../../runtime/index.ts";
+
+const PI: Wording = {
+  load: "load one with rlm_load",
+  addRoot: "ask the user to add the folder to roots in belay.json",
+  raiseMemory: "ask the user to raise memory_mb in belay.json",
+  raiseTime: "raise max_execution_ms in limits_override",
+  resume: "start Pi on this session again, which finishes it",
+  discard: "go back to an earlier state with /rlm checkpoints",
+  listSessions: "/rlm sessions lists those there are",
+  listCheckpoints: "/rlm checkpoints lists them",
+  keepSteps: "those within a call are not kept",
+  fork: "pick an earlier state with /rlm checkpoints",
+  removeSession: "`npx belay-rlm rm *` drops one",
+  verify: "run `npx belay-rlm doctor`",
+  nameModel: "choose a model with /model",
+  nameServer: "add the server to Pi's models.json",
+  nameKey: "run /login",
+  checkServer: "check the address in Pi's models.json",
+};
+
+/** A suggestion in the words of Pi: what its model or its user can do. */
+export function inPi(suggestion: string): string {
+  return worded(suggestion, PI);
+}
