@@ -9,6 +9,8 @@ export interface Described {
   readonly signature: string;
   /** One sentence, with shapes and units. */
   readonly summary: string;
+  /** What rlm_exec tells a model of it, where the beginning of the summary leaves out what the model must know. */
+  readonly brief?: string;
   /** A cell that runs as it stands, over any context. */
   readonly example: string;
   /** Declarations of the types that the signature names. */
@@ -105,7 +107,7 @@ export function argumentCheck<P extends Params>(name: string, params: P): (args:
     throw argumentError(
       "TypeError",
       `${name}: ${key} ${wrong}`,
-      `Call it as ${name}(${names.join(", ")}); \`docs/builtins.md\` has the types.`,
+      `Call it as ${name}(${names.join(", ")}); help("${name}") explains it.`,
     );
   };
 }

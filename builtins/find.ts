@@ -18,6 +18,8 @@ export const find = defineBuiltin({
 function find(pattern: string | RegExp, flags: string | undefined, options: { docs: true }): FoundPlaces`,
   summary:
     "Regular-expression search over the whole of P in linear time, by Rust's regex dialect (no lookaround, no backreferences). Flags: i (ignore case), m (^ and $ at lines), s (. matches newlines). At most `limits().max_find_results` matches; `capped` says that there are more. With `docs: true` each match has its document, line and column.",
+  brief:
+    "Linear-time regex search over the whole of P, in Rust's dialect: no lookaround, no backreferences; flags i m s. A third argument { docs: true } gives { id, line, column, text } of each match",
   example: 'const { matches, capped } = find("TODO|FIXME", "i");\n({ count: matches.length, capped })',
   errors: {
     context_not_loaded: "no context is loaded",

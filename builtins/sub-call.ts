@@ -52,7 +52,7 @@ function readOptions(name: string, given: Json | undefined): v.InferOutput<typeo
   if (issue.path && !known.includes(key)) {
     throw argumentError("TypeError", `${name}: unknown option ${key}`, `Options are ${known.join(", ")}.`);
   }
-  throw argumentError("TypeError", `${name}: ${key} ${issue.message}`, "`docs/builtins.md` has the types.");
+  throw argumentError("TypeError", `${name}: ${key} ${issue.message}`, `help("${name.split(":")[0]}") has the types.`);
 }
 
 function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, "batch"> {

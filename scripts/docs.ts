@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { tools, toolTokens } from "../src/tools/index.ts";
+import { TOOLS_BUDGET, tools, toolTokens } from "../src/tools/index.ts";
 import { generatedFiles } from "./docs/files.ts";
 import { ROOT } from "./process.ts";
 
@@ -10,4 +10,5 @@ for (const [path, content] of await generatedFiles()) {
 }
 
 const tokens = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
-console.log(`${tokens} tokens in the texts of ${tools.length} tools`);
+console.log(`${tokens} of ${TOOLS_BUDGET} tokens are in the texts of ${tools.length} tools`);
+if (tokens > TOOLS_BUDGET) process.exitCode = 1;

@@ -1,14 +1,24 @@
-import { type Builtin, builtins, isReserved } from "../../builtins/index.ts";
+import { type Builtin, builtins } from "../../builtins/index.ts";
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS } from "../../runtime/index.ts";
 
 /** What the model reads of rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
-export function cellDescription(): string {
-  const core = builtins.filter(({ name }) => isReserved(name));
-  const further = builtins.filter(({ name }) => !isReserved(name)).map(({ name }) => name);
-  const lines = [...core.map(builtinLine), `Also ${further.join(", ")}.`].join("\n");
-  return `${RULES}\n\n${lines}\n\n${typesOf(core, lines)}\n\n${PATTERNS}`;
+export function cellDescription(defined: readonly Builtin[] = builtins): string {
+  const core = defined.filter(({ name }) => CORE.has(name));
+  const further = defined.filter(({ name }) => !CORE.has(name)).map(({ name }) => name);
+  const lines = core.map(builtinLine).join("\n");
+  const types = typesOf(core, lines);
+  const cell = withoutUnknown(`${lines}\n\n${types.join("\n")}`, types);
+  return `${RULES}\n\n${cell}\n\nMore, which help("name") explains: ${further.join(", ")}.\n\n${PATTERNS}`;
 }
 
-const RULES = `Run a JavaScript cell (ES2023, top-level await; no modules, network, files) over the context P. Top-level variables persist across calls. Set result (JSON) to return it as result_json, result_meta for paging facts; print() goes to stdout. Answers are cut at 50 KB: filter and aggregate in code.`;
+/** Builtins that have a line of their own. The others cost a word each: the model asks `help` for them in a cell. */
+const CORE: ReadonlySet<string> = new Set([
+  ...["P", "peek", "peek_doc", "find", "search", "list_docs", "memory", "llm_query", "llm_query_batch"],
+]);
+
+const SECONDS = DEFAULT_EXEC_LIMITS.max_execution_ms / 1000;
+
+const RULES = `Run a JavaScript cell (ES2023, top-level await; no modules, network, files) over the context P. Top-level variables persist across calls. Set result (JSON) to return it as result_json, result_meta for paging facts; print() goes to stdout. Answers are cut at 50 KB: filter and aggregate in code. By default a cell may run ${SECONDS} s, waiting excepted, and a context has ${DEFAULT_BUDGET.max_sub_calls} sub-calls: budget() tells what is left.`;
 
 const PATTERNS = `Search, then let models read the parts:
 const hits = search("retry policy", 8);
@@ -19,12 +29,11 @@ const { matches, capped } = find("TODO|FIXME", "i");
 memory.put("todos", matches);
 result = { count: matches.length, capped, first: matches.slice(0, 5).map(([s, e]) => peek(s - 40, e + 60)) };`;
 
-/** `peek(start: number, end: number): string — Characters start..end of P` */
-function builtinLine({ name, signature, summary }: Builtin): string {
-  // Of a function with several signatures the first: help(name) shows the others.
-  const signatures = signature.startsWith("function ") ? signature.split("\n").slice(0, 1) : signature.split("\n");
+/** `peek(start: number, end: number): string — Characters start..end of P`. Of overloads the first: `help` has the others. */
+function builtinLine({ name, signature, summary, brief }: Builtin): string {
+  const signatures = signature.split("\n").slice(0, signature.startsWith("function ") ? 1 : undefined);
   const members = signatures.map((line) => bare(line).replace(/^(?:function|const) |: void$/g, ""));
-  return `${members.join("; ")} — ${name.startsWith("llm_") ? summary : gist(summary)}`;
+  return `${members.join("; ")} — ${brief ?? (name.startsWith("llm_") ? summary : gist(summary))}`;
 }
 
 /** Without the types that a name tells already. */
@@ -36,27 +45,28 @@ function gist(summary: string): string {
   return sentence.replaceAll(/ \([^()]*\)/g, "");
 }
 
-/**
- * Types of answers and options that the signatures name, without their comments; those of facts about the session can be seen
- * by calling.
- */
-function typesOf(defined: readonly Builtin[], signatures: string): string {
-  const shown = defined.filter(({ name }) => !SHOWN_BY_CALLING.has(name));
-  return shown
-    .flatMap(({ types = "" }) => types.split(/(?=^interface )/m))
-    .filter((types) => signatures.includes(/^interface (\w+)/.exec(types)?.[1] ?? types))
-    .map((types) =>
-      bare(types)
+/** Types of answers and options that the lines name, a line each, without comments. */
+function typesOf(defined: readonly Builtin[], lines: string): readonly string[] {
+  const declared = defined.flatMap(({ types = "" }) => types.split(/(?=^(?:\/\*\*.*\n)?interface )/m));
+  return declared
+    .map((type) =>
+      bare(type)
         .replaceAll(/\/\*\*.*?\*\/\s*/gs, "")
-        .replaceAll(/interface (SubAgentError) .*?\n\}/gs, "")
         .replaceAll("interface ", "")
         .replaceAll(/ extends (\w+)/g, " = $1 &")
         .replaceAll(/\s+/g, " ")
         .replaceAll("; }", " }")
         .trim(),
     )
-    .filter((types) => types !== "")
-    .join("\n");
+    .filter((type) => type !== "" && lines.includes(nameOf(type)));
 }
 
-const SHOWN_BY_CALLING: ReadonlySet<string> = new Set(["stats", "session", "limits", "budget", "memory"]);
+const nameOf = (type: string) => type.slice(0, type.search(/\W/));
+
+/** Without names of types that nothing here explains. */
+function withoutUnknown(text: string, types: readonly string[]): string {
+  const known = new Set(["Promise", "RegExp", ...types.map(nameOf)]);
+  return text.replaceAll(/: ([A-Z]\w+)(?:\[\])*(?=[,;)]|$| —)/gm, (whole, name: string) =>
+    known.has(name) ? whole : "",
+  );
+}

@@ -14,7 +14,7 @@ import { rlm_query } from "./rlm_query.ts";
 
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
 export { fitted } from "./fit.ts";
-export { toolTokens } from "./tokens.ts";
+export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";
 
 /** Every tool, in the order in which a model sees them. */
 export const tools: readonly Tool[] = [

@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { builtins } from "../../../builtins/index.ts";
 import type { Session } from "../../../src/session/api.ts";
 import { openSession } from "../../../src/session/session.ts";
-import { type RecordedCall, type ToolEnvelope, tools, toolTokens } from "../../../src/tools/index.ts";
+import { cellDescription } from "../../../src/tools/cell-description.ts";
+import { type RecordedCall, TOOLS_BUDGET, type ToolEnvelope, tools, toolTokens } from "../../../src/tools/index.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const NAMES = [
@@ -100,9 +101,30 @@ test("parameters are those of the specification", () => {
 
 test("all texts of the tools take at most 1,800 tokens of a request, and rlm_exec names every builtin", () => {
   const total = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
-  expect(total).toBeLessThanOrEqual(1_800);
+  expect(TOOLS_BUDGET).toBe(1_800);
+  expect(total).toBeLessThanOrEqual(TOOLS_BUDGET);
   const { description } = toolNamed("rlm_exec");
   for (const { name } of builtins) expect(description).toContain(name);
+});
+
+test("rlm_exec tells the dialect of find and the usual limits, and names no type that it does not explain", () => {
+  const { description } = toolNamed("rlm_exec");
+  expect(description).toContain("no lookaround");
+  expect(description).toContain("flags i m s");
+  expect(description).toContain("30 s");
+  expect(description).toContain("50 sub-calls");
+  const named = Array.from(description.matchAll(/(?:: |<|& )([A-Z]\w+)/g), ([, name]) => name);
+  expect(named).toContain("SearchHit");
+  const unexplained = named.filter((name) => !new RegExp(`^${name} (?:=|\\{)`, "m").test(description));
+  expect(new Set(unexplained)).toEqual(new Set(["Promise"]));
+});
+
+test("one more builtin takes fewer than 8 tokens", () => {
+  const [peek] = builtins.filter(({ name }) => name === "peek");
+  const added = peek ? [...builtins, { ...peek, name: "count_lines" }] : [];
+  const more = cellDescription(added).length - cellDescription().length;
+  expect(more).toBeGreaterThan(0);
+  expect(more / 4).toBeLessThan(8);
 });
 
 test("the patterns that rlm_exec shows run as they stand", async () => {
