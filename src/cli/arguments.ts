@@ -8,7 +8,19 @@ export interface Option {
   readonly name: string;
   readonly short?: string;
   /** What stands for its value in the usage line; an option without one is a switch. */
-  readonly value?: "CODE" | "PATH" | "DIR" | "N" | "USD" | "PROVIDER/ID" | "URL" | "NAME" | "AGE" | "send|fail";
+  readonly value?:
+    | "CODE"
+    | "PATH"
+    | "DIR"
+    | "N"
+    | "USD"
+    | "PROVIDER/ID"
+    | "URL"
+    | "NAME"
+    | "AGE"
+    | "send|fail"
+    | "FILE"
+    | "json|jsonl|csv|raw";
   readonly repeatable?: true;
   readonly summary: string;
 }
@@ -97,7 +109,7 @@ function checkValue(option: Option, options: readonly Option[], token: OptionTok
     const got = value === undefined ? "" : `, but ${value} follows`;
     throw new UsageError(`${rawName} needs ${option.value}${got}`, help);
   }
-  const isPath = option.value === "PATH" || option.value === "DIR";
+  const isPath = option.value === "PATH" || option.value === "DIR" || option.value === "FILE";
   if (isPath && value === "") throw new UsageError(`${rawName} needs ${option.value}, but it is empty`, help);
   if (isPath && !inlineValue && /^-./.test(value)) {
     throw new UsageError(

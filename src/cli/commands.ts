@@ -1,4 +1,5 @@
 import type { Arguments, Option } from "./arguments.ts";
+import { OUTPUT_OPTIONS } from "./delivery.ts";
 import type { Host } from "./host.ts";
 import { SESSION_OPTIONS } from "./session-options.ts";
 import { STORE_OPTION } from "./store-options.ts";
@@ -34,13 +35,14 @@ const NOT_OF_RESUME = ["context", "session", "no-store", "reload", "append", "di
 export const COMMANDS: readonly Command[] = [
   {
     name: "exec",
-    usage: `[FILE | -]... [-e CODE]... [-c PATH]... [--root DIR]... [--dry-run] [--json] ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
+    usage: `[FILE | -]... [-e CODE]... [-c PATH]... [--root DIR]... [-o FILE] [--format json|jsonl|csv|raw] [--dry-run] [--json] ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "run cells (files, -e CODE, stdin) over a context and print their result",
     details: [
       "FILEs, - (stdin) and -e run in the order given, in one session, until one fails. Next to -c a FILE must be a script (.js): each -c takes one path, and a shell's * makes several.",
       "What a cell prints goes to stdout and stderr. Then its result follows on stdout: what it assigned to `result`, or the value of its last expression. A string is printed as it is, null not at all, the rest as JSON. Warnings and errors go to stderr, and so does result_meta, on a terminal only.",
       "Cells ask a model with `await llm_query(prompt)` or llm_query_batch; --model names it, and --max-sub-calls, --max-tokens, --max-time-ms and --max-cost-usd limit all that they take together. --dry-run runs one cell with placeholders for answers, sends nothing, and prints how many sub-calls, tokens and dollars each place in it would take.",
       "--session NAME continues a session with all its variables, or makes it. What interrupts a run (Ctrl-C, a crash) leaves it where it was: `belay resume`, or the same command again, goes on from there, and recorded answers are not requested again. -c on a session is read again and must be what it has.",
+      "-o FILE writes the whole result of the last cell before its end is recorded: what interrupts the run leaves no FILE, or all of it, and `belay resume` writes it. Where something was left out, of the output, the result or a find, a warning says how much, and the exit code is 3.",
       "With --json stdout has one JSON object per cell and line, with everything; a context that cannot be loaded gives one too.",
     ],
     options: [
@@ -52,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
         summary: "run CODE as a cell",
       },
       ...SESSION_OPTIONS,
+      ...OUTPUT_OPTIONS,
       {
         name: "dry-run",
         summary: "send nothing, print what the sub-calls of the cell would take; exit code 1 if it threw",
@@ -64,7 +67,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "query",
-    usage: `"QUESTION" -c PATH... [--max-sections N] [--search-strategy NAME] [--json] [--root DIR]... ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
+    usage: `"QUESTION" -c PATH... [--max-sections N] [--search-strategy NAME] [-o FILE] [--format json|jsonl|csv|raw] [--json] [--root DIR]... ${SESSION_USAGE} ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "answer a question about a context: a model reads the sections that matter",
     details: [
       "Sections of the context are chosen by search, a sub-call notes what each says about the question, and one more puts the notes together. The answer on stdout cites its sources as [path:line]. On a terminal stderr lists the sections and what the sub-calls took.",
@@ -72,6 +75,7 @@ export const COMMANDS: readonly Command[] = [
     ],
     options: [
       ...SESSION_OPTIONS,
+      ...OUTPUT_OPTIONS,
       { name: "max-sections", value: "N", summary: "sections to read at the most, 1 to 50 (default 10)" },
       {
         name: "search-strategy",
@@ -112,7 +116,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "resume",
-    usage: `[SESSION] [--json] [--on-restart send|fail] [--cache] [--keep-steps] [--store DIR] ${MODEL_USAGE} ${LIMITS_USAGE}`,
+    usage: `[SESSION] [-o FILE] [--format json|jsonl|csv|raw] [--json] [--on-restart send|fail] [--cache] [--keep-steps] [--store DIR] ${MODEL_USAGE} ${LIMITS_USAGE}`,
     summary: "finish what was interrupted, then run the cells that were to follow",
     details: [
       "Without a name it takes the session that was interrupted last. Sub-calls whose answers are recorded are not sent again; those that were in flight are, unless --on-restart fail lets them fail in the cell.",
@@ -120,6 +124,7 @@ export const COMMANDS: readonly Command[] = [
     ],
     options: [
       ...SESSION_OPTIONS.filter(({ name }) => !NOT_OF_RESUME.includes(name)),
+      ...OUTPUT_OPTIONS,
       { name: "json", summary: "print one JSON object per cell, as exec does" },
     ],
     example: "belay resume",

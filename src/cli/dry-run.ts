@@ -17,7 +17,7 @@ export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): 
     );
   }
   if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
-  showWarnings(envelope.warnings, terminal);
+  showWarnings(envelope.warnings, envelope.limits_applied, terminal);
   if (!envelope.success) showError(envelope, null, terminal);
 }
 

@@ -47,6 +47,12 @@ function onlyCell(cells: readonly Cell[]): Cell {
 /** A dry run changes nothing; without a session's name there is nothing that it could look at. */
 function lookingOnly(flags: SessionFlags): SessionFlags {
   const { session, store, change, discard } = flags.durable;
+  const { file, format } = flags.output;
+  if (file !== null || format !== null) {
+    const option = file === null ? "format" : "output";
+    const problem = `--dry-run prints an estimate, and there is no result for --${option}`;
+    throw new UsageError(problem, commandLine(["help", "exec"]));
+  }
   if (change || discard) {
     const option = change ?? "discard";
     throw new UsageError(`--dry-run changes nothing, and --${option} would`, commandLine(["help", "exec"]));

@@ -3,6 +3,8 @@ import * as v from "valibot";
 import { given, type Settings, SettingsSchema } from "../config/config.ts";
 import { indexFolder } from "../home.ts";
 import type { Json, SessionOptions } from "../index.ts";
+import type { ResultPlace } from "./delivery.ts";
+import { FORMATS } from "./formats.ts";
 import { sessionOptions } from "./settings.ts";
 import type { DurableFlags } from "./store-options.ts";
 
@@ -14,6 +16,8 @@ export interface KeptSettings {
   readonly on_restart?: "send" | "fail";
   readonly cache?: boolean;
   readonly keep_steps?: boolean;
+  /** Where the last result goes. */
+  readonly output?: ResultPlace;
 }
 
 const KeptSchema = v.object({
@@ -22,6 +26,7 @@ const KeptSchema = v.object({
   on_restart: v.exactOptional(v.picklist(["send", "fail"])),
   cache: v.exactOptional(v.boolean()),
   keep_steps: v.exactOptional(v.boolean()),
+  output: v.exactOptional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) })),
 });
 
 /** What a session's row has; null for one that the command did not make. */
@@ -35,6 +40,7 @@ export function settingsToKeep(
   settings: Settings,
   contexts: readonly string[],
   flags: Pick<DurableFlags, "onRestart" | "cache" | "keepSteps">,
+  output: ResultPlace,
   before: KeptSettings | null,
 ): KeptSettings {
   const here = before?.cwd ?? process.cwd();
@@ -49,7 +55,7 @@ export function settingsToKeep(
     cache: flags.cache,
     keep_steps: flags.keepSteps,
   });
-  return { settings: { ...settings, roots }, cwd: here, ...given({ on_restart, cache, keep_steps }) };
+  return { settings: { ...settings, roots }, cwd: here, output, ...given({ on_restart, cache, keep_steps }) };
 }
 
 /** What is kept, as the session takes it. */

@@ -2,6 +2,7 @@ import type { Settings } from "../config/config.ts";
 import type { QueryOptions, SearchStrategy } from "../index.ts";
 import { SEARCH_STRATEGIES } from "../query/query.ts";
 import type { Arguments } from "./arguments.ts";
+import { openDelivery } from "./delivery.ts";
 import type { Host } from "./host.ts";
 import { modelsOf } from "./model.ts";
 import { reportingFailures } from "./opening.ts";
@@ -31,12 +32,13 @@ async function queryUntil(stop: Stop, args: Arguments, host: Host): Promise<numb
     const asked = { kind: "query", input: question } as const;
     const opened = await open({ flags, host, terminal, asked, check });
     const { session, progress } = opened;
-    const signals = signalsOf(opened, stop);
+    const delivery = openDelivery(opened);
+    const signals = { ...signalsOf(opened, stop), ...delivery.asked };
     progress.begin();
     const resumed = opened.isBegun ? await session.resume(signals) : null;
     const answer = resumed?.envelope ?? (await session.query(question, { ...options, ...signals }));
     const taken = progress.end();
-    return ending(answer, { rest: [], taken, opened, report, stop }) ?? 0;
+    return ending(answer, { rest: [], taken, opened, report, stop, written: delivery.written() }).code;
   });
 }
 

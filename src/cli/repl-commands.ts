@@ -1,9 +1,10 @@
 import { homedir } from "node:os";
 import { nearest } from "../nearest.ts";
+import { openDelivery } from "./delivery.ts";
 import { type DotHelp, describe, helpNames, overview } from "./repl-help.ts";
 import { contextLine, showHelpers, showMemory, showPlace, showStats } from "./repl-show.ts";
 import type { CliSession } from "./session.ts";
-import { showAnswer, showEnvelope, showValue } from "./show.ts";
+import { inConversation, showAnswer, showEnvelope, showValue } from "./show.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What a dot-command works with. */
@@ -94,12 +95,14 @@ const COMMANDS: readonly DotCommand[] = [
     async run(_argument, { opened, terminal, signal }) {
       if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
       opened.progress.begin();
-      const resumed = await opened.session.resume({ signal });
+      const delivery = openDelivery(opened);
+      const resumed = await opened.session.resume({ signal, ...delivery.asked });
       const taken = opened.progress.end();
       const envelope = resumed?.envelope;
       if (!envelope) return undefined;
-      if ("answer" in envelope) return void showAnswer(envelope, taken, terminal);
-      showEnvelope(envelope, taken, terminal);
+      const showing = inConversation(opened.limits, delivery.written());
+      if ("answer" in envelope) return void showAnswer(envelope, taken, terminal, showing);
+      showEnvelope(envelope, taken, terminal, showing);
       return envelope.success ? undefined : "the cell that was resumed failed";
     },
   },

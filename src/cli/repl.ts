@@ -9,11 +9,12 @@ import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./repl-lines.t
 import { contextLine } from "./repl-show.ts";
 import { type CliSession, openCliSession } from "./session.ts";
 import { sessionFlags } from "./session-options.ts";
-import { showEnvelope } from "./show.ts";
+import { inConversation, showEnvelope } from "./show.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
 import { brief } from "./unfinished.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { version } from "./version.ts";
+import { hasLoss } from "./warnings.ts";
 
 /** `belay repl`: reads cells from a terminal, or from piped input. Gives the exit code. */
 export async function repl(args: Arguments, host: Host): Promise<number> {
@@ -52,12 +53,12 @@ async function talk(parts: Omit<Conversation, "lines">): Promise<number> {
     const what = `unfinished ${unfinished.kind}: ${brief(unfinished.input)}`;
     terminal.stderr.write(`${what}\n.resume finishes it, .discard gives it up\n`, "yellow");
   }
-  const hasFailed = await converse({ ...parts, lines });
+  const outcome = await converse({ ...parts, lines });
   if (lines.isInteractive && opened.kept) {
     const [line, kept] = [opened.line("repl --session"), session.name === null ? "kept for a day" : "kept"];
     terminal.stdout.write(`${kept}: ${line}\n`, "dim");
   }
-  return control.exitCode ?? (hasFailed && !lines.isInteractive ? 1 : 0);
+  return control.exitCode ?? (lines.isInteractive ? 0 : outcome);
 }
 
 interface Conversation {
@@ -68,11 +69,16 @@ interface Conversation {
   readonly quiet: boolean;
 }
 
-/** Reads and runs until the input ends; tells whether anything failed. */
-async function converse(conversation: Conversation): Promise<boolean> {
+/** An exit code of piped input: 1 if anything failed, 3 if something that was asked for is missing. */
+type Outcome = 0 | 1 | 3;
+
+const worse = (one: Outcome, other: Outcome): Outcome => (one === 1 || (one === 3 && other === 0) ? one : other);
+
+/** Reads and runs until the input ends. */
+async function converse(conversation: Conversation): Promise<Outcome> {
   const { control, lines } = conversation;
   let typed: string[] = [];
-  let hasFailed = false;
+  let outcome: Outcome = 0;
   for (;;) {
     const line = await lines.next(typed.length === 0 ? FIRST_PROMPT : NEXT_PROMPT);
     if (line === undefined) break;
@@ -80,10 +86,10 @@ async function converse(conversation: Conversation): Promise<boolean> {
       typed = [];
       continue;
     }
-    if (line.trim() === ".exit") return hasFailed;
+    if (line.trim() === ".exit") return outcome;
     if (typed.length === 0 && line.trim() === "") continue;
     if (typed.length === 0 && /^\.[a-zA-Z]/.test(line)) {
-      hasFailed = !(await runDot(line, conversation)) || hasFailed;
+      outcome = worse((await runDot(line, conversation)) ? 0 : 1, outcome);
       continue;
     }
     // One empty line may belong to a function that is pasted; two say that nothing more will come.
@@ -92,11 +98,11 @@ async function converse(conversation: Conversation): Promise<boolean> {
     if (!isClosed && isIncomplete(typed.join("\n"))) continue;
     const source = typed.join("\n");
     typed = [];
-    hasFailed = !(await runCell(source, conversation)) || hasFailed;
+    outcome = worse(await runCell(source, conversation), outcome);
   }
   // Piped input that ends in the middle of a cell is told so by its syntax error.
-  if (typed.length === 0 || lines.isInteractive || control.exitCode !== undefined) return hasFailed;
-  return !(await runCell(typed.join("\n"), conversation)) || hasFailed;
+  if (typed.length === 0 || lines.isInteractive || control.exitCode !== undefined) return outcome;
+  return worse(await runCell(typed.join("\n"), conversation), outcome);
 }
 
 async function runDot(line: string, { opened, terminal, control, quiet }: Conversation): Promise<boolean> {
@@ -107,17 +113,17 @@ async function runDot(line: string, { opened, terminal, control, quiet }: Conver
   return done !== undefined && done.problem === undefined;
 }
 
-async function runCell(source: string, { opened, terminal, control }: Conversation): Promise<boolean> {
+async function runCell(source: string, { opened, terminal, control }: Conversation): Promise<Outcome> {
   opened.progress.begin();
   const envelope = await control.run((signal) => opened.session.exec(source, { signal }));
   const taken = opened.progress.end();
   // Nobody reads any more.
-  if (control.exitCode === 0) return false;
-  if (!envelope) return false;
-  showEnvelope(envelope, taken, terminal);
+  if (control.exitCode === 0 || !envelope) return 1;
+  showEnvelope(envelope, taken, terminal, inConversation(opened.limits));
   const meant = dotCommandMeant(source, envelope);
   if (meant) terminal.stderr.write(`the REPL's own commands begin with a dot: .${meant}\n`);
-  return envelope.success;
+  if (!envelope.success) return 1;
+  return hasLoss(envelope.warnings, false) ? 3 : 0;
 }
 
 /** `exit` and the like, typed without their dot. */

@@ -5,6 +5,7 @@ import { describeExecs, type ExecDescription } from "../session/exec-description
 import { sessionNamed, summaryOf } from "../session/sessions.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import type { Arguments } from "./arguments.ts";
+import { openDelivery } from "./delivery.ts";
 import type { Host } from "./host.ts";
 import { reportingFailures } from "./opening.ts";
 import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
@@ -31,13 +32,19 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
     progress.begin();
-    const resumed = await session.resume(signalsOf(opened, stop));
+    const isLast = (session.unfinished()?.rest.length ?? 0) === 0;
+    const delivery = openDelivery(opened, isLast);
+    const resumed = await session.resume({ ...signalsOf(opened, stop), ...delivery.asked });
     const taken = progress.end();
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     const { envelope, rest, kind } = resumed;
     if (!envelope && !args.has("json")) terminal.stderr.write(`the ${kind} is finished\n`);
-    const code = envelope && ending(envelope, { rest, taken, opened, report, stop });
-    return code ?? stop.exitCode ?? runCells({ cells: rest, opened, report, stop, isBegun: false });
+    // What was recorded before may have been written before too: only a flag asks for it once more.
+    const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;
+    if (envelope && isAgain) await delivery.again(envelope);
+    const ended = envelope && ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
+    if (ended?.isOver || stop.exitCode !== undefined) return ended?.code ?? stop.exitCode ?? 0;
+    return Math.max(ended?.code ?? 0, await runCells({ cells: rest, opened, report, stop, isBegun: false }));
   });
 }
 

@@ -2,20 +2,24 @@ import { amount } from "../figures.ts";
 import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope } from "../index.ts";
 import type { CallsTaken } from "./call-line.ts";
 import { type Cell, fileOf } from "./cells.ts";
+import { openDelivery, type Written } from "./delivery.ts";
 import { showDryRun } from "./dry-run.ts";
 import type { ReportFailure } from "./opening.ts";
 import type { CliSession } from "./session.ts";
-import { failureJson, showAnswer, showEnvelope, showFailure } from "./show.ts";
+import { failureJson, type Showing, showAnswer, showEnvelope, showFailure } from "./show.ts";
 import type { Stop } from "./stop.ts";
 import type { Terminal } from "./terminal.ts";
+import { hasLoss } from "./warnings.ts";
 import { envelopeInFlags } from "./wording.ts";
 
 /** How the outcome of cells and queries is told. */
 export interface Report {
-  envelope(envelope: ExecEnvelope, taken: CallsTaken | null): void;
-  answer(answer: QueryEnvelope, taken: CallsTaken | null): void;
+  /** False if the result does not fit its format, which is then told. */
+  envelope(envelope: ExecEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
+  /** As `envelope`. */
+  answer(answer: QueryEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
   /** What is not over, a cell or the cells after it, can be continued with this line. */
-  suspended(open: ExecFailure | null, taken: CallsTaken | null, resume: string): void;
+  suspended(open: ExecFailure | null, taken: CallsTaken | null, resume: string, showing: Showing): void;
   dryRun(dry: DryRun): void;
   readonly failure: ReportFailure;
   stoppedAt(cell: Cell, index: number, count: number): void;
@@ -35,18 +39,22 @@ export interface CellRun {
 export async function runCells({ cells, opened, report, stop, isBegun }: CellRun): Promise<number> {
   const { session, progress } = opened;
   const signals = signalsOf(opened, stop);
+  let code = 0;
   for (const [index, cell] of cells.entries()) {
     progress.begin();
     const rest = cells.slice(index + 1);
-    const resumed = isBegun && index === 0 ? await session.resume(signals) : null;
-    const envelope = resumed?.envelope ?? (await session.exec(cell.source, { ...signals, rest, ...fileOf(cell) }));
+    const delivery = openDelivery(opened, rest.length === 0);
+    const asked = { ...signals, ...delivery.asked };
+    const resumed = isBegun && index === 0 ? await session.resume(asked) : null;
+    const envelope = resumed?.envelope ?? (await session.exec(cell.source, { ...asked, rest, ...fileOf(cell) }));
     const taken = progress.end();
-    const code = ending(envelope, { rest, taken, opened, report, stop });
-    if (code === undefined) continue;
+    const ended = ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
+    code = Math.max(code, ended.code);
+    if (!ended.isOver) continue;
     if (stop.exitCode === undefined && cells.length > 1) report.stoppedAt(cell, index, cells.length);
-    return code;
+    return ended.code;
   }
-  return 0;
+  return code;
 }
 
 /** What a command does with the outcome of an exec. */
@@ -57,21 +65,38 @@ export interface Ending {
   readonly opened: CliSession;
   readonly report: Report;
   readonly stop: Stop;
+  /** The file that the result is in. */
+  readonly written: Written | null;
 }
 
-/** Reports how an exec ended. Gives the exit code where the command ends with it. */
-export function ending(envelope: ExecEnvelope | QueryEnvelope, given: Ending): number | undefined {
-  const { rest, taken, opened, report, stop } = given;
+/** Not all that was asked for is there. */
+const INCOMPLETE = 3;
+
+/** Reports how an exec ended. Gives the exit code, and whether the command ends with it. */
+export function ending(
+  envelope: ExecEnvelope | QueryEnvelope,
+  { rest, taken, opened, report, stop, written }: Ending,
+): { readonly code: number; readonly isOver: boolean } {
   // The reader of stdout has gone: nobody is left to report to.
-  if (stop.exitCode === 0) return 0;
+  if (stop.exitCode === 0) return { code: 0, isOver: true };
+  const showing = showingOf(opened, rest.length === 0, written);
   const isOpen = opened.kept !== null && !envelope.success && envelope.resumable === true;
   const line = opened.line("resume");
-  if (isOpen) report.suspended(envelope, taken, line);
-  else if ("answer" in envelope) report.answer(envelope, taken);
-  else if ("stdout" in envelope) report.envelope(envelope, taken);
-  if (stop.exitCode === undefined) return envelope.success ? undefined : 1;
-  if (envelope.success && rest.length > 0 && opened.kept) report.suspended(null, null, line);
-  return stop.exitCode;
+  let isShown = true;
+  if (isOpen) report.suspended(envelope, taken, line, showing);
+  else if ("answer" in envelope) isShown = report.answer(envelope, taken, showing);
+  else if ("stdout" in envelope) isShown = report.envelope(envelope, taken, showing);
+  if (stop.exitCode !== undefined) {
+    if (envelope.success && rest.length > 0 && opened.kept) report.suspended(null, null, line, showing);
+    return { code: stop.exitCode, isOver: true };
+  }
+  if (!envelope.success || !isShown) return { code: 1, isOver: true };
+  return { code: hasLoss(envelope.warnings, written !== null) ? INCOMPLETE : 0, isOver: false };
+}
+
+function showingOf({ output, limits, kept, line }: CliSession, isLast: boolean, written: Written | null): Showing {
+  const again = kept === null ? null : line("resume --format json");
+  return { format: output.file === null ? output.format : null, isLast, written, limits, again };
 }
 
 /** What ends an exec: a session that is kept is suspended by signals, another is cancelled. */
@@ -82,9 +107,13 @@ export function signalsOf({ kept }: CliSession, stop: Stop): { signal: AbortSign
 /** One JSON object a line, and nothing else on stdout. */
 export const jsonReport = ({ stdout }: Terminal): Report => {
   const print = (fields: object) => stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
+  const told = (envelope: object, _taken: CallsTaken | null, { written }: Showing) => {
+    print(written ? { ...envelope, output: written } : envelope);
+    return true;
+  };
   return {
-    envelope: print,
-    answer: print,
+    envelope: told,
+    answer: told,
     suspended(open, _taken, resume) {
       if (!open) return;
       // What failed otherwise, as a store does on a full disk, has a cure of its own.
@@ -98,11 +127,11 @@ export const jsonReport = ({ stdout }: Terminal): Report => {
 };
 
 export const textReport = (terminal: Terminal): Report => ({
-  envelope: (envelope, taken) => showEnvelope(envelope, taken, terminal),
-  answer: (answer, taken) => showAnswer(answer, taken, terminal),
-  suspended(open, taken, resume) {
+  envelope: (envelope, taken, showing) => showEnvelope(envelope, taken, terminal, showing),
+  answer: (answer, taken, showing) => showAnswer(answer, taken, terminal, showing),
+  suspended(open, taken, resume, showing) {
     // What failed otherwise, as a store does on a full disk, says why.
-    if (open && open.error_code !== "cancelled") showEnvelope(open, taken, terminal);
+    if (open && open.error_code !== "cancelled") showEnvelope(open, taken, terminal, showing);
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },
   dryRun: (dry) => showDryRun(dry, terminal),

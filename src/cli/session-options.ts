@@ -1,6 +1,7 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
 import { type AskedSettings, LIMIT_DEFAULTS, settingsFromTexts } from "../config/config.ts";
 import type { Arguments, Option } from "./arguments.ts";
+import { type ResultPlace, resultPlace } from "./delivery.ts";
 import { DURABLE_OPTIONS, type DurableFlags, durableFlags } from "./store-options.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
@@ -83,6 +84,8 @@ export interface SessionFlags {
   /** The settings among them. */
   readonly settings: AskedSettings;
   readonly durable: DurableFlags;
+  /** Of a command that has a result. */
+  readonly output: ResultPlace;
   readonly quiet: boolean;
   /** The arguments as they were typed, for a line that corrects them. */
   readonly typed: readonly string[];
@@ -103,7 +106,8 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
     );
     const settings = roots.length > 0 ? { ...asked, roots } : asked;
     const durable = durableFlags(args, command);
-    return { command, contexts, settings, durable, quiet: args.has("quiet"), typed: args.typed };
+    const output = resultPlace(args, command);
+    return { command, contexts, settings, durable, output, quiet: args.has("quiet"), typed: args.typed };
   } catch (error) {
     throw error instanceof RlmError ? new UsageError(error.message, help) : error;
   }

@@ -1,17 +1,20 @@
 import { resolve } from "node:path";
+import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../runtime/index.ts";
 import type { Settings } from "../config/config.ts";
 import { sessionLabel } from "../ids.ts";
 import type { LoadSource, Session } from "../index.ts";
 import type { HostedOptions } from "../session/api.ts";
 import { openSessionWith, type SessionParts } from "../session/session.ts";
-import { LAST_SESSION, sessionNamed } from "../session/sessions.ts";
+import { LAST_SESSION, sessionNamed, summaryOf } from "../session/sessions.ts";
 import type { SessionRow, Store } from "../store/port.ts";
 import { bringContexts } from "./contexts.ts";
+import type { ResultPlace } from "./delivery.ts";
 import { type Host, storeWorker } from "./host.ts";
-import { keptSettings, optionsOf, settingsToKeep } from "./kept-settings.ts";
+import { type KeptSettings, keptSettings, optionsOf, settingsToKeep } from "./kept-settings.ts";
 import { checkPrice } from "./model.ts";
 import { openStoreIn } from "./opened-store.ts";
 import { openProgress, type ProgressLine, processClock, quietProgress } from "./progress.ts";
+import { checkResultFile } from "./result-file.ts";
 import type { SessionFlags } from "./session-options.ts";
 import { readSettings } from "./settings.ts";
 import { skippedLine } from "./skipped.ts";
@@ -26,6 +29,9 @@ export interface CliSession extends AsyncDisposable {
   /** Where it is kept; null: it ends with the process. */
   readonly kept: { readonly store: Store; readonly folder: string } | null;
   readonly progress: ProgressLine;
+  /** Where the last result goes. */
+  readonly output: ResultPlace;
+  readonly limits: ExecLimits;
   /** A line about this session, such as `belay resume NAME`. */
   line(command: string): string;
   /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
@@ -82,8 +88,10 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   const settings = readSettings(flags, before?.settings);
   checkSettings(settings, opening);
   checkPaths(settings.roots ?? []);
+  const output = placeOfResult(opening, row, before);
+  if (output.file !== null) checkResultFile(output.file);
   const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
-  const now = settingsToKeep(settings, flags.contexts, flags.durable, before);
+  const now = settingsToKeep(settings, flags.contexts, flags.durable, output, before);
   const name = row?.id ?? flags.durable.session;
   const options: HostedOptions = {
     ...optionsOf(now),
@@ -130,6 +138,8 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     session,
     kept,
     progress,
+    output,
+    limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
     line: (command) => sessionLine(command, session, flags.durable),
     loadAll: (signal) =>
       bringContexts(
@@ -146,6 +156,15 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
       await kept?.store[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What is taken up again goes where its first command said, unless flags say otherwise. */
+function placeOfResult({ flags, choose }: Opening, row: SessionRow | null, before: KeptSettings | null): ResultPlace {
+  const { output, durable } = flags;
+  const isTakenUp =
+    choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !durable.discard);
+  const kept = isTakenUp ? before?.output : undefined;
+  return { file: output.file ?? kept?.file ?? null, format: output.format ?? kept?.format ?? null };
 }
 
 function checkSettings(settings: Settings, { check }: Opening): void {

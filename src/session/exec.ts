@@ -177,7 +177,8 @@ async function execCell(
   };
   try {
     // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
-    if (deliver && code === null && ended.whole !== null) await deliver(deliveredOf(request.kind, ended.whole));
+    const whole = code === null && ended.whole !== null ? deliveredOf(request.kind, ended.whole) : null;
+    if (deliver && whole !== null) await deliver(whole);
     if (apart) {
       await machine?.[Symbol.asyncDispose]();
       await recorder.endUnchanged(make, steps);
@@ -197,9 +198,11 @@ async function execCell(
   }
 }
 
-/** JSON of what was asked for: of a query only the answer. */
-function deliveredOf(kind: CellRequest["kind"], whole: string): string {
-  return kind === "query" ? JSON.stringify(readQueryResult(JSON.parse(whole)).answer) : whole;
+/** JSON of what was asked for: of a query only the answer, null if it has none. */
+function deliveredOf(kind: CellRequest["kind"], whole: string): string | null {
+  if (kind !== "query") return whole;
+  const { answer, error } = readQueryResult(JSON.parse(whole));
+  return error || answer === null ? null : JSON.stringify(answer);
 }
 
 /** Keeps the end of an exec with its machine's state. False where the machine cannot give it: nothing is kept then. */

@@ -49,7 +49,7 @@ test("an estimate has a line for each site and one for all, and not what the cel
 all          3 sub-calls  ~3.0k tokens in  up to 8.3k out  up to ~$0.132
 of first requests: with all turns of sub-agents and repairs there may be up to 21 requests
 `,
-    "warning: unawaited_sub_calls: 1\n",
+    "warning: 1 sub-call ended with the cell before an answer came; await every call\n",
   ]);
   expect(shown({ ...one, sites: sites.slice(1), partial: false })[0].split("\n")).toHaveLength(2);
 });

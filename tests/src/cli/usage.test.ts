@@ -87,6 +87,7 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     contexts: ["docs"],
     settings: { memory_mb: 32 },
     durable: expect.objectContaining({ session: null, change: null, discard: false, isStoreNamed: false }),
+    output: { file: null, format: null },
     quiet: false,
     typed: args,
   });
@@ -111,6 +112,10 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
       "try: belay exec --model local/NAME --base-url http://x/v1 -e 1\n",
     ],
     [["exec", "--dry-run", "-e", "1", cell], "belay exec: --dry-run takes one cell, and there are 2"],
+    [["exec", "--dry-run", "-e", "1", "-o", "x"], "--dry-run prints an estimate, and there is no result for --output"],
+    [["exec", "-e", "1", "-o", "-"], "belay exec: --output takes a file; on stdout the result is without it\n"],
+    [["exec", "-e", "1", "--format", "xml"], "--format is xml: it takes json, jsonl, csv, raw\ntry: belay help exec\n"],
+    [["query", "why", "-c", docs, "--json", "--format", "csv"], "--json prints envelopes; --format needs --output\n"],
     [["query", "-c", docs], "belay query: there is no question\ntry: belay query 'What is this about?' -c .\n"],
     [["query", "what", "is it", "-c", docs], `put it in quotes\ntry: belay query 'what is it' -c ${docs}\n`],
     [["query", "why?"], "there is no context to ask about\ntry: belay query 'why?' -c .\n"],

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Format, formatted } from "../../../src/cli/formats.ts";
+
+const text = (value: unknown, format: Format | null) => [...formatted(JSON.stringify(value), format)].join("");
+
+/** Fields of CSV by the grammar of RFC 4180; null for an empty one without quotes. */
+function parsed(csv: string): (string | null)[][] {
+  const rows: (string | null)[][] = [];
+  for (let rest = csv; rest !== ""; ) {
+    const row: (string | null)[] = [];
+    for (let more = true; more; ) {
+      const [field = "", quoted, , end] = /^(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/.exec(rest) ?? [];
+      if (field === "") throw new Error(`no field at ${rest.slice(0, 20)}`);
+      const plain = field.slice(0, -(end?.length ?? 0));
+      row.push(quoted === undefined ? plain || null : quoted.replaceAll('""', '"'));
+      rest = rest.slice(field.length);
+      more = end === ",";
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+const field = fc.oneof(fc.string({ unit: fc.constantFrom("a", '"', ",", "\r", "\n", " ", "é") }), fc.constant(null));
+
+test("CSV holds every field, whatever is in it", () => {
+  const rows = fc
+    .integer({ min: 1, max: 4 })
+    .chain((width) => fc.array(fc.array(field, { minLength: width, maxLength: width }), { minLength: 1 }));
+  fc.assert(
+    fc.property(rows, (given) => {
+      expect(parsed(text(given, "csv"))).toEqual(given);
+    }),
+  );
+});
+
+test("objects make a table with every name as a column", () => {
+  const rows = [
+    { path: "a.md", lines: 3 },
+    { lines: 4, "ends, how": 'with "x"', open: true },
+  ];
+  expect(text(rows, "csv")).toBe('path,lines,"ends, how",open\r\na.md,3,,\r\n,4,"with ""x""",true\r\n');
+  expect(text([], "csv")).toBe("");
+  expect(text([{ a: null }, { a: "" }], "csv")).toBe('a\r\n\r\n""\r\n');
+});
+
+test("JSON, JSON lines and strings as they are", () => {
+  expect(text({ a: [1] }, "json")).toBe('{"a":[1]}\n');
+  expect(text([{ a: 1 }, "b", null], "jsonl")).toBe('{"a":1}\n"b"\nnull\n');
+  expect([text("no newline", "raw"), text(42, "raw"), text("x", "json")]).toEqual(["no newline", "42\n", '"x"\n']);
+  expect([text("as it is\n", null), text([1, 2], null), text(null, null)]).toEqual(["as it is\n", "[1,2]\n", "null\n"]);
+});
+
+test.each<[Format, unknown, string]>([
+  ["csv", { a: 1 }, "csv: it takes an array of rows, and the result is an object"],
+  ["csv", "text", "csv: it takes an array of rows, and the result is a string"],
+  ["csv", [[1], 2], "csv: row 2 is a number, and a row is an object or an array"],
+  ["csv", [null], "csv: row 1 is null, and a row is an object or an array"],
+  ["csv", [{ a: 1 }, [2]], "csv: row 2 is an array, and others are objects"],
+  ["csv", [{ a: 1 }, { a: [2] }], 'csv: "a" of row 2 is an array'],
+  ["csv", [[1, {}]], "csv: column 2 of row 1 is an object"],
+  ["jsonl", { a: 1 }, "jsonl: it takes an array, and the result is an object"],
+  ["raw", [1], "raw: it takes a string, a number or a boolean, and the result is an array"],
+  ["raw", null, "raw: it takes a string, a number or a boolean, and the result is null"],
+])("%s does not take %j", (format, value, why) => {
+  expect(() => text(value, format)).toThrow(`the result does not fit ${why}`);
+});
