@@ -108,9 +108,9 @@ declare function llm_query(prompt: string, options?: SubCallOptions | string[]):
 /**
  * Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error:
  * { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless
- * `partial: true`.
+ * `partial: true`. A number is `max_concurrent`.
  */
-declare function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions): Promise<BatchAnswer>;
+declare function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions | number): Promise<BatchAnswer>;
 
 /**
  * The document that holds an offset of P, with the line and the column there. Between two documents it gives the

@@ -3,7 +3,9 @@
 
   guest.builtin("llm_query_batch", async (prompts, options) => {
     const allowed = guest.call("llm_query_batch.plan", [prompts, options]);
-    const { partial, max_concurrent, ...shared } = { ...options };
+    // As the specification has it, a number is max_concurrent.
+    const named = typeof options === "number" ? { max_concurrent: options } : { ...options };
+    const { partial, max_concurrent, ...shared } = named;
     const batch = { id: ++batches, max_concurrent };
     const results = [];
     const running = guest.newList();

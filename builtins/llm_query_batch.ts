@@ -5,15 +5,15 @@ import { budgetExceeded, callsLeft, readSubCall, requireModel, tokensLeft } from
 
 const checkArguments = argumentCheck("llm_query_batch", {
   prompts: v.array(v.unknown(), "must be an array of prompts"),
-  options: optional(v.looseObject({}, "must be an object")),
+  options: optional(v.union([v.looseObject({}), v.number()], "must be an object, or a number: max_concurrent")),
 });
 
 export const llm_query_batch = defineGuestBuiltin({
   name: "llm_query_batch",
   signature:
-    "function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions): Promise<BatchAnswer>",
+    "function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions | number): Promise<BatchAnswer>",
   summary:
-    "Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error: { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless `partial: true`.",
+    "Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error: { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless `partial: true`. A number is `max_concurrent`.",
   example: 'await llm_query_batch(["a", "b"], { tools: [], max_concurrent: 2 }).catch((error) => error.code)',
   errors: {
     js_error: "a prompt or an option is wrong, or there are more than 1,000 prompts; nothing was sent",
@@ -42,7 +42,8 @@ function plan(args: readonly Json[], scope: CallScope): number {
   if (prompts.length > LIMITS.batchPrompts) {
     throw argumentError("RangeError", `llm_query_batch: ${prompts.length} prompts (limit 1,000)`, "Split the batch.");
   }
-  const { partial, max_concurrent, ...shared } = Object.assign(Object.create(null), options);
+  const named = typeof options === "number" ? { max_concurrent: options } : options;
+  const { partial, max_concurrent, ...shared } = Object.assign(Object.create(null), named);
   if (max_concurrent !== undefined && !(Number.isInteger(max_concurrent) && max_concurrent > 0)) {
     throw argumentError("TypeError", "llm_query_batch: max_concurrent must be an integer above 0", "Pass 1 to 100.");
   }

@@ -4,11 +4,13 @@ import type { SubCallError } from "./port.ts";
 /** What a sub-agent may do when the call names no tools (spec §4.3). */
 const DEFAULT_TOOLS: readonly string[] = ["read_file", "glob", "grep"];
 
-/** Pi's names for the default tools. */
+/** Other names of tools: Pi's for the default ones, and those of the specification for what Pi lends. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ["read", "read_file"],
   ["find", "glob"],
   ["ls", "glob"],
+  ["shell", "bash"],
+  ["write_file", "write"],
 ]);
 
 /** Who calls for tools, and what decides beyond the default set (spec §6.3). */
@@ -57,7 +59,7 @@ export type ToolDecision =
  */
 export async function decideTools(requested: readonly string[] | undefined, policy: ToolPolicy): Promise<ToolDecision> {
   if (requested === undefined) return { ok: true, granted: DEFAULT_TOOLS, event: null };
-  const asked = [...new Set(requested.map((name) => ALIASES.get(name) ?? name))];
+  const asked = [...new Set(requested.map((name) => ownName(name, policy)))];
   const beyond = asked.filter((name) => !DEFAULT_TOOLS.includes(name));
   if (beyond.length === 0) return { ok: true, granted: asked, event: null };
   const refusals = new Map<string, string>();
@@ -69,6 +71,11 @@ export async function decideTools(requested: readonly string[] | undefined, poli
   const disapproval = refusals.size === 0 && policy.require_approval ? await disapprovalOf(beyond, policy) : undefined;
   if (disapproval !== undefined) for (const name of beyond) refusals.set(name, `${name} ${disapproval}`);
   return decision(requested, asked, refusals, policy);
+}
+
+/** The name that a tool has with this host. A host may lend a tool that has an alias for its name. */
+function ownName(name: string, { grantable }: Pick<ToolPolicy, "grantable">): string {
+  return grantable.some((tool) => tool.name === name) ? name : (ALIASES.get(name) ?? name);
 }
 
 function decision(
@@ -88,17 +95,18 @@ function decision(
     reason,
   };
   if (denied.length === 0) return { ok: true, granted, event };
-  return { ok: false, granted, denied, reason, error: errorFor(denied, reason), event };
+  return { ok: false, granted, denied, reason, error: errorFor(denied, reason, policy), event };
 }
 
 function isOurs(name: string): boolean {
   return /^(?:rlm_|llm_query)/i.test(name);
 }
 
-function refusalOf(name: string, { grantable, allowed_tool_overrides }: ToolPolicy): string | undefined {
+function refusalOf(name: string, policy: ToolPolicy): string | undefined {
   if (isOurs(name)) return `${name} would call a model or the runtime from within a sub-call`;
-  if (!grantable.some((tool) => tool.name === name)) return `${name} is no tool that this host can lend`;
-  return allowed_tool_overrides.includes(name) ? undefined : `${name} not in allowed_tool_overrides policy`;
+  if (!policy.grantable.some((tool) => tool.name === name)) return `${name} is not a tool that this host can lend`;
+  const allowed = policy.allowed_tool_overrides.map((listed) => ownName(listed, policy));
+  return allowed.includes(name) ? undefined : `${name} not in allowed_tool_overrides policy`;
 }
 
 async function disapprovalOf(tools: readonly string[], policy: ToolPolicy): Promise<string | undefined> {
@@ -115,7 +123,7 @@ function grantReason({ require_approval }: ToolPolicy): string {
   return require_approval ? "allowed by policy and approved" : "allowed by policy";
 }
 
-function errorFor(denied: readonly string[], reason: string): SubCallError {
+function errorFor(denied: readonly string[], reason: string, { grantable }: ToolPolicy): SubCallError {
   if (denied.some(isOurs)) {
     return {
       code: "reentrancy_error",
@@ -127,7 +135,12 @@ function errorFor(denied: readonly string[], reason: string): SubCallError {
   return {
     code: "policy_violation",
     message: `tools denied: ${reason}`,
-    suggestion: `Leave out tools (default: ${DEFAULT_TOOLS.join(", ")}), or ask for the policy to allow them.`,
+    suggestion: `Leave out tools (default: ${DEFAULT_TOOLS.join(", ")}). ${lendable(grantable)}`,
     retriable: false,
   };
+}
+
+function lendable(grantable: ToolPolicy["grantable"]): string {
+  if (grantable.length === 0) return "This host lends no others.";
+  return `This host can also lend ${grantable.map(({ name }) => name).join(", ")}, if the user's allowed_tool_overrides names them.`;
 }

@@ -52,7 +52,28 @@ test("one denied tool denies the call: the event of the spec's example", async (
 
 test("what the host does not have cannot be granted, even if policy allows it", async () => {
   const decision = await decideTools(["bash"], { ...POLICY, allowed_tool_overrides: ["bash"] });
-  expect(decision).toMatchObject({ ok: false, event: { reason: "bash is no tool that this host can lend" } });
+  expect(decision).toMatchObject({ ok: false, event: { reason: "bash is not a tool that this host can lend" } });
+});
+
+test("shell and write_file are names of what Pi lends, in calls and in the policy", async () => {
+  const grantable = [{ name: "bash" }, { name: "write" }, { name: "edit" }];
+  const policy = { ...POLICY, grantable, allowed_tool_overrides: ["shell", "write"] };
+  expect(await decideTools(["shell", "write_file", "bash"], policy)).toMatchObject({
+    ok: true,
+    granted: ["bash", "write"],
+    event: { requested_tools: ["shell", "write_file", "bash"], granted_tools: ["bash", "write"] },
+  });
+});
+
+test("a refusal lists what can be lent", async () => {
+  const suggestionOf = async (grantable: ToolPolicy["grantable"]) => {
+    const decision = await decideTools(["apply_patch"], { ...POLICY, grantable });
+    return decision.ok ? "" : decision.error.suggestion;
+  };
+  expect(await suggestionOf([{ name: "bash" }, { name: "edit" }])).toBe(
+    "Leave out tools (default: read_file, glob, grep). This host can also lend bash, edit, if the user's allowed_tool_overrides names them.",
+  );
+  expect(await suggestionOf([])).toBe("Leave out tools (default: read_file, glob, grep). This host lends no others.");
 });
 
 test.each(["rlm_exec", "rlm_load", "RLM_Exec", "llm_query", "llm_query_batch", "rlm_query"])(

@@ -13,19 +13,20 @@ const failure = (code: "rate_limited" | "provider_error", retryAfterMs?: number)
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 });
 
-test("a batch keeps its order under random delays and never runs more than max_concurrent at once", async () => {
-  const { session, seen } = await openScripted(async (request) => {
-    await setTimeout(Math.random() * 20);
-    return promptOf(request);
-  });
-  const prompts = Array.from({ length: 40 }, (_, index) => `p${index}`);
-  const answer = await session.exec(
-    `(await llm_query_batch(${JSON.stringify(prompts)}, { tools: [], max_concurrent: 7 })).results`,
-  );
-  expect(answer.result_json).toEqual(prompts);
-  expect(seen.peak).toBe(7);
-  expect(answer.budget.remaining_sub_calls).toBe(10);
-});
+test.each(["{ tools: [], max_concurrent: 7 }", "7"])(
+  "a batch with %s keeps its order under random delays and never runs more than max_concurrent at once",
+  async (options) => {
+    const { session, seen } = await openScripted(async (request) => {
+      await setTimeout(Math.random() * 20);
+      return promptOf(request);
+    });
+    const prompts = Array.from({ length: 40 }, (_, index) => `p${index}`);
+    const answer = await session.exec(`(await llm_query_batch(${JSON.stringify(prompts)}, ${options})).results`);
+    expect(answer.result_json).toEqual(prompts);
+    expect(seen.peak).toBe(7);
+    expect(answer.budget.remaining_sub_calls).toBe(10);
+  },
+);
 
 test("single calls share the session's concurrency", async () => {
   const { session, seen } = await openScripted(
