@@ -63,7 +63,7 @@ async function chosenByOtherWords(found) {
       `query_words: the question's words found little; a model named others: ${words.join(", ") || "none"}`,
     );
     return SECTIONS.choose(
-      [...SECTIONS.wordsOf(question), ...words].join(" "),
+      [...words, ...SECTIONS.wordsOf(question)].join(" "),
       strategy === "auto" ? "bm25" : strategy,
       max_sections,
     );
