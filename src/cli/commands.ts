@@ -226,4 +226,17 @@ export const COMMANDS: readonly Command[] = [
     positionals: false,
     run: async (args, host) => (await import("./doctor.ts")).doctor(args, host),
   },
+  {
+    name: "completion",
+    usage: "bash|zsh|fish [--store DIR]",
+    summary: "print what makes a shell complete commands, options and names of sessions",
+    details: [
+      "For bash put `source <(belay completion bash)` into ~/.bashrc, for zsh `source <(belay completion zsh)` into ~/.zshrc after compinit. For fish run `belay completion fish > ~/.config/fish/completions/belay.fish` once.",
+      "`belay completion sessions` prints the names of sessions, one a line: the shell asks it while you type.",
+    ],
+    options: [STORE_OPTION],
+    example: "belay completion bash",
+    positionals: true,
+    run: async (args, host) => (await import("./completion.ts")).completion(args, host, COMMANDS),
+  },
 ];
