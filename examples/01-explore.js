@@ -70,10 +70,8 @@ function bar(share) {
 
 /** `src/main.ts:12` for an offset of P. */
 function place(offset) {
-  const document = documents.find(({ start, end }) => start <= offset && offset <= end);
-  if (!document) return `P[${offset}]`;
-  const line = peek(document.start, offset).split("\n").length;
-  return `${document.id}:${line}`;
+  const at = doc_at(offset);
+  return at ? `${at.id}:${at.line}` : `P[${offset}]`;
 }
 
 function oneLine(text) {

@@ -4,8 +4,8 @@
 
 /** `src/main.ts:12` for an offset of P. */
 function placeOf(offset) {
-  const document = list_docs().find(({ start, end }) => start <= offset && offset <= end);
-  return document ? `${document.id}:${peek(document.start, offset).split("\n").length}` : `P[${offset}]`;
+  const at = doc_at(offset);
+  return at ? `${at.id}:${at.line}` : `P[${offset}]`;
 }
 
 /** The lines that match, as grep -n prints them. */

@@ -13,8 +13,7 @@ export function showCalls(calls: readonly CallDescription[], most: number, margi
       call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
       call.model || "-",
       call.time_ms === null ? "-" : duration(call.time_ms),
-      `${compact(call.tokens)} tokens`,
-      priced(call.cost_usd).join(""),
+      [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
       [...sentAgain(call), firstWords(call.prompt ?? call.name)].join(" "),
     ]);
   for (const line of table(rows, COLUMNS, output)) output.write(`${line}\n`, "dim");
@@ -26,7 +25,6 @@ const COLUMNS: readonly Column[] = [
   { align: "left", drop: 3 },
   { align: "right", drop: 4 },
   { align: "right", drop: 1 },
-  { align: "right", drop: 2 },
   "left",
 ];
 

@@ -1,7 +1,7 @@
 import type { Json } from "../../runtime/index.ts";
 import type { StoredRecord } from "../store/port.ts";
 import { withFiles } from "./envelope.ts";
-import { cellFiles, follow, NO_HISTORY } from "./history.ts";
+import { cellFiles, firstLineOf, follow, NO_HISTORY } from "./history.ts";
 import { type Complete, type ExecKind, readRecord, type Start, type ToolCall, type ToolResult } from "./journal.ts";
 
 /** What the journal tells of one exec. */
@@ -130,7 +130,7 @@ function describeExec({ start, resumed, calls, complete, files }: Gathered, numb
     exec_id,
     number,
     kind,
-    input: firstLine(start),
+    input: firstLineOf(start),
     source: kind === "cell" ? (cell ?? input) : input,
     file: name ?? null,
     status: complete ? (complete.success ? "ok" : "failed") : "unfinished",
@@ -167,7 +167,7 @@ function describeCall({ call, sent_at, resent, result }: GatheredCall, number: n
     args,
     model: result?.model ?? "",
     status: result ? (result.success ? "ok" : "failed") : "pending",
-    error_code: result && !result.success ? field(result.value, "code") : null,
+    error_code: result && !result.success ? codeIn(result.value) : null,
     answer: result?.value ?? null,
     asked_at: at,
     time_ms: result ? Math.max(0, result.at - sent_at) : null,
@@ -180,18 +180,7 @@ function describeCall({ call, sent_at, resent, result }: GatheredCall, number: n
   };
 }
 
-/** Of a cell its code, of a question its text, of a load its path or name. */
-function firstLine({ kind, input, cell }: Start): string {
-  const asked = kind === "cell" ? (cell ?? input) : input;
-  const text =
-    typeof asked === "string" ? asked : PLACES.map((key) => field(asked, key)).find((found) => found !== null);
-  return (text ?? JSON.stringify(asked)).trimStart().split("\n", 1)[0] ?? "";
-}
-
-/** What names the input of kinds whose input is an object. */
-const PLACES = ["path", "name", "prompt"];
-
-function field(value: Json, key: string): string | null {
-  const found: unknown = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
-  return typeof found === "string" ? found : null;
+function codeIn(value: Json): string | null {
+  const code: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "code") : undefined;
+  return typeof code === "string" ? code : null;
 }

@@ -1,3 +1,4 @@
+import type { Json } from "../../runtime/index.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./journal.ts";
 import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
 
@@ -127,8 +128,6 @@ export function cellFiles({ sources, last, cells }: History): ReadonlyMap<number
 }
 
 export function factsOf({ totals, last }: History, context: SessionFacts["context"]): SessionFacts {
-  const input = last && (last.start.kind === "query" || !last.start.cell ? last.start.input : last.start.cell);
-  const text = typeof input === "string" ? input : JSON.stringify(input);
   return {
     status: last && !last.complete ? "running" : "idle",
     ...totals,
@@ -136,9 +135,25 @@ export function factsOf({ totals, last }: History, context: SessionFacts["contex
     last: last && {
       exec_id: last.start.exec_id,
       kind: last.start.kind,
-      input: text.trimStart().split("\n", 1)[0]?.slice(0, INPUT_UNITS) ?? "",
+      input: firstLineOf(last.start).slice(0, INPUT_UNITS),
     },
   };
 }
 
 const INPUT_UNITS = 200;
+
+/** Of a cell the first line of its code, of a question of its text, of a load its path or name. */
+export function firstLineOf({ kind, input, cell }: Start): string {
+  const asked = kind === "cell" ? (cell ?? input) : input;
+  const text =
+    typeof asked === "string" ? asked : PLACES.map((key) => textOf(asked, key)).find((found) => found !== null);
+  return (text ?? JSON.stringify(asked)).trimStart().split("\n", 1)[0] ?? "";
+}
+
+/** What names the input of kinds whose input is an object. */
+const PLACES = ["path", "name", "prompt"];
+
+function textOf(value: Json, key: string): string | null {
+  const found: unknown = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+  return typeof found === "string" ? found : null;
+}

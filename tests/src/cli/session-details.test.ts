@@ -81,10 +81,10 @@ took      2 sub-calls · 12k tokens · $0.042 · 3.0 MB on disk
 
 execs
   1  cell  unfinished  2 h ago  -  4 calls  100 tokens $0.0010  (resumed 2x) go()
-      1  ok            a/b  1.5 s  100 tokens  $0.0010  (sent 2x) What is this?
-      2  cached        a/b   2 ms    0 tokens           What is this?
-      3  rate_limited  a/b  1.5 s    0 tokens           (sent 3x) What is this?
-      4  pending       -        -  100 tokens  $0.0010  why why why why why why why why why why why why why why why …
+      1  ok            a/b  1.5 s  100 tokens $0.0010  (sent 2x) What is this?
+      2  cached        a/b   2 ms            0 tokens  What is this?
+      3  rate_limited  a/b  1.5 s            0 tokens  (sent 3x) What is this?
+      4  pending       -        -  100 tokens $0.0010  why why why why why why why why why why why why why why why …
 
 checkpoints (* here it stands; \`belay fork SESSION@CHECKPOINT\` goes on from another)
   d  end  3 h ago  3 pages  2.0 KB

@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type PendingCall, RlmError, type Settlement } from "../../../runtime/index.ts";
 import type { Session, SessionOptions } from "../../../src/session/api.ts";
+import { describeSession } from "../../../src/session/description.ts";
 import type { JournalRecord } from "../../../src/session/journal.ts";
 import { readRecord } from "../../../src/session/journal.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
@@ -184,6 +185,41 @@ test("the envelope says how often it was continued, and how many answers were ta
   await setTimeout(30);
   const finished = await (await lives.open()).resume();
   expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 2 });
+});
+
+test("after a crash the store tells what was asked, answered and printed, and after a resume what was sent again", async () => {
+  const lives = await openLives();
+  let died = false;
+  const cell = 'print("so far"); await Promise.all([later("one"), later("two")]); await later("three")';
+  const first = await lives.open((step) => {
+    const isSecond = step.records?.some((record) => record.record === "rlm_tool_result") && lives.sent.length === 3;
+    died ||= isSecond === true;
+    return isSecond ? "before" : false;
+  });
+  leave(first.exec(cell, { name: "cell.js" }));
+  await until(() => died);
+  const [exec] = (await describeSession(lives.store, "s")).execs;
+  const call = { name: "later", cached: false, resent: 0 };
+  expect(exec).toMatchObject({
+    ...{
+      number: 1,
+      source: cell,
+      file: "cell.js",
+      status: "unfinished",
+      stdout: "so far\n",
+      time_ms: null,
+      error: null,
+    },
+    calls: [
+      { ...call, number: 1, prompt: "one", status: "ok", answer: "one", time_ms: expect.any(Number) },
+      { ...call, number: 2, prompt: "two", status: "ok", answer: "two" },
+      { ...call, number: 3, prompt: "three", status: "pending", answer: null, time_ms: null },
+    ],
+  });
+  await (await lives.open()).resume();
+  const [over] = (await describeSession(lives.store, "s")).execs;
+  expect(over).toMatchObject({ status: "ok", resumed: 1, stdout: "so far\n", result_json: "three" });
+  expect(over?.calls.map(({ resent }) => resent)).toEqual([0, 0, 1]);
 });
 
 test("an exec that is over is not run again: its record is its answer", async () => {
