@@ -1,5 +1,7 @@
 (function helpers(guest) {
   const store = guest.newMap();
+  /** Why helpers that failed are left out, by name: until they are added again or removed. */
+  const aside = guest.newMap();
   let bytes = 0;
 
   const sizeOf = (name, code) => guest.utf8Length(name) + guest.utf8Length(code);
@@ -17,6 +19,7 @@
         );
       }
       store.set(name, code);
+      aside.delete(name);
       bytes = after;
     },
     list() {
@@ -29,6 +32,7 @@
     remove(name) {
       if (!store.has(name)) return false;
       bytes -= sizeOf(name, store.get(name));
+      aside.delete(name);
       return store.delete(name);
     },
   };
@@ -43,5 +47,14 @@
     return { helpers: names };
   });
   guest.command("helpers", ({ op, name, code }) => guest.encode(api[op](name, code)));
-  guest.command("helpers.sources", () => guest.encode(api.list()));
+  guest.command("helpers.sources", () => {
+    const list = [];
+    store.forEach((code, name) => {
+      guest.append(list, aside.has(name) ? { name, code, aside: aside.get(name) } : { name, code });
+    });
+    return guest.encode(list);
+  });
+  guest.command("helpers.aside", ({ name, why }) => {
+    if (store.has(name)) aside.set(name, why);
+  });
 });

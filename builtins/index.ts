@@ -92,7 +92,7 @@ export function createLibrary<Message>(
     ),
     reserved: new Set(names.filter(isReserved)),
     younger: new Set(names.filter((name) => !isReserved(name))),
-    preambleCommand: "helpers.sources",
+    preamble: { list: "helpers.sources", setAside: "helpers.aside" },
     receive,
   };
 }

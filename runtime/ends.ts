@@ -1,5 +1,6 @@
 import type { CellSyntaxError } from "./checks.ts";
 import type { Entered } from "./engine.ts";
+import { RlmError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { sizeText } from "./output.ts";
 import type { CellEnd } from "./protocol.ts";
@@ -64,13 +65,25 @@ export function syntaxEnd({ code, message, line, column, suggestion }: CellSynta
   return { kind: "error", code, error: { name: "SyntaxError", message, line, column, traceback }, suggestion };
 }
 
-export function outOfMemory(heapBytes: number): CellEnd {
+/** The end of a cell that failed. */
+export type ErrorEnd = Extract<CellEnd, { kind: "error" }>;
+
+export function outOfMemory(heapBytes: number): ErrorEnd {
   return placeless(
     "memory_limit_exceeded",
     "InternalError",
     `out of memory: the ${megabytes(heapBytes)} guest heap is full`,
-    `Keep less in variables: set large ones to null, work in slices, or ${remedy("raiseMemory")}.`,
+    keepLess(),
   );
+}
+
+const keepLess = () => `Keep less in variables: set large ones to null, work in slices, or ${remedy("raiseMemory")}.`;
+
+/** For a guest that is so full that this could not run in it. */
+export function noRoom(what: string): RlmError {
+  return new RlmError("memory_limit_exceeded", `the guest heap is too full for ${what}`, {
+    suggestion: keepLess(),
+  });
 }
 
 export function neverSettles(): CellEnd {
@@ -89,7 +102,7 @@ export function sourceTooLarge(source: string): CellEnd {
 }
 
 /** An error that stands at no line of the cell. */
-export function placeless(code: string, name: string, message: string, suggestion: string): CellEnd {
+export function placeless(code: string, name: string, message: string, suggestion: string): ErrorEnd {
   const error = { name, message, line: null, column: null, traceback: `${name}: ${message}` };
   return { kind: "error", code, error, suggestion };
 }

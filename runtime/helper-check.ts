@@ -1,5 +1,5 @@
 import { CellSyntaxError } from "./checks.ts";
-import { readThrown } from "./ends.ts";
+import { noRoom, readThrown } from "./ends.ts";
 import type { Engine } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import { checkHelperNames } from "./helper-script.ts";
@@ -53,6 +53,7 @@ function compile(
   const compiled = engine.compile(script.source, script.filename);
   if (compiled.ok) return;
   const { message, line, column } = guestError(readThrown(compiled), scripts.columnOf);
+  if (message === "out of memory") throw noRoom(`the helper ${name}`);
   const suggestion = suggestionFor("SyntaxError", message, source);
   throw new CellSyntaxError(message, suggestion, { line: line ?? 1, column: column ?? 1 });
 }

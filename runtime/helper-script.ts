@@ -8,6 +8,8 @@ import { WRAPPER } from "./traceback.ts";
 /** A helper as the engine runs it: a function around it, whose value holds its top-level names, live. */
 export interface HelperScript {
   readonly source: string;
+  /** How many names it defines for cells. */
+  readonly names: number;
 }
 
 /** Stands before a helper on its first line. */
@@ -25,7 +27,8 @@ export function transformHelper(source: string, reserved: ReadonlySet<string>): 
   const accessors = [...names]
     .filter((name) => !OWNED_NAMES.has(name))
     .map((name) => `get ${name}() { return ${name}; }`);
-  return { source: `${HELPER_PREFIX}${source}\n;return { ${accessors.join(", ")} }; })()` };
+  const wrapped = `${HELPER_PREFIX}${source}\n;return { ${accessors.join(", ")} }; })()`;
+  return { source: wrapped, names: accessors.length };
 }
 
 /** What a new helper may not declare. @throws CellSyntaxError */

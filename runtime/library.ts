@@ -56,8 +56,11 @@ export interface Library<Message = never> {
   readonly reserved: ReadonlySet<string>;
   /** Names of builtins that a cell or helper may take for itself. The guest then says so to `builtins.shadowed`. */
   readonly younger: ReadonlySet<string>;
-  /** Name of the guest command that lists the preamble, the scripts to run before each cell, as `[{ name, code }]`. */
-  readonly preambleCommand?: string;
+  /**
+   * Names of guest commands: `list` gives the preamble, the scripts to run before each cell, as `[{ name, code }]`, with `aside`
+   * where one is left out; `setAside` leaves one out from now on, `{ name, why }`.
+   */
+  readonly preamble?: { readonly list: string; readonly setAside: string };
   /** A message from the host for the library alone (a new context). Answers a guest command to run, if any. */
   receive(message: Message): { command: string } | undefined;
 }

@@ -1,7 +1,17 @@
 import { CellSyntaxError } from "./checks.ts";
 import { type Clock, openRunClock } from "./clock.ts";
-import { neverSettles, outOfMemory, parseThrown, readThrown, resultEnd, sourceTooLarge, syntaxEnd } from "./ends.ts";
-import { type Engine, type EngineOptions, MachineFault } from "./engine.ts";
+import {
+  type ErrorEnd,
+  neverSettles,
+  noRoom,
+  outOfMemory,
+  parseThrown,
+  readThrown,
+  resultEnd,
+  sourceTooLarge,
+  syntaxEnd,
+} from "./ends.ts";
+import { type Engine, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import type { ImageGate } from "./image.ts";
 import { fromImage, openImages } from "./images.ts";
@@ -23,8 +33,10 @@ import type {
   Printed,
   Restoration,
   ResumeInput,
+  SetAside,
   Settlement,
 } from "./protocol.ts";
+import { SHARED } from "./protocol.ts";
 import { idleState, nothingRunning } from "./running.ts";
 import { openScripts } from "./scripts.ts";
 import { suggestionFor } from "./suggestions.ts";
@@ -40,6 +52,8 @@ export type Slice =
       readonly clean: boolean;
       /** As in `ResultEnd`. */
       readonly whole: string | null;
+      /** Helpers that failed. */
+      readonly asides: readonly SetAside[];
     };
 
 export interface MachineOptions {
@@ -87,6 +101,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
   const running = nothingRunning(restore?.image.meta.granted ?? 0);
   const { post, placing, warn } = openPost({ ...options, clock, scripts, running, engine: () => engine });
   const prelude = preludeSource(library.modules);
+  /** Bytes of what the guest may have that are kept from it while it is checked. */
+  let withheld = 0;
   // Fresh guests are equal byte for byte: each is made at the same time.
   let now = () => 0;
 
@@ -114,7 +130,18 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
 
   /** @param spare bytes on top of what the guest may have */
   function setLimit(spare: number): void {
-    engine.setMemoryLimit(options.memoryBytes + running.granted + spare);
+    engine.setMemoryLimit(options.memoryBytes + running.granted - withheld + spare);
+  }
+
+  function withholding<T>(bytes: number, work: () => T): T {
+    withheld = bytes;
+    setLimit(0);
+    try {
+      return work();
+    } finally {
+      withheld = 0;
+      setLimit(0);
+    }
   }
 
   /** A limit is of the machine, not of the guest: images are equal whatever it is. */
@@ -164,6 +191,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     running.fresh = [];
     running.outstanding.clear();
     running.done = undefined;
+    running.asides = [];
     running.refusal = undefined;
     running.site = undefined;
   }
@@ -183,17 +211,16 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     if (Buffer.byteLength(running.source) > LIMITS.sourceBytes) return ended(sourceTooLarge(running.source));
     try {
       const script = isOwn ? null : scripts.cell(running.state.cell, running.source);
-      command("begin", {
+      const options = {
         completion: script?.completion ?? false,
         shadows: script?.declared.filter((name) => library.younger.has(name)) ?? [],
         outputUnits: running.state.limits.max_output_bytes,
         sites: input.sites === true,
         ...(input.seed ? { seed: input.seed } : {}),
-      });
-      for (const { filename, source: text } of preamble()) {
-        const ran = engine.runPreamble(text, filename);
-        if (!ran.ok) return clock.stopped() ? cut() : ended(thrownEnd(readThrown(ran)));
-      }
+      };
+      withSpareBytes(() => command("begin", options));
+      const failed = runHelpers();
+      if (failed) return failed;
       if (script) engine.startCell(script.source, script.filename);
       else {
         const own = scripts.own(running.source);
@@ -206,13 +233,41 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     return toIdle();
   }
 
-  function* preamble(): Iterable<{ filename: string; source: string }> {
-    if (!library.preambleCommand) return;
-    for (const item of asList(command(library.preambleCommand, null))) {
-      const script = scripts.helper(text(item, "name"), text(item, "code"));
-      yield { filename: script.filename, source: script.source };
+  /** One that fails is left out from now on; it ends the exec, unless there was no memory for it. */
+  function runHelpers(): Slice | undefined {
+    const { preamble } = library;
+    if (!preamble) return undefined;
+    for (const item of asList(withSpareBytes(() => command(preamble.list, null)))) {
+      const name = text(item, "name");
+      const why = text(item, "aside");
+      const script = scripts.helper(name, text(item, "code"));
+      if (why) warnOf({ name, why });
+      const ran = why ? null : engine.runPreamble(script.source, script.filename);
+      const failed = ran && !ran.ok ? helperFailed(name, ran) : undefined;
+      if (failed) return failed;
     }
+    return undefined;
   }
+
+  function helperFailed(name: string, ran: Entered & { ok: false }): Slice | undefined {
+    if (clock.stopped() === "cancelled") return cut();
+    if (clock.stopped()) {
+      setAside(name, "it did not end in time");
+      return cut();
+    }
+    const end = thrownEnd(readThrown(ran));
+    const isFull = end.code === "memory_limit_exceeded";
+    setAside(name, isFull ? OUT_OF_MEMORY : (end.error.traceback.split("\n", 1)[0] ?? ""));
+    const suggestion = `The helper ${name} is left out from now on: add it again when it is corrected, or remove it.`;
+    return isFull ? undefined : ended({ ...end, suggestion });
+  }
+
+  function setAside(name: string, why: string): void {
+    running.asides.push({ name, why });
+    warnOf({ name, why });
+  }
+
+  const warnOf = ({ name, why }: SetAside) => warn(`helper_set_aside: ${name}: ${why}`);
 
   function settle(answers: readonly Answer[], newFacts: Json): Slice {
     running.facts = newFacts;
@@ -290,11 +345,16 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     running.parts = [];
     const { output, limits, warnings } = running.state;
     if (output.truncated) warnings.push(outputWarning(output, limits.max_output_bytes));
+    withSpareBytes(() => {
+      for (const aside of running.asides) {
+        if (library.preamble) engine.enter(library.preamble.setAside, JSON.stringify(aside));
+      }
+    });
     const dropped = engine.enter("drop", "");
     const clean = atRest && dropped.ok && (end.kind === "ok" || passesCheck());
     running.state.running_ms = clock.pause();
     checkFault();
-    return { kind: "ended", end, state: running.state, clean, whole };
+    return { kind: "ended", end, state: running.state, clean, whole, asides: running.asides };
   }
 
   function passesCheck(): boolean {
@@ -315,7 +375,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     throw new MachineFault(`the guest's ${name} failed: ${thrown.name}: ${thrown.message}`);
   }
 
-  function thrownEnd(thrown: Thrown): CellEnd {
+  function thrownEnd(thrown: Thrown): ErrorEnd {
     const oom = thrown.name === "InternalError" && thrown.message === "out of memory";
     if (oom || (thrown.thrown === "nothing" && heapIsFull())) return outOfMemory(options.memoryBytes);
     const error = guestError(thrown, scripts.columnOf);
@@ -353,8 +413,42 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     clock.grace(maxMs);
     const answers = withSpareBytes(() => request.commands.map((name) => enterNow(name, null)));
     if (engine.hasJob()) throw new MachineFault("a checkpoint was asked for while the guest had work to do");
+    const helpers = library.preamble && answers[request.commands.indexOf(library.preamble.list)];
+    const isSpent = helpers !== undefined && !hasRoom(helpers);
     const delta = withoutLimit(() => images.take(request, running.granted));
-    return { delta, answers, waiting: [...running.outstanding], ms: options.clock.monotonic() - from };
+    const waiting = [...running.outstanding];
+    if (isSpent) tryOut();
+    return { delta, answers, waiting, ms: options.clock.monotonic() - from, isSpent };
+  }
+
+  /** Whether the next cell certainly finds the guest sound, and with room for it and its helpers. Costs next to nothing. */
+  function hasRoom(helpers: Json): boolean {
+    const room = asList(helpers).reduce<number>((sum, item) => {
+      const { source, names } = scripts.helper(text(item, "name"), text(item, "code"));
+      return sum + source.length * ROOM_PER_HELPER_UNIT + names * ROOM_PER_HELPER_NAME;
+    }, ROOM_BYTES);
+    const dropped = withholding(Math.min(room, options.memoryBytes / 2), () => engine.enter("drop", PROBE));
+    return dropped.ok && (dropped.value === "jtrue" || dropped.value === "jnull");
+  }
+
+  /**
+   * Runs helpers and a small cell with little room to spare. The guest is then not as it was.
+   *
+   * @throws where the next cell could not run: RlmError `memory_limit_exceeded`, else MachineFault
+   */
+  function tryOut(): void {
+    const limits = { ...DEFAULT_EXEC_LIMITS, max_execution_ms: TRIAL_MS };
+    const input = { source: "1 + 1", state: { ...idleState(), cell: 1, limits }, facts: null };
+    // That the exec was cancelled, whose end this is, does not matter to the next one.
+    const cancelled = Atomics.exchange(options.shared, SHARED.cancel, 0);
+    const tried = withholding(TRIAL_SPARE_BYTES, () => exec(input));
+    Atomics.store(options.shared, SHARED.cancel, cancelled);
+    if (tried.kind === "idle") throw new MachineFault("the guest did not end a cell");
+    const { end, clean, asides } = tried;
+    const isFull = end.kind === "error" && end.code === "memory_limit_exceeded";
+    if (isFull || asides.some(({ why }) => why === OUT_OF_MEMORY)) throw noRoom("another cell");
+    // What else a helper does is its own affair: it is told of by the next cell.
+    if (!clean || (end.kind !== "ok" && asides.length === 0)) throw new MachineFault("the guest cannot run a cell");
   }
 
   return {
@@ -371,6 +465,21 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
 
 /** What commands that run before a checkpoint may take beyond the guest's limit: a full guest can be saved too. */
 const COMMAND_SPARE_BYTES = 16 * 2 ** 20;
+
+/**
+ * A guest with less room than this is tried out before its state is kept. What a helper takes, in bytes for each unit of its code
+ * and for each name: helpers of 900 KB took 20 MB with 9,000 functions, 13 MB as one list, 70 MB with 60,000 small functions.
+ */
+const ROOM_BYTES = 4 * 2 ** 20;
+const ROOM_PER_HELPER_UNIT = 16;
+const ROOM_PER_HELPER_NAME = 1024;
+/** JSON that is longer than what the engine keeps room for in small blocks: it must ask for memory. */
+const PROBE = `${" ".repeat(1024)}null`;
+/** What a tried guest must have left. */
+const TRIAL_SPARE_BYTES = 2 ** 20;
+const TRIAL_MS = 5000;
+
+const OUT_OF_MEMORY = "out of memory";
 
 const NOT_AWAITED: CallError = {
   name: "Error",

@@ -80,6 +80,14 @@ export interface Checkpoint {
   readonly waiting: readonly string[];
   /** How long it took to take, ms. */
   readonly ms: number;
+  /** The guest was tried out after the image was taken: it is not in this state any more, and must be opened anew from it. */
+  readonly isSpent: boolean;
+}
+
+/** A helper that failed when it ran, and is left out from now on. */
+export interface SetAside {
+  readonly name: string;
+  readonly why: string;
 }
 
 /** What a guest is made from in place of a fresh one. */
@@ -164,6 +172,8 @@ export type FromWorker =
       readonly clean: boolean;
       /** JSON of the result if it was wanted whole. */
       readonly whole: string | null;
+      /** Helpers that failed. */
+      readonly asides: readonly SetAside[];
     }
   | { readonly kind: "entered"; readonly value: Json }
   | TakingReply

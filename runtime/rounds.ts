@@ -129,13 +129,13 @@ export async function runRounds<Message>(
     if (reply.kind === "ended") {
       const lost = reply.clean ? null : "the guest did not come to rest";
       if (lost) await thread.end(lost);
-      return { end: reply.end, state: reply.state, lost, whole: reply.whole };
+      return { end: reply.end, state: reply.state, lost, whole: reply.whole, asides: reply.asides };
     }
     const why = reply.kind === "failed" ? reply.message : `it answered ${reply.kind}`;
     const known = withPrinted(state, thread.printed());
     await thread.end(why);
     const end = misfit === undefined ? lostEnd(why) : checkpointLost(misfit);
-    return { end, state: known, lost: why, whole: null };
+    return { end, state: known, lost: why, whole: null, asides: [] };
   }
 
   thread.cancel(false);

@@ -1,7 +1,7 @@
 import type { MachineFault } from "./engine.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
-import type { CallError, ExecState, Json, PendingCall } from "./protocol.ts";
+import type { CallError, ExecState, Json, PendingCall, SetAside } from "./protocol.ts";
 
 /** The exec that a guest is in, as the machine drives it and the guest's posts change it. */
 export interface Running {
@@ -20,6 +20,8 @@ export interface Running {
   done: { readonly ok: boolean; readonly payload: string } | undefined;
   /** Backtrace of the call that is being made, where sites are wanted. */
   site: string | undefined;
+  /** Helpers that failed in this exec. */
+  asides: SetAside[];
   /** Every further call is answered with this. */
   refusal: CallError | undefined;
   /** A fault of ours: the machine must not be used any more. */
@@ -39,6 +41,7 @@ export function nothingRunning(granted: number): Running {
     wantsWhole: false,
     done: undefined,
     site: undefined,
+    asides: [],
     refusal: undefined,
     fault: undefined,
     granted,

@@ -13,6 +13,7 @@ import type {
   PendingCall,
   Restoration,
   ResumeInput,
+  SetAside,
   Settlement,
   ToWorker,
 } from "./protocol.ts";
@@ -63,6 +64,8 @@ export interface ExecEnd {
   readonly lost: string | null;
   /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
   readonly whole: string | null;
+  /** Helpers that failed in it. */
+  readonly asides: readonly SetAside[];
 }
 
 /** How an exec can be ended from outside. */
@@ -82,9 +85,12 @@ export interface Sandbox<Message = unknown> extends AsyncDisposable {
   resume(input: ResumeInput, calls: CallHost, signals?: ExecSignals): Promise<ExecEnd>;
   /**
    * Takes an image: between execs, or while an exec waits for calls (within `CallHost.begin`).
-   * @throws RlmError `machine_lost` where the guest is not at rest or gone
+   * @throws RlmError `machine_lost` where the guest is not at rest or gone; of an exec's end `memory_limit_exceeded` where no other
+   * cell could run in it
    */
   checkpoint(request: CheckpointRequest): Promise<Checkpoint>;
+  /** A checkpoint has used the guest up: it must be opened anew from that one. */
+  isSpent(): boolean;
   /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` where the guest is gone */
   enter(name: string, payload: Json): Promise<Json>;
   /** A message for the library alone. @throws as `enter` */
@@ -124,9 +130,13 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     throw machineLost(reply.message);
   }
 
+  let spent = false;
   async function taken(reply: FromWorker): Promise<Checkpoint> {
     const answer = await accepted(reply);
-    if (answer.kind === "checkpointed") return answer.checkpoint;
+    if (answer.kind === "checkpointed") {
+      spent ||= answer.checkpoint.isSpent;
+      return answer.checkpoint;
+    }
     throw machineLost(`it answered ${answer.kind}`);
   }
 
@@ -156,6 +166,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     async checkpoint(request) {
       return taken(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not"));
     },
+    isSpent: () => spent,
     async enter(name, payload) {
       const reply = await command({ kind: "enter", name, payload, maxMs: COMMAND_MS });
       return reply.kind === "entered" ? reply.value : null;

@@ -17,7 +17,7 @@ export interface Scripts {
   /** A cell that has run already, in this process or another. Its columns are worked out when a traceback asks. */
   remember(number: number, source: string): void;
   /** @throws CellSyntaxError */
-  helper(name: string, source: string): Script;
+  helper(name: string, source: string): Script & Pick<HelperScript, "names">;
   readonly columnOf: ColumnMap;
 }
 
@@ -59,7 +59,7 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
     helper(name, source) {
       const script = helpers.get(source) ?? transformHelper(source, reserved);
       helpers.set(source, script);
-      return { source: script.source, filename: `<helper ${name}>` };
+      return { ...script, filename: `<helper ${name}>` };
     },
     columnOf(file, line, column) {
       if (file.startsWith("<helper ")) return line === 1 ? Math.max(1, column - HELPER_PREFIX.length) : column;

@@ -234,9 +234,13 @@
         entry.reject(makeError({ __proto__: null, ...answer.error, stack: entry.stack }));
       } else entry.resolve(answer.value);
     },
-    /** Forgets calls that nobody will answer. */
+    /** Forgets calls that nobody will answer. Tells whether a cell can still give its value. */
     drop() {
       mapClear(pending);
+      for (let i = 0; i < FATAL_NAMES.length; i++) {
+        if (getOwnPropertyDescriptor(ObjectPrototype, FATAL_NAMES[i])?.configurable === false) return false;
+      }
+      return true;
     },
     unhandled() {
       const messages = newList();

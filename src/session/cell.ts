@@ -316,5 +316,5 @@ function timeIsSpent(state: ExecState, budget: BudgetLimits): ExecEnd {
     `the session's time is spent (${budget.max_time_ms} ms inside execs)`,
     "Summarise and finish, or load the context again, which begins a new budget.",
   );
-  return { state, end, lost: null, whole: null };
+  return { state, end, lost: null, whole: null, asides: [] };
 }

@@ -128,7 +128,7 @@ async function execCell(
   interrupted: ExecRecords | null,
 ): Promise<{ complete: CellComplete; isOpen: boolean }> {
   const { parts, recorder } = work;
-  const { context, history } = recorder.head();
+  const { history } = recorder.head();
   const apart = request.kind === "query";
   let machine: Machine | undefined;
   let ended: ExecEnd;
@@ -158,6 +158,7 @@ async function execCell(
       end: placeless(code, "Error", message, suggestion),
       lost: machine ? message : null,
       whole: null,
+      asides: [],
     };
   }
   for (const warning of machine?.takeWarnings() ?? []) warn(ended.state, warning);
@@ -183,10 +184,9 @@ async function execCell(
       await machine?.[Symbol.asyncDispose]();
       await recorder.endUnchanged(make, steps);
     } else {
-      const kept = machine && ended.lost === null && (await keptEnd(work, machine, make, steps));
-      const standing = kept || !machine ? null : await restored(work, ended);
-      if (standing) await recorder.end(standing, context, make, steps);
-      else if (!kept) await recorder.commit([make({})], { drop: steps });
+      const keep = (standing: Machine) => keptEnd(work, standing, make, steps);
+      const kept = machine && ((ended.lost === null && (await keep(machine))) || (await restored(work, ended, keep)));
+      if (!kept) await recorder.commit([make({})], { drop: steps });
     }
     return { complete: { ...(complete ?? completeOf(work, fields)), end, state }, isOpen: false };
   } catch (error) {
@@ -216,10 +216,13 @@ async function keptEnd(
     await recorder.end(machine, recorder.head().context, make, steps);
     return true;
   } catch (error) {
-    if (error instanceof RlmError && error.code === "machine_lost") return false;
+    if (error instanceof RlmError && NOT_TO_KEEP.has(error.code)) return false;
     throw error;
   }
 }
+
+/** Of a machine that is gone, or in which no other cell could run. */
+const NOT_TO_KEEP: ReadonlySet<string> = new Set(["machine_lost", "memory_limit_exceeded"]);
 
 function failureOf(error: unknown): { code: string; message: string } {
   if (error instanceof RlmError) return error;

@@ -148,6 +148,8 @@ export function openGuest(options: GuestOptions): Guest {
       if (!live) begin(stand, open(stand));
     },
     async use(stand) {
+      const standing = await live?.opening.catch(() => undefined);
+      if (standing?.sandbox.isSpent()) await end();
       let opening = live?.opening ?? begin(stand, open(stand));
       const opened = await opening.catch(() => {
         // It may have failed for what is no longer so.

@@ -55,8 +55,15 @@ export async function reopen(
   });
 }
 
-/** The state that stays after the machine was lost: the newest checkpoint that can be read. null: that before the exec. */
-export async function restored(work: Work, { state, end }: ExecEnd): Promise<Machine | null> {
+/**
+ * The state that stays after the machine was lost, or could not be kept: the newest checkpoint that `keep` takes, else that before
+ * the exec. False where that is what the session has already.
+ */
+export async function restored(
+  work: Work,
+  { state, end, asides }: ExecEnd,
+  keep: (machine: Machine) => Promise<boolean>,
+): Promise<boolean> {
   const { parts, recorder } = work;
   const { history } = recorder.head();
   const calls = history.last?.calls ?? [];
@@ -68,12 +75,19 @@ export async function restored(work: Work, { state, end }: ExecEnd): Promise<Mac
     if (!at) continue;
     const made = calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === step) + 1;
     const settled = made - continuationAt(at.row, { calls, results: [] }).beside.waiting.length;
-    warn(state, `state_restored: checkpoint ${step}, after ${settled} of ${calls.length} sub-calls`);
-    return at.machine;
+    const warning = `state_restored: checkpoint ${step}, after ${settled} of ${calls.length} sub-calls`;
+    warn(state, warning);
+    if (await keep(at.machine)) return true;
+    state.warnings.splice(state.warnings.indexOf(warning), 1);
+    await parts.guest.end();
   }
   const before = history.checkpoint === null ? "a fresh guest" : `checkpoint ${history.checkpoint}`;
   warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
-  return null;
+  if (asides.length === 0) return false;
+  // What failed must not fail the next exec too.
+  const machine = await parts.guest.use(standOf(recorder.head()));
+  for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });
+  return keep(machine);
 }
 
 async function unlessLost<T>(opening: Promise<T>): Promise<T | null> {
