@@ -34,7 +34,7 @@
   function byRegex(terms, limit) {
     const windows = new Map();
     for (const [index, term] of terms.entries()) {
-      for (const [start, end] of find(literal(term), "i").matches.slice(0, 2000)) {
+      for (const [start, end] of thinned(find(literal(term), "i").matches, 2000)) {
         const document = doc_at(start);
         if (!document || start < document.start) continue;
         const key = `${document.start}+${Math.floor((start - document.start) / SECTION_UNITS)}`;
@@ -50,6 +50,12 @@
       .sort((a, b) => b.terms.size - a.terms.size || b.count - a.count || a.start - b.start)
       .slice(0, limit)
       .map(({ start, end, document }) => sectionAround({ start, end: Math.min(end, start + SECTION_UNITS), document }));
+  }
+
+  /** At most so many of a list, at equal distances: of many matches not only the first. */
+  function thinned(list, most) {
+    const step = Math.ceil(list.length / most);
+    return list.filter((_, at) => at % step === 0);
   }
 
   function byBm25(words, limit) {

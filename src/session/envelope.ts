@@ -207,7 +207,9 @@ export function queryEnvelope(answer: ExecEnvelope): QueryEnvelope {
   const read = readOf(result);
   const { failed, error, notes } = result;
   if (!answer.success) return { ...answer, ...read, answer: null, notes };
-  const warnings = [...answer.warnings, ...result.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])];
+  // A text that was read may say "[object Promise]": nothing of the query's own cell is unawaited.
+  const own = answer.warnings.filter((warning) => !warning.startsWith("unawaited_value_in_prompt"));
+  const warnings = [...own, ...result.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])];
   if (error || result.answer === null)
     return { ...queryFailure(answer, result), ...read, answer: null, notes, warnings };
   const { session_id, exec_id, execution_time_ms, budget, resumed, replayed_sub_calls } = answer;

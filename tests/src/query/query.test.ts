@@ -138,6 +138,20 @@ test("notes are returned when they cannot be put together", async () => {
   });
 });
 
+test("of many matches not only the first are looked at", async () => {
+  const { session } = await openOver({
+    text: lines(9000, (at) => (at > 8990 ? `${at} "calm" storm` : `${at} "calm"`)),
+  });
+  const answer = await session.query('what of "calm" and "storm"?', { maxSections: 1 });
+  expect(answer).toMatchObject({ success: true, search_strategy_used: "regex" });
+  expect(Number(answer.sections[0]?.split(":")[1])).toBeGreaterThan(8000);
+});
+
+test("a text that says [object Promise] is not taken for a mistake of the query", async () => {
+  const { session } = await openOver({ text: "socket: [object Promise]\n" });
+  expect(await session.query("socket?")).toMatchObject({ success: true, warnings: [] });
+});
+
 test("sources are paths and lines, also beyond the first thousand documents", async () => {
   const file = (at: number): [string, string] => [
     `${1000 + at}.txt`,
