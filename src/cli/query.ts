@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Settings } from "../config/config.ts";
 import type { QueryOptions, SearchStrategy } from "../index.ts";
 import { SEARCH_STRATEGIES } from "../query/query.ts";
@@ -51,6 +52,13 @@ function questionOf(args: Arguments): string {
   }
   if (words.length === 1) return question;
   const rest = args.all("context").flatMap((path) => ["-c", path]);
+  const [, ...others] = words;
+  // A shell makes several arguments of `-c *.log`.
+  if (rest.length > 0 && others.every((path) => existsSync(path))) {
+    const shown = others.flatMap((path) => ["-c", path]);
+    const line = commandLine(["query", question, ...rest, ...shown]);
+    throw new UsageError(`each -c takes one path; did you mean ${shown.join(" ")}?`, line);
+  }
   throw new UsageError(
     "the question is several arguments; put it in quotes",
     commandLine(["query", words.join(" "), ...(rest.length > 0 ? rest : example)]),

@@ -118,6 +118,10 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     [["query", "why", "-c", docs, "--json", "--format", "csv"], "--json prints envelopes; --format needs --output\n"],
     [["query", "-c", docs], "belay query: there is no question\ntry: belay query 'What is this about?' -c .\n"],
     [["query", "what", "is it", "-c", docs], `put it in quotes\ntry: belay query 'what is it' -c ${docs}\n`],
+    [
+      ["query", "why?", "-c", docs, cell, latin1],
+      `each -c takes one path; did you mean -c ${cell} -c ${latin1}?\ntry: belay query 'why?' -c ${docs} -c ${cell} -c ${latin1}\n`,
+    ],
     [["query", "why?"], "there is no context to ask about\ntry: belay query 'why?' -c .\n"],
     [["query", "why", "-c", docs, "--max-sections", "51"], "belay query: --max-sections is 51: it takes 1 to 50\n"],
     [["query", "why", "-c", docs, "--search-strategy", "x"], "is x: it takes regex, bm25, routing, auto\n"],

@@ -1,0 +1,66 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { isErrorCode } from "../../runtime/index.ts";
+import { ROOT } from "../../scripts/process.ts";
+import { parseArguments } from "../../src/cli/arguments.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+
+// What pages name is there: files, commands and their options, scripts, error codes.
+
+const PAGES = ["README.md", "AGENTS.md", ...globSync("docs/**/*.md", { cwd: ROOT })].map((page) => ({
+  page,
+  text: readFileSync(join(ROOT, page), "utf8"),
+}));
+
+/** The first group of each match, with the page that has it. */
+function named(pattern: RegExp): { readonly page: string; readonly name: string }[] {
+  return PAGES.flatMap(({ page, text }) => Array.from(text.matchAll(pattern), ([, name = ""]) => ({ page, name })));
+}
+
+test("every link leads to a file", () => {
+  // The examples of builtins print links of their own.
+  const links = named(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g).filter(({ page }) => page !== "docs/builtins.md");
+  const broken = links.filter(({ page, name }) => !existsSync(join(ROOT, dirname(page), name)));
+  expect(links.length).toBeGreaterThan(30);
+  expect(broken).toEqual([]);
+});
+
+test("every command that is named can be typed, with its options", () => {
+  const lines = named(/`belay ([a-z][^`\n]*)`/g);
+  expect(lines.length).toBeGreaterThan(10);
+  for (const { page, name } of lines) {
+    const [command = "", ...args] = name.split(" ");
+    const known = COMMANDS.find((one) => one.name === command);
+    expect(known, `${page}: belay ${name}`).toBeDefined();
+    expect(() => parseArguments(command, known?.options ?? [], args), `${page}: belay ${name}`).not.toThrow();
+  }
+});
+
+test("every option that is named is one of a command", () => {
+  const options = new Set([
+    "help",
+    "version",
+    ...COMMANDS.flatMap((command) => command.options.map(({ name }) => name)),
+  ]);
+  const flags = named(/`--([a-z][\w-]*)/g).filter(({ page }) => !page.startsWith("docs/decisions/"));
+  const unknown = flags.filter(({ name }) => !options.has(name) && !OF_OTHERS.includes(name));
+  expect(flags.length).toBeGreaterThan(20);
+  expect(unknown).toEqual([]);
+});
+
+/** Of Pi. */
+const OF_OTHERS = ["continue"];
+
+test("every npm script that is named exists", () => {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const wanted = named(/npm run ([\w:-]+)/g);
+  expect(wanted.length).toBeGreaterThan(5);
+  expect(wanted.filter(({ name }) => !(name in scripts))).toEqual([]);
+});
+
+test("what an exec ends as is an error code", () => {
+  const ends = named(/\b(?:ends?|fails?|ended)(?: the (?:exec|call))? (?:as|with) `(\w+)`/g);
+  expect(ends.length).toBeGreaterThan(2);
+  expect(ends.filter(({ name }) => !isErrorCode(name))).toEqual([]);
+});
