@@ -8,15 +8,13 @@ import { ROOT } from "./process.ts";
 /** What is started or imported by its own file: everything else becomes chunks of these. */
 export const ENTRIES: readonly string[] = [
   "src/index",
+  "src/worker",
+  "src/store-worker",
   "src/cli/main",
   "src/cli/worker",
   "src/cli/store-worker",
-  "src/session/worker",
   "src/model/worker",
-  "src/store/worker",
   "src/pi/index",
-  "src/pi/worker",
-  "src/pi/store-worker",
 ];
 
 /**

@@ -9,6 +9,17 @@ import { mustRun } from "./process.ts";
 
 const FLOOR = "22.19.0";
 const CELL = 'result = { sum: 1 + 1, found: find("TODO").matches.length, best: search("second")[0].start };';
+/** The library, by both ways to load it. */
+const LIBRARY = `openSession().then(async (session) => {
+  await session.load("notes.txt");
+  const answer = await session.exec(${JSON.stringify(CELL)});
+  await session.close();
+  console.log(JSON.stringify(answer));
+});`;
+const PROGRAMS = {
+  "library.mjs": `import { openSession } from "belay-rlm";\n${LIBRARY}`,
+  "library.cjs": `const { openSession } = require("belay-rlm");\n${LIBRARY}`,
+};
 const EXPECTED = { sum: 2, found: 2, best: 0 };
 
 const folder = await mkdtemp(join(tmpdir(), "belay-floor-"));
@@ -33,14 +44,24 @@ async function check(node: string, belay: string): Promise<void> {
   const env = { ...process.env, PATH: [node, belay, process.env.PATH].join(delimiter) };
   const { stdout: version } = await mustRun("node", ["--version"], { cwd: folder, env });
   if (version.trim() !== `v${FLOOR}`) throw new Error(`the folder has Node ${version.trim()}, not v${FLOOR}`);
-  await writeFile(join(folder, "notes.txt"), "TODO: the first\nTODO: the second\n");
-  const { stdout, stderr } = await mustRun("belay", ["exec", "-c", "notes.txt", "-e", CELL, "--json", "--quiet"], {
-    cwd: folder,
-    env,
-  });
+  const app = join(folder, "app");
+  await writeFile(join(app, "notes.txt"), "TODO: the first\nTODO: the second\n");
+  await checkAnswer(["belay", "exec", "-c", "notes.txt", "-e", CELL, "--json", "--quiet"], { cwd: app, env });
+  for (const [name, program] of Object.entries(PROGRAMS)) {
+    await writeFile(join(app, name), program);
+    await checkAnswer(["node", name], { cwd: app, env });
+  }
+}
+
+/** The right answer, and nothing on stderr: no warning of Node's either. */
+async function checkAnswer(
+  [program = "", ...args]: readonly string[],
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<void> {
+  const { stdout, stderr } = await mustRun(program, args, options);
   const answer = JSON.parse(stdout);
   if (JSON.stringify(answer.result_json) !== JSON.stringify(EXPECTED) || answer.warnings.length > 0 || stderr !== "") {
-    throw new Error(`on Node ${FLOOR} belay answers otherwise:\n${stdout}\n${stderr}`);
+    throw new Error(`on Node ${FLOOR} ${program} ${args[0]} answers otherwise:\n${stdout}\n${stderr}`);
   }
-  console.log(`belay runs on Node ${FLOOR}: ${JSON.stringify(answer.result_json)}`);
+  console.log(`${program} ${args[0]} runs on Node ${FLOOR}: ${JSON.stringify(answer.result_json)}`);
 }

@@ -32,8 +32,9 @@ export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: Extens
 
 function defaults(): ExtensionParts {
   return {
-    openStore: (folder) => openStore(folder, { worker: beside("store-worker") }),
-    worker: beside("worker"),
+    openStore,
+    // TypeScript in a checkout, JavaScript in a build.
+    worker: new URL(import.meta.url.endsWith(".ts") ? "../worker.ts" : "../worker.js", import.meta.url),
     env: process.env,
     clock: systemClock,
     newId: monotonicFactory(),
@@ -41,11 +42,6 @@ function defaults(): ExtensionParts {
     renderers: {},
     attach() {},
   };
-}
-
-/** A thread's entry, beside this module: TypeScript in a checkout, JavaScript in a build. */
-function beside(name: string): URL {
-  return new URL(`./${name}${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 }
 
 function definition(tool: Tool, lifecycle: Lifecycle, renderers: Renderers | undefined): ToolDefinition {

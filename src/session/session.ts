@@ -386,9 +386,9 @@ function checkSource(source: unknown): void {
   throw new RlmError("invalid_argument", `the cell is ${typeof source}`, { suggestion: "Pass source text." });
 }
 
-/** The worker's entry, beside this module: TypeScript in a checkout, JavaScript in a build. */
+/** The worker's entry in the folder above: TypeScript in a checkout, JavaScript in a build. */
 function workerUrl(): URL {
-  return new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+  return new URL(import.meta.url.endsWith(".ts") ? "../worker.ts" : "../worker.js", import.meta.url);
 }
 
 function statsOf(outcome: ExecOutcome): ContextStats {

@@ -144,7 +144,7 @@ function isWhole({ buffer, byteLength }: ArrayBufferView): boolean {
   return buffer instanceof SharedArrayBuffer || buffer.byteLength === byteLength;
 }
 
-/** The thread's entry, beside this module: TypeScript in a checkout, JavaScript in a build. */
+/** The thread's entry in the folder above: TypeScript in a checkout, JavaScript in a build. */
 function workerUrl(): URL {
-  return new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+  return new URL(import.meta.url.endsWith(".ts") ? "../store-worker.ts" : "../store-worker.js", import.meta.url);
 }

@@ -65,6 +65,13 @@ await session.memory.put("word", "TODO");
 const answer = await session.exec("({ found: find(memory.get('word')).matches.length, best: search('first', 1)[0]?.text })");
 console.log(JSON.stringify(answer.result_json));
 `;
+const REQUIRING_PROGRAM = `
+const { openSession } = require("belay-rlm");
+openSession().then(async (session) => {
+  console.log(JSON.stringify(await session.exec("1 + 1")));
+  await session.close();
+});
+`;
 const NOTES = "TODO: the first\nTODO: the second\n";
 
 test("the command and the library work in it", async () => {
@@ -91,6 +98,11 @@ test("the command and the library work in it", async () => {
 
   const library = await mustRun(process.execPath, ["library.mjs"], options);
   expect(JSON.parse(library.stdout)).toEqual({ found: 2, best: NOTES });
+
+  writeFileSync(join(INSTALLED, "requiring.cjs"), REQUIRING_PROGRAM);
+  const required = await mustRun(process.execPath, ["requiring.cjs"], options);
+  expect(JSON.parse(required.stdout)).toMatchObject({ success: true, result_json: 2 });
+  expect([library.stderr, required.stderr]).toEqual(["", ""]);
 });
 
 test.for(PI_LINES)("Pi $version installs it and works with it", { timeout: 120_000 }, async (line, { skip }) => {

@@ -7,8 +7,6 @@ import { FAULT_VARIABLE, faultsFrom } from "./pi-fault.ts";
 // Belay's extension over a store and a session of Pi that kill the process where a test asked for it, and commands for
 // what Pi's protocol has none.
 
-const STORE_WORKER = new URL("../../src/pi/store-worker.ts", import.meta.url);
-
 export default function (pi: ExtensionAPI): void {
   const faults = faultsFrom(process.env[FAULT_VARIABLE]);
   pi.registerCommand("fault", {
@@ -23,6 +21,6 @@ export default function (pi: ExtensionAPI): void {
   });
   belayExtension({
     ...openView(),
-    openStore: async (folder) => faults.around(await openStore(folder, { worker: STORE_WORKER })),
+    openStore: async (folder) => faults.around(await openStore(folder)),
   })(faults.entries(pi));
 }

@@ -33,6 +33,15 @@ test("an answer is printed, and the key is sent but never shown", async () => {
   expect(unset.stderr).toContain("the environment variable MY_KEY is not set");
 });
 
+test("an answer is compared with its schema, in the thread that the bundle has for it", async () => {
+  const texts = ['{"n":"one"}', '{"n":1}'];
+  await using server = await startModelServer(() => ({ text: texts.shift() ?? "" }));
+  const schema = '{ type: "object", properties: { n: { type: "integer" } }, required: ["n"] }';
+  const run = await belay([...cell(`await llm_query("how many?", { tools: [], schema: ${schema} })`), ...at(server)]);
+  expect({ ...run, stdout: JSON.parse(run.stdout) }).toEqual({ code: 0, stdout: { n: 1 }, stderr: "" });
+  expect(server.requests).toHaveLength(2);
+});
+
 test("without a model the message says the flag, and a query does not begin", async () => {
   const [run, query] = await Promise.all([belay(cell(CALL)), belay(["query", "why", "-c", "nowhere"])]);
   expect(run).toMatchObject({ code: 1, stdout: "" });

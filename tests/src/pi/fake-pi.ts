@@ -121,7 +121,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
             opened.push(store);
             return around ? around(store) : store;
           },
-          worker: new URL("../../../src/pi/worker.ts", import.meta.url),
+          worker: new URL("../../../src/worker.ts", import.meta.url),
           env: { HOME: folder, BELAY_HOME: join(folder, "home"), PI_CODING_AGENT_DIR: join(folder, "agent"), ...env },
           clock: systemClock,
           newId: monotonicFactory(),

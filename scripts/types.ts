@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { dts } from "rolldown-plugin-dts";
+import { mustRun, ROOT } from "./process.ts";
+
+/** Writes the types of an entry as one file: a caller's compiler reads nothing that the entry does not export. */
+export async function writeTypes(folder: string, entry: string): Promise<void> {
+  const modules = await mkdtemp(join(tmpdir(), "belay-types-"));
+  try {
+    const tsc = join(dirname(fileURLToPath(import.meta.resolve("typescript/package.json"))), "bin/tsc");
+    await mustRun(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", modules], { cwd: ROOT });
+    const build = await rolldown({
+      cwd: modules,
+      input: { [entry]: join(modules, `${entry}.d.ts`) },
+      external: (id) => !/^[./]/.test(id),
+      plugins: [dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false, generator: "oxc" })],
+    });
+    await build.write({ dir: folder, format: "esm", entryFileNames: "[name].ts", chunkFileNames: "[name].ts" });
+    await build.close();
+  } finally {
+    await rm(modules, { recursive: true, force: true });
+  }
+}
