@@ -26,7 +26,7 @@ const MODEL_USAGE =
 const SESSION_USAGE =
   "[--session NAME] [--reload | --append] [--discard] [--on-restart send|fail] [--cache] [--keep-steps] [--store DIR | --no-store]";
 const LIMITS_USAGE =
-  "[--max-execution-ms N] [--max-output-bytes N] [--max-result-bytes N] [--max-find-results N] [--memory-mb N] [--quiet]";
+  "[--max-execution-ms N] [--max-output-bytes N] [--max-result-bytes N] [--max-find-results N] [--memory-mb N] [--verbose | --quiet]";
 
 /** A session that is resumed has its context, and there is but one thing to do with it. */
 const NOT_OF_RESUME = ["context", "session", "no-store", "reload", "append", "discard"];

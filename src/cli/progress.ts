@@ -32,16 +32,21 @@ export const processClock: ProgressClock = {
 
 /** When the first word is said, and how far apart the others are, ms. */
 const ON_TERMINAL = { first: 1000, step: 100 };
-const ELSEWHERE = { first: 3000, step: 3000 };
+const ELSEWHERE = { first: 3000, step: Number.POSITIVE_INFINITY };
 /** The seconds go on while all sub-calls are waited for. */
 const TICK_MS = 1000;
 
-/** Speaks on a terminal after a second, in one line that is rewritten; elsewhere with a line every three seconds. */
+/**
+ * Speaks on a terminal after a second, in one line that is rewritten. Elsewhere what takes three seconds has a first line
+ * then, and a last one when it ends: a log does not fill with what is over.
+ */
 export function openProgress(output: Output, { now, every }: ProgressClock): ProgressLine {
   let beganAt = now();
   let saidAt = Number.NEGATIVE_INFINITY;
   let source = "";
   let onLine = false;
+  /** Not said yet, and the last word if nothing follows. */
+  let unsaid: string | null = null;
   let calls: CallProgress | undefined;
   let stopTicking = () => {};
   const counted = openCount(now);
@@ -49,8 +54,10 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
   function say(text: string): void {
     const at = now();
     const { first, step } = output.isTerminal ? ON_TERMINAL : ELSEWHERE;
+    unsaid = text;
     if (at - beganAt < first || at - saidAt < step) return;
     saidAt = at;
+    unsaid = null;
     if (!output.isTerminal) {
       output.write(`${text}\n`);
       return;
@@ -64,6 +71,7 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
     begin(of = "") {
       beganAt = now();
       saidAt = Number.NEGATIVE_INFINITY;
+      unsaid = null;
       source = of;
       counted.begin();
     },
@@ -82,7 +90,9 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
       stopTicking();
       calls = undefined;
       if (onLine) output.writeRaw("\r\x1b[K");
+      if (!output.isTerminal && unsaid !== null && saidAt > beganAt) output.write(`${unsaid}\n`);
       onLine = false;
+      unsaid = null;
       return counted.end();
     },
     reset: counted.reset,

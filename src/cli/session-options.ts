@@ -74,6 +74,7 @@ export const SESSION_OPTIONS: readonly Option[] = [
     summary: `heap of the cells, 8 to 2048 (default ${usual("memory_mb")}); P comes on top`,
   },
   ...DURABLE_OPTIONS,
+  { name: "verbose", summary: "list every file that a load leaves out, up to 1,000, with its reason" },
   { name: "quiet", short: "q", summary: "no progress and no skipped files on stderr; warnings and errors stay" },
 ];
 
@@ -87,6 +88,7 @@ export interface SessionFlags {
   /** Of a command that has a result. */
   readonly output: ResultPlace;
   readonly quiet: boolean;
+  readonly verbose: boolean;
   /** The arguments as they were typed, for a line that corrects them. */
   readonly typed: readonly string[];
 }
@@ -107,7 +109,16 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
     const settings = roots.length > 0 ? { ...asked, roots } : asked;
     const durable = durableFlags(args, command);
     const output = resultPlace(args, command);
-    return { command, contexts, settings, durable, output, quiet: args.has("quiet"), typed: args.typed };
+    return {
+      command,
+      contexts,
+      settings,
+      durable,
+      output,
+      quiet: args.has("quiet"),
+      verbose: args.has("verbose"),
+      typed: args.typed,
+    };
   } catch (error) {
     throw error instanceof RlmError ? new UsageError(error.message, help) : error;
   }

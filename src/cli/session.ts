@@ -13,11 +13,12 @@ import { type Host, storeWorker } from "./host.ts";
 import { type KeptSettings, keptSettings, optionsOf, settingsToKeep } from "./kept-settings.ts";
 import { checkPrice } from "./model.ts";
 import { openStoreIn } from "./opened-store.ts";
+import { checkContexts } from "./path-cures.ts";
 import { openProgress, type ProgressLine, processClock, quietProgress } from "./progress.ts";
 import { checkResultFile } from "./result-file.ts";
 import type { SessionFlags } from "./session-options.ts";
 import { readSettings } from "./settings.ts";
-import { skippedLine } from "./skipped.ts";
+import { skippedLine, skippedSince } from "./skipped.ts";
 import { checkPaths, contextSource } from "./sources.ts";
 import type { DurableFlags } from "./store-options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -59,6 +60,7 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   const { session: name, store: folder } = flags.durable;
   // A session may have been begun with settings that are missing here.
   if (name === null && !opening.choose) checkSettings(readSettings(flags), opening);
+  checkContexts(flags);
   checkPaths(flags.contexts);
   if (folder === null) return openIn(null, null, opening);
   const store = await openStoreIn(folder, host);
@@ -124,10 +126,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
         : session.loadAppend(place(source), options));
       progress.end();
       if (kind === "load") progress.reset();
-      const line = skippedLine({
-        count: stats.skipped.count - (before?.count ?? 0),
-        files: stats.skipped.files.slice(before?.files.length ?? 0),
-      });
+      const line = skippedLine(skippedSince(before, stats.skipped), flags.verbose);
       if (line !== null && !flags.quiet) stderr.write(`${name}: ${line}\n`, "dim");
     } finally {
       progress.end();

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { isRouteFile, parseRoutes, type RouteEntry } from "./routes.ts";
+import { addSkips, type SkipCounts } from "./skip-kinds.ts";
 import { type Text, textFromPartsInSlices } from "./text.ts";
 
 /** A file of the context. `start` and `end` are UTF-16 units of P. */
@@ -35,8 +36,11 @@ export interface ContextStats {
   /** One per load or append: absolute paths, and names of texts. */
   sources: string[];
   context_hash: string;
-  /** All that was left out for another reason than an ignore rule; `files` holds the first 20. */
-  skipped: { count: number; files: SkippedFile[] };
+  /**
+   * All that was left out for another reason than an ignore rule; `files` holds the first 1,000. `reasons` counts all of them
+   * by kind; contexts of earlier builds do not have it.
+   */
+  skipped: { count: number; files: SkippedFile[]; reasons?: SkipCounts };
 }
 
 /** What one load or append added to P. P is the concatenation of its parts. */
@@ -75,7 +79,7 @@ export interface LoadedSource {
   readonly skipped: readonly SkippedFile[];
 }
 
-const LISTED_SKIPS = 20;
+const LISTED_SKIPS = 1000;
 const SCAN_SLICE_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -116,6 +120,7 @@ export async function extendContext(
       skipped: {
         count: (previous?.stats.skipped.count ?? 0) + source.skipped.length,
         files: [...(previous?.stats.skipped.files ?? []), ...source.skipped].slice(0, LISTED_SKIPS),
+        reasons: addSkips(previous?.stats.skipped.reasons ?? {}, source.skipped),
       },
     },
   };

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Type } from "typebox";
+import type { LoadResult } from "../session/api.ts";
 import type { RecordedCall } from "./define.ts";
 
 export const PATH = Type.String({ description: "Relative to the working directory, or absolute" });
@@ -11,5 +12,13 @@ export function sourceAt(path: string, cwd: string): string {
 
 /** The answer of a load whose record is all there is. */
 export function loadedFrom({ stats }: Pick<RecordedCall, "stats">): object {
-  return { stats };
+  return { stats: stats && shortened(stats) };
 }
+
+/** A model needs to know why files are missing, and not the name of each. */
+export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] {
+  const { files, ...skipped } = stats.skipped;
+  return { ...stats, skipped: { ...skipped, files: files.slice(0, LISTED_SKIPS) } };
+}
+
+const LISTED_SKIPS = 20;

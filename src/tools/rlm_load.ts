@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { defineTool } from "./define.ts";
-import { loadedFrom, PATH, sourceAt } from "./load-path.ts";
+import { loadedFrom, PATH, shortened, sourceAt } from "./load-path.ts";
 
 export const rlm_load = defineTool({
   name: "rlm_load",
@@ -10,6 +10,9 @@ export const rlm_load = defineTool({
   promptSnippet: "Load a large file or folder as context P",
   guidelines: ["For material too large to read (repositories, logs, books) use rlm_load, then rlm_exec."],
   parameters: Type.Object({ path: PATH }),
-  run: (session, { path }, { cwd, signal }) => session.load(sourceAt(path, cwd), { signal }),
+  async run(session, { path }, { cwd, signal }) {
+    const { success, stats } = await session.load(sourceAt(path, cwd), { signal });
+    return { success, stats: shortened(stats) };
+  },
   recorded: (_args, record) => loadedFrom(record),
 });

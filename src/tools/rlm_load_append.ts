@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { defineTool } from "./define.ts";
-import { loadedFrom, PATH, sourceAt } from "./load-path.ts";
+import { loadedFrom, PATH, shortened, sourceAt } from "./load-path.ts";
 
 export const rlm_load_append = defineTool({
   name: "rlm_load_append",
@@ -8,6 +8,9 @@ export const rlm_load_append = defineTool({
   description: "Add a file or folder to the context P. Keeps variables, helpers, memory and budget. Returns stats.",
   promptSnippet: "Add a file or folder to context P",
   parameters: Type.Object({ path: PATH }),
-  run: (session, { path }, { cwd, signal }) => session.loadAppend(sourceAt(path, cwd), { signal }),
+  async run(session, { path }, { cwd, signal }) {
+    const { success, stats } = await session.loadAppend(sourceAt(path, cwd), { signal });
+    return { success, stats: shortened(stats) };
+  },
   recorded: (_args, record) => loadedFrom(record),
 });

@@ -27,14 +27,20 @@ function record(isTerminal: boolean) {
   return { written, clock, progress };
 }
 
-test("where it cannot rewrite a line, progress speaks every three seconds", () => {
+test("where it cannot rewrite a line, progress has a first line and a last", () => {
   const { written, clock, progress } = record(false);
   progress.begin("docs");
   for (clock.now = 0; clock.now <= 7000; clock.now += 250) {
     progress.report({ kind: "load", files: clock.now, bytes: clock.now * 2 ** 20 });
   }
   progress.end();
-  expect(written).toEqual(["loading docs: 3,000 files, 3000.0 MB\n", "loading docs: 6,000 files, 6000.0 MB\n"]);
+  expect(written).toEqual(["loading docs: 3,000 files, 3000.0 MB\n", "loading docs: 7,000 files, 7000.0 MB\n"]);
+  written.length = 0;
+  progress.begin("more");
+  progress.report({ kind: "load", files: 1, bytes: 1 });
+  progress.end();
+  progress.end();
+  expect(written).toEqual([]);
 });
 
 test("on a terminal progress is one line, which goes before other output", () => {

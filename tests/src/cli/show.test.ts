@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonParts, prettyJson } from "../../../src/cli/pretty-json.ts";
-import { skippedLine } from "../../../src/cli/skipped.ts";
+import { skippedLine, skippedSince } from "../../../src/cli/skipped.ts";
 import { visible } from "../../../src/cli/terminal.ts";
 import type { Json } from "../../../src/index.ts";
 
@@ -55,6 +55,15 @@ test("skipped files are named when few and counted when many", () => {
     "skipped 2 files: a (binary), b (14.2 MB > 10 MB)",
   );
   const many = [...Array.from({ length: 12 }, () => binary("a")), ...Array.from({ length: 8 }, () => large("b"))];
-  expect(skippedLine({ count: 1020, files: many })).toBe("skipped 1,020 files (12 binary, 8 over 10 MB, 1000 more)");
-  expect(skippedLine({ count: 5, files: [] })).toBe("skipped 5 files");
+  const reasons = { binary: 1012, "over 10 MB": 8 };
+  const line = "skipped 1,020 files (1,012 binary, 8 over 10 MB)";
+  expect(skippedLine({ count: 1020, files: many, reasons })).toBe(`${line}; --verbose lists them`);
+  const [summary, first, ...rest] = skippedLine({ count: 1020, files: many, reasons }, true)?.split("\n") ?? [];
+  expect([summary, first, rest.length]).toEqual([line, "  a: binary (NUL in the first 8 KB)", 20]);
+  expect(rest.at(-1)).toBe("  … 1,000 more");
+  const since = skippedSince(
+    { count: 1000, files: many.slice(0, 12), reasons: { binary: 1000 } },
+    { count: 1020, files: many, reasons },
+  );
+  expect(since).toEqual({ count: 20, files: many.slice(12), reasons: { binary: 12, "over 10 MB": 8 } });
 });

@@ -89,6 +89,7 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     durable: expect.objectContaining({ session: null, change: null, discard: false, isStoreNamed: false }),
     output: { file: null, format: null },
     quiet: false,
+    verbose: false,
     typed: args,
   });
 });

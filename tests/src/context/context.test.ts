@@ -35,7 +35,7 @@ test("statistics, by their wire names", async () => {
     routing_entry_count: 2,
     sources: ["/one"],
     context_hash: first.hash,
-    skipped: { count: 0, files: [] },
+    skipped: { count: 0, files: [], reasons: {} },
   });
   const second = await extendContext(first, source("/two", { "AGENTS.md": agents }), async () => {});
   expect(second.stats).toMatchObject({ document_count: 3, routing_entry_count: 4, sources: ["/one", "/two"] });
@@ -55,14 +55,15 @@ test("a context without AGENTS.md has no routing, an empty AGENTS.md is routing 
   expect(empty.stats).toMatchObject({ has_routing: true, routing_entry_count: 0 });
 });
 
-test("skipped files are all counted, and the first 20 listed, over several sources", async () => {
+test("skipped files are all counted, and the first 1,000 listed, over several sources", async () => {
   const skipping = (name: string, count: number): LoadedSource => ({
     ...source(name, { x: "" }),
     skipped: Array.from({ length: count }, (_, index) => ({ path: `${name}${index}`, reason: "binary" })),
   });
-  const { stats } = await extended([skipping("/a", 15), skipping("/b", 15)]);
-  expect(stats.skipped.count).toBe(30);
-  expect(stats.skipped.files.map(({ path }) => path)).toEqual([...names("/a", 15), ...names("/b", 5)]);
+  const { stats } = await extended([skipping("/a", 700), skipping("/b", 700)]);
+  expect(stats.skipped.count).toBe(1400);
+  expect(stats.skipped.reasons).toEqual({ binary: 1400 });
+  expect(stats.skipped.files.map(({ path }) => path)).toEqual([...names("/a", 700), ...names("/b", 300)]);
 });
 
 test("P, hashes, lines and parts agree with the concatenated text", async () => {
