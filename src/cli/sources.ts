@@ -1,22 +1,34 @@
-import { constants, createReadStream, openSync, statSync } from "node:fs";
+import { constants, createReadStream, openSync, type Stats, statSync } from "node:fs";
 import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
 import { megabytes } from "../figures.ts";
 import { errorCode } from "../home.ts";
 import { LIMITS, type LoadSource, RlmError } from "../index.ts";
 
-/** Checks before anything is loaded that each path leads somewhere. @throws RlmError `path_not_found` */
+/**
+ * Checks before anything is loaded that each path leads to a file or folder.
+ *
+ * @throws RlmError `path_not_found`; `invalid_argument` for a pipe, such as that of a shell's `<(command)`, or a device
+ */
 export function checkPaths(paths: readonly string[]): void {
   for (const path of paths) {
     if (path === "-") continue;
-    try {
-      statSync(path);
-    } catch (cause) {
-      const code = errorCode(cause);
-      const problem = code === "ENOENT" || code === "ENOTDIR" ? "does not exist" : `cannot be reached (${code})`;
-      const suggestion = "Check the spelling of the path.";
-      throw new RlmError("path_not_found", `${path} ${problem}`, { suggestion, cause });
-    }
+    const found = reached(path);
+    if (found.isFile() || found.isDirectory()) continue;
+    throw new RlmError("invalid_argument", `${path} is neither a file nor a folder`, {
+      suggestion: "What a command prints is loaded from stdin: COMMAND | belay exec -c - -e 'stats()'",
+    });
+  }
+}
+
+function reached(path: string): Stats {
+  try {
+    return statSync(path);
+  } catch (cause) {
+    const code = errorCode(cause);
+    const problem = code === "ENOENT" || code === "ENOTDIR" ? "does not exist" : `cannot be reached (${code})`;
+    const suggestion = "Check the spelling of the path.";
+    throw new RlmError("path_not_found", `${path} ${problem}`, { suggestion, cause });
   }
 }
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { checkPaths } from "../../../src/cli/sources.ts";
 import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -109,4 +110,12 @@ test("a session that another process has open is busy", async () => {
   repl.stdin?.end();
   await ended;
   expect(json(await belay(["exec", "-e", "1", "-s", "s", "--json"], { home }))).toMatchObject({ result_json: 1 });
+});
+
+test("a pipe or device is no context: what a command prints comes from stdin", () => {
+  const folder = folderWith({ "a.md": "a" });
+  checkPaths(["-", folder, join(folder, "a.md")]);
+  const suggestion = expect.stringContaining("COMMAND | belay exec -c -");
+  const refused = { code: "invalid_argument", message: "/dev/null is neither a file nor a folder", suggestion };
+  expect(() => checkPaths(["/dev/null"])).toThrow(expect.objectContaining(refused));
 });
