@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { COMPILED } from "./tests/support/command.ts";
 
@@ -8,8 +9,9 @@ const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "test
 export default defineConfig({
   test: {
     testTimeout: 60_000,
+    // The key that signs settings is one for all tests, and not that of whoever runs them.
     // Most tests start threads: a thread that finds its modules compiled is ready in two thirds of the time.
-    env: { NODE_COMPILE_CACHE: COMPILED },
+    env: { NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
     // Many tests wait for processes of their own.
     maxWorkers: availableParallelism() + 1,
     reporters: ["default", "./tests/support/closing-line.ts"],

@@ -48,6 +48,7 @@ export const ERROR_CODES = [
   "store_too_new",
   "no_match",
   "output_failed",
+  "settings_untrusted",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -5,6 +5,8 @@ export interface FileBounds {
   readonly maxBytes: number;
   /** Follow a symlink at the path itself. */
   readonly followsLink: boolean;
+  /** Refuse a file that belongs to another user, or that others can read or write. */
+  readonly isPrivate?: boolean;
 }
 
 /** `problem` is a clause about the file: "is a FIFO, not a regular file". */
@@ -14,12 +16,16 @@ export type BoundedFile = { readonly text: string } | { readonly problem: string
  * The text of a small regular file, or what is wrong with it; undefined if it is not there. A FIFO or a device
  * neither blocks nor fills the memory.
  */
-export function readBoundedFile(path: string, { maxBytes, followsLink }: FileBounds): BoundedFile | undefined {
+export function readBoundedFile(path: string, bounds: FileBounds): BoundedFile | undefined {
+  const { maxBytes, followsLink, isPrivate = false } = bounds;
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (followsLink ? 0 : constants.O_NOFOLLOW));
-    const kind = otherKind(fstatSync(descriptor));
+    const stats = fstatSync(descriptor);
+    const kind = otherKind(stats);
     if (kind !== null) return { problem: `is a ${kind}, not a regular file` };
+    const other = isPrivate ? otherUser(stats) : null;
+    if (other !== null) return { problem: other };
     const bytes = readAtMost(descriptor, maxBytes + 1);
     return bytes.length > maxBytes ? { problem: `has more than ${maxBytes / 1024} KB` } : { text: bytes.toString() };
   } catch (error) {
@@ -36,6 +42,15 @@ function otherKind(stats: Stats): string | null {
   if (stats.isDirectory()) return "folder";
   if (stats.isFIFO()) return "FIFO";
   return stats.isSocket() ? "socket" : "device";
+}
+
+/** Systems without owners and modes of this kind have no answer. */
+function otherUser({ uid, mode }: Stats): string | null {
+  const user = process.getuid?.();
+  if (user === undefined) return null;
+  if (uid !== user) return "belongs to another user";
+  const permissions = mode & 0o777;
+  return (permissions & 0o077) === 0 ? null : `has mode ${permissions.toString(8).padStart(4, "0")}, not 0600`;
 }
 
 /** The size that the system tells is not asked for: a file may grow, and some have none. */

@@ -165,6 +165,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The store was written by a newer Belay.",
     cure: "Update Belay, or name another folder with `--store`.",
   },
+  settings_untrusted: {
+    meaning: "The session's settings were not recorded by this user, or its store has moved: they do not count.",
+    cure: "Type the flags that the message names, with these values or others.",
+  },
   no_match: {
     meaning: "A query read sections, or found none, and nothing in them helps to answer the question.",
     cure: "Ask with words that stand in the context, let more sections be read (`max_sections`), or explore it with a cell.",

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../config/config.ts";
 import { megabytes } from "../figures.ts";
 import { type Json, RlmError } from "../index.ts";
-import { checkFolder, checkSessions, type StorePlace } from "./doctor-store.ts";
+import { checkFolder, checkKey, checkSessions, type StorePlace } from "./doctor-store.ts";
 import { checkPrice, modelsOf } from "./model.ts";
 import { nodeProblem, OLDEST_NODE } from "./node-version.ts";
 import { openQuietly } from "./session.ts";
@@ -25,6 +25,11 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
     ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
     ["settings", "correct the file or variable", checkSettings],
     ["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place.folder)],
+    [
+      "key",
+      "remove the file: a new key is made, and settings of older sessions are to be typed once more",
+      () => checkKey(place.folder),
+    ],
     [
       "sessions",
       "`belay rm SESSION` drops one that is damaged; keep a copy of the folder before",

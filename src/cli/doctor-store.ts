@@ -6,6 +6,7 @@ import { errorCode, folderProblem } from "../home.ts";
 import { RlmError } from "../index.ts";
 import { makeFolder } from "../make-folder.ts";
 import { listSessions, type SessionSummary } from "../session/sessions.ts";
+import { openSigner } from "../signed-settings.ts";
 import type { Check } from "./doctor-checks.ts";
 import type { Host } from "./host.ts";
 import { withStore } from "./opened-store.ts";
@@ -60,6 +61,15 @@ function removeEmpty(folder: string, uppermost: string): void {
     rmdirSync(folder);
     if (folder !== uppermost) removeEmpty(dirname(folder), uppermost);
   } catch {}
+}
+
+/** The key that signs what sessions keep: without it, each command needs their flags again. */
+export async function checkKey(folder: string): Promise<Found> {
+  const { path, isThere, problem } = openSigner(folder, process.env).look();
+  if (problem !== null) {
+    return { state: "warning", detail: `${path} ${problem}: settings that sessions have kept do not count` };
+  }
+  return { state: "ok", detail: isThere ? path : `${path} will be made when it is needed` };
 }
 
 const DATABASE = "belay.db";

@@ -17,8 +17,11 @@ export interface KeptSettings {
   readonly cache?: boolean;
   readonly keep_steps?: boolean;
   /** Where the last result goes. */
-  readonly output?: ResultPlace;
+  readonly output: ResultPlace;
 }
+
+/** Earlier versions have kept none. */
+const NOWHERE: ResultPlace = { file: null, format: null };
 
 const KeptSchema = v.object({
   settings: SettingsSchema,
@@ -26,7 +29,7 @@ const KeptSchema = v.object({
   on_restart: v.exactOptional(v.picklist(["send", "fail"])),
   cache: v.exactOptional(v.boolean()),
   keep_steps: v.exactOptional(v.boolean()),
-  output: v.exactOptional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) })),
+  output: v.optional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }), NOWHERE),
 });
 
 /** What a session's row has; null for one that the command did not make. */
@@ -56,6 +59,12 @@ export function settingsToKeep(
     keep_steps: flags.keepSteps,
   });
   return { settings: { ...settings, roots }, cwd: here, output, ...given({ on_restart, cache, keep_steps }) };
+}
+
+/** With one more context that the user named. */
+export function withRoot(kept: KeptSettings, path: string): KeptSettings {
+  const { roots = [] } = kept.settings;
+  return { ...kept, settings: { ...kept.settings, roots: [...new Set([...roots, resolve(path)])] } };
 }
 
 /** What is kept, as the session takes it. */

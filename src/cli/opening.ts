@@ -60,6 +60,7 @@ export async function makeReady(
   const { discard } = flags.durable;
   const lines = { resume: opened.line("resume") };
   const isBegun = await meetUnfinished({ session, asked, contexts: flags.contexts, discard, lines });
+  if (isBegun) opened.checkRecorded();
   await opened.loadAll(signal);
   if (!signal.aborted) return isBegun;
   throw new RlmError("cancelled", "nothing was begun", { suggestion: "Run the command again." });

@@ -94,6 +94,7 @@ const COMMANDS: readonly DotCommand[] = [
     summary: "finish the cell that was interrupted in an earlier process",
     async run(_argument, { opened, terminal, signal }) {
       if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
+      opened.checkRecorded();
       opened.progress.begin();
       const delivery = openDelivery(opened);
       const resumed = await opened.session.resume({ signal, ...delivery.asked });

@@ -31,6 +31,7 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
     const opened = await open({ flags, host, terminal, choose: (store) => choose(store, asked) });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
+    if (session.unfinished()) opened.checkRecorded();
     progress.begin();
     const isLast = (session.unfinished()?.rest.length ?? 0) === 0;
     const delivery = openDelivery(opened, isLast);
@@ -39,6 +40,7 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     const { envelope, rest, kind } = resumed;
     if (!envelope && !args.has("json")) terminal.stderr.write(`the ${kind} is finished\n`);
+    if (rest.length > 0) opened.checkRecorded();
     // What was recorded before may have been written before too: only a flag asks for it once more.
     const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;
     if (envelope && isAgain) await delivery.again(envelope);

@@ -10,7 +10,8 @@ import type { SessionRow, Store } from "../store/port.ts";
 import { bringContexts } from "./contexts.ts";
 import type { ResultPlace } from "./delivery.ts";
 import { type Host, storeWorker } from "./host.ts";
-import { type KeptSettings, keptSettings, optionsOf, settingsToKeep } from "./kept-settings.ts";
+import { openKeeping } from "./keeping.ts";
+import { optionsOf } from "./kept-settings.ts";
 import { checkPrice } from "./model.ts";
 import { openStoreIn } from "./opened-store.ts";
 import { checkContexts } from "./path-cures.ts";
@@ -39,6 +40,8 @@ export interface CliSession extends AsyncDisposable {
   loadAll(signal: AbortSignal): Promise<void>;
   /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
   load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
+  /** To be called before what another process began goes on. @throws RlmError `settings_untrusted` */
+  checkRecorded(): void;
 }
 
 /** What a session is opened with. */
@@ -86,14 +89,14 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     terminal: { stderr },
     looksOnly = false,
   } = opening;
-  const before = row && keptSettings(row.settings);
-  const settings = readSettings(flags, before?.settings);
-  checkSettings(settings, opening);
-  checkPaths(settings.roots ?? []);
-  const output = placeOfResult(opening, row, before);
+  const isTakenUp = willBeTakenUp(opening, row);
+  const keeping = openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
+  const now = keeping.settings;
+  const { output } = now;
+  checkSettings(now.settings, opening);
+  checkPaths(now.settings.roots ?? []);
   if (output.file !== null) checkResultFile(output.file);
   const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
-  const now = settingsToKeep(settings, flags.contexts, flags.durable, output, before);
   const name = row?.id ?? flags.durable.session;
   const options: HostedOptions = {
     ...optionsOf(now),
@@ -101,10 +104,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     onProgress: progress.report,
   };
   const parts = kept && { store: kept.store, origin: "command" as const };
-  const session = await openQuietly(options, {
-    ...parts,
-    ...(looksOnly ? {} : { settings: JSON.parse(JSON.stringify(now)) }),
-  });
+  const session = await openQuietly(options, { ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
   // A session goes on in the folder in which it was begun.
   const isElsewhere = process.cwd() !== now.cwd;
@@ -146,8 +146,10 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
         { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
         signal,
       ),
+    checkRecorded: keeping.checkRecorded,
     async load(path, kind, signal) {
       checkPaths([path]);
+      if (path !== "-") await keeping.addRoot(session.id, path);
       await loadSource(await contextSource(path, signal), path, kind, signal);
     },
     async [Symbol.asyncDispose]() {
@@ -157,13 +159,9 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   };
 }
 
-/** What is taken up again goes where its first command said, unless flags say otherwise. */
-function placeOfResult({ flags, choose }: Opening, row: SessionRow | null, before: KeptSettings | null): ResultPlace {
-  const { output, durable } = flags;
-  const isTakenUp =
-    choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !durable.discard);
-  const kept = isTakenUp ? before?.output : undefined;
-  return { file: output.file ?? kept?.file ?? null, format: output.format ?? kept?.format ?? null };
+/** Whether the command goes on with what an earlier one began. */
+function willBeTakenUp({ flags, choose }: Opening, row: SessionRow | null): boolean {
+  return choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !flags.durable.discard);
 }
 
 function checkSettings(settings: Settings, { check }: Opening): void {

@@ -2,6 +2,7 @@ import { ulid } from "ulid";
 import { ageFrom, amount, size } from "../figures.ts";
 import { sessionLabel } from "../ids.ts";
 import { forkSession, removeSession, sessionNamed } from "../session/sessions.ts";
+import { openSigner } from "../signed-settings.ts";
 import type { Collected } from "../store/port.ts";
 import type { Arguments } from "./arguments.ts";
 import { showingFailures } from "./failures.ts";
@@ -19,8 +20,13 @@ export function fork(args: Arguments, host: Host): Promise<number> {
   if (name !== null) checkName("--name", name, commandLine(["help", "fork"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
     const at = Date.now();
-    const forking = { id: ulid(at), name, origin: "command", checkpoint: checkpoint || null, at } as const;
-    const made = await withStore(storeFolder(args), host, (store) => forkSession(store, session, forking));
+    const folder = storeFolder(args);
+    const made = await withStore(folder, host, (store) => {
+      const id = ulid(at);
+      const settings = openSigner(folder, process.env).forFork(id);
+      const forking = { id, name, origin: "command", checkpoint: checkpoint || null, at, settings } as const;
+      return forkSession(store, session, forking);
+    });
     if (args.has("json")) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
     const called = sessionLabel(made);
     stdout.write(`${called}\n`);

@@ -14,6 +14,7 @@ export {
   SettingsSchema,
   TAKEN_BACK,
   USER_ONLY,
+  variableOf,
 } from "./settings.ts";
 export { given, settingsFromTexts } from "./texts.ts";
 

@@ -1,6 +1,7 @@
 import { RlmError } from "../../runtime/index.ts";
 import type { Session } from "../session/api.ts";
 import { forkSession } from "../session/sessions.ts";
+import type { SessionRow } from "../store/port.ts";
 import type { BranchHead } from "./entries.ts";
 import type { MirroredStore } from "./mirror.ts";
 
@@ -59,7 +60,9 @@ export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
 
   async function forked(session: string, checkpoint: string): Promise<Session> {
     await close();
-    const forking = { id: parts.newId(), name: null, origin: "pi", checkpoint, at: parts.now() } as const;
+    // They are replaced when the fork is opened.
+    const settings = (parent: SessionRow) => parent.settings;
+    const forking = { id: parts.newId(), name: null, origin: "pi", checkpoint, at: parts.now(), settings } as const;
     const { id } = await forkSession(store, session, forking);
     made = { id, head: checkpoint };
     current = await open(store, id);

@@ -9,6 +9,7 @@ import type { BudgetLimits } from "../session/ledger.ts";
 import { openSessionWith } from "../session/session.ts";
 // Loaded beforehand: Pi's loader gives whoever imports it while it is being loaded a module that is still empty.
 import "../model/index.ts";
+import { openSigner } from "../signed-settings.ts";
 import type { Store } from "../store/port.ts";
 import { type BranchSessions, openBranchSessions } from "./branch-sessions.ts";
 import type { PiActions, PiContext } from "./host.ts";
@@ -47,7 +48,9 @@ export async function openLife(
   const { env } = parts;
   const { cwd } = context();
   const settings = settingsAt(cwd, env);
-  const opened = await parts.openStore(homeFolder(env));
+  const folder = homeFolder(env);
+  const opened = await parts.openStore(folder);
+  const signer = openSigner(folder, env);
   const store = mirrored(opened, {
     toolCallId: runs.toolCallId,
     append: (type, data) => actions.appendEntry(type, data),
@@ -75,7 +78,7 @@ export async function openLife(
         {
           store: from,
           origin: "pi",
-          settings: settingsToKeep(settings, models.fallback, cwd),
+          settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
           models,
           worker: parts.worker,
           clock: parts.clock,

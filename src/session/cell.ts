@@ -122,15 +122,17 @@ export async function runCell(
   { signal, suspend }: ExecSignals,
   from: Continuation | null,
 ): Promise<ExecEnd> {
-  const state: ExecState = from?.at?.state ?? {
-    exec_id: run.exec_id,
-    cell: run.cell,
-    limits: clampLimits(parts.limits, limits),
-    output: noOutput(),
-    warnings: [],
-    running_ms: 0,
-    next_call: 1,
-  };
+  const state: ExecState = from?.at
+    ? withinLimits(from.at.state, parts.limits)
+    : {
+        exec_id: run.exec_id,
+        cell: run.cell,
+        limits: clampLimits(parts.limits, limits),
+        output: noOutput(),
+        warnings: [],
+        running_ms: 0,
+        next_call: 1,
+      };
   const budget = openBudget(parts.budget, run.history().ledger);
   const elapsed = () => parts.clock.monotonic() - run.startedAt;
   const wholeTime = budget.left().remaining_time_ms;
@@ -271,6 +273,11 @@ export async function runCell(
   } finally {
     for (const each of callOff) each();
   }
+}
+
+/** A store may come from somebody else: what it keeps of an exec cannot raise the limits of its end. */
+function withinLimits(state: ExecState, limits: ExecLimits): ExecState {
+  return { ...state, limits: clampLimits(limits, state.limits), running_ms: Math.max(0, state.running_ms) };
 }
 
 /** SHA-256 of a call's arguments as JSON, hex. */

@@ -7,6 +7,7 @@ import { load, loadAppend } from "../context/load.ts";
 import type { Known } from "../context/recall.ts";
 import { textFromPartsInSlices } from "../context/text.ts";
 import type { Store, StoredContext } from "../store/port.ts";
+import type { Granted } from "./granted.ts";
 import type { Start } from "./journal.ts";
 
 /** What a load or append is asked for, as the journal has it: text at hand is only named. */
@@ -21,17 +22,27 @@ export async function keepContext(store: Store, context: Context): Promise<void>
 }
 
 /**
- * The context of a session, from the store; where it is damaged there, from its sources, if they are unchanged.
+ * The context of a session, from the store; where it is damaged there, from its sources, if they are unchanged and the
+ * caller allows to read them.
  *
  * @throws RlmError `context_lost`
  */
-export async function openContext(store: Store, hash: string, loads: readonly Start[]): Promise<Context> {
+export async function openContext(
+  store: Store,
+  hash: string,
+  loads: readonly Start[],
+  granted: Granted,
+): Promise<Context> {
   try {
     return await opened(await store.context(hash));
   } catch (error) {
     if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
-    const again = await loadAgain(loads).catch(() => undefined);
-    if (again?.hash !== hash) throw lost(hash, loads, error);
+    let cure = RESTORE;
+    const again = await loadAgain(loads, granted).catch((refusal: unknown) => {
+      if (refusal instanceof RlmError && refusal.code === "path_outside_sandbox") cure = ALLOW;
+      return undefined;
+    });
+    if (again?.hash !== hash) throw lost(hash, loads, error, cure);
     await store.putContext(stored(again));
     return again;
   }
@@ -54,12 +65,12 @@ async function keptContext(store: Store, hash: string): Promise<Context | null> 
 }
 
 /** The sources of a session's context, read again. @throws RlmError as loading does; `context_lost` for text at hand */
-async function loadAgain(loads: readonly Start[]): Promise<Context | undefined> {
+async function loadAgain(loads: readonly Start[], granted: Granted): Promise<Context | undefined> {
   let context: Context | undefined;
   for (const { input } of loads) {
     const source = readLoadInput(input);
     if (!("path" in source)) return undefined;
-    const options = { roots: source.roots, cwd: "/" };
+    const options = { roots: granted.among(source.roots), cwd: "/" };
     const from = { kind: "path", path: source.path } as const;
     context = await (context ? loadAppend(context, from, options) : load(from, options));
   }
@@ -73,13 +84,17 @@ export function readLoadInput(input: Json): LoadInput {
   return { path, roots: Array.isArray(roots) ? roots.map(String) : [] };
 }
 
-function lost(hash: string, loads: readonly Start[], cause: RlmError): RlmError {
+const RESTORE = "Restore these sources as they were, or load the context again, which resets the session.";
+const ALLOW =
+  "Its sources may not be read again: name their folders as roots (`--root DIR`), or load the context again, which resets the session.";
+
+function lost(hash: string, loads: readonly Start[], cause: RlmError, suggestion: string): RlmError {
   const names = loads.map(({ input }) => {
     const source = readLoadInput(input);
     return "path" in source ? source.path : source.name;
   });
   return new RlmError("context_lost", `the context ${hash} (${names.join(", ")}) is lost: ${cause.message}`, {
-    suggestion: "Restore these sources as they were, or load the context again, which resets the session.",
+    suggestion,
     cause,
   });
 }

@@ -43,15 +43,20 @@ export function spend(ledger: Ledger, record: JournalRecord): Ledger {
       return {
         ...ledger,
         // Nothing was sent for it.
-        sub_calls: ledger.sub_calls - (record.refused || record.cached ? 1 : 0),
-        tokens: ledger.tokens + input + output + cache_read + cache_write,
-        cost_usd: ledger.cost_usd + cost_usd,
+        sub_calls: Math.max(0, ledger.sub_calls - (record.refused || record.cached ? 1 : 0)),
+        tokens: [input, output, cache_read, cache_write].reduce(plus, ledger.tokens),
+        cost_usd: plus(ledger.cost_usd, cost_usd),
       };
     }
     case "rlm_complete":
       if (record.kind === "load" && record.success) return EMPTY_LEDGER;
-      return { ...ledger, time_ms: ledger.time_ms + record.time_ms };
+      return { ...ledger, time_ms: plus(ledger.time_ms, record.time_ms) };
   }
+}
+
+/** A store may come from somebody else: a record that gives something back would raise the budget. */
+function plus(spent: number, more: number): number {
+  return more > 0 ? spent + more : spent;
 }
 
 export function remaining(ledger: Ledger, limits: BudgetLimits): RemainingBudget {

@@ -1,6 +1,6 @@
 import { randomFillSync } from "node:crypto";
 import { monotonicFactory } from "ulid";
-import { LIMITS, RlmError } from "../../runtime/index.ts";
+import { type Json, LIMITS, RlmError } from "../../runtime/index.ts";
 import type { NewSession, SessionRow, Store } from "../store/port.ts";
 import type { HostedOptions } from "./api.ts";
 
@@ -8,13 +8,15 @@ import type { HostedOptions } from "./api.ts";
 export async function sessionRow(
   store: Store,
   named: string | undefined,
-  fresh: Omit<NewSession, "name">,
+  fresh: Omit<NewSession, "name" | "settings">,
+  settings?: (session: string) => Json,
 ): Promise<SessionRow> {
   const found = named === undefined ? null : await store.find(named);
-  if (!found) return store.create({ ...fresh, name: named ?? null });
+  if (!found) return store.create({ ...fresh, name: named ?? null, settings: settings?.(fresh.id) ?? null });
   const row = await store.lease(found.id);
-  if (fresh.settings === null || JSON.stringify(fresh.settings) === JSON.stringify(row.settings)) return row;
-  await store.commit(row.id, { settings: fresh.settings });
+  const kept = settings?.(row.id) ?? null;
+  if (kept === null || JSON.stringify(kept) === JSON.stringify(row.settings)) return row;
+  await store.commit(row.id, { settings: kept });
   return row;
 }
 

@@ -3,6 +3,7 @@ import { RlmError } from "../../runtime/index.ts";
 import { type LoadOptions, load, loadAppend, type Source } from "../context/load.ts";
 import type { LoadSource } from "./api.ts";
 import { type LoadInput, readLoadInput } from "./contexts.ts";
+import type { Granted } from "./granted.ts";
 import type { Start } from "./journal.ts";
 import type { ExecRequest } from "./work.ts";
 
@@ -18,8 +19,12 @@ export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptio
   return reading(kind, input, { kind: "path", path: from }, options);
 }
 
-/** What an exec was asked for, by its first record. */
-export function requestOf({ kind, input, cell, limits, rest }: Start, options: LoadOptions): ExecRequest {
+/** What an exec was asked for, by its first record. It reads only what the caller still grants. */
+export function requestOf(
+  { kind, input, cell, limits, rest }: Start,
+  granted: Granted,
+  options: Omit<LoadOptions, "roots">,
+): ExecRequest {
   switch (kind) {
     case "cell":
       return { kind, source: cell ?? "", limits, rest };
@@ -29,7 +34,7 @@ export function requestOf({ kind, input, cell, limits, rest }: Start, options: L
     case "append": {
       const from = readLoadInput(input);
       if (!("path" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
-      return reading(kind, from, { kind: "path", path: from.path }, { ...options, roots: from.roots });
+      return reading(kind, from, { kind: "path", path: from.path }, { ...options, roots: granted.among(from.roots) });
     }
     default:
       return { kind, input };

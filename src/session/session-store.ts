@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
+import { openSigner } from "../signed-settings.ts";
 import type { Collected } from "../store/port.ts";
 import { openStore as openRows } from "../store/thread.ts";
 import { describeSession, type SessionDescription } from "./description.ts";
@@ -44,6 +45,7 @@ const DAY_MS = 24 * 3600 * 1000;
 /** Opens the store in a folder, which is made where it is missing. @throws RlmError `store_failed`, `store_too_new` */
 export async function openStore(folder: string, { clock = systemClock } = {}): Promise<SessionStore> {
   const store = await openRows(resolve(folder));
+  const signer = openSigner(resolve(folder), process.env);
   return {
     list: () => listSessions(store),
     describe: (session) => describeSession(store, session),
@@ -51,7 +53,9 @@ export async function openStore(folder: string, { clock = systemClock } = {}): P
       checkOptions("fork()", FORK_OPTIONS, options);
       const { checkpoint = null, name = null } = options;
       const at = clock.now();
-      return forkSession(store, session, { id: ulid(at), name, origin: "library", checkpoint, at });
+      const id = ulid(at);
+      const forking = { id, name, origin: "library", checkpoint, at, settings: signer.forFork(id) } as const;
+      return forkSession(store, session, forking);
     },
     async remove(session) {
       await removeSession(store, session);

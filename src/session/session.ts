@@ -35,6 +35,7 @@ import { knownIn, openContext, readLoadInput } from "./contexts.ts";
 import { type DryRun, openDryAnswers } from "./dry-run.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
 import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec.ts";
+import { openGranted } from "./granted.ts";
 import { type GuestOptions, openGuest } from "./guest.ts";
 import { cellFiles, type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
 import { readRecord, type Start } from "./journal.ts";
@@ -68,8 +69,8 @@ export interface SessionParts {
   /** Stays open when the session is closed. */
   readonly store: Store;
   readonly origin: SessionRow["origin"];
-  /** Kept with the session, for a process that continues it. */
-  readonly settings: Json;
+  /** What is kept with the session of this id, for a process that continues it. */
+  readonly settings: (session: string) => Json;
   /** Answers calls instead of the models that the options name. */
   readonly answers: Answers;
   readonly models: Models;
@@ -101,12 +102,8 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   try {
     const newId = parts.newId ?? newUlid;
     const clock = parts.clock ?? systemClock;
-    const row = await sessionRow(store, options.session, {
-      id: newId(),
-      origin: parts.origin ?? "library",
-      settings: parts.settings ?? null,
-      at: clock.now(),
-    });
+    const fresh = { id: newId(), origin: parts.origin ?? "library", at: clock.now() };
+    const row = await sessionRow(store, options.session, fresh, parts.settings);
     try {
       return await open(options, { random: Math.random, ...parts, store, newId, clock }, row, memoryBytes, {
         isInMemory: !parts.store && !own,
@@ -134,13 +131,14 @@ async function open(
   const { store, clock } = given;
   const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
   const history = records.reduce(follow, NO_HISTORY);
-  const context = history.context_hash === null ? null : await openContext(store, history.context_hash, history.loads);
+  const cwd = options.cwd ?? process.cwd();
+  const granted = openGranted(options.roots ?? [cwd], cwd);
+  const { context_hash: hash, loads } = history;
+  const context = hash === null ? null : await openContext(store, hash, loads, granted);
   let head: Head = { history, context };
   const temporary = options.indexDir === undefined ? await mkdtemp(join(tmpdir(), "belay-")) : undefined;
   // A folder that goes with the session has nothing of earlier ones.
   const known = options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) };
-  const cwd = options.cwd ?? process.cwd();
-  const roots = options.roots ?? [cwd];
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
   const budget = { ...DEFAULT_BUDGET, ...options.budget };
   const guestOptions: GuestOptions = {
@@ -159,7 +157,7 @@ async function open(
       given.answers ??
       openAnswers({
         models,
-        roots: () => [...new Set([...roots, ...head.history.loads.flatMap(rootsOf)])],
+        roots: () => [...new Set([...granted.roots, ...granted.among(head.history.loads.flatMap(rootsOf))])],
         cwd,
         concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
         limitsCost: budget.max_cost_usd !== null,
@@ -215,7 +213,9 @@ async function open(
     checkOptions(place, LOAD_SOURCE, from);
     checkOptions(place, LOADING_OPTIONS, loadingOptions);
     const { roots: more = [], signal } = loadingOptions;
-    const reading = { roots: [...roots, ...more], cwd, onProgress: onLoad, ...known, ...(signal ? { signal } : {}) };
+    granted.allow(more);
+    const reads = [...granted.roots, ...more];
+    const reading = { roots: reads, cwd, onProgress: onLoad, ...known, ...(signal ? { signal } : {}) };
     const outcome = await perform(loadRequest(kind, from, reading));
     return { success: true, stats: statsOf(outcome) };
   }
@@ -255,7 +255,7 @@ async function open(
     const { approve, ...policy } = options.subAgents ?? {};
     // Nobody is asked about calls that are not sent.
     const planning = { models, policy: { ...policy, ...(approve ? { approve: async () => true } : {}) } };
-    const tools = [...readOnlyTools({ roots, cwd }), ...(policy.tools ?? [])];
+    const tools = [...readOnlyTools({ roots: granted.roots, cwd }), ...(policy.tools ?? [])];
     const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
     const answers = openDryAnswers({
       plan: (request) => planSubCall({ ...planning, limitsCost: budget.max_cost_usd !== null }, request),
@@ -279,7 +279,7 @@ async function open(
     const interrupted = interruptedIn(head.history);
     if (!interrupted) return recorded(head.history.last);
     const { start } = interrupted;
-    const request = requestOf(start, { roots, cwd, onProgress: onLoad, ...known });
+    const request = requestOf(start, granted, { cwd, onProgress: onLoad, ...known });
     const outcome = await exec(parts, head, request, signals, interrupted);
     return resumed("finished", start, "complete" in outcome ? answerOf(outcome) : null);
   }

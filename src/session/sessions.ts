@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { firstly, RlmError, remedy } from "../../runtime/index.ts";
+import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { sessionLabel } from "../ids.ts";
 import { nearest } from "../nearest.ts";
 import type { SessionRow, Store } from "../store/port.ts";
@@ -102,6 +102,8 @@ export interface Forking {
   readonly checkpoint: string | null;
   /** ms since the epoch. */
   readonly at: number;
+  /** The settings to be kept with the new session, made of its parent's. */
+  readonly settings: (parent: SessionRow) => Json;
 }
 
 /**
@@ -112,9 +114,9 @@ export interface Forking {
 export async function forkSession(store: Store, nameOrId: string, forking: Forking): Promise<SessionSummary> {
   if (forking.name !== null) checkSessionName(forking.name);
   const parent = await sessionNamed(store, nameOrId);
-  const { checkpoint, ...fork } = forking;
+  const { checkpoint, settings, ...fork } = forking;
   const from = checkpoint === null ? null : await checkpointNamed(store, parent, checkpoint);
-  const forked = await store.fork(parent.id, from, { ...fork, settings: parent.settings });
+  const forked = await store.fork(parent.id, from, { ...fork, settings: settings(parent) });
   const facts = await factsAt(store, forked.id, factsIn(parent).context);
   await store.lease(forked.id);
   await store.commit(forked.id, { facts: JSON.parse(JSON.stringify(facts)) });

@@ -33,6 +33,7 @@ test("doctor names every check, and cures what is wrong with the store folder", 
       cure: expect.stringContaining("BELAY_HOME"),
     },
   ]);
+  expect(checks[5]).toEqual({ name: "key", state: "ok", detail: expect.stringMatching(/\/config\/belay\/key/) });
   // It looks, and leaves nothing behind.
   expect([readdirSync(folder).sort(), readdirSync(shared)]).toEqual([["file", "shared"], []]);
 });

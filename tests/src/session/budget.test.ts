@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Reservation, SubCallError, Usage } from "../../../src/model/port.ts";
 import { openBudget } from "../../../src/session/budget.ts";
-import { type BudgetLimits, EMPTY_LEDGER, type Ledger } from "../../../src/session/ledger.ts";
+import { readRecord } from "../../../src/session/journal.ts";
+import { type BudgetLimits, EMPTY_LEDGER, type Ledger, spend } from "../../../src/session/ledger.ts";
 
 const usage = (tokens: number, cost_usd: number): Usage => ({
   input: tokens,
@@ -27,6 +28,13 @@ const request = fc.record({
   cost: fc.integer({ min: 0, max: 40 }),
   /** Actual tokens over (or under) what was held. */
   error: fc.integer({ min: -50, max: 20 }),
+});
+
+test("a record that gives something back raises no budget", () => {
+  const result = { record: "rlm_tool_result", usage: usage(-1000, -5), refused: true, cached: false };
+  const ends = { record: "rlm_complete", kind: "cell", success: true, time_ms: -1000 };
+  const ledger = [result, ends, result].map(readRecord).reduce(spend, EMPTY_LEDGER);
+  expect(ledger).toEqual(EMPTY_LEDGER);
 });
 
 test("parallel requests never hold more than is left, and overshoot by their estimates' errors alone", async () => {

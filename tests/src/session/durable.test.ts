@@ -362,6 +362,51 @@ test("a load that was interrupted is done again; text at hand cannot be", async 
   expect(third.stats()?.document_count).toBe(1);
 });
 
+test("a load that was interrupted reads nothing that the caller does not allow", async () => {
+  const dir = folderWith({ "private.txt": "secret" });
+  const lives = await openLives();
+  let isAtEnd = false;
+  const dying = await lives.open(
+    (step) => {
+      isAtEnd ||= step.records?.[0]?.record === "rlm_complete";
+      return isAtEnd && "before";
+    },
+    { roots: [dir] },
+  );
+  leave(dying.load(join(dir, "private.txt")));
+  await until(() => isAtEnd);
+  const second = await lives.open(undefined, { roots: [folderWith()] });
+  await expect(second.resume()).rejects.toMatchObject({ code: "path_outside_sandbox" });
+  expect(second.stats()).toBeNull();
+});
+
+test("what a store keeps of an exec raises no limit when it goes on", async () => {
+  const lives = await openLives();
+  let isAnswered = false;
+  const dying = await lives.open((step) => {
+    isAnswered ||= step.records?.[0]?.record === "rlm_tool_result";
+    return isAnswered && "before";
+  });
+  leave(dying.exec("await later(1); 7"));
+  await until(() => isAnswered);
+  const raised: Partial<Store> = {
+    async checkpoint(id) {
+      const row = await lives.store.checkpoint(id);
+      const beside = JSON.parse(JSON.stringify(row.beside));
+      if (beside.state) beside.state = { ...beside.state, limits: NO_LIMITS, running_ms: -1e9 };
+      return { ...row, beside };
+    },
+  };
+  const second = await lives.open(undefined, {}, raised);
+  const resumed = await second.resume();
+  expect(resumed?.envelope).toMatchObject({
+    result_json: 7,
+    limits_applied: { max_execution_ms: 120_000, max_output_bytes: 2 ** 20, max_find_results: 100_000 },
+  });
+});
+
+const NO_LIMITS = { max_execution_ms: 1e12, max_output_bytes: 1e12, max_find_results: 1e12 };
+
 test("a machine that ran away leaves the newest checkpoint", async () => {
   const { session } = await openAsyncSession();
   await session.exec("var stage = 'before'");
@@ -513,12 +558,18 @@ test("a context that the store has lost is read again, if its sources are unchan
       Promise.reject(new RlmError("context_lost", `the context ${hash} is damaged`, { suggestion: "" })),
     putContext: async (context) => void kept.push(context.hash),
   };
-  const second = await lives.open(undefined, {}, damaged);
+  // Somebody else may have written the journal: what it names is read only if the caller allows it.
+  await expect(lives.open(undefined, {}, damaged)).rejects.toMatchObject({
+    code: "context_lost",
+    suggestion: expect.stringContaining("--root DIR"),
+  });
+  expect(kept).toEqual([]);
+  const second = await lives.open(undefined, { roots: [dir] }, damaged);
   expect(second.stats()?.context_hash).toBe(hash);
   expect(kept).toEqual([hash]);
   await second.close();
   writeFileSync(join(dir, "b.txt"), "three");
-  await expect(lives.open(undefined, {}, damaged)).rejects.toMatchObject({
+  await expect(lives.open(undefined, { roots: [dir] }, damaged)).rejects.toMatchObject({
     code: "context_lost",
     message: expect.stringMatching(`${hash}.*a\\.txt.*b\\.txt`),
   });

@@ -21,7 +21,8 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   return error instanceof RlmError ? `${error.code}: ${error.message} | ${error.suggestion}` : `${error}`;
 }
 
-const FORK = { id: "01FORK", name: "past", origin: "library", checkpoint: null, at: 5 } as const;
+const settings = () => null;
+const FORK = { id: "01FORK", name: "past", origin: "library", checkpoint: null, at: 5, settings } as const;
 
 test("a session is found by name, id, end of an id and as the last; another has near names", async () => {
   const store = await emptyStore();

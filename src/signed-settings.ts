@@ -1,0 +1,107 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { Json } from "../runtime/index.ts";
+import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
+
+/**
+ * Signs the settings that sessions of one store keep, and tells whether this user has kept them. A store may come from
+ * somebody else, so what stands there grants nothing by itself: no server, key, folder or limit.
+ */
+export interface Signer {
+  /** The settings with their signature; without one if there is no key (`problem`). */
+  sign(settings: Json, session: string): Json;
+  /** Why these settings of that session do not count, as a sentence's end; null: this user kept them here. */
+  doubt(settings: Json, session: string): string | null;
+  /** What a fork keeps of its parent's settings: signed if they were, else as they are. */
+  forFork(id: string): (parent: { readonly id: string; readonly settings: Json }) => Json;
+  /** Why nothing can be signed, or null. The key is made if it is missing. */
+  problem(): string | null;
+  /** Where the key is, and why it does not count; null: it does. Makes none. */
+  look(): { readonly path: string; readonly isThere: boolean; readonly problem: string | null };
+}
+
+export function openSigner(folder: string, env: NodeJS.ProcessEnv): Signer {
+  const store = realOf(resolve(folder));
+  const path = keyPath(env);
+  const refused = isInside(path, store) ? { problem: "lies in the store" } : null;
+  const made = (): UserKey => refused ?? makeUserKey(path);
+  const there = (): UserKey | undefined => refused ?? readUserKey(path);
+
+  function sign(settings: Json, session: string): Json {
+    const own = made();
+    const { rest } = parts(settings);
+    if ("problem" in own) return rest;
+    return { ...rest, signature: { store, mac: macOf(own.key, store, session, rest) } };
+  }
+
+  function doubt(settings: Json, session: string): string | null {
+    const { rest, signature } = parts(settings);
+    if (!signature)
+      return "they are not signed (an earlier version of Belay, another user or a run without a key recorded them)";
+    const own = there() ?? { problem: "does not exist" };
+    if ("problem" in own) return `your key ${path} ${own.problem}`;
+    const mac = macOf(own.key, signature.store, session, rest);
+    if (!isEqual(mac, signature.mac)) return "another user recorded them, or they are those of another session";
+    return signature.store === store ? null : `the store was ${signature.store} when they were recorded`;
+  }
+
+  return {
+    sign,
+    doubt,
+    forFork: (fork) => (parent) => {
+      const { id, settings } = parent;
+      return doubt(settings, id) === null ? sign(settings, fork) : settings;
+    },
+    problem() {
+      const own = made();
+      return "problem" in own ? `${path} ${own.problem}` : null;
+    },
+    look() {
+      const own = there();
+      return { path, isThere: own !== undefined, problem: own && "problem" in own ? own.problem : null };
+    },
+  };
+}
+
+function macOf(key: Buffer, store: string, session: string, settings: object): string {
+  const what = JSON.stringify(["belay session settings 1", store, session, settings]);
+  return createHmac("sha256", key).update(what).digest("hex");
+}
+
+function isEqual(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+interface Parts {
+  readonly rest: { readonly [key: string]: Json };
+  readonly signature: { readonly store: string; readonly mac: string } | null;
+}
+
+function parts(settings: Json): Parts {
+  if (!isObject(settings)) return { rest: {}, signature: null };
+  const { signature = null, ...rest } = settings;
+  if (!isObject(signature)) return { rest, signature: null };
+  const { store, mac } = signature;
+  return { rest, signature: typeof store === "string" && typeof mac === "string" ? { store, mac } : null };
+}
+
+function isObject(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether a file that need not exist lies in this folder, through whatever links. */
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, realOf(dirname(path)));
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** What is missing keeps its name. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+  }
+}

@@ -1,0 +1,68 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { readBoundedFile } from "./bounded-file.ts";
+import { errorCode } from "./home.ts";
+import { makeFolder } from "./make-folder.ts";
+
+/** The key with which this user signs what a store keeps; or why there is none, as a clause about its file. */
+export type UserKey = { readonly key: Buffer } | { readonly problem: string };
+
+const BYTES = 32;
+const DIGITS = 2 * BYTES;
+
+/** `$XDG_CONFIG_HOME/belay/key` or `~/.config/belay/key`: not with the stores, which may come from somebody else. */
+export function keyPath(env: NodeJS.ProcessEnv): string {
+  const { XDG_CONFIG_HOME: named = "", HOME: home = "" } = env;
+  // The specification of these folders wants relative paths to be ignored.
+  const folder = isAbsolute(named) ? named : join(isAbsolute(home) ? home : homedir(), ".config");
+  return join(folder, "belay", "key");
+}
+
+/** The key, made if there is none. Of two processes that make one at once both get the same. */
+export function makeUserKey(path: string): UserKey {
+  return readUserKey(path) ?? madeKey(path) ?? readUserKey(path) ?? { problem: "is gone again" };
+}
+
+/** The key; undefined if there is none. What another user could have put there, or could read, does not count. */
+export function readUserKey(path: string): UserKey | undefined {
+  const read = readBoundedFile(path, { maxBytes: 1024, followsLink: false, isPrivate: true });
+  if (!read || "problem" in read) return read;
+  if (!/^[0-9a-f]+$/.test(read.text) || read.text.length !== DIGITS) return { problem: "does not hold a whole key" };
+  return { key: Buffer.from(read.text, "hex") };
+}
+
+/** Why no key can be made; undefined if there is one now. */
+function madeKey(path: string): UserKey | undefined {
+  try {
+    makeFolder(dirname(path));
+    placeKey(path, `${path}.${randomUUID()}`);
+    return undefined;
+  } catch (error) {
+    return { problem: `cannot be made (${errorCode(error)})` };
+  }
+}
+
+/** Whole or not at all, and unlike with a rename a key that another process has placed meanwhile stays. */
+function placeKey(path: string, temporary: string): void {
+  writeSynced(temporary, randomBytes(BYTES).toString("hex"));
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function writeSynced(path: string, text: string): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  chmodSync(path, 0o600);
+}
