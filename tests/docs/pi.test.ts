@@ -6,6 +6,8 @@ import { ROOT } from "../../scripts/process.ts";
 import { PI_KEYS, readPiConfig } from "../../src/config/pi.ts";
 import { PI_DEFAULTS } from "../../src/config/pi-origins.ts";
 import { completions } from "../../src/pi/commands.ts";
+import { TOOLS_BUDGET } from "../../src/tools/index.ts";
+import { PI_LINES } from "../support/pi-process.ts";
 import { folderWith } from "../support/tree.ts";
 
 const DOCUMENT = readFileSync(join(ROOT, "docs/pi.md"), "utf8");
@@ -32,6 +34,11 @@ test("codes under troubleshooting are codes of the product", () => {
   const codes = rowsUnder("Troubleshooting").map(([code]) => code);
   expect(codes.length).toBeGreaterThan(5);
   expect(codes.filter((code) => !isErrorCode(code))).toEqual([]);
+});
+
+test("the document has the versions of Pi that are tested, and the most that the tools' texts may take", () => {
+  for (const { version } of PI_LINES) expect(DOCUMENT).toContain(version);
+  expect(DOCUMENT).toContain(`at most ${TOOLS_BUDGET.toLocaleString("en-US")} tokens`);
 });
 
 test("the example is accepted in the agent folder", () => {
