@@ -75,13 +75,9 @@ export function showAnswer(
   const { stderr, stdout } = terminal;
   const isShown =
     !answer.success || showResult({ result_json: answer.answer, warnings: answer.warnings }, showing, terminal);
-  if (!answer.success)
-    for (const { source, note } of answer.notes)
-      showValue(
-        `[${source}]
-${note}`,
-        stdout,
-      );
+  for (const { source, note } of answer.success ? [] : answer.notes) {
+    showValue(`[${source}]\n${note}`, showing.format === null ? stdout : stderr);
+  }
   showWarnings(answer.warnings, showing.limits, terminal, showing.written);
   if (!answer.success) showError(answer, taken, terminal);
   if (!stderr.isTerminal) return isShown;

@@ -7,8 +7,7 @@ type Telling = (detail: string, limits: ExecLimits) => string;
 const TELLING: Readonly<Record<string, Telling>> = {
   find_results_capped: (_, { max_find_results }) =>
     `find stopped at ${amount(max_find_results, "match", "matches")}; --max-find-results N`,
-  list_docs_capped: () =>
-    `list_docs stopped at ${amount(LIMITS.listedDocuments, "document")}; list_docs(PREFIX) lists those of a folder`,
+  list_docs_capped: (detail) => detail,
   output_truncated: (detail) => `the cell printed ${exceeding(detail, "is shown")}; --max-output-bytes N`,
   result_too_large: (detail) => tooLarge(detail),
   result_not_serializable: (detail) => `JSON cannot hold ${detail}: it is null in the result`,

@@ -183,6 +183,23 @@ test("a query prints its answer alone, and all about it with --json", async () =
   });
 });
 
+test("a query without an answer exits with 1; notes that were paid for are on stdout", async () => {
+  await using server = await startModelServer(({ prompt }) => {
+    if (prompt.includes("Notes from")) return { status: 400, body: '{"error":{"message":"too long"}}' };
+    return { text: prompt.includes("roof?") ? "NOTHING" : "It says blue." };
+  });
+  const cwd = folderWith(CORPUS);
+  const ask = (question: string) => belay(["query", question, "-c", "docs", ...at(server)], { cwd });
+  const [unmerged, nothing] = await Promise.all([ask("Which colour has the door?"), ask("Which colour has the roof?")]);
+  expect(unmerged).toMatchObject({ code: 1, stdout: "[a.md:1]\nIt says blue.\n" });
+  expect(unmerged.stderr).toContain("the notes of 1 section could not be put together");
+  expect(nothing).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^NoMatchError: .*\nsuggestion: /),
+  });
+});
+
 test("Ctrl-C ends the requests in flight, and tells how to go on or how many calls were done", async () => {
   const slow = (text: string) => ({ text, delayMs: 60_000 });
   await using server = await startModelServer(({ prompt }) => (prompt === "first" ? { text: "1" } : slow("never")));
