@@ -10,6 +10,7 @@ import {
 import { type CallsTaken, takenLine } from "./call-line.ts";
 import type { Written } from "./delivery.ts";
 import { type Format, formatted } from "./formats.ts";
+import { placeLine, placesIn } from "./places.ts";
 import { jsonParts, prettyJson } from "./pretty-json.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
 import { isResultLeftOut, warningText } from "./warnings.ts";
@@ -149,10 +150,15 @@ export function showError(failure: ExecFailure, taken: CallsTaken | null, { stde
   if (failure.suggestion) stderr.write(`suggestion: ${inFlags(failure.suggestion)}\n`);
 }
 
-/** A value and a newline. */
+/** A value and a newline; on a terminal a line for each place, if it is nothing but places. */
 export function showValue(value: Json, output: Output): void {
   if (typeof value === "string") {
     output.write(value.endsWith("\n") ? value : `${value}\n`);
+    return;
+  }
+  const places = output.isTerminal ? placesIn(value) : null;
+  if (places) {
+    output.writeRaw(places.map((place) => `${placeLine(place, output)}\n`).join(""));
     return;
   }
   const json = prettyJson(value, output.columns);

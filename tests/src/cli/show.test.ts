@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonParts, prettyJson } from "../../../src/cli/pretty-json.ts";
+import { showValue } from "../../../src/cli/show.ts";
 import { skippedLine, skippedSince } from "../../../src/cli/skipped.ts";
 import { visible } from "../../../src/cli/terminal.ts";
 import type { Json } from "../../../src/index.ts";
@@ -41,6 +42,36 @@ test("what fits into a line stands in one", () => {
     { kind: "number", text: "-1.5e3" },
     { kind: "word", text: "true" },
   ]);
+});
+
+/** What a value looks like on a terminal without colours, or in a pipe. */
+function shown(value: Json, isTerminal: boolean): string {
+  let text = "";
+  const write = (part: string) => {
+    text += part;
+  };
+  const paint = (part: string) => (isTerminal ? visible(part) : part);
+  showValue(value, {
+    isTerminal,
+    columns: 200,
+    colours: false,
+    paint,
+    write: (part) => write(paint(part)),
+    writeRaw: write,
+  });
+  return text;
+}
+
+test("places are lines on a terminal, as rg prints them, and JSON elsewhere", () => {
+  const place = { id: "docs/a.md", start: 4, end: 8, line: 12, column: 3, text: "  TODO: write \x1b[2J this\r" };
+  const line = "docs/a.md:12:3:   TODO: write \\x1b[2J this\n";
+  expect(shown([place, place], true)).toBe(line + line);
+  expect(shown({ matches: [place], capped: false }, true)).toBe(line);
+  expect(shown([{ id: "b\nc", start: 0, end: 9, line: 1, column: 1 }], true)).toBe("b\\nc:1:1\n");
+  expect(JSON.parse(shown([place], false))).toEqual([place]);
+  for (const other of [[], [place, 1], [{ ...place, line: 0 }], { matches: [place], more: 1 }, place, [{ id: "a" }]]) {
+    expect(JSON.parse(shown(other, true))).toEqual(other);
+  }
 });
 
 test("control characters are shown, newlines and tabs kept", () => {
