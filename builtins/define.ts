@@ -62,6 +62,7 @@ type Arguments<P extends Params> = v.InferOutput<v.ObjectSchema<P, undefined>>;
 
 /** What parameters are made of, with messages that follow the parameter's name. */
 export const integer = v.pipe(v.number("must be an integer"), v.integer("must be an integer"));
+export const count = v.pipe(integer, v.minValue(1, "must be at least 1"));
 export const string = v.string("must be a string");
 export const optional = <S extends v.GenericSchema>(schema: S) => v.optional(schema);
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { argumentError, type CallScope, type Json, LIMITS } from "../runtime/index.ts";
 import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
-import { budgetExceeded, callsLeft, readSubCall, requireModel, tokensLeft } from "./sub-call.ts";
+import { budgetExceeded, callsLeft, checkPrompt, readSubCall, requireModel, tokensLeft } from "./sub-call.ts";
 
 const checkArguments = argumentCheck("llm_query_batch", {
   prompts: v.array(v.unknown(), "must be an array of prompts"),
@@ -54,6 +54,7 @@ function plan(args: readonly Json[], scope: CallScope): number {
     const own: { [key: string]: Json } = typeof item === "string" ? { prompt: item } : Object.assign({}, item);
     const { prompt, ...rest } = own;
     const request = readSubCall(`llm_query_batch: prompts[${index}]`, [prompt ?? null, { ...shared, ...rest }]);
+    checkPrompt(`llm_query_batch: prompts[${index}]`, request);
     requireModel(request, scope);
     tokens -= Math.ceil((request.prompt.length + (request.system ?? "").length) / 4);
     if (allowed < left && tokens >= 0) allowed++;

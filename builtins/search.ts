@@ -1,5 +1,5 @@
 import { LIMITS } from "../runtime/index.ts";
-import { defineBuiltin, integer, optional, string } from "./define.ts";
+import { count, defineBuiltin, optional, string } from "./define.ts";
 
 export const search = defineBuiltin({
   name: "search",
@@ -10,7 +10,7 @@ export const search = defineBuiltin({
   errors: {
     context_not_loaded: "no context is loaded",
     search_unavailable: "the index cannot be written or opened; find works without it",
-    js_error: "an argument is of the wrong type",
+    js_error: "an argument is of the wrong type, or k is below 1",
   },
   types: `interface SearchHit {
   /** The chunk: P.slice(start, end). */
@@ -23,14 +23,14 @@ export const search = defineBuiltin({
   doc_id: string;
   line: number;
 }`,
-  params: { query: string, k: optional(integer) },
+  params: { query: string, k: optional(count) },
   run(services, { query, k = 10 }, scope) {
     const context = services.context();
     scope.offClock(() =>
       context.prepareSearch((fraction) => scope.notice(`indexing for search: ${Math.floor(fraction * 100)} %`)),
     );
     scope.offClock(() => context.prepareLines());
-    return context.search(query, Math.min(Math.max(k, 1), LIMITS.searchResults)).map((hit) => {
+    return context.search(query, Math.min(k, LIMITS.searchResults)).map((hit) => {
       const place = context.place(hit.start);
       return { ...hit, doc_id: place?.id ?? "", line: place?.line ?? 1 };
     });

@@ -73,11 +73,18 @@ interface SubCallFacts {
 
 /** Looks at a sub-call when the cell makes it: what is wrong with it or over the budget is refused at once. */
 export function checkSubCall(request: SubCallRequest, scope: CallScope): void {
+  checkPrompt("llm_query", request);
   if (request.prompt.includes("[object Promise]")) scope.warn("unawaited_value_in_prompt");
   requireModel(request, scope);
   if (subCallFacts(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
   const left = callsLeft(scope);
   if (left < 1) throw budgetExceeded("no sub-calls are left");
+}
+
+/** @throws RlmError for a prompt that asks nothing */
+export function checkPrompt(name: string, { prompt }: Pick<SubCallRequest, "prompt">): void {
+  if (prompt.trim() !== "") return;
+  throw argumentError("TypeError", `${name}: the prompt is empty`, "Say what the model is to do.");
 }
 
 /** @throws RlmError `no_model_configured` where neither the call nor the session names a model */

@@ -49,6 +49,7 @@ export const ERROR_CODES = [
   "no_match",
   "output_failed",
   "settings_untrusted",
+  "checkpoint_not_found",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -128,6 +128,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The process ended while this call was in flight, and it was not to be sent again.",
     cure: "Catch it: make the call again, or go on without its answer.",
   },
+  checkpoint_not_found: {
+    meaning: "The session has no checkpoint by that id, or has several whose ids fit what was typed.",
+    cure: "`belay show SESSION` lists them.",
+  },
   checkpoint_lost: {
     meaning: "A checkpoint is missing, damaged or of another build, or the records do not fit it.",
     cure: "Give the interrupted cell up with `--discard`, fork an earlier checkpoint, or load the context again.",

@@ -7,6 +7,7 @@ import {
   type QueryEnvelope,
   RlmError,
 } from "../index.ts";
+import { NOTHING_RUN } from "../session/envelope.ts";
 import { type CallsTaken, takenLine } from "./call-line.ts";
 import type { Written } from "./delivery.ts";
 import { type Format, formatted } from "./formats.ts";
@@ -189,17 +190,14 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
   stderr.write(`suggestion: ${inFlags(error.suggestion)}\n`);
 }
 
-/** The same as one JSON object, with the fields of an exec's error envelope that it can fill. */
+/** The same as one JSON object, with every field of an exec's error envelope. */
 export function failureJson(error: RlmError, session_id: string | null): string {
   return JSON.stringify({
     success: false,
     error_code: error.code,
     error_message: error.message,
     suggestion: inFlags(error.suggestion),
+    ...NOTHING_RUN,
     session_id,
-    stdout: "",
-    stderr: "",
-    result_json: null,
-    warnings: [],
   });
 }

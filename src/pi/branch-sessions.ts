@@ -21,7 +21,7 @@ export interface BranchSessions {
    * has gone on elsewhere or another process has it.
    *
    * @param isReset the state is about to be replaced: where it is lost, a new session does as well
-   * @throws RlmError `session_not_found`, `checkpoint_lost`, `context_lost` and those of the store
+   * @throws RlmError `session_not_found`, `checkpoint_not_found`, `checkpoint_lost`, `context_lost` and those of the store
    */
   at(head: BranchHead | null, isReset: boolean): Promise<Session>;
   /** The session of an interrupted exec, as it is. @throws RlmError `session_busy` and the like */
@@ -110,7 +110,13 @@ export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
   };
 }
 
-const LOST: ReadonlySet<string> = new Set(["session_not_found", "checkpoint_lost", "context_lost", "store_corrupt"]);
+const LOST: ReadonlySet<string> = new Set([
+  "session_not_found",
+  "checkpoint_not_found",
+  "checkpoint_lost",
+  "context_lost",
+  "store_corrupt",
+]);
 
 function missing(id: string): RlmError {
   return new RlmError("session_not_found", `the session ${id} of this branch is not in the store`, {

@@ -19,7 +19,7 @@ export interface SessionStore extends AsyncDisposable {
   describe(session: string): Promise<SessionDescription>;
   /**
    * A new session that stands where a checkpoint (default: the newest of an exec's end) of another one stood.
-   * `openSession` with its id or name goes on from there. Also rejects with `session_exists`, `checkpoint_lost`.
+   * `openSession` with its id or name goes on from there. Also rejects with `session_exists`, `checkpoint_not_found`.
    */
   fork(session: string, options?: { readonly checkpoint?: string; readonly name?: string }): Promise<SessionSummary>;
   remove(session: string): Promise<void>;

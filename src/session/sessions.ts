@@ -109,7 +109,7 @@ export interface Forking {
 /**
  * A new session that stands where a checkpoint of another one stood; that one is untouched.
  *
- * @throws RlmError `session_not_found`, `session_exists`, `checkpoint_lost`
+ * @throws RlmError `session_not_found`, `session_exists`, `checkpoint_not_found`, `checkpoint_lost`
  */
 export async function forkSession(store: Store, nameOrId: string, forking: Forking): Promise<SessionSummary> {
   if (forking.name !== null) checkSessionName(forking.name);
@@ -141,7 +141,7 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   const [found] = ids.includes(typed) ? [typed] : fitting;
   if (found !== undefined && (found === typed || fitting.length === 1)) return found;
   const problem = found === undefined ? "has no checkpoint" : "has several checkpoints";
-  throw new RlmError("checkpoint_lost", `${label} ${problem} ${typed}`, {
+  throw new RlmError("checkpoint_not_found", `${label} ${problem} ${typed}`, {
     suggestion: `${firstly("listCheckpoints", label)}; ${remedy("keepSteps")}.`,
   });
 }

@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/errors.ts";
-import { remedy } from "../../runtime/remedies.ts";
+import { firstly, remedy } from "../../runtime/remedies.ts";
 
 /** Runs work on the store; what SQLite and the file system throw comes out as `RlmError`, naming the folder. */
 export function guarded<T>(folder: string | null, work: () => T): T {
@@ -26,6 +26,10 @@ export function checkpointLost(id: string, why: string, cause?: unknown): RlmErr
     suggestion,
     ...(cause === undefined ? {} : { cause }),
   });
+}
+
+export function checkpointNotFound(why: string): RlmError {
+  return new RlmError("checkpoint_not_found", why, { suggestion: `${firstly("listCheckpoints")}.` });
 }
 
 export function contextLost(hash: string, why: string): RlmError {

@@ -1,6 +1,6 @@
 import { addReach, type Checkpoint, reachedBy } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
-import { checkpointLost } from "./failure.ts";
+import { checkpointNotFound } from "./failure.ts";
 import { copyRecords } from "./journal.ts";
 import type { NewSession } from "./port.ts";
 import { insertSession, readSession, type Session, updateSession } from "./sessions.ts";
@@ -28,9 +28,9 @@ export function blank({ id, name, origin, settings, at }: NewSession): Session {
 }
 
 function upTo(parent: Session, all: readonly Checkpoint[], wanted: string | null) {
-  if (wanted === null) throw checkpointLost(`of session ${parent.id}`, "no exec has ended yet");
+  if (wanted === null) throw checkpointNotFound(`session ${parent.id} has no checkpoint: no exec has ended yet`);
   const index = all.findIndex(({ id }) => id === wanted);
   const at = all[index];
-  if (!at) throw checkpointLost(wanted, `it is none of session ${parent.id}`);
+  if (!at) throw checkpointNotFound(`session ${parent.id} has no checkpoint ${wanted}`);
   return { at, reached: all.slice(0, index + 1) };
 }

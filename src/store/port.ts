@@ -45,7 +45,7 @@ export interface Store extends AsyncDisposable {
 
   /**
    * A new session that stands where the checkpoint (default: the newest of an exec's end) stood: the journal up to it is
-   * copied, images are shared. Its lease is not taken. @throws `checkpoint_lost` for one that is not of this session,
+   * copied, images are shared. Its lease is not taken. @throws `checkpoint_not_found` for one that is not of this session,
    * `session_exists`
    */
   fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;

@@ -68,12 +68,12 @@ interface Definition<P extends TObject> {
   /** @throws RlmError, which becomes the answer */
   run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
   recorded?(args: Static<P>, call: RecordedCall): object;
-  /** Fields that failures have beside the usual ones. */
-  readonly failureFields?: object;
+  /** What a failure has in place of each field of a success. */
+  readonly failureFields: object;
 }
 
 export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
-  const { name, label, description, promptSnippet, parameters, failureFields = {} } = definition;
+  const { name, label, description, promptSnippet, parameters, failureFields } = definition;
   const failed = ({ code, message, suggestion }: Failure) =>
     wire({ success: false, error_code: code, error_message: message, suggestion, ...failureFields });
   return {

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { ExecLimits } from "../../runtime/index.ts";
+import { NOTHING_RUN } from "../session/envelope.ts";
 import { cellDescription } from "./cell-description.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool } from "./define.ts";
@@ -28,13 +29,5 @@ export const rlm_exec = defineTool({
     return session.exec(code, { limits, signal, suspend });
   },
   recorded: (_args, { envelope }) => envelope ?? {},
-  failureFields: {
-    traceback: "",
-    stdout: "",
-    stderr: "",
-    result_json: null,
-    result_meta: null,
-    truncated: false,
-    warnings: [],
-  },
+  failureFields: { traceback: "", ...NOTHING_RUN },
 });

@@ -13,4 +13,5 @@ export const rlm_helpers_add = defineTool({
     return { name };
   },
   recorded: ({ name }) => ({ name }),
+  failureFields: { name: null },
 });

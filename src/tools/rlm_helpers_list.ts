@@ -9,4 +9,5 @@ export const rlm_helpers_list = defineTool({
   parameters: Type.Object({}),
   run: async (session) => ({ helpers: await session.helpers.list() }),
   rest: "In rlm_exec, helpers.list() gives them all: print slices.",
+  failureFields: { helpers: [] },
 });

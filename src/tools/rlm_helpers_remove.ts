@@ -9,4 +9,5 @@ export const rlm_helpers_remove = defineTool({
   parameters: Type.Object({ name: Type.String() }),
   run: async (session, { name }) => ({ name, removed: await session.helpers.remove(name) }),
   recorded: ({ name }, { before }) => ({ name, removed: before.helpers.some((helper) => helper.name === name) }),
+  failureFields: { name: null, removed: false },
 });

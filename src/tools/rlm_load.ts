@@ -15,4 +15,5 @@ export const rlm_load = defineTool({
     return { success, stats: shortened(stats) };
   },
   recorded: (_args, record) => loadedFrom(record),
+  failureFields: { stats: null },
 });

@@ -13,4 +13,5 @@ export const rlm_load_append = defineTool({
     return { success, stats: shortened(stats) };
   },
   recorded: (_args, record) => loadedFrom(record),
+  failureFields: { stats: null },
 });

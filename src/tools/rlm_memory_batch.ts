@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Json } from "../../runtime/index.ts";
+import { type Json, RlmError } from "../../runtime/index.ts";
 import { defineTool } from "./define.ts";
 import { JSON_VALUE, jsonOf } from "./json-value.ts";
 
@@ -21,12 +21,18 @@ export const rlm_memory_batch = defineTool({
   }),
   run: async (session, { ops }) => ({ results: await session.memory.batch(ops.map(operation)) }),
   recorded: ({ ops }, { before }) => ({ results: replayed(ops.map(operation), before.memory) }),
+  failureFields: { results: [] },
 });
 
 type Operation = Parameters<import("../session/api.ts").SessionMemory["batch"]>[0][number];
 
+/** @throws RlmError `invalid_argument` for a put of nothing */
 function operation({ op, key, value }: { op: (typeof OPERATIONS)[number]; key: string; value?: unknown }): Operation {
-  return op === "put" ? { op, key, value: jsonOf(value) } : { op, key };
+  if (op !== "put") return { op, key };
+  if (value !== undefined) return { op, key, value: jsonOf(value) };
+  throw new RlmError("invalid_argument", `rlm_memory_batch: the put of ${JSON.stringify(key)} has no value`, {
+    suggestion: "Pass a value, null included, or delete the key.",
+  });
 }
 
 /** What the operations gave, from what the memory held before them. */

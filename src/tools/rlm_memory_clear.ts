@@ -12,4 +12,5 @@ export const rlm_memory_clear = defineTool({
     return {};
   },
   recorded: () => ({}),
+  failureFields: {},
 });

@@ -9,4 +9,5 @@ export const rlm_memory_get = defineTool({
   parameters: Type.Object({ key: Type.String() }),
   run: async (session, { key }) => ({ key, value: await session.memory.get(key) }),
   rest: "In rlm_exec, memory.get(key) gives the whole value: print slices or parts of it.",
+  failureFields: { key: null, value: null },
 });

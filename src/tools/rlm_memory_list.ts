@@ -9,4 +9,5 @@ export const rlm_memory_list = defineTool({
   parameters: Type.Object({}),
   run: async (session) => ({ keys: await session.memory.list() }),
   rest: "In rlm_exec, memory.list() gives them all: print slices.",
+  failureFields: { keys: [] },
 });

@@ -13,4 +13,5 @@ export const rlm_memory_put = defineTool({
     return { key };
   },
   recorded: ({ key }) => ({ key }),
+  failureFields: { key: null },
 });

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { SEARCH_STRATEGIES } from "../query/query.ts";
+import { NOTHING_READ, NOTHING_RUN } from "../session/envelope.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool } from "./define.ts";
 
@@ -24,4 +25,5 @@ export const rlm_query = defineTool({
     });
   },
   recorded: (_args, { envelope }) => envelope ?? {},
+  failureFields: { ...NOTHING_RUN, ...NOTHING_READ },
 });

@@ -85,7 +85,7 @@ export function openControl(
 const OURS = tools.map(({ name }) => name);
 
 function noCheckpoint(session: string, checkpoint: string): RlmError {
-  return new RlmError("checkpoint_lost", `the session ${session} has no checkpoint ${checkpoint}`, {
+  return new RlmError("checkpoint_not_found", `the session ${session} has no checkpoint ${checkpoint}`, {
     suggestion: "/rlm checkpoints lists those that there are.",
   });
 }

@@ -31,9 +31,13 @@ export async function pickCheckpoint(
   if (picked === null) return select ? null : choices.map(({ label }) => label).join("\n");
   const [only, other] = picked;
   if (!only || other) {
-    throw new RlmError("checkpoint_lost", `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`, {
-      suggestion: "/rlm checkpoints lists them.",
-    });
+    throw new RlmError(
+      "checkpoint_not_found",
+      `${only ? "several checkpoints end" : "no checkpoint ends"} in ${wanted}`,
+      {
+        suggestion: "/rlm checkpoints lists them.",
+      },
+    );
   }
   if (only.id === branch.checkpoint) return "the branch stands there already";
   await control.goTo(branch.session.id, only.id);

@@ -59,7 +59,7 @@ test("sessions are listed, shown, forked and dropped", async () => {
   const unknown = await run("fork", "main@nowhere");
   expect(unknown).toMatchObject({ code: 1, stdout: "" });
   expect(unknown.stderr).toMatch(
-    /^error: main has no checkpoint nowhere \(checkpoint_lost\)\nsuggestion: `belay show main`/,
+    /^error: main has no checkpoint nowhere \(checkpoint_not_found\)\nsuggestion: `belay show main`/,
   );
 
   const wrong = await run("rm", "past", "mian");

@@ -102,7 +102,7 @@ test("a checkpoint is found by a beginning or end of its id that fits it alone",
   expect(newest.forked_from).toBe(second);
   const several = forkSession(store, "main", { ...FORK, checkpoint: "01" });
   expect(await refusal(several)).toMatch(
-    /^checkpoint_lost: main has several checkpoints 01 \| `describe\(main\)` of the store lists them/,
+    /^checkpoint_not_found: main has several checkpoints 01 \| `describe\(main\)` of the store lists them/,
   );
   expect(await refusal(forkSession(store, "main", { ...FORK, name: "a@b" }))).toMatch(
     /^invalid_argument: "a@b" is no name/,

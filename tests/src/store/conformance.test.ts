@@ -249,10 +249,10 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     expect(Buffer.compare((await store.image("D1")).memory, memory)).toBe(0);
     expect(await store.journal("S2")).toHaveLength(3);
 
-    await expect(store.fork("S2", "C3", sessionOf("S4"))).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await expect(store.fork("S2", "C3", sessionOf("S4"))).rejects.toMatchObject({ code: "checkpoint_not_found" });
     await expect(store.fork("S2", null, sessionOf("S3"))).rejects.toMatchObject({ code: "session_exists" });
     await store.create(sessionOf("S5"));
-    await expect(store.fork("S5", null, sessionOf("S6"))).rejects.toMatchObject({ code: "checkpoint_lost" });
+    await expect(store.fork("S5", null, sessionOf("S6"))).rejects.toMatchObject({ code: "checkpoint_not_found" });
   });
 
   stored("collect drops old sessions and what only they reached", async (store) => {

@@ -41,7 +41,7 @@ test("a session that another process holds is busy until that process is killed"
   expect(await store.verify()).toEqual([]);
   // Reading needs no lease.
   expect(await store.journal("S1")).toHaveLength(1);
-  expect(await store.fork("S1", null, sessionOf("S2")).catch(({ code }) => code)).toBe("checkpoint_lost");
+  expect(await store.fork("S1", null, sessionOf("S2")).catch(({ code }) => code)).toBe("checkpoint_not_found");
 
   await other.kill();
   expect(await store.verify()).toEqual([expect.stringContaining(`pid ${other.pid} `)]);

@@ -127,6 +127,47 @@ test("one more builtin takes fewer than 8 tokens", () => {
   expect(more / 4).toBeLessThan(8);
 });
 
+test("a failure has every field of a success", async () => {
+  const { call, folder } = await openProject();
+  const calls: [name: string, args: object][] = [
+    ["rlm_load", { path: folder }],
+    ["rlm_load_append", { path: join(folder, "a.txt") }],
+    ["rlm_exec", { code: "1" }],
+    ["rlm_helpers_add", { name: "h", code: "const h = 1;" }],
+    ["rlm_helpers_list", {}],
+    ["rlm_helpers_remove", { name: "h" }],
+    ["rlm_memory_put", { key: "k", value: 1 }],
+    ["rlm_memory_get", { key: "k" }],
+    ["rlm_memory_batch", { ops: [{ op: "get", key: "k" }] }],
+    ["rlm_memory_list", {}],
+    ["rlm_memory_clear", {}],
+  ];
+  const failure = { code: "machine_lost", message: "it is gone", suggestion: "Call it again." };
+  for (const [name, args] of calls) {
+    const answer = await call(name, args);
+    expect(answer.success, name).toBe(true);
+    expect(Object.keys(toolNamed(name).failed(failure)), name).toEqual(expect.arrayContaining(Object.keys(answer)));
+  }
+  const refused = Object.keys(toolNamed("rlm_query").failed(failure));
+  expect(refused).toEqual(expect.arrayContaining(["answer", "sections", "budget", "exec_id", "search_strategy_used"]));
+});
+
+test("a put of nothing is refused, and nothing of its batch is done", async () => {
+  const { call } = await openProject();
+  const ops = [
+    { op: "put", key: "a", value: null },
+    { op: "put", key: "b" },
+  ];
+  expect(await call("rlm_memory_batch", { ops })).toMatchObject({
+    success: false,
+    error_code: "invalid_argument",
+    error_message: 'rlm_memory_batch: the put of "b" has no value',
+    results: [],
+  });
+  expect(await call("rlm_memory_put", { key: "b" })).toMatchObject({ error_code: "invalid_argument" });
+  expect(await call("rlm_memory_list", {})).toMatchObject({ keys: [] });
+});
+
 test("the patterns that rlm_exec shows run as they stand", async () => {
   const { call, folder } = await openProject();
   await call("rlm_load", { path: folder });

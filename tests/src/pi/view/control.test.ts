@@ -47,7 +47,7 @@ test("a checkpoint that is not there is no place to go", async () => {
   await life.call("rlm_load", { path: pi.folder });
   const session = control.board.current().session ?? "";
   const entries = pi.branch.length;
-  await expect(control.goTo(session, "01NOWHERE")).rejects.toMatchObject({ code: "checkpoint_lost" });
+  await expect(control.goTo(session, "01NOWHERE")).rejects.toMatchObject({ code: "checkpoint_not_found" });
   expect(pi.branch).toHaveLength(entries);
   await life.leave();
 });
