@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { isRouteFile, parseRoutes, type RouteEntry } from "./routes.ts";
+import { newRoutes } from "./new-routes.ts";
+import { isRouteFile, type RouteEntry } from "./routes.ts";
 import { addSkips, type SkipCounts } from "./skip-kinds.ts";
 import { type Text, textFromPartsInSlices } from "./text.ts";
 
@@ -101,7 +102,8 @@ export async function extendContext(
   const part = previous === undefined ? { hash } : await scan(bytes.subarray(firstByte), pause);
   const newDocuments = documentsOf(source, previous, text, firstByte);
   const documents = [...(previous?.documents ?? []), ...newDocuments];
-  const routes = [...(previous?.routes ?? []), ...newDocuments.flatMap((document) => routesOf(document, text))];
+  const { routes, skipped: cut } = await newRoutes(newDocuments, text, previous?.routes ?? [], pause);
+  const skipped = [...source.skipped, ...cut];
   return {
     hash,
     text,
@@ -118,9 +120,9 @@ export async function extendContext(
       sources: [...(previous?.stats.sources ?? []), source.name],
       context_hash: hash,
       skipped: {
-        count: (previous?.stats.skipped.count ?? 0) + source.skipped.length,
-        files: [...(previous?.stats.skipped.files ?? []), ...source.skipped].slice(0, LISTED_SKIPS),
-        reasons: addSkips(previous?.stats.skipped.reasons ?? {}, source.skipped),
+        count: (previous?.stats.skipped.count ?? 0) + skipped.length,
+        files: [...(previous?.stats.skipped.files ?? []), ...skipped].slice(0, LISTED_SKIPS),
+        reasons: addSkips(previous?.stats.skipped.reasons ?? {}, skipped),
       },
     },
   };
@@ -147,10 +149,6 @@ function freeId(relative: string, folder: string, taken: ReadonlySet<string>): s
     const id = `${qualified}~${number}`;
     if (!taken.has(id)) return id;
   }
-}
-
-function routesOf({ id, start, end }: Document, text: Text): RouteEntry[] {
-  return isRouteFile(id) ? parseRoutes(id, text.slice(start, end)) : [];
 }
 
 /** SHA-256, hex, and the number of newlines, in one pass. */

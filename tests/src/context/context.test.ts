@@ -127,3 +127,25 @@ function names(prefix: string, count: number): string[] {
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
+
+test("a huge AGENTS.md neither fills the memory with routes nor holds up the thread; what is left out is told", async () => {
+  const line = "- [a](b.md)\n";
+  const long = line.repeat(Math.ceil((3 * 1024 * 1024) / line.length));
+  const context = await extendContext(
+    undefined,
+    source("/many", { "AGENTS.md": long, "src/AGENTS.md": long, "z/AGENTS.md": line }),
+    async () => {},
+  );
+  expect(context.routes).toHaveLength(100_000);
+  expect(context.stats).toMatchObject({
+    routing_entry_count: 100_000,
+    skipped: {
+      count: 3,
+      files: [
+        { path: "AGENTS.md", reason: "its routes beyond the first 1 MB are left out" },
+        { path: "src/AGENTS.md", reason: "its routes beyond 100,000 of the context are left out" },
+        { path: "z/AGENTS.md", reason: "its routes beyond 100,000 of the context are left out" },
+      ],
+    },
+  });
+});
