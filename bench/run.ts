@@ -8,6 +8,7 @@ import { benchFind } from "./find.ts";
 import { benchLoad } from "./load.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
+import { benchSessions } from "./sessions.ts";
 import { benchStart } from "./start.ts";
 
 const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
@@ -18,6 +19,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   calls: benchCalls,
   start: benchStart,
   durable: benchDurable,
+  sessions: benchSessions,
 };
 const MB = 1024 * 1024;
 const CORPUS_BYTES = 10 * MB;

@@ -22,11 +22,29 @@ export function mostChangesOf(pages: number): number {
   return pages * (4 + ROWS * 4 + PAGE_BYTES);
 }
 
+/** What is gathered of a part: 4 MB, so that all machines of a thread share it. It is empty between two takings. */
+interface Scratch {
+  readonly numbers: Uint32Array;
+  readonly rows: Int32Array;
+  readonly masks: Int32Array;
+  readonly words: Int32Array;
+}
+
+let scratch: Scratch | undefined;
+
+function openScratch(): Scratch {
+  scratch ??= {
+    numbers: new Uint32Array(PART_PAGES),
+    rows: new Int32Array(PART_PAGES),
+    masks: new Int32Array(PART_PAGES * ROWS),
+    words: new Int32Array(PART_PAGES * PAGE_WORDS),
+  };
+  return scratch;
+}
+
+/** What is added has to be taken before another one adds something. */
 export function openChanges(): Changes {
-  const numbers = new Uint32Array(PART_PAGES);
-  const rows = new Int32Array(PART_PAGES);
-  const masks = new Int32Array(PART_PAGES * ROWS);
-  const words = new Int32Array(PART_PAGES * PAGE_WORDS);
+  const { numbers, rows, masks, words } = openScratch();
   let parts: PagesPart[] = [];
   let count = 0;
   let maskCount = 0;

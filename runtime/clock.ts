@@ -20,6 +20,15 @@ export const systemClock: Clock = {
   },
 };
 
+/** As `systemClock`, but what waits for it does not keep the process alive. */
+export const backgroundClock: Clock = {
+  ...systemClock,
+  after(ms, run) {
+    const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1)).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
 export type StopReason = "timeout" | "cancelled";
 
 /** Measures guest running time over the slices of an exec and says when to stop. */

@@ -73,3 +73,10 @@ export interface GuestImage {
   /** `meta.linearBytes`. */
   readonly memory: Uint8Array;
 }
+
+/** A fresh guest, which every one is that a build makes with a library. It lies in shared memory, and is never written to. */
+export interface Baseline {
+  readonly image: GuestImage;
+  /** The same, as a store keeps it. */
+  readonly pages: ImagePages;
+}

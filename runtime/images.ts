@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Engine, EngineOptions, EnginePlace } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import type { GuestImage, ImageDelta, ImageGate, ImageMeta, TextPlace } from "./image.ts";
+import type { Baseline, GuestImage, ImageDelta, ImageGate, ImageMeta, ImagePages, TextPlace } from "./image.ts";
 import type { Library } from "./library.ts";
 import { openPages } from "./pages.ts";
 import type { CheckpointRequest } from "./protocol.ts";
@@ -15,6 +15,8 @@ export interface Images {
   readonly prelude: string;
   /** @param granted bytes beyond its own limit that the guest has */
   take(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
+  /** As `Machine.baseline`; before anything was taken. */
+  baseline(): Baseline;
 }
 
 type Texts = Pick<Library, "texts">;
@@ -65,6 +67,15 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
   return {
     origin,
     prelude: preludeHash,
+    baseline() {
+      const { memory: _live, ...place } = live();
+      const meta = { gate, prelude: preludeHash, ...place, granted: 0, texts: [] };
+      const whole = openPages(origin, new Uint8Array(first.length));
+      const { pages } = whole.take({ id: origin, base: origin, anchor: false, memory: first, masks: [] });
+      const memory = new Uint8Array(new SharedArrayBuffer(first.length));
+      memory.set(first);
+      return { image: { id: origin, meta, memory }, pages: shared(pages) };
+    },
     take({ id, base, kind }, granted) {
       const whole = base === null || !pages.has(base);
       const { memory, ...place } = live();
@@ -77,6 +88,15 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       };
     },
   };
+}
+
+function shared(pages: ImagePages): ImagePages {
+  const copy = (words: Uint32Array) => {
+    const made = new Uint32Array(new SharedArrayBuffer(words.byteLength));
+    made.set(words);
+    return made;
+  };
+  return pages.map(({ numbers, changes }) => ({ numbers: copy(numbers), changes: copy(changes) }));
 }
 
 /**

@@ -20,6 +20,7 @@ export {
   LIMITS,
   MAX_EXEC_LIMITS,
 } from "./limits.ts";
+export { type Machines, processMachines } from "./machines.ts";
 export { noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
 export type {

@@ -63,4 +63,6 @@ export interface Library<Message = never> {
   readonly preamble?: { readonly list: string; readonly setAside: string };
   /** A message from the host for the library alone (a new context). Answers a guest command to run, if any. */
   receive(message: Message): { command: string } | undefined;
+  /** The machine is gone: the library lets go of what it holds for it. */
+  close?(): void;
 }

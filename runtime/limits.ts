@@ -57,6 +57,10 @@ export const LIMITS = {
   concurrency: 5,
   maxConcurrency: 100,
   timeOverMs: 5000,
+  /** How long a session's machine stays that nobody uses, ms; opened again it takes some milliseconds. */
+  idleMs: 60_000,
+  /** How long a thread stays that serves no machine, ms. */
+  idleThreadMs: 10_000,
 } as const;
 
 /** Budget of a session, by its wire names (spec §7.1). */

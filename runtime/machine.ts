@@ -13,7 +13,7 @@ import {
 } from "./ends.ts";
 import { type Engine, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
-import type { ImageGate } from "./image.ts";
+import type { Baseline, ImageGate } from "./image.ts";
 import { fromImage, openImages } from "./images.ts";
 import type { Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
@@ -90,6 +90,10 @@ export interface Machine extends Disposable {
   checkpoint(request: CheckpointRequest, maxMs: number): Checkpoint;
   /** Runs a guest command between execs. @throws RlmError with what the command threw */
   enter(name: string, payload: Json, maxMs: number): Json;
+  /** The guest as it was when it was opened, in shared memory. */
+  baseline(): Baseline;
+  /** Bytes of linear memory. */
+  linearBytes(): number;
 }
 
 export async function openMachine(options: MachineOptions): Promise<Machine> {
@@ -459,6 +463,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     stop,
     checkpoint,
     enter,
+    baseline: images.baseline,
+    linearBytes: () => engine.image().memory.length,
     [Symbol.dispose]: () => engine[Symbol.dispose](),
   };
 }

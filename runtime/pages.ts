@@ -48,16 +48,30 @@ interface Anchor {
   readonly before: Map<number, Int32Array>;
 }
 
-/** @param memory of the image `id`, to which pages are compared first. It is kept: its owner must not write to it any more. */
+/**
+ * @param memory of the image `id`, to which pages are compared first. It is kept and written to: its owner must do neither
+ * any more. Memory that threads share is not written to.
+ */
 export function openPages(id: string, memory: Uint8Array): Pages {
   const changes = openChanges();
   let held = id;
   let anchor: Anchor | undefined = { id, before: new Map() };
   const blocks: (Block | undefined)[] = [];
   const whole = viewOf(memory);
+  /** Blocks that are ours to write to. */
+  const isOwn: boolean[] = [];
   for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
     const block = whole.subarray(at, at + BLOCK_BYTES);
     blocks.push(block.equals(ZERO.bytes) ? undefined : blockOf(block));
+    isOwn.push(!(memory.buffer instanceof SharedArrayBuffer));
+  }
+
+  /** The block as it was, to be brought up to the memory. */
+  function ownBlock(index: number, was: Block): Block {
+    const own = was !== ZERO && isOwn[index] ? was : blockOf(Buffer.from(was.bytes));
+    blocks[index] = own;
+    isOwn[index] = true;
+    return own;
   }
 
   /** Brings the held image up to the memory; where that is wanted, gathers what has changed. */
@@ -69,14 +83,14 @@ export function openPages(id: string, memory: Uint8Array): Pages {
       const was = blocks[index] ?? ZERO;
       if (now === was) continue;
       if (now.bytes.compare(was.bytes, 0, BLOCK_BYTES, offset, offset + BLOCK_BYTES) === 0) continue;
-      if (was === ZERO) blocks[index] = blockOf(Buffer.alloc(BLOCK_BYTES));
+      const own = ownBlock(index, was);
       for (let page = 0; page < BLOCK_BYTES; page += PAGE_BYTES) {
         const at = offset + page;
         if (now.bytes.compare(was.bytes, page, page + PAGE_BYTES, at, at + PAGE_BYTES) === 0) continue;
         const number = (start + page) / PAGE_BYTES;
         if (anchor?.before.has(number) === false) anchor.before.set(number, pageOf(was, page));
         if (gather) changes.add(number, was.words, page / 4, now.words, at / 4);
-        now.bytes.copy(blocks[index]?.bytes ?? now.bytes, page, at, at + PAGE_BYTES);
+        now.bytes.copy(own.bytes, page, at, at + PAGE_BYTES);
       }
     }
   }

@@ -153,7 +153,9 @@ export type ToWorker<Message> =
   /** Ends the exec that waits for calls, as cancelled. */
   | { readonly kind: "stop" }
   | { readonly kind: "checkpoint"; readonly request: CheckpointRequest; readonly maxMs: number }
-  | { readonly kind: "library"; readonly message: Message; readonly maxMs: number };
+  | { readonly kind: "library"; readonly message: Message; readonly maxMs: number }
+  /** Drops the machine; the worker can open another one. */
+  | { readonly kind: "close" };
 
 /** Worker → host: exactly one answer to each message that runs the guest. */
 export type FromWorker =
@@ -176,6 +178,8 @@ export type FromWorker =
       readonly asides: readonly SetAside[];
     }
   | { readonly kind: "entered"; readonly value: Json }
+  /** `isSmall`: what the machine took in memory is not worth ending the worker for. */
+  | { readonly kind: "closed"; readonly isSmall: boolean }
   | TakingReply
   | { readonly kind: "notice"; readonly text: string }
   /** Printed in the running slice: what a machine that has to be ended would take with it. */

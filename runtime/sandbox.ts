@@ -1,7 +1,9 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
-import { imageGate, imageProblem } from "./gate.ts";
+import { imageProblem } from "./gate.ts";
+import type { Baseline } from "./image.ts";
 import { COMMAND_MS } from "./limits.ts";
+import { type MachineKind, type Machines, processMachines } from "./machines.ts";
 import type {
   CellEnd,
   Checkpoint,
@@ -17,25 +19,24 @@ import type {
   Settlement,
   ToWorker,
 } from "./protocol.ts";
-import { SHARED } from "./protocol.ts";
-import { quickJsBuild } from "./quickjs-wasi.ts";
 import { machineLost, runRounds } from "./rounds.ts";
-import type { WorkerSetup } from "./serve.ts";
+import type { MachineSetup } from "./serve.ts";
 import { openThread } from "./thread.ts";
 
-export interface SandboxOptions<Setup, Message> {
-  /** Module that calls `serveSandbox`. */
-  readonly worker: URL;
-  /** Structured-cloneable; given to the worker's library. */
-  readonly library: Setup;
+export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
   /** Bytes of the guest's own heap. */
   readonly memoryBytes: number;
   readonly onNotice?: (text: string) => void;
   readonly clock?: Clock;
-  /** Makes the guest from an image. @throws `checkpoint_lost` where a text in it is not the library's */
-  readonly image?: Restoration;
+  /**
+   * Makes the guest from an image, which is read when it is this machine's turn to be opened: images of many machines
+   * are not in memory together. Opening rejects with what it rejects with.
+   */
+  readonly image?: () => Promise<Restoration>;
   /** Given to the library before the guest is made, so that texts of an image can be written back. */
   readonly message?: Message;
+  /** Where its thread comes from; default: those of the process. */
+  readonly machines?: Machines;
 }
 
 /** The side of an exec that answers its calls. */
@@ -76,10 +77,15 @@ export interface ExecSignals {
   readonly suspend?: AbortSignal;
 }
 
-/** A guest in a worker of its own, supervised: what does not come to rest in time is terminated. */
+/**
+ * A guest in a thread of its own, supervised: what does not come to rest in time is terminated. Disposed, a sound one
+ * leaves its thread to the next guest.
+ */
 export interface Sandbox<Message = unknown> extends AsyncDisposable {
   /** Id of the image that the guest was opened from; of a fresh guest `baseline:` and the SHA-256 of its memory and meta. */
   readonly origin: string;
+  /** The image that fresh guests are opened from. */
+  readonly baseline: Baseline;
   exec(input: ExecInput, calls: CallHost, signals?: ExecSignals): Promise<ExecEnd>;
   /** Goes on with the exec that a guest opened from an image waits in. A record that does not fit ends it as `checkpoint_lost`. */
   resume(input: ResumeInput, calls: CallHost, signals?: ExecSignals): Promise<ExecEnd>;
@@ -95,29 +101,20 @@ export interface Sandbox<Message = unknown> extends AsyncDisposable {
   enter(name: string, payload: Json): Promise<Json>;
   /** A message for the library alone. @throws as `enter` */
   tell(message: Message): Promise<void>;
+  /**
+   * Nobody uses the guest. `giveUp`, which disposes it, is called once: after `ms`, or earlier if another guest needs the
+   * thread. Not after `wake`.
+   */
+  rest(giveUp: () => Promise<void>, ms: number): void;
+  /** The guest is used again. */
+  wake(): void;
 }
 
 /** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library has not */
 export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup, Message>): Promise<Sandbox<Message>> {
-  const { image: restore, message, clock = systemClock } = options;
-  const problem = restore ? await imageProblem(restore.image.meta) : null;
-  if (problem) throw new RlmError("checkpoint_lost", problem, { suggestion: "Open it with the build that made it." });
-  const setup: WorkerSetup<Setup, Message> = {
-    wasm: (await quickJsBuild()).module,
-    gate: await imageGate(),
-    shared: new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT)),
-    memoryBytes: options.memoryBytes,
-    library: options.library,
-    ...(restore ? { restore } : {}),
-    ...(message === undefined ? {} : { message }),
-  };
-  const thread = openThread<Message>({
-    module: options.worker,
-    setup,
-    transfer: restore ? ownBuffer(restore.image.memory) : [],
-    clock,
-    notice: options.onNotice,
-  });
+  const { message, memoryBytes, clock = systemClock, machines = processMachines() } = options;
+  const { seat, baseline } = await machines.take(options);
+  const thread = openThread<Message>({ seat, clock, notice: options.onNotice });
 
   /** The answer, or what it says went wrong. */
   async function accepted(reply: FromWorker): Promise<FromWorker> {
@@ -145,23 +142,52 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     return accepted(await thread.ask(message, COMMAND_MS));
   }
 
-  const opened = await accepted(await thread.opened).catch(async (error: unknown) => {
-    await thread.end("it was not opened");
+  async function open(): Promise<FromWorker> {
+    const image = await options.image?.();
+    const problem = image ? await imageProblem(image.image.meta) : null;
+    if (problem) throw new RlmError("checkpoint_lost", problem, { suggestion: "Open it with the build that made it." });
+    const setup: MachineSetup<Message> = {
+      memoryBytes,
+      from: image ?? baseline,
+      ...(message === undefined ? {} : { message }),
+    };
+    return accepted(await thread.open(setup, image ? ownBuffer(image.image.memory) : []));
+  }
+
+  const opened = await open().catch(async (error: unknown) => {
+    await thread.release("it was not opened");
     throw error;
   });
+  seat.opened();
+
+  let inFlight = 0;
+  /** While the guest waits for answers, its thread has nothing to do. */
+  function watched(calls: CallHost): CallHost {
+    return {
+      ...calls,
+      run(call, signal) {
+        if (inFlight++ === 0) seat.waits(true);
+        return calls.run(call, signal).finally(() => {
+          if (--inFlight === 0) seat.waits(false);
+        });
+      },
+    };
+  }
 
   return {
     origin: opened.kind === "ready" ? opened.origin : "",
+    baseline,
     exec(input, calls, signals = {}) {
       const { replay = [], ...given } = input;
       const first = { kind: "exec", input: given, checkpoint: replay.length > 0 ? null : calls.checkpoint() } as const;
-      return runRounds({ thread, clock, taken, first, state: input.state, waiting: [], replay, calls }, signals);
+      const rounds = { thread, clock, taken, first, state: input.state, waiting: [], replay, calls: watched(calls) };
+      return runRounds(rounds, signals);
     },
     resume(input, calls, signals = {}) {
       const { replay, ...given } = input;
       const first = { kind: "resume", input: given } as const;
       const { state, waiting } = input;
-      return runRounds({ thread, clock, taken, first, state, waiting, replay, calls }, signals);
+      return runRounds({ thread, clock, taken, first, state, waiting, replay, calls: watched(calls) }, signals);
     },
     async checkpoint(request) {
       return taken(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not"));
@@ -174,8 +200,10 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     async tell(message) {
       await command({ kind: "library", message, maxMs: COMMAND_MS });
     },
+    rest: seat.rest,
+    wake: seat.wake,
     async [Symbol.asyncDispose]() {
-      await thread.end("it was closed");
+      await thread.release("it was closed");
     },
   };
 }

@@ -2,10 +2,11 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type Clock, systemClock } from "./clock.ts";
 import { MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import type { ImageGate } from "./image.ts";
+import type { Baseline } from "./image.ts";
 import type { Library } from "./library.ts";
-import { COMMAND_MS } from "./limits.ts";
+import { COMMAND_MS, LIMITS } from "./limits.ts";
 import { type Machine, openMachine, type Slice } from "./machine.ts";
+import type { ThreadSetup, ThreadStart } from "./machine-thread.ts";
 import {
   type CheckpointRequest,
   type FromWorker,
@@ -17,43 +18,72 @@ import {
 } from "./protocol.ts";
 import { openQuickJs } from "./quickjs-wasi.ts";
 
-/** What `openSandbox` hands to the worker. */
-export interface WorkerSetup<Setup, Message> {
-  readonly wasm: WebAssembly.Module;
-  readonly shared: Int32Array;
+/** What a machine is opened from. */
+export interface MachineSetup<Message> {
   readonly memoryBytes: number;
-  readonly library: Setup;
-  readonly gate: ImageGate;
-  readonly restore?: Restoration;
+  /** Of an exec that was kept; else the fresh guest. */
+  readonly from: Restoration | Baseline;
   /** For the library, before the guest is made. */
   readonly message?: Message;
 }
 
-/** Runs a machine in this worker. Called once by the worker's entry module, which knows the library. */
+type Request<Message> = ToWorker<Message> | { readonly kind: "open"; readonly setup: MachineSetup<Message> };
+
+/** The machine that the worker serves at the moment. */
+interface Served<Message> {
+  readonly machine: Machine;
+  readonly library: Library<Message>;
+}
+
+/** Serves machines in this worker, one after the other. Called once by the worker's entry module, which knows the library. */
 export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup) => Library<Message>): Promise<void> {
   const port = parentPort;
   if (!port) throw new Error("serveSandbox runs in a worker thread");
-  const setup: WorkerSetup<Setup, Message> = workerData;
+  const thread: ThreadSetup<Setup> = workerData;
   const answer = (message: FromWorker) => port.postMessage(message, transferable(message));
-  const library = createLibrary(setup.library);
+  let served: Served<Message> | undefined;
 
-  async function open(): Promise<Machine> {
-    if (setup.message !== undefined) library.receive(setup.message);
-    const opening = openMachine({
+  const machineOf = (library: Library<Message>, memoryBytes: number, restore?: Restoration): Promise<Machine> =>
+    openMachine({
       library,
-      memoryBytes: setup.memoryBytes,
+      memoryBytes,
       clock: systemClock,
-      shared: setup.shared,
+      shared: thread.shared,
       notice: (text) => answer({ kind: "notice", text }),
       printed: openPrintRelay(systemClock, (parts) => answer({ kind: "printed", parts })),
-      openEngine: (options) => openQuickJs(setup.wasm, options),
-      gate: setup.gate,
-      ...(setup.restore ? { restore: setup.restore } : {}),
+      openEngine: (options) => openQuickJs(thread.wasm, options),
+      gate: thread.gate,
+      ...(restore ? { restore } : {}),
     });
-    return setup.restore ? opening.catch(unreadable) : opening;
+
+  async function baseline(): Promise<Baseline> {
+    using machine = await machineOf(createLibrary(thread.library), LIMITS.guestHeapBytes);
+    return machine.baseline();
   }
 
-  function run(machine: Machine, message: ToWorker<Message>): FromWorker {
+  async function open({ from, memoryBytes, message }: MachineSetup<Message>): Promise<FromWorker> {
+    const library = createLibrary(thread.library);
+    try {
+      if (message !== undefined) library.receive(message);
+      const opening = machineOf(library, memoryBytes, "pages" in from ? freshFrom(from) : from);
+      const machine = await ("pages" in from ? opening : opening.catch(unreadable));
+      served = { machine, library };
+      return { kind: "ready", origin: machine.origin };
+    } catch (error) {
+      library.close?.();
+      throw error;
+    }
+  }
+
+  function close(): FromWorker {
+    const bytes = served?.machine.linearBytes() ?? 0;
+    served?.machine[Symbol.dispose]();
+    served?.library.close?.();
+    served = undefined;
+    return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
+  }
+
+  function run({ machine, library }: Served<Message>, message: ToWorker<Message>): FromWorker {
     switch (message.kind) {
       case "exec":
         return sliceReply(machine, machine.exec(message.input), message.checkpoint);
@@ -71,6 +101,8 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
         const next = library.receive(message.message);
         return { kind: "entered", value: next ? machine.enter(next.command, null, message.maxMs) : null };
       }
+      case "close":
+        return close();
     }
   }
 
@@ -82,7 +114,7 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
   }
 
   function take(machine: Machine, request: CheckpointRequest): TakingReply {
-    Atomics.store(setup.shared, SHARED.taking, 1);
+    Atomics.store(thread.shared, SHARED.taking, 1);
     try {
       return { kind: "checkpointed", checkpoint: machine.checkpoint(request, COMMAND_MS) };
     } catch (error) {
@@ -90,20 +122,33 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
     }
   }
 
+  async function perform(message: Request<Message>): Promise<void> {
+    try {
+      if (message.kind === "open") answer(await open(message.setup));
+      else if (served) answer(run(served, message));
+      else answer(message.kind === "close" ? close() : { kind: "failed", message: "no machine is open" });
+    } catch (error) {
+      answer(failure(error));
+    }
+  }
+
+  const start = (message: ThreadStart) => port.postMessage(message);
   try {
-    const machine = await open();
-    port.on("message", (message: ToWorker<Message>) => {
-      try {
-        answer(run(machine, message));
-      } catch (error) {
-        answer(failure(error));
-      }
-    });
-    answer({ kind: "ready", origin: machine.origin });
+    const made = thread.makesBaseline ? await baseline() : null;
+    port.on("message", perform);
+    start({ kind: "up", baseline: made });
   } catch (error) {
-    answer(failure(error));
+    start({ kind: "failed", message: messageOf(error) });
   }
 }
+
+/**
+ * A machine with more linear memory than this takes its worker with it: when the memory of an instance that was dropped
+ * is given back is up to the collector.
+ */
+const REUSED_BYTES = 16 * 2 ** 20;
+
+const freshFrom = ({ image }: Baseline): Restoration => ({ image, pending: "keep", cells: [] });
 
 /** An image that this build should be able to read. */
 function unreadable(cause: unknown): never {
@@ -120,8 +165,10 @@ function failure(error: unknown): Exclude<TakingReply, { kind: "checkpointed" }>
     const { guestName: name, code, suggestion } = error;
     return { kind: "refused", error: { name, code, message: error.message, suggestion } };
   }
-  return { kind: "failed", message: error instanceof MachineFault ? error.message : String(error) };
+  return { kind: "failed", message: messageOf(error) };
 }
+
+const messageOf = (error: unknown) => (error instanceof MachineFault ? error.message : String(error));
 
 /** The pages of a checkpoint cross without a copy. */
 function transferable(message: FromWorker): ArrayBuffer[] {

@@ -1,12 +1,13 @@
-import { Worker } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
 import { COMMAND_MS, TERMINATE_MS } from "./limits.ts";
+import type { MachineThread } from "./machine-thread.ts";
+import type { Seat } from "./pool.ts";
 import { type FromWorker, type Printed, SHARED, type ToWorker } from "./protocol.ts";
 
-/** The worker of a machine, watched: what it does not answer in time, it is ended for. */
+/** The thread of a machine, watched: what it does not answer in time, it is ended for. */
 export interface Thread<Message> {
-  /** Its first message, or that it failed to start. */
-  readonly opened: Promise<FromWorker>;
+  /** Opens the machine, however long that takes: `setup` is what the thread's side of it reads. */
+  open(setup: unknown, transfer: readonly ArrayBuffer[]): Promise<FromWorker>;
   /**
    * Sends a message and waits for its answer, one at a time; after `limitMs` of guest time and TERMINATE_MS it is answered
    * `failed`. Where nobody listens to `cancel`, the word does not shorten that. To take an image of a guest that came to
@@ -17,14 +18,14 @@ export interface Thread<Message> {
   cancel(on: boolean): void;
   /** What the guest has printed since the last answer. */
   printed(): readonly Printed[];
-  /** Ends the worker; what waits for an answer, and every later question, is answered `failed` with this reason. */
+  /** Ends the thread; what waits for an answer, and every later question, is answered `failed` with this reason. */
   end(why: string): Promise<void>;
+  /** As `end`, but a thread whose machine is at rest and sound only drops the machine and serves others. */
+  release(why: string): Promise<void>;
 }
 
 export interface ThreadOptions {
-  readonly module: URL;
-  readonly setup: { readonly shared: Int32Array };
-  readonly transfer: readonly ArrayBuffer[];
+  readonly seat: Pick<Seat<Pick<MachineThread, "shared" | "send" | "listen" | "end">>, "thread" | "leave">;
   readonly clock: Clock;
   readonly notice: ((text: string) => void) | undefined;
 }
@@ -32,37 +33,41 @@ export interface ThreadOptions {
 export const TIMED_OUT = "the guest ran on past its limit and was ended from outside";
 export const CANCELLED = "the guest did not stop when cancelled and was ended from outside";
 
-export function openThread<Message>({ module, setup, transfer, clock, notice }: ThreadOptions): Thread<Message> {
-  const { shared } = setup;
-  const worker = new Worker(module, {
-    workerData: setup,
-    transferList: [...transfer],
-    // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
-    resourceLimits: { stackSizeMb: 16 },
-    // Flags of a caller such as --input-type are refused for a thread.
-    execArgv: [],
-  });
+export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thread<Message> {
+  const { thread } = seat;
+  const { shared } = thread;
   let printed: Printed[] = [];
   let waiting: ((message: FromWorker) => void) | undefined;
   let dead: string | undefined;
+  /** Something failed that must not: another machine is not opened in this thread. */
+  let isPoisoned = false;
   const died = (why: string) => {
     dead ??= why;
     waiting?.({ kind: "failed", message: dead });
   };
-  worker.on("message", (message: FromWorker) => {
-    if (message.kind === "notice") notice?.(message.text);
-    else if (message.kind === "printed") printed.push(...message.parts);
-    else waiting?.(message);
+  shared.fill(0);
+  thread.listen({
+    heard(message) {
+      if (message.kind === "notice") notice?.(message.text);
+      else if (message.kind === "printed") printed.push(...message.parts);
+      else waiting?.(message);
+    },
+    gone: died,
   });
-  worker.on("error", (error) => died(error.message));
-  worker.on("exit", () => died("the machine's thread ended"));
-  const opened = new Promise<FromWorker>((resolve) => {
-    waiting = resolve;
-  }).finally(() => {
+
+  function answered(reply: FromWorker): FromWorker {
     waiting = undefined;
-    // A session that nobody closed must not keep its process alive; while a message is on its way, its watchdog does.
-    worker.unref();
-  });
+    if (reply.kind === "failed") isPoisoned = true;
+    return reply;
+  }
+
+  function open(setup: unknown, transfer: readonly ArrayBuffer[]): Promise<FromWorker> {
+    return new Promise((resolve) => {
+      if (dead !== undefined) return resolve({ kind: "failed", message: dead });
+      waiting = (reply) => resolve(answered(reply));
+      thread.send({ kind: "open", setup }, transfer);
+    });
+  }
 
   function ask(message: ToWorker<Message>, limitMs: number, listens: "cancel" | "not" = "cancel"): Promise<FromWorker> {
     return new Promise((resolve) => {
@@ -71,10 +76,9 @@ export function openThread<Message>({ module, setup, transfer, clock, notice }: 
       let takingSince: number | undefined;
       let timer: NodeJS.Timeout | undefined;
       const answer = (reply: FromWorker) => {
-        waiting = undefined;
         if (reply.kind !== "failed") printed = [];
         clearTimeout(timer);
-        resolve(reply);
+        resolve(answered(reply));
       };
       const look = () => {
         const now = clock.monotonic();
@@ -93,19 +97,31 @@ export function openThread<Message>({ module, setup, transfer, clock, notice }: 
       waiting = answer;
       timer = setTimeout(look, LOOK_MS);
       Atomics.store(shared, SHARED.taking, 0);
-      worker.postMessage(message);
+      thread.send(message, []);
     });
   }
 
+  async function end(why: string): Promise<void> {
+    died(why);
+    await thread.end();
+  }
+
+  async function release(why: string): Promise<void> {
+    if (dead !== undefined || waiting || isPoisoned) return end(why);
+    const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
+    if (reply.kind !== "closed") return end(why);
+    died(why);
+    thread.listen(null);
+    await seat.leave(reply.isSmall);
+  }
+
   return {
-    opened,
+    open,
     ask,
     cancel: (on) => Atomics.store(shared, SHARED.cancel, on ? 1 : 0),
     printed: () => printed,
-    async end(why) {
-      died(why);
-      await worker.terminate();
-    },
+    end,
+    release,
   };
 }
 

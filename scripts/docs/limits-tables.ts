@@ -37,6 +37,11 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   concurrency: { what: "sub-calls in flight at once (`--concurrency`, `max_concurrent` of a batch)", unit: "count" },
   maxConcurrency: { what: "sub-calls in flight at once that can be asked for", unit: "count" },
   timeOverMs: { what: "running time that a cell has left when the session's time is over", unit: "ms" },
+  idleMs: {
+    what: "a session's machine that nobody uses, before it is given up to its checkpoint (`idleMs`)",
+    unit: "ms",
+  },
+  idleThreadMs: { what: "a thread that serves no machine, before it ends", unit: "ms" },
 };
 
 const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {

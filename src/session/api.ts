@@ -55,6 +55,12 @@ interface CommonOptions {
   readonly budget?: Partial<BudgetLimits>;
   /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
   readonly memoryMb?: number;
+  /**
+   * How long the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back;
+   * the next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
+   * another session needs its thread.
+   */
+  readonly idleMs?: number;
   /** Folder that keeps search indexes for later sessions; default: a temporary one, removed by `close`. */
   readonly indexDir?: string;
   /** Model of sub-calls, `provider/id`; without one they fail with `no_model_configured`. */

@@ -1,7 +1,9 @@
 import {
   imageProblem,
   type Json,
+  type Machines,
   openSandbox,
+  processMachines,
   type Restoration,
   RlmError,
   remedy,
@@ -11,16 +13,20 @@ import type { Context } from "../context/context.ts";
 import type { CheckpointRow, Store } from "../store/port.ts";
 import { type ContextMessage, contextMessage } from "./context-message.ts";
 import type { CellSource } from "./history.ts";
+import type { IndexFolder } from "./index-folder.ts";
 import { type BesideEnd, readBesideEnd } from "./journal.ts";
 import { type Line, openLine } from "./line.ts";
 
 export interface GuestOptions {
   readonly worker: URL;
   readonly memoryBytes: number;
-  readonly indexDir: string;
+  readonly indexFolder: Pick<IndexFolder, "path">;
   readonly store: Store;
   readonly newId: () => string;
   readonly onNotice: (text: string) => void;
+  /** How long a machine stays that nobody uses, ms. */
+  readonly idleMs: number;
+  readonly machines?: Machines;
 }
 
 /** What a machine stands at: a session's state between execs. */
@@ -42,8 +48,13 @@ export interface Machine extends AsyncDisposable {
 
 /** The guest of a session: at most one machine at a time, opened when needed, replaced when lost or reset. */
 export interface Guest extends AsyncDisposable {
-  /** Begins to open a machine, so that it is there when it is used. */
-  prepare(stand: Stand): void;
+  /** Begins to start a thread, so that a machine opens soon when one is used. */
+  prepare(): void;
+  /**
+   * Nobody uses the machine, and what it is in is kept: it is given up after `idleMs`, or earlier if another one needs its
+   * thread. The next `use` opens it again.
+   */
+  rest(): void;
   /** A machine that stands there. @throws RlmError `checkpoint_lost` */
   use(stand: Stand): Promise<Machine>;
   /**
@@ -64,31 +75,42 @@ export interface Guest extends AsyncDisposable {
   end(): Promise<void>;
 }
 
+interface Live {
+  readonly opening: Promise<Machine>;
+  /** Once it is open. */
+  machine: Machine | undefined;
+  untouched: boolean;
+}
+
 export function openGuest(options: GuestOptions): Guest {
   const { store, newId } = options;
-  let live: { readonly opening: Promise<Machine>; untouched: boolean } | undefined;
+  let live: Live | undefined;
   let told: Context | null = null;
 
-  function sandbox(context: Context | null, image?: Restoration): Promise<Sandbox<ContextMessage>> {
-    const { worker, memoryBytes, onNotice, indexDir } = options;
+  const kind = { worker: options.worker, library: null };
+
+  const messageOf = async (context: Context) => contextMessage(context, await options.indexFolder.path());
+
+  async function sandbox(
+    context: Context | null,
+    image?: () => Promise<Restoration>,
+  ): Promise<Sandbox<ContextMessage>> {
+    const { memoryBytes, onNotice, machines } = options;
     return openSandbox<null, ContextMessage>({
-      worker,
+      ...kind,
       memoryBytes,
       onNotice,
-      library: null,
-      ...(context ? { message: contextMessage(context, indexDir) } : {}),
+      ...(machines ? { machines } : {}),
+      ...(context ? { message: await messageOf(context) } : {}),
       ...(image ? { image } : {}),
     });
   }
 
   async function fresh(context: Context | null): Promise<Machine> {
     const opened = await sandbox(context);
-    const { origin } = opened;
+    const { origin, baseline } = opened;
     // What the first checkpoints are based on.
-    if (!(await store.hasBaseline(origin))) {
-      const { delta } = await opened.checkpoint({ id: origin, base: null, kind: "end", commands: [] });
-      await store.putBaseline(origin, delta.meta, delta.pages);
-    }
+    if (!(await store.hasBaseline(origin))) await store.putBaseline(origin, baseline.image.meta, baseline.pages);
     return machine(opened, openLine(origin, null, newId));
   }
 
@@ -97,8 +119,8 @@ export function openGuest(options: GuestOptions): Guest {
     const problem = await imageProblem(row.meta);
     if (problem !== null) return rebuilt(row, problem, context);
     try {
-      const image = await store.image(id);
-      const opened = await sandbox(context, { image, pending: "drop", cells: sources });
+      const read = async () => ({ image: await store.image(id), pending: "drop", cells: sources }) as const;
+      const opened = await sandbox(context, read);
       return machine(opened, openLine(id, row, newId));
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
@@ -121,8 +143,7 @@ export function openGuest(options: GuestOptions): Guest {
     const row = await store.checkpoint(step);
     const problem = await imageProblem(row.meta);
     if (problem !== null) throw foreign(step, problem);
-    const image = await store.image(step);
-    const opened = await sandbox(context, { image, pending, cells: sources });
+    const opened = await sandbox(context, async () => ({ image: await store.image(step), pending, cells: sources }));
     return { machine: machine(opened, openLine(step, row, newId)), row };
   }
 
@@ -130,8 +151,14 @@ export function openGuest(options: GuestOptions): Guest {
     stand.checkpoint === null ? fresh(stand.context) : atCheckpoint(stand.checkpoint, stand);
 
   function begin(stand: Stand, opening: Promise<Machine>): Promise<Machine> {
-    opening.catch(() => {});
-    live = { opening, untouched: stand.checkpoint === null };
+    const begun: Live = { opening, machine: undefined, untouched: stand.checkpoint === null };
+    opening.then(
+      (machine) => {
+        begun.machine = machine;
+      },
+      () => {},
+    );
+    live = begun;
     told = stand.context;
     return opening;
   }
@@ -140,14 +167,15 @@ export function openGuest(options: GuestOptions): Guest {
     const ending = live;
     live = undefined;
     told = null;
+    ending?.machine?.sandbox.wake();
     await (await ending?.opening.catch(() => undefined))?.[Symbol.asyncDispose]();
   }
 
   return {
-    prepare(stand) {
-      if (!live) begin(stand, open(stand));
-    },
+    prepare: () => (options.machines ?? processMachines()).warm(kind),
+    rest: () => live?.machine?.sandbox.rest(end, options.idleMs),
     async use(stand) {
+      live?.machine?.sandbox.wake();
       const standing = await live?.opening.catch(() => undefined);
       if (standing?.sandbox.isSpent()) await end();
       let opening = live?.opening ?? begin(stand, open(stand));
@@ -158,7 +186,7 @@ export function openGuest(options: GuestOptions): Guest {
       });
       if (live) live.untouched = false;
       if (stand.context && told !== stand.context) {
-        await opened.sandbox.tell(contextMessage(stand.context, options.indexDir));
+        await opened.sandbox.tell(await messageOf(stand.context));
         told = stand.context;
       }
       return opened;

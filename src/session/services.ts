@@ -1,5 +1,11 @@
-import { type ContextServices, contextNotLoaded, type Services } from "../../builtins/index.ts";
-import { RlmError } from "../../runtime/index.ts";
+import {
+  type Builtin,
+  type ContextServices,
+  contextNotLoaded,
+  createLibrary,
+  type Services,
+} from "../../builtins/index.ts";
+import { type Library, RlmError } from "../../runtime/index.ts";
 import { compileFind, find } from "../context/find.ts";
 import { openPlaces } from "../context/places.ts";
 import { openRoutes } from "../context/routes.ts";
@@ -10,6 +16,18 @@ import type { ContextMessage } from "./context-message.ts";
 /** What builtins reach in the worker: the context that the host sent last. */
 export interface WorkerServices extends Services {
   use(message: ContextMessage): void;
+  /** The context is not needed any more. */
+  close(): void;
+}
+
+/** What a session's machine puts into its guest: builtins over the context that the session sends. */
+export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessage> {
+  const services = openServices();
+  const receive = (message: ContextMessage) => {
+    services.use(message);
+    return { command: "P.forget" };
+  };
+  return { ...createLibrary(services, receive, defined), close: services.close };
 }
 
 export function openServices(): WorkerServices {
@@ -23,6 +41,10 @@ export function openServices(): WorkerServices {
     use(message) {
       current?.[Symbol.dispose]();
       current = contextServices(message);
+    },
+    close() {
+      current?.[Symbol.dispose]();
+      current = undefined;
     },
   };
 }

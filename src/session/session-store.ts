@@ -3,7 +3,7 @@ import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
 import { openSigner } from "../signed-settings.ts";
 import type { Collected } from "../store/port.ts";
-import { openStore as openRows } from "../store/thread.ts";
+import { shareStore } from "../store/shared.ts";
 import { describeSession, type SessionDescription } from "./description.ts";
 import { COLLECT_OPTIONS, checkOptions, FORK_OPTIONS } from "./options.ts";
 import { forkSession, listSessions, removeSession, type SessionSummary } from "./sessions.ts";
@@ -44,7 +44,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 /** Opens the store in a folder, which is made where it is missing. @throws RlmError `store_failed`, `store_too_new` */
 export async function openStore(folder: string, { clock = systemClock } = {}): Promise<SessionStore> {
-  const store = await openRows(resolve(folder));
+  const store = await shareStore(resolve(folder));
   const signer = openSigner(resolve(folder), process.env);
   return {
     list: () => listSessions(store),

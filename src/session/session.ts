@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import {
   DEFAULT_BUDGET,
   DEFAULT_EXEC_LIMITS,
   firstly,
   type Json,
   LIMITS,
+  type Machines,
   RlmError,
   remedy,
   systemClock,
@@ -17,7 +16,7 @@ import { openModels } from "../model/models.ts";
 import type { Models } from "../model/port.ts";
 import { queryCell } from "../query/query.ts";
 import type { SessionRow, Store } from "../store/port.ts";
-import { openStore } from "../store/thread.ts";
+import { shareStore } from "../store/shared.ts";
 import { openAnswers } from "./answers.ts";
 import type {
   ExecOptions,
@@ -38,10 +37,10 @@ import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec.ts";
 import { openGranted } from "./granted.ts";
 import { type GuestOptions, openGuest } from "./guest.ts";
 import { cellFiles, type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
+import { openIndexFolder } from "./index-folder.ts";
 import { readRecord, type Start } from "./journal.ts";
 import { remaining } from "./ledger.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
-import { memoryStore, openRetention } from "./memory-store.ts";
 import { loadModelLayer } from "./model-layer.ts";
 import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
 import {
@@ -57,6 +56,7 @@ import {
 import type { Head } from "./recorder.ts";
 import { standOf } from "./reopening.ts";
 import { loadRequest, requestOf } from "./requests.ts";
+import { openRetention } from "./retention.ts";
 import { checkSessionName } from "./sessions.ts";
 import { planSubCall } from "./sub-call-plan.ts";
 import type { ExecParts, ExecRequest } from "./work.ts";
@@ -74,6 +74,8 @@ export interface SessionParts {
   /** Answers calls instead of the models that the options name. */
   readonly answers: Answers;
   readonly models: Models;
+  /** Where the threads of its machines come from; default: those of the process. */
+  readonly machines: Machines;
   readonly clock: ExecParts["clock"];
   readonly newId: () => string;
   readonly random: () => number;
@@ -95,10 +97,10 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   if (options.session !== undefined) checkSessionName(options.session);
   if (options.session !== undefined && options.store === undefined && !parts.store) throw nameWithoutStore();
   const memoryBytes = memoryBytesOf(options);
-  const storeThread = parts.storeWorker ? { worker: parts.storeWorker } : {};
-  const own =
-    parts.store || options.store === undefined ? undefined : await openStore(resolve(options.store), storeThread);
-  const store = parts.store ?? own ?? (await memoryStore(parts.storeWorker));
+  const folder = options.store === undefined ? null : resolve(options.store);
+  const worker = parts.storeWorker;
+  const store = parts.store ?? (await shareStore(folder, worker ? { worker } : {}));
+  const own = parts.store ? undefined : store;
   try {
     const newId = parts.newId ?? newUlid;
     const clock = parts.clock ?? systemClock;
@@ -106,7 +108,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
     const row = await sessionRow(store, options.session, fresh, parts.settings);
     try {
       return await open(options, { random: Math.random, ...parts, store, newId, clock }, row, memoryBytes, {
-        isInMemory: !parts.store && !own,
+        isInMemory: !parts.store && folder === null,
         own,
       });
     } catch (error) {
@@ -136,7 +138,7 @@ async function open(
   const { context_hash: hash, loads } = history;
   const context = hash === null ? null : await openContext(store, hash, loads, granted);
   let head: Head = { history, context };
-  const temporary = options.indexDir === undefined ? await mkdtemp(join(tmpdir(), "belay-")) : undefined;
+  const indexFolder = openIndexFolder(options.indexDir);
   // A folder that goes with the session has nothing of earlier ones.
   const known = options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) };
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
@@ -144,10 +146,12 @@ async function open(
   const guestOptions: GuestOptions = {
     worker: given.worker ?? workerUrl(),
     memoryBytes,
-    indexDir: options.indexDir ?? temporary ?? "",
+    indexFolder,
     store,
     newId: given.newId,
     onNotice: (text) => options.onProgress?.({ kind: "notice", text }),
+    idleMs: options.idleMs ?? LIMITS.idleMs,
+    ...(given.machines ? { machines: given.machines } : {}),
   };
   const { onCheckpoint } = options;
   const parts: ExecParts = {
@@ -182,8 +186,9 @@ async function open(
     guest: openGuest(guestOptions),
   };
   // Starting a thread takes longer than reading a small context: the two overlap.
-  if (!interruptedIn(history)) parts.guest.prepare(standOf(head));
+  parts.guest.prepare();
   let queue: Promise<unknown> = Promise.resolve();
+  let queued = 0;
   let closed = false;
 
   /** Takes its turn after all that was asked before. */
@@ -192,7 +197,11 @@ async function open(
       const suggestion = "Open another session with openSession().";
       return Promise.reject(new RlmError("session_closed", "the session is closed", { suggestion }));
     }
-    const turn = queue.then(work);
+    queued++;
+    const turn = queue.then(work).finally(() => {
+      // What the machine is in has been kept, or it has been ended.
+      if (--queued === 0) parts.guest.rest();
+    });
     queue = turn.catch(() => {});
     return turn;
   }
@@ -357,7 +366,7 @@ async function open(
     // What lived in memory is of no use to anybody.
     await (storing.isInMemory ? store.remove(row.id) : store.release(row.id));
     await storing.own?.[Symbol.asyncDispose]();
-    if (temporary) await rm(temporary, { recursive: true, force: true });
+    await indexFolder[Symbol.asyncDispose]();
   }
 }
 

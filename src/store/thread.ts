@@ -12,9 +12,12 @@ import type { SyncStore } from "./sqlite.ts";
  * over: the caller cannot use them after `commit` and `putBaseline`. Parts of contexts in shared memory are not copied.
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
  */
-export async function openStore(folder: string | null, { worker = workerUrl() } = {}): Promise<Store> {
+export async function openStore(
+  folder: string | null,
+  { worker = workerUrl(), onEnd = () => {} } = {},
+): Promise<Store> {
   const setup: StoreSetup = { folder };
-  const thread = await startThread(worker, setup);
+  const thread = await startThread(worker, setup, onEnd);
   const { ask } = thread;
   return {
     create: (session) => ask("create", [session]),
@@ -60,7 +63,8 @@ interface StoreThread {
   close(): Promise<void>;
 }
 
-async function startThread(url: URL, setup: StoreSetup): Promise<StoreThread> {
+/** @param onEnd told when the thread can answer no more, whatever the reason */
+async function startThread(url: URL, setup: StoreSetup, onEnd: () => void): Promise<StoreThread> {
   // Flags of a caller such as --input-type are refused for a thread.
   const worker = new Worker(url, { workerData: setup, execArgv: [] });
   /** Answers by the id of their request; an error is one for all. */
@@ -72,6 +76,7 @@ async function startThread(url: URL, setup: StoreSetup): Promise<StoreThread> {
 
   const end = (why: string, cause?: unknown) => {
     ended ??= threadEnded(why, cause);
+    onEnd();
     mail.emit("error", ended);
   };
   worker.on("message", (answer: Answer) => mail.emit(String(answer.id), answer));

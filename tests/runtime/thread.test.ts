@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../runtime/clock.ts";
+import { imageGate } from "../../runtime/gate.ts";
 import { TERMINATE_MS } from "../../runtime/limits.ts";
+import { startMachineThread } from "../../runtime/machine-thread.ts";
 import { type FromWorker, type PendingCall, SHARED } from "../../runtime/protocol.ts";
+import { quickJsBuild } from "../../runtime/quickjs-wasi.ts";
 import { machineLost, runRounds } from "../../runtime/rounds.ts";
 import type { CallHost } from "../../runtime/sandbox.ts";
 import { openThread, TIMED_OUT } from "../../runtime/thread.ts";
@@ -14,15 +17,17 @@ const SLOW = `
     if (message.taking) Atomics.store(workerData.shared, ${SHARED.taking}, 1);
     setTimeout(() => parentPort.postMessage({ kind: "entered", value: null }), ${2 * TERMINATE_MS});
   });
-  parentPort.postMessage({ kind: "ready", origin: "" });
+  parentPort.postMessage({ kind: "up", baseline: null });
 `;
 
 test("to take an image counts neither against the limit nor against being cancelled", async () => {
-  const shared = new Int32Array(new SharedArrayBuffer(4 * SHARED.words));
   const module = new URL(`data:text/javascript,${encodeURIComponent(SLOW)}`);
-  const thread = openThread({ module, setup: { shared }, transfer: [], clock: systemClock, notice: undefined });
+  const { module: wasm } = await quickJsBuild();
+  const setup = { wasm, gate: await imageGate(), library: null, makesBaseline: false };
+  const started = await startMachineThread(module, setup);
+  const seat = { thread: started.thread, leave: async () => {} };
+  const thread = openThread({ seat, clock: systemClock, notice: undefined });
   onTestFinished(() => thread.end("the test is over"));
-  await thread.opened;
   const ask = (taking: boolean) => thread.ask(Object.assign({ kind: "stop" } as const, { taking }), 0);
   thread.cancel(true);
   expect(await ask(true)).toMatchObject({ kind: "entered" });
@@ -50,7 +55,7 @@ test("an image that could not be taken ends the exec with its machine, and nothi
   const done = await runRounds(
     {
       thread: {
-        opened: Promise.resolve(failed("")),
+        open: async () => failed(""),
         async ask({ kind }) {
           asked.push(kind);
           if (dead !== undefined) return failed(dead);
@@ -61,6 +66,7 @@ test("an image that could not be taken ends the exec with its machine, and nothi
         async end(why) {
           dead ??= why;
         },
+        async release() {},
       },
       clock: systemClock,
       async taken(reply) {

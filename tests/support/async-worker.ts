@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { builtins, createLibrary, defineAsyncBuiltin } from "../../builtins/index.ts";
+import { builtins, defineAsyncBuiltin } from "../../builtins/index.ts";
 import { serveSandbox } from "../../runtime/index.ts";
 import type { ContextMessage } from "../../src/session/context-message.ts";
-import { openServices } from "../../src/session/services.ts";
+import { openLibrary } from "../../src/session/services.ts";
 
 const later = defineAsyncBuiltin({
   name: "later",
@@ -20,15 +20,5 @@ const fails = defineAsyncBuiltin({
   params: { code: v.string() },
 });
 
-// The machine's thread with two builtins that the host answers: what tests of the pending path call.
-await serveSandbox<null, ContextMessage>(() => {
-  const services = openServices();
-  return createLibrary(
-    services,
-    (message) => {
-      services.use(message);
-      return { command: "P.forget" };
-    },
-    [...builtins, later, fails],
-  );
-});
+// The machines' thread with two builtins that the host answers: what tests of the pending path call.
+await serveSandbox<null, ContextMessage>(() => openLibrary([...builtins, later, fails]));

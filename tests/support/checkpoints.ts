@@ -38,7 +38,7 @@ export function openGuest({
     worker: new URL("./async-worker.ts", import.meta.url),
     library: null,
     memoryBytes,
-    ...(image ? { image } : {}),
+    ...(image ? { image: async () => image } : {}),
     ...(context ? { message: contextMessage(context, tmpdir()) } : {}),
   });
 }

@@ -2,8 +2,8 @@ import { onTestFinished } from "vitest";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
 import type { SessionOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal.ts";
-import { memoryStore } from "../../src/session/memory-store.ts";
 import { openSessionWith } from "../../src/session/session.ts";
+import { shareStore } from "../../src/store/shared.ts";
 
 type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
 
@@ -35,7 +35,7 @@ export async function openScripted(
       return { ok: true, usage: USAGE, charged: true, turn: { text: answer, toolUses: [], stop: "end", raw: null } };
     },
   };
-  const store = await memoryStore();
+  const store = await shareStore(null);
   const session = await openSessionWith(options, {
     store,
     models: { fallback: "test/scripted", resolve: () => model, price: () => model.price },

@@ -497,16 +497,17 @@ test.each(["another engine", "a damaged image"])(
     await first.helpers.add("h", "const two = () => 2;");
     await first.exec("var gone = 1; memory.put('k', [1])");
     await first.close();
+    const older = new Set((await lives.store.checkpoints(first.id)).map(({ id }) => id));
     const second = await lives.open(
       undefined,
       {},
       {
         async checkpoint(id) {
           const row = await lives.store.checkpoint(id);
-          if (what !== "another engine") return row;
+          if (what !== "another engine" || !older.has(id)) return row;
           return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, wasm: "0".repeat(64) } } };
         },
-        image: (id) => Promise.reject(lost(id)),
+        image: (id) => (older.has(id) ? Promise.reject(lost(id)) : lives.store.image(id)),
       },
     );
     expect(await second.exec("[typeof gone, memory.get('k'), two(), P]")).toMatchObject({

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../../src/index.ts";
-import { memoryStore } from "../../../src/session/memory-store.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
+import { shareStore } from "../../../src/store/shared.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const session = await openSession();
@@ -283,13 +283,20 @@ test("a search index that cannot be written says so, and find goes on", async ()
   expect(await session.exec('find("fox").matches')).toMatchObject({ success: true, result_json: [[4, 7]] });
 });
 
-/** A worker that says it is ready, and ends at the first message. */
+/** A worker that says it is ready, and ends at the first message to its machine. */
 const FRAGILE = new URL(
-  'data:text/javascript,import { parentPort } from "node:worker_threads"; parentPort.on("message", () => process.exit(1)); parentPort.postMessage({ kind: "ready", origin: "baseline:fragile" });',
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from "node:worker_threads";
+    parentPort.on("message", ({ kind }) => {
+      if (kind === "open") parentPort.postMessage({ kind: "ready", origin: "baseline:fragile" });
+      else process.exit(1);
+    });
+    parentPort.postMessage({ kind: "up", baseline: { image: {}, pages: [] } });
+  `)}`,
 );
 
 test("a machine that dies gives machine_lost, cell after cell", async () => {
-  const store = { ...(await memoryStore()), hasBaseline: async () => true };
+  const store = { ...(await shareStore(null)), hasBaseline: async () => true };
   await using session = await openSessionWith({}, { worker: FRAGILE, store });
   for (let i = 0; i < 2; i++) {
     expect(await session.exec("1")).toMatchObject({

@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { CodemodeSandbox } from "@earendil-works/pi-codemode";
+import type { CallHost } from "../runtime/sandbox.ts";
+import type { Session, SessionOptions } from "../src/index.ts";
+
+// Measures one thing in a process of its own, so that nothing else is in its memory; prints it as JSON. Times in ms, sizes
+// in bytes. Arguments: what to measure, the built library, how many.
+
+export interface Sessions {
+  /** From the first openSession to the last session open, and from the first exec to the last answer. */
+  readonly open: number;
+  readonly cells: number;
+  /** The longest time in which the main thread heard nothing. */
+  readonly held: number;
+  /** CPU time of the process, all threads. */
+  readonly cpu: number;
+  /** Resident memory beyond that before the first: with all open and at rest, and when all are closed. */
+  readonly rest: number;
+  readonly left: number;
+  /** A cell in a session whose machine was given up. */
+  readonly again: number;
+}
+
+const [what = "", library = "", count = "1"] = process.argv.slice(2);
+const { openSession }: { openSession(options?: SessionOptions): Promise<Session> } = await import(library);
+const MEASURES: Readonly<Record<string, () => Promise<unknown>>> = {
+  one: () => inTurn(one),
+  "codemode one": () => inTurn(codemode),
+  many: () => many({}),
+  "many in a store": () => many({ store: `${library.replace(/[^/]*$/, "")}store` }),
+  "codemode many": codemodeMany,
+  parts,
+};
+console.log(JSON.stringify(await MEASURES[what]?.()));
+process.exit();
+
+/** The first of the process, then others. */
+async function inTurn(once: () => Promise<number>): Promise<number[]> {
+  const samples: number[] = [];
+  for (let n = 0; n < Number(count); n++) samples.push(await once());
+  return samples;
+}
+
+async function one(): Promise<number> {
+  const from = performance.now();
+  const session = await openSession();
+  await run(session);
+  const ms = performance.now() - from;
+  await session.close();
+  return ms;
+}
+
+/** What opening and a first cell consist of, ms: the first time in the process, then the median of others. */
+async function parts(): Promise<Record<string, number[]>> {
+  const at = (path: string) => new URL(path, `file://${library}`);
+  const { openMachines }: typeof import("../runtime/machines.ts") = await import(at("../runtime/machines.js").href);
+  const { openSandbox }: typeof import("../runtime/sandbox.ts") = await import(at("../runtime/sandbox.js").href);
+  const { shareStore }: typeof import("../src/store/shared.ts") = await import(at("store/shared.js").href);
+  const kind = { worker: at("session/worker.js"), library: null, memoryBytes: 2 ** 27 };
+  const samples: Record<string, number[]> = {};
+  async function part<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const from = performance.now();
+    const done = await work();
+    samples[name] = [...(samples[name] ?? []), performance.now() - from];
+    return done;
+  }
+  const { DEFAULT_EXEC_LIMITS: limits, noOutput } = await import("../runtime/index.ts");
+  const calls: CallHost = {
+    facts: () => null,
+    checkpoint: () => null,
+    begin: async () => {},
+    run: async () => ({ ok: true, value: null }),
+  };
+  const machines = openMachines({ cores: 1, kept: 1 });
+  for (let n = 0; n < Number(count); n++) {
+    await part("an empty thread", async () => {
+      const thread = new Worker("", { eval: true });
+      await once(thread, "exit");
+    });
+    const store = await part("the store's thread", () => shareStore(null));
+    const fresh = openMachines({ cores: 1, kept: 1 });
+    const first = await part("a thread with its modules and a fresh guest", () =>
+      openSandbox({ ...kind, machines: fresh }),
+    );
+    await first[Symbol.asyncDispose]();
+    const sandbox = await part("a guest in a thread that is there", () => openSandbox({ ...kind, machines }));
+    const exec_id = "x";
+    const state = { exec_id, cell: 1, limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
+    await part("the cell", () => sandbox.exec({ source: "1+1", state, facts: null }, calls));
+    const end = { id: `end ${n}`, base: sandbox.origin, kind: "end", commands: ["memory.export"] } as const;
+    await part("the checkpoint", () => sandbox.checkpoint(end));
+    await part("closing", async () => sandbox[Symbol.asyncDispose]());
+    await store[Symbol.asyncDispose]();
+  }
+  return samples;
+}
+
+async function codemode(): Promise<number> {
+  const from = performance.now();
+  const sandbox = new CodemodeSandbox();
+  await check(sandbox);
+  const ms = performance.now() - from;
+  await sandbox.close();
+  return ms;
+}
+
+async function many(options: SessionOptions): Promise<Sessions> {
+  const before = await resident();
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const cpu = process.cpuUsage();
+  const from = performance.now();
+  const sessions = await Promise.all(Array.from({ length: Number(count) }, () => openSession(options)));
+  const opened = performance.now();
+  await Promise.all(sessions.map(run));
+  const ran = performance.now();
+  const { user, system } = process.cpuUsage(cpu);
+  delays.disable();
+  const rest = await resident();
+  const awake = performance.now();
+  for (const session of sessions.slice(0, 20)) await run(session);
+  const again = (performance.now() - awake) / Math.min(20, sessions.length);
+  await Promise.all(sessions.map((session) => session.close()));
+  // Threads that serve nobody stay for ten seconds.
+  await delay(11_000);
+  const left = await resident();
+  if (options.store) rmSync(options.store, { recursive: true });
+  return {
+    open: opened - from,
+    cells: ran - opened,
+    held: delays.max / 1e6,
+    cpu: (user + system) / 1000,
+    rest: rest - before,
+    left: left - before,
+    again,
+  };
+}
+
+async function codemodeMany(): Promise<Pick<Sessions, "cells" | "cpu">> {
+  const sandboxes = Array.from({ length: Number(count) }, () => new CodemodeSandbox());
+  const cpu = process.cpuUsage();
+  const from = performance.now();
+  await Promise.all(sandboxes.map(check));
+  const cells = performance.now() - from;
+  const { user, system } = process.cpuUsage(cpu);
+  return { cells, cpu: (user + system) / 1000 };
+}
+
+async function run(session: Session): Promise<void> {
+  const { result_json } = await session.exec("1+1");
+  if (result_json !== 2) throw new Error(`1+1 is ${JSON.stringify(result_json)}`);
+}
+
+async function check(sandbox: CodemodeSandbox): Promise<void> {
+  const result = await sandbox.execute("return 1+1");
+  if (!result.ok || result.value !== 2) throw new Error("codemode did not answer 2");
+}
+
+/** Without what the main thread's collector has not looked at yet. */
+async function resident(): Promise<number> {
+  await delay(500);
+  globalThis.gc?.();
+  await delay(500);
+  return process.memoryUsage.rss();
+}

@@ -1,0 +1,115 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { bundle } from "../scripts/bundle.ts";
+import { median } from "./measure.ts";
+import type { Aim, Case, Report } from "./report.ts";
+import type { Sessions } from "./sessions-process.ts";
+
+const PROCESS = fileURLToPath(new URL("./sessions-process.ts", import.meta.url));
+const MB = 2 ** 20;
+const ROUNDS = 20;
+const ENTRIES = [
+  ...["src/index", "src/session/worker", "src/store/worker"],
+  ...["runtime/machines", "runtime/sandbox", "src/store/shared"],
+];
+const PROCESSES = 5;
+
+/** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */
+export async function benchSessions(): Promise<Report> {
+  // In the checkout, where the packages are found.
+  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
+  try {
+    await bundle(folder, ENTRIES);
+    const library = join(folder, "src/index.js");
+    const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
+    const one = await inTurn(measure);
+    const parts = await measure<Record<string, number[]>>("parts", 10);
+    const hundred = await measure<Sessions>("many", 100);
+    const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", 100);
+    const thousand = await measure<Sessions>("many", 1000);
+    const stored = await measure<Sessions>("many in a store", 1000);
+    return {
+      title: "sessions: many in one process",
+      cases: [
+        ...one,
+        {
+          name: "100 cells at once",
+          measured: [sample("Belay", hundred.cells), sample("pi-codemode", peer.cells)],
+        },
+        { name: "the same, CPU time", measured: [sample("Belay", hundred.cpu), sample("pi-codemode", peer.cpu)] },
+      ],
+      notes: [
+        "first: of a process, with all that is loaded then. pi-codemode: a new sandbox, a thread with an engine.",
+        `parts of opening and a first cell, first and later: ${partsLine(parts)}`,
+        line("100 sessions", hundred),
+        line("1,000 sessions", thousand),
+        line("1,000 sessions in a store on disk", stored),
+      ],
+      aims: aimsOf(median(one[1]?.measured[0]?.samples ?? []), hundred, thousand),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function inTurn(measure: <T>(what: string, count: number) => Promise<T>): Promise<Case[]> {
+  const belay: number[][] = [];
+  const peer: number[][] = [];
+  for (let n = 0; n < PROCESSES; n++) {
+    belay.push(await measure<number[]>("one", ROUNDS));
+    peer.push(await measure<number[]>("codemode one", ROUNDS));
+  }
+  const firsts = (of: number[][]) => of.flatMap(([first]) => first ?? []);
+  const others = (of: number[][]) => of.flatMap(([, ...rest]) => rest);
+  const pair = (name: string, pick: (of: number[][]) => number[]): Case => ({
+    name,
+    measured: [
+      { name: "Belay openSession + exec", samples: pick(belay), gaveUp: false },
+      { name: "pi-codemode new + execute", samples: pick(peer), gaveUp: false },
+    ],
+  });
+  return [pair("open + first cell, first", firsts), pair("open + first cell, later", others)];
+}
+
+function aimsOf(opened: number, hundred: Sessions, thousand: Sessions): Aim[] {
+  const held = Math.max(hundred.held, thousand.held);
+  const left = Math.max(hundred.left, thousand.left) / MB;
+  return [
+    aim("opening + first cell ≤ 100 ms", opened, 100, "ms"),
+    aim("100 one-line cells at once ≤ 3 s", hundred.cells / 1000, 3, "s"),
+    aim("1,000 open sessions at rest ≤ 400 MB", thousand.rest / MB, 400, "MB"),
+    aim("the main loop is never held above 100 ms", held, 100, "ms"),
+    aim("when all are closed, within 60 MB of before", left, 60, "MB"),
+  ];
+}
+
+const aim = (text: string, value: number, most: number, unit: string): Aim => ({
+  text,
+  value: `${value.toFixed(1)} ${unit}`,
+  met: value <= most,
+});
+
+function partsLine(parts: Readonly<Record<string, number[]>>): string {
+  const ms = (value: number | undefined) => (value ?? Number.NaN).toFixed(1);
+  const texts = Object.entries(parts).map(
+    ([name, [first, ...later]]) => `${name} ${ms(first)} / ${ms(median(later))} ms`,
+  );
+  return texts.join(", ");
+}
+
+const sample = (name: string, ms: number) => ({ name, samples: [ms], gaveUp: false });
+
+function line(what: string, { open, cells, cpu, held, rest, left, again }: Sessions): string {
+  const ms = (value: number) => `${value.toFixed(0)} ms`;
+  const mb = (bytes: number) => `${(bytes / MB).toFixed(0)} MB`;
+  return `${what}: open ${ms(open)}, a cell in each at once ${ms(cells)}, CPU ${ms(cpu)}, main loop held ${ms(held)}, at rest ${mb(rest)}, closed ${mb(left)}; a cell after the machine was given up ${again.toFixed(1)} ms`;
+}
+
+async function measured<T>(what: string, library: string, count: number): Promise<T> {
+  const args = ["--expose-gc", PROCESS, what, library, String(count)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return JSON.parse(stdout);
+}

@@ -1,0 +1,77 @@
+import { availableParallelism } from "node:os";
+import { backgroundClock, systemClock } from "./clock.ts";
+import { imageGate } from "./gate.ts";
+import type { Baseline } from "./image.ts";
+import { LIMITS } from "./limits.ts";
+import { type MachineThread, startMachineThread } from "./machine-thread.ts";
+import { openPool, type Pool, type Seat } from "./pool.ts";
+import { quickJsBuild } from "./quickjs-wasi.ts";
+
+/** A kind of machine: the module that calls `serveSandbox`, and what its library is given. */
+export interface MachineKind<Setup> {
+  readonly worker: URL;
+  /** Structured-cloneable. */
+  readonly library: Setup;
+}
+
+/** Threads for the machines of a process, and the fresh guest of each kind. */
+export interface Machines {
+  /** A thread for one machine, and what a fresh guest is made from. @throws RlmError `machine_lost` if it does not start */
+  take<Setup>(kind: MachineKind<Setup>): Promise<{ seat: Seat<MachineThread>; baseline: Baseline }>;
+  /** Starts a thread if none is there for the next machine. */
+  warm<Setup>(kind: MachineKind<Setup>): void;
+}
+
+interface Kind {
+  readonly pool: Pool<MachineThread>;
+  baseline: Baseline | null;
+}
+
+/** @param cores how many machines open at once */
+export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
+  const kinds = new Map<string, Kind>();
+
+  function kindOf<Setup>({ worker, library }: MachineKind<Setup>): Kind {
+    const key = JSON.stringify([worker.href, library]);
+    const found = kinds.get(key);
+    if (found) return found;
+    async function start(): Promise<MachineThread> {
+      const wasm = (await quickJsBuild()).module;
+      const makesBaseline = made.baseline === null;
+      const { thread, baseline } = await startMachineThread(worker, {
+        wasm,
+        gate: await imageGate(),
+        library,
+        makesBaseline,
+      });
+      made.baseline ??= baseline;
+      return thread;
+    }
+    const times = { clock: systemClock, background: backgroundClock, lingerMs: LIMITS.idleThreadMs };
+    const made: Kind = { pool: openPool({ start, ...times, cores, kept }), baseline: null };
+    kinds.set(key, made);
+    return made;
+  }
+
+  return {
+    async take(wanted) {
+      const kind = kindOf(wanted);
+      const seat = await kind.pool.take();
+      if (kind.baseline) return { seat, baseline: kind.baseline };
+      await seat.leave(false);
+      throw new Error("a thread is up and there is no fresh guest");
+    },
+    warm: (kind) => kindOf(kind).pool.warm(),
+  };
+}
+
+/** Two sessions that take turns keep their machines on any computer. A thread takes about 20 MB. */
+const KEPT_AT_LEAST = 2;
+
+let shared: Machines | undefined;
+
+/** Those that sandboxes share unless they are given others. */
+export function processMachines(): Machines {
+  shared ??= openMachines();
+  return shared;
+}

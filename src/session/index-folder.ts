@@ -1,0 +1,24 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The folder of a session's search indexes. */
+export interface IndexFolder extends AsyncDisposable {
+  path(): Promise<string>;
+}
+
+/** @param kept a folder that stays; without one a temporary folder is made when it is first asked for, and removed. */
+export function openIndexFolder(kept: string | undefined): IndexFolder {
+  let temporary: Promise<string> | undefined;
+  return {
+    async path() {
+      if (kept !== undefined) return kept;
+      temporary ??= mkdtemp(join(tmpdir(), "belay-"));
+      return temporary;
+    },
+    async [Symbol.asyncDispose]() {
+      const made = await temporary?.catch(() => undefined);
+      if (made !== undefined) await rm(made, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { LIMITS } from "../../runtime/index.ts";
+import type { Store } from "./port.ts";
+import { openStore } from "./thread.ts";
+
+/** A store that several users in this process have open. */
+interface Shared {
+  readonly opening: Promise<Store>;
+  users: number;
+  /** Calls off its end. */
+  stay(): void;
+}
+
+const open = new Map<string, Shared>();
+
+/**
+ * As `openStore`, but all that have the same folder open share one thread and one connection; null: one store in memory
+ * for all. Each user has leases of its own. The last to close it ends the thread, which in memory stays for some seconds:
+ * the next session may come soon.
+ */
+export async function shareStore(folder: string | null, { worker }: { readonly worker?: URL } = {}): Promise<Store> {
+  const key = JSON.stringify([folder, worker?.href ?? null]);
+  const shared = open.get(key) ?? begin(key, folder, worker);
+  shared.users++;
+  shared.stay();
+  const store = await shared.opening;
+  return userOf(store, () => leave(key, shared, folder === null ? LIMITS.idleThreadMs : 0));
+}
+
+/** The store as one user has it: a session that another user has leased is busy. */
+function userOf(store: Store, close: () => Promise<void>): Store {
+  const leased = new Set<string>();
+  let closing: Promise<void> | undefined;
+  return {
+    ...store,
+    async create(session) {
+      const row = await store.create(session);
+      leased.add(session.id);
+      return row;
+    },
+    async lease(id) {
+      const row = await store.lease(id);
+      leased.add(id);
+      return row;
+    },
+    async release(id) {
+      if (leased.delete(id)) await store.release(id);
+    },
+    async remove(id) {
+      if (!leased.has(id)) await store.lease(id);
+      leased.delete(id);
+      await store.remove(id);
+    },
+    [Symbol.asyncDispose]() {
+      closing ??= Promise.all([...leased].map((id) => store.release(id))).then(close);
+      return closing;
+    },
+  };
+}
+
+function begin(key: string, folder: string | null, worker: URL | undefined): Shared {
+  const forget = () => {
+    if (open.get(key) === shared) open.delete(key);
+  };
+  const opening = openStore(folder, { ...(worker ? { worker } : {}), onEnd: forget });
+  const shared: Shared = { opening, users: 0, stay() {} };
+  opening.catch(forget);
+  open.set(key, shared);
+  return shared;
+}
+
+async function leave(key: string, shared: Shared, lingerMs: number): Promise<void> {
+  if (--shared.users > 0) return;
+  const end = async () => {
+    if (open.get(key) === shared) open.delete(key);
+    await (await shared.opening)[Symbol.asyncDispose]();
+  };
+  if (lingerMs === 0) return end();
+  const timer = setTimeout(() => void end().catch(() => {}), lingerMs).unref();
+  shared.stay = () => clearTimeout(timer);
+}

@@ -1,0 +1,56 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openSession, openStore } from "../../../src/index.ts";
+import { shareStore } from "../../../src/store/shared.ts";
+import { folderWith } from "../../support/tree.ts";
+
+const newFolder = () => join(folderWith({ "store/": "" }), "store");
+
+/** A thread that opens nothing, the first time. */
+const BROKEN = new URL("data:text/javascript,throw new Error('broken')");
+
+test("sessions in one folder share a store, and what one keeps another one finds", async () => {
+  const store = newFolder();
+  await using first = await openSession({ store, session: "first" });
+  const second = await openSession({ store, session: "second" });
+  await first.exec("var n = 1");
+  await second.exec("var n = 2");
+  await second.close();
+  expect(await first.exec("n")).toMatchObject({ result_json: 1 });
+  await using again = await openSession({ store, session: "second" });
+  expect(await again.exec("n")).toMatchObject({ result_json: 2 });
+});
+
+test("a session that is open in this process is busy for all others of it", async () => {
+  const store = newFolder();
+  await using session = await openSession({ store, session: "one" });
+  const busy = { code: "session_busy", message: expect.stringContaining(String(process.pid)) };
+  await expect(openSession({ store, session: "one" })).rejects.toMatchObject(busy);
+  await using sessions = await openStore(store);
+  await expect(sessions.remove("one")).rejects.toMatchObject(busy);
+  expect(await session.exec("1")).toMatchObject({ result_json: 1 });
+  expect(await sessions.list()).toMatchObject([{ name: "one", status: "open" }]);
+});
+
+test("who closes a store without releasing a session leaves it to others", async () => {
+  const folder = newFolder();
+  const [first, second] = [await shareStore(folder), await shareStore(folder)];
+  onTestFinished(() => second[Symbol.asyncDispose]());
+  const session = { name: "s", origin: "library", settings: null, at: 1 } as const;
+  await first.create({ ...session, id: "id-1" });
+  await expect(second.lease("id-1")).rejects.toMatchObject({ code: "session_busy" });
+  await second.release("id-1");
+  await expect(second.lease("id-1")).rejects.toMatchObject({ code: "session_busy" });
+  await first[Symbol.asyncDispose]();
+  expect(await second.lease("id-1")).toMatchObject({ name: "s" });
+});
+
+test("a store that did not open, or whose thread ended, is opened anew by the next", async () => {
+  const folder = newFolder();
+  await expect(shareStore(folder, { worker: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
+  await expect(shareStore(folder, { worker: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
+  const first = await shareStore(folder);
+  await first[Symbol.asyncDispose]();
+  await using second = await shareStore(folder);
+  expect(await second.list()).toEqual([]);
+});
