@@ -14,6 +14,9 @@ export interface Granted {
   among(recorded: readonly string[]): string[];
 }
 
+/** Each is looked up in the file system, and nobody names so many. */
+const MOST = 1_000;
+
 export function openGranted(roots: readonly string[], cwd: string): Granted {
   const allowed = new Set(roots);
   return {
@@ -23,7 +26,7 @@ export function openGranted(roots: readonly string[], cwd: string): Granted {
     },
     among(recorded) {
       const own = [...allowed].map((folder) => canonical(resolve(cwd, folder)));
-      const common = recorded.flatMap((folder) => {
+      const common = recorded.slice(0, MOST).flatMap((folder) => {
         const path = canonical(resolve(cwd, folder));
         return own.some((root) => isWithin(root, path)) ? [path] : own.filter((root) => isWithin(path, root));
       });

@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fauxAssistantMessage } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
+import { openSigner } from "../../../src/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
@@ -50,6 +51,22 @@ test("state follows the branch: variables are those of the entry where it stands
     result_json: [2, 2],
   });
   expect(second.lifecycle.board.current()).toMatchObject({ session, checkpoints: 4, context: { documents: 1 } });
+});
+
+test("a session keeps its settings with the user's signature, so that the command can go on with them", async () => {
+  const pi = fakePi();
+  const stores: Store[] = [];
+  const life = await pi.start({
+    store(store) {
+      stores.push(store);
+      return store;
+    },
+  });
+  await life.call("rlm_load", { path: pi.folder });
+  const rows = (await stores[0]?.list()) ?? [];
+  const user = dirname(pi.folder);
+  const signer = openSigner(join(user, "home"), { HOME: user });
+  expect(rows.map(({ id, settings }) => signer.doubt(settings, id))).toEqual([null]);
 });
 
 test("reads make no session that outlives them, and the entries of an exec are small", async () => {

@@ -18,6 +18,8 @@ test("of folders that a journal names, those count that the caller names too", (
   // What lies wider shrinks to what is allowed.
   expect(granted.among(["/"])).toEqual([at("own")]);
   expect(among("private", "own/link", "own/../private", "owner")).toEqual([]);
+  // A journal cannot keep the host busy.
+  expect(granted.among([...Array.from({ length: 1_000 }, () => "/gone"), at("own")])).toEqual([]);
   granted.allow([at("private")]);
   expect(among("private", "own/link")).toEqual([at("private")]);
 });
