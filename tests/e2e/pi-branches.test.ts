@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/thread.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { entriesIn, PI_LINES, type Pi, type PiEvent } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI, PI_LINES, type Pi, type PiEvent } from "../support/pi-process.ts";
 import { exec, mirrored, type PiScene, piScene } from "../support/pi-scene.ts";
 
 test.concurrent.for(PI_LINES)(
@@ -88,7 +88,7 @@ test.concurrent.for(PI_LINES)(
   },
 );
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: a second process on a session that a living one holds works on a fork, and recovers nothing",
   { timeout: 120_000 },
   async (line) => {

@@ -3,11 +3,8 @@ import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.
 import { FAULT_VARIABLE, type PiFault } from "../support/pi-fault.ts";
 import { cellTask, type KillPoint, killedAt, type Task, timesAsked } from "../support/pi-kill.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { PI_LINES } from "../support/pi-process.ts";
+import { NEWEST_PI, PI_LINES } from "../support/pi-process.ts";
 import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
-
-/** For what is the same in every line once cells are recovered, which pi-crash.test.ts shows in each. */
-const NEWEST = PI_LINES.slice(-1);
 
 /** Recovery is killed at each of these, one after the other. */
 const WHILE_RECOVERING: readonly PiFault[] = [
@@ -16,7 +13,7 @@ const WHILE_RECOVERING: readonly PiFault[] = [
   { at: "entry", record: "rlm_complete", side: "after" },
 ];
 
-test.concurrent.for(NEWEST)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: recovery is killed again and again, and the one after it goes on",
   { timeout: 120_000 },
   async (line) => {
@@ -39,7 +36,7 @@ test.concurrent.for(NEWEST)(
   },
 );
 
-test.concurrent.for(NEWEST)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: loads, changes of memory and helpers, and queries are recovered as cells are",
   { timeout: 120_000 },
   async (line) => {

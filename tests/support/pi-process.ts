@@ -15,6 +15,9 @@ export const PI_LINES: readonly PiLine[] = [
   { version: "0.87.1", command: join(ROOT, "node_modules/pi-coding-agent-next/dist/bundle/cli.js") },
 ];
 
+/** For what does not depend on the line: what does is shown in each. */
+export const NEWEST_PI = PI_LINES.slice(-1);
+
 /** One line of Pi's output in rpc mode. */
 export interface PiEvent {
   readonly type: string;
