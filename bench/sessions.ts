@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { bundle } from "../scripts/bundle.ts";
+import { bundle, ENTRIES } from "../scripts/bundle.ts";
 import { median } from "./measure.ts";
 import type { Aim, Case, Report } from "./report.ts";
 import type { Sessions } from "./sessions-process.ts";
@@ -11,10 +11,8 @@ import type { Sessions } from "./sessions-process.ts";
 const PROCESS = fileURLToPath(new URL("./sessions-process.ts", import.meta.url));
 const MB = 2 ** 20;
 const ROUNDS = 20;
-const ENTRIES = [
-  ...["src/index", "src/session/worker", "src/store/worker"],
-  ...["runtime/machines", "runtime/sandbox", "src/store/shared"],
-];
+/** What the process measures beside the library as it is published. */
+const PARTS = ["runtime/machines", "runtime/sandbox", "src/store/shared"];
 const PROCESSES = 5;
 
 /** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */
@@ -22,7 +20,7 @@ export async function benchSessions(): Promise<Report> {
   // In the checkout, where the packages are found.
   const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
   try {
-    await bundle(folder, ENTRIES);
+    await bundle(folder, [...ENTRIES, ...PARTS]);
     const library = join(folder, "src/index.js");
     const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
     const one = await inTurn(measure);
