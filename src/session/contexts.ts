@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock, Json } from "../../runtime/index.ts";
-import { RlmError } from "../../runtime/index.ts";
+import { RlmError, remedy } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
 import { openKnownLoads } from "../context/known-loads.ts";
 import { load, loadAppend } from "../context/load.ts";
@@ -85,8 +85,7 @@ export function readLoadInput(input: Json): LoadInput {
 }
 
 const RESTORE = "Restore these sources as they were, or load the context again, which resets the session.";
-const ALLOW =
-  "Its sources may not be read again: name their folders as roots (`--root DIR`), or load the context again, which resets the session.";
+const ALLOW = `Its sources may not be read again: ${remedy("addRoot")}, or load the context again, which resets the session.`;
 
 function lost(hash: string, loads: readonly Start[], cause: RlmError, suggestion: string): RlmError {
   const names = loads.map(({ input }) => {
