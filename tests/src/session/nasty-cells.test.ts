@@ -55,20 +55,20 @@ const CELLS = {
 const names = Object.keys(CELLS);
 const cellNamed = new Map<string, string>(Object.entries(CELLS));
 
-/** Runs cells in a fresh guest, then `1+1`: once more if a helper failed, which is then left out. */
+/** Runs cells in a fresh guest, then `1+1`: again for each helper that failed, since it is left out from then on. */
 async function afterAllOf(cells: readonly string[]): Promise<string> {
   await session.load({ text: "text", name: "text.txt" });
   for (const name of cells) {
-    await session.exec(cellNamed.get(name) ?? "", {
-      limits: name.includes("without end") ? { max_execution_ms: 100 } : {},
-    });
+    const limits = name.includes("without end") ? { max_execution_ms: 100 } : {};
+    await session.exec(cellNamed.get(name) ?? "", { limits });
   }
-  const first = await session.exec("1+1", {
-    limits: cells.includes("a helper that does not end") ? { max_execution_ms: 1000 } : {},
-  });
-  const failed = first.warnings.some((warning) => warning.startsWith("helper_set_aside: "));
-  const answer = failed ? await session.exec("1+1") : first;
-  return answer.success ? JSON.stringify(answer.result_json) : `${answer.error_code}: ${answer.error_message}`;
+  const limits = cells.includes("a helper that does not end") ? { max_execution_ms: 1000 } : {};
+  for (let left = cells.length; ; left--) {
+    const answer = await session.exec("1+1", { limits });
+    if (answer.success) return JSON.stringify(answer.result_json);
+    const isHelper = answer.warnings.some((warning) => warning.startsWith("helper_set_aside: "));
+    if (!isHelper || left === 0) return `${answer.error_code}: ${answer.error_message}`;
+  }
 }
 
 test("a heap that is too full for large helpers is not kept: the state before is", async () => {
