@@ -549,7 +549,7 @@ test("a context that the store has lost is read again, if its sources are unchan
   // Somebody else may have written the journal: what it names is read only if the caller allows it.
   await expect(lives.open(undefined, {}, damaged)).rejects.toMatchObject({
     code: "context_lost",
-    suggestion: expect.stringContaining("--root DIR"),
+    suggestion: expect.stringContaining("add the folder to `roots`"),
   });
   expect(kept).toEqual([]);
   const second = await lives.open(undefined, { roots: [dir] }, damaged);
