@@ -54,7 +54,8 @@ const WAL_BYTES = 16 * 1024 * 1024;
 /** Version of the database; looked up without a write, since what is not ours must stay as it is. */
 function versionOf(path: string): number {
   using connection = new DatabaseSync(path, { readOnly: true });
-  connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+  // One moment of the file is read: another process may be making the store.
+  connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}; BEGIN`);
   const header = (name: string) => Number(Object.values(connection.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
   const version = header("user_version");
   const application = header("application_id");
