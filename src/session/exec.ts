@@ -109,6 +109,8 @@ async function execAtOnce(work: Work, request: Exclude<ExecRequest, CellRequest>
     case "append": {
       const loaded = await request.read(context);
       await keepContext(parts.store, loaded);
+      // An image is opened with the context that it was made with. Its guest is then told of the longer one.
+      await parts.guest.use(standOf(recorder.head()));
       await end(await parts.guest.use({ ...standOf(recorder.head()), context: loaded }), loaded);
       return { kind: "append", context: loaded };
     }
