@@ -151,10 +151,10 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: "show",
-    usage: "SESSION [--exec N | --last] [--call N] [--json] [--store DIR]",
+    usage: "[SESSION] [--exec N | --last] [--call N] [--json] [--store DIR]",
     summary: "show the execs, sub-calls and checkpoints of a session, also after a crash",
     details: [
-      "A session is known by its name, by its id, by the end of its id (six characters or more), or as @last.",
+      "A session is known by its name, by its id, by the end of its id (six characters or more), or as @last. Without SESSION it is the one changed last, and stderr names it.",
       "Execs and their calls are numbered. --exec N shows what was run, printed and answered; --call N shows a prompt and its answer whole, of the exec that --exec names or of the last one that made calls. With --json all of it is there.",
     ],
     options: [

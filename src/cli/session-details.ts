@@ -2,22 +2,26 @@ import { ago, amount, compact, duration, priced, size } from "../figures.ts";
 import { idEnd, sessionLabel } from "../ids.ts";
 import { type CheckpointDescription, describeSession, type SessionDescription } from "../session/description.ts";
 import type { ExecDescription } from "../session/exec-description.ts";
+import { LAST_SESSION } from "../session/sessions.ts";
 import type { Arguments } from "./arguments.ts";
 import { showCalls } from "./call-list.ts";
 import { type Detail, detailOf, showCall, showExec } from "./exec-details.ts";
 import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";
 import { withStore } from "./opened-store.ts";
-import { onlyName } from "./store-names.ts";
+import { namesIn, onlyName } from "./store-names.ts";
 import { storeFolder } from "./store-options.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
+import { paragraph } from "./wrap.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code. */
 export function show(args: Arguments, host: Host): Promise<number> {
-  const name = onlyName(args, "show");
-  return showingFailures(args, async ({ stdout }) => {
+  const isNamed = namesIn(args).length > 0;
+  const name = isNamed ? onlyName(args, "show") : LAST_SESSION;
+  return showingFailures(args, async ({ stdout, stderr }) => {
     const found = await withStore(storeFolder(args), host, (store) => describeSession(store, name));
+    if (!isNamed) stderr.write(`${sessionLabel(found)} is the session changed last\n`, "dim");
     const detail = detailOf(args, found);
     if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, Date.now(), stdout);
@@ -103,7 +107,7 @@ function showCheckpoints(
   output: Output,
 ): void {
   if (checkpoints.length === 0) return;
-  output.write("\ncheckpoints (* here it stands; `belay fork SESSION@CHECKPOINT` goes on from another)\n", "dim");
+  output.write(`\n${output.isTerminal ? paragraph(CHECKPOINTS_HEAD, output.columns) : CHECKPOINTS_HEAD}\n`, "dim");
   const rows = treeOf(checkpoints).map(({ checkpoint: { id, kind, at, pages, bytes, head }, depth }) => [
     `${head ? "*" : " "} ${"  ".repeat(depth)}${idEnd(id)}`,
     kind,
@@ -113,6 +117,8 @@ function showCheckpoints(
   ]);
   for (const line of table(rows, CHECKPOINT_COLUMNS, output)) output.write(`${line}\n`);
 }
+
+const CHECKPOINTS_HEAD = "checkpoints (* here it stands; `belay fork SESSION@CHECKPOINT` goes on from another)";
 
 const CHECKPOINT_COLUMNS: readonly Column[] = [
   "left",

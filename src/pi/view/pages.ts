@@ -1,5 +1,6 @@
 import type { PiOrigins } from "../../config/pi-origins.ts";
 import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../figures.ts";
+import { idEnd, sessionLabel } from "../../ids.ts";
 import type { SessionDescription } from "../../session/description.ts";
 import type { SessionSummary } from "../../session/sessions.ts";
 import type { State } from "../status.ts";
@@ -21,8 +22,8 @@ export function statusPage(
         [`${running.tool} ${running.phase} ${elapsed(now - running.started_at)}`, ...progress(running)].join(" · "),
     ],
     ["budget left", budget && budgetLine(budget)],
-    ["checkpoints", `${checkpoints}${checkpoint === null ? "" : `, at ${shortId(checkpoint)}`}`],
-    ["session", session ?? "not open yet"],
+    ["checkpoints", `${checkpoints}${checkpoint === null ? "" : `, at ${idEnd(checkpoint)}`}`],
+    ["session", session === null ? "not open yet" : idEnd(session)],
   ].map((row) => row.filter((cell) => cell !== null));
   return [head, ...columns(rows.filter(({ length }) => length > 1))].join("\n");
 }
@@ -48,7 +49,7 @@ export function sessionsPage(found: readonly SessionSummary[], current: string |
   const rows = found.slice(0, SESSIONS_SHOWN).map((session) => {
     const { id, name, origin, status, changed_at, context, execs, sub_calls, cost_usd, last } = session;
     return [
-      `${id === current ? "*" : " "} ${name ?? id}`,
+      `${id === current ? "*" : " "} ${sessionLabel({ id, name })}`,
       origin,
       status,
       ago(now - changed_at),
@@ -81,7 +82,7 @@ export function checkpointChoices(session: SessionDescription, at: string | null
       const mark = id === at ? "*" : " ";
       return {
         id,
-        label: `${mark} ${ago(now - made).padEnd(10)}  ${kind} ${oneLine(input, 50)}${failed}  ${shortId(id)}`,
+        label: `${mark} ${ago(now - made).padEnd(10)}  ${kind} ${oneLine(input, 50)}${failed}  ${idEnd(id)}`,
       };
     });
 }
@@ -92,11 +93,6 @@ export function settingsPage({ settings, files }: PiOrigins): string {
   return [...columns(rows), "", "files, the first goes before the others:", ...files.map((path) => `  ${path}`)].join(
     "\n",
   );
-}
-
-/** The end of an id, which is what differs. */
-export function shortId(id: string): string {
-  return id.slice(-8);
 }
 
 /** Rows whose columns stand under each other, two spaces apart. */

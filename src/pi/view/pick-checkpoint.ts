@@ -1,6 +1,7 @@
 import { RlmError } from "../../../runtime/index.ts";
+import { idEnd } from "../../ids.ts";
 import type { Control } from "./control.ts";
-import { type Choice, checkpointChoices, shortId } from "./pages.ts";
+import { type Choice, checkpointChoices } from "./pages.ts";
 
 /** Shows a list; undefined where nothing was chosen. */
 type Select = (title: string, options: string[]) => Promise<string | undefined>;
@@ -41,7 +42,7 @@ export async function pickCheckpoint(
   }
   if (only.id === branch.checkpoint) return "the branch stands there already";
   await control.goTo(branch.session.id, only.id);
-  return `the branch stands at checkpoint ${shortId(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
+  return `the branch stands at checkpoint ${idEnd(only.id)}: variables, memory, helpers, context and budget are those of then; the conversation is as it is`;
 
   async function ask(among: readonly Choice[]): Promise<readonly Choice[] | null> {
     if (!select) return null;

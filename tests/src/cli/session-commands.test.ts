@@ -48,6 +48,9 @@ test("sessions are listed, shown, forked and dropped", async () => {
     exec: 1,
     call: asked,
   });
+  const last = await run("show");
+  expect(last).toMatchObject({ code: 0, stderr: "main is the session changed last\n" });
+  expect(last.stdout).toMatch(/^main {2}idle\n/);
   expect((await run("exec", "-e", "n", "-s", "@last")).stdout).toBe("2\n");
 
   const forked = await run("fork", `main@${first.id.slice(-12)}`, "--name", "past");

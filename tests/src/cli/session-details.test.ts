@@ -26,6 +26,14 @@ test("checkpoints are a list, and what was left behind stands under its parent",
   expect(treeOf(long).map(({ checkpoint: { id } }) => id)).toEqual(long.map(({ id }) => id));
 });
 
+test("on a narrow terminal no line of a session without long paths is wider than it", () => {
+  const { output, written } = record();
+  showSession({ ...SESSION, execs: [], context: null }, 3 * HOUR, { ...output, isTerminal: true, columns: 60 });
+  const lines = written.join("").split("\n");
+  expect(lines.filter((line) => line.length > 60)).toEqual([]);
+  expect(lines.join(" ")).toContain("`belay fork SESSION@CHECKPOINT` goes on from another)");
+});
+
 function record(): { output: Output; written: string[] } {
   const written: string[] = [];
   const write = (text: string) => void written.push(text);

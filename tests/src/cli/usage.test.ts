@@ -131,7 +131,6 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     [["exec", "--dry-run", "-e", "1", "-s", "a", "--discard"], "--dry-run changes nothing, and --discard would"],
     [["resume", "a", "b"], "belay resume: resume takes one session\ntry: belay resume a\n"],
     [["resume", "-c", "x"], "belay resume: unknown option -c\ntry: belay help resume\n"],
-    [["show"], "belay show: name a session; belay sessions lists them\ntry: belay sessions\n"],
     [["rm"], "belay rm: name a session; belay sessions lists them\ntry: belay sessions\n"],
     [["fork", "a", "b"], "belay fork: fork takes one session\ntry: belay fork a\n"],
     [["fork", "a", "--name", "b@c"], 'belay fork: --name: "b@c" is no name for a session.'],

@@ -113,7 +113,7 @@ test("status says what there is", async () => {
       "running      rlm_exec running 10 s",
       "budget left  47 sub-calls · 499k tokens · 4 min 58 s",
       "checkpoints  2, at CCCCCCCC",
-      "session      01SESSION",
+      "session      1SESSION",
     ].join("\n"),
   );
 });
@@ -133,8 +133,8 @@ test("cancel ends what runs", async () => {
 test("sessions are listed, that of the branch with a mark", async () => {
   const sessions = async () => [SUMMARY, { ...SUMMARY, id: "01OTHER", name: "notes", context: null, last: null }];
   expect((await ran("sessions", { state: USED, control: { sessions } })).said.split("\n")).toEqual([
-    "* 01SESSION  pi  open  5 s ago  docs  2 execs  12 calls $0.020  result = 1",
-    "  notes      pi  open  5 s ago  -     2 execs  12 calls $0.020",
+    "* 1SESSION  pi  open  5 s ago  docs  2 execs  12 calls $0.020  result = 1",
+    "  notes     pi  open  5 s ago  -     2 execs  12 calls $0.020",
   ]);
   expect((await ran("sessions", { control: { sessions: async () => [] } })).said).toBe("no sessions in the store yet");
 });
