@@ -4,7 +4,7 @@ import { RlmError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import { sizeText } from "./output.ts";
 import type { CellEnd } from "./protocol.ts";
-import { remedy } from "./remedies.ts";
+import { firstly, remedy } from "./remedies.ts";
 import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 import type { Thrown } from "./traceback.ts";
@@ -77,6 +77,22 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
   );
 }
 
+/**
+ * For a guest whose heap is larger than its limit, which it is only if the limit was lowered since: nothing runs in it.
+ *
+ * @param heldBytes what the heap takes
+ */
+export function limitLowered(heldBytes: number, limitBytes: number): RlmError {
+  const enough = Math.ceil(heldBytes / 2 ** 20) + SPARE_MB;
+  const held = `${megabytes(heldBytes)}, more than its limit of ${megabytes(limitBytes)}`;
+  return new RlmError("memory_limit_exceeded", `the session holds ${held}, so no cell runs`, {
+    suggestion: `${firstly("raiseMemory")} to ${enough} or more: the limit was higher when the session was used before.`,
+  });
+}
+
+/** So much more than it holds a session needs, so that a cell runs and its state is kept. */
+const SPARE_MB = 16;
+
 const keepLess = () => `Keep less in variables: set large ones to null, work in slices, or ${remedy("raiseMemory")}.`;
 
 /** For a guest that is so full that this could not run in it. */
@@ -99,6 +115,11 @@ export function sourceTooLarge(source: string): CellEnd {
     `the cell has ${Buffer.byteLength(source)} bytes (limit ${LIMITS.sourceBytes})`,
     "Split the cell, or load its data as context and read it with peek.",
   );
+}
+
+/** As `placeless`, for what the host found. */
+export function foundEnd({ code, message, suggestion }: RlmError): ErrorEnd {
+  return placeless(code, "InternalError", message, suggestion);
 }
 
 /** An error that stands at no line of the cell. */

@@ -2,6 +2,8 @@ import { CellSyntaxError } from "./checks.ts";
 import { type Clock, openRunClock } from "./clock.ts";
 import {
   type ErrorEnd,
+  foundEnd,
+  limitLowered,
   neverSettles,
   noRoom,
   outOfMemory,
@@ -232,6 +234,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       }
     } catch (error) {
       if (error instanceof CellSyntaxError) return ended(syntaxEnd(error, running.state.cell));
+      const lowered = error instanceof MachineFault ? ifLowered() : null;
+      if (lowered) return ended(foundEnd(lowered));
       throw error;
     }
     return toIdle();
@@ -261,6 +265,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     }
     const end = thrownEnd(readThrown(ran));
     const isFull = end.code === "memory_limit_exceeded";
+    // The helper is not at fault, and will run if the limit is raised.
+    if (isFull && ifLowered()) return ended(end);
     setAside(name, isFull ? OUT_OF_MEMORY : (end.error.traceback.split("\n", 1)[0] ?? ""));
     const suggestion = `The helper ${name} is left out from now on: add it again when it is corrected, or remove it.`;
     return isFull ? undefined : ended({ ...end, suggestion });
@@ -306,7 +312,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
       checkFault();
       return { kind: "idle", calls: running.fresh, state: running.state };
     }
-    return ended(heapIsFull() ? outOfMemory(options.memoryBytes) : neverSettles());
+    return ended(heapIsFull() ? fullEnd() : neverSettles());
   }
 
   /** False where the exec's time ended or it was cancelled. */
@@ -381,10 +387,21 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
 
   function thrownEnd(thrown: Thrown): ErrorEnd {
     const oom = thrown.name === "InternalError" && thrown.message === "out of memory";
-    if (oom || (thrown.thrown === "nothing" && heapIsFull())) return outOfMemory(options.memoryBytes);
+    if (oom || (thrown.thrown === "nothing" && heapIsFull())) return fullEnd();
     const error = guestError(thrown, scripts.columnOf);
     const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source, library.younger);
     return { kind: "error", code: thrown.code ?? "js_error", error, suggestion };
+  }
+
+  function fullEnd(): ErrorEnd {
+    const lowered = ifLowered();
+    return lowered ? foundEnd(lowered) : outOfMemory(options.memoryBytes);
+  }
+
+  /** For a guest that holds more than its limit; null for every other. */
+  function ifLowered(): RlmError | null {
+    const held = engine.heapBytes() - running.granted;
+    return held > options.memoryBytes ? limitLowered(held, options.memoryBytes) : null;
   }
 
   function heapIsFull(): boolean {
@@ -404,6 +421,8 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     checkFault();
     if (stopped) throw new MachineFault(`${name} did not come to an end`);
     if (entered.ok && entered.value[0] === "j") return JSON.parse(entered.value.slice(1));
+    const lowered = ifLowered();
+    if (lowered) throw lowered;
     const thrown = entered.ok ? parseThrown(entered.value.slice(1)) : readThrown(entered);
     throw new RlmError(thrown.code && isErrorCode(thrown.code) ? thrown.code : "js_error", thrown.message, {
       suggestion: thrown.suggestion ?? suggestionFor(thrown.name, thrown.message, ""),
