@@ -1,4 +1,6 @@
 import type { Clock } from "./clock.ts";
+import { openSeats } from "./seats.ts";
+import { openThreads, type Threads } from "./threads.ts";
 
 /** A thread that serves one machine at a time. */
 export interface Poolable {
@@ -48,8 +50,6 @@ export interface PoolOptions<T> {
   readonly lingerMs: number;
 }
 
-type State = "opening" | "working" | "waiting" | "resting" | "left";
-
 /**
  * How long a machine waits for the thread of a working one, ms: longer than a short cell takes. Where starting a thread
  * takes longer, the machine waits as long as that: with busy cores a thread more would make all of them slower.
@@ -57,175 +57,63 @@ type State = "opening" | "working" | "waiting" | "resting" | "left";
 const PATIENCE_MS = 100;
 
 export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
-  const { start, clock, background, cores, kept, lingerMs } = options;
-  /** Threads without a machine, some of them still starting; each with what calls off its end. */
-  const free = new Map<Promise<T>, () => void>();
-  /** The longest resting one first. */
-  const resting = new Map<Seat<T>, () => Promise<void>>();
-  const states = new Map<Seat<T>, State>();
-  let threads = 0;
-  let opening = 0;
-  /** How long the newest thread took to start. */
-  let startMs = 0;
-  let changed = () => {};
-  let change = nextChange();
-  const gate: (() => void)[] = [];
-
-  function nextChange(): Promise<void> {
-    return new Promise((resolve) => {
-      changed = () => {
-        change = nextChange();
-        resolve();
-      };
-    });
-  }
-
-  async function begin(): Promise<T> {
-    const from = clock.monotonic();
-    threads++;
-    try {
-      const thread = await start();
-      startMs = clock.monotonic() - from;
-      void thread.gone.then(() => {
-        threads--;
-        changed();
-      });
-      return thread;
-    } catch (error) {
-      threads--;
-      changed();
-      throw error;
-    }
-  }
-
-  function keep(thread: Promise<T>): void {
-    const end = () => {
-      free.delete(thread);
-      void thread.then((started) => started.end()).catch(() => {});
-    };
-    free.set(thread, background.after(lingerMs, end));
-    void thread.then(
-      (started) => {
-        started.hold(false);
-        void started.gone.then(() => free.delete(thread));
-      },
-      () => free.delete(thread),
-    );
-    changed();
-  }
-
-  /** One without a machine. */
-  function takeFree(): Promise<T> | undefined {
-    for (const [thread, stay] of free) {
-      stay();
-      free.delete(thread);
-      return thread;
-    }
-    return undefined;
-  }
-
-  async function giveUpOldest(): Promise<void> {
-    for (const [seat, giveUp] of resting) {
-      seat.wake();
-      await giveUp();
-      return;
-    }
-  }
+  const { clock, background, cores, kept } = options;
+  const threads = openThreads(options);
+  const turns = openTurns(cores);
+  const seats = openSeats({ threads, kept, background, endTurn: turns.end });
 
   /** Threads that start, open a machine, run one or end. */
-  function busy(): number {
-    const atRest = [...states.values()].filter((state) => state === "waiting" || state === "resting");
-    return threads - free.size - atRest.length;
-  }
+  const busy = () => threads.count() - threads.countFree() - seats.countAtRest();
 
   async function takeThread(): Promise<T> {
-    const until = clock.monotonic() + Math.max(PATIENCE_MS, startMs);
+    const until = clock.monotonic() + Math.max(PATIENCE_MS, threads.startMs());
     for (;;) {
       const left = until - clock.monotonic();
-      const found = takeFree();
+      const found = threads.takeFree();
       if (found) return found;
-      if (threads < kept) return begin();
-      if (resting.size > 0) await giveUpOldest();
-      else if (busy() >= cores && left > 0) await soon(change, left);
-      else return begin();
+      if (threads.count() < kept) return threads.begin();
+      if (seats.hasResting()) await seats.giveUpOldest();
+      else if (busy() >= cores && left > 0) await soon(threads, clock, left);
+      else return threads.begin();
     }
-  }
-
-  async function soon(awaited: Promise<void>, ms: number): Promise<void> {
-    let callOff = () => {};
-    await Promise.race([awaited, new Promise<void>((resolve) => (callOff = clock.after(ms, resolve)))]);
-    callOff();
-  }
-
-  async function turnToOpen(): Promise<void> {
-    if (opening >= cores) await new Promise<void>((resolve) => gate.push(resolve));
-    else opening++;
-  }
-
-  /** The place at the gate goes to the one that has waited longest. */
-  function endTurn(): void {
-    const next = gate.shift();
-    if (next) next();
-    else opening--;
-  }
-
-  function seatOf(thread: T): Seat<T> {
-    let callOff = () => {};
-    const set = (state: State) => {
-      if (!states.has(seat)) return;
-      if (states.get(seat) === "opening") {
-        endTurn();
-        thread.hold(false);
-      }
-      callOff();
-      resting.delete(seat);
-      if (state === "left") states.delete(seat);
-      else states.set(seat, state);
-      changed();
-    };
-    const seat: Seat<T> = {
-      thread,
-      opened: () => set("working"),
-      waits(on) {
-        if (states.get(seat) === (on ? "working" : "waiting")) set(on ? "waiting" : "working");
-      },
-      rest(giveUp, ms) {
-        set("resting");
-        resting.set(seat, giveUp);
-        const give = () => {
-          seat.wake();
-          void giveUp();
-        };
-        if (ms === 0) return give();
-        callOff = background.after(ms, give);
-        if (threads > kept) void giveUpOldest();
-      },
-      wake: () => set("working"),
-      async leave(reusable) {
-        if (!states.has(seat)) return;
-        set("left");
-        if (reusable && threads <= kept) keep(Promise.resolve(thread));
-        else await thread.end();
-      },
-    };
-    states.set(seat, "opening");
-    thread.hold(true);
-    void thread.gone.then(() => set("left"));
-    return seat;
   }
 
   return {
     async take() {
-      await turnToOpen();
+      await turns.take();
       try {
-        return seatOf(await takeThread());
+        return seats.of(await takeThread());
       } catch (error) {
-        endTurn();
+        turns.end();
         throw error;
       }
     },
     warm() {
-      if (free.size === 0 && threads < kept) keep(begin());
+      if (threads.countFree() === 0 && threads.count() < kept) threads.keep(threads.begin());
+    },
+  };
+}
+
+/** Resolves once something changed for a machine that waits, or after `ms`. */
+async function soon({ change }: Pick<Threads<unknown>, "change">, clock: Clock, ms: number): Promise<void> {
+  let callOff = () => {};
+  await Promise.race([change(), new Promise<void>((resolve) => (callOff = clock.after(ms, resolve)))]);
+  callOff();
+}
+
+/** Lets `cores` machines open at once; the place of one goes to the one that has waited longest. */
+function openTurns(cores: number) {
+  const waiting: (() => void)[] = [];
+  let opening = 0;
+  return {
+    async take(): Promise<void> {
+      if (opening >= cores) await new Promise<void>((resolve) => waiting.push(resolve));
+      else opening++;
+    },
+    end(): void {
+      const next = waiting.shift();
+      if (next) next();
+      else opening--;
     },
   };
 }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import type { Clock } from "../../runtime/clock.ts";
 import { openPool, type Poolable, type Seat } from "../../runtime/pool.ts";
@@ -219,3 +221,22 @@ test("a thread that was warmed is the next machine's", async () => {
   await open();
   expect(started()).toBe(1);
 });
+
+test("a thread that serves machine after machine keeps nothing of those that left", async () => {
+  const { open } = openFakes();
+  async function serve(): Promise<WeakRef<Seat<FakeThread>>> {
+    const seat = await open();
+    await seat.leave(true);
+    return new WeakRef(seat);
+  }
+  const left = [await serve(), await serve(), await serve()];
+  await open();
+  await settled();
+  collectGarbage();
+  expect(left.map((seat) => seat.deref())).toEqual([undefined, undefined, undefined]);
+});
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+}
