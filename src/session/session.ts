@@ -53,6 +53,7 @@ import {
   refused,
   SESSION_OPTIONS,
 } from "./options.ts";
+import { pace } from "./pace.ts";
 import type { Head } from "./recorder.ts";
 import { standOf } from "./reopening.ts";
 import { loadRequest, requestOf } from "./requests.ts";
@@ -97,6 +98,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   if (options.session !== undefined) checkSessionName(options.session);
   if (options.session !== undefined && options.store === undefined && !parts.store) throw nameWithoutStore();
   const memoryBytes = memoryBytesOf(options);
+  await pace();
   const folder = options.store === undefined ? null : resolve(options.store);
   const worker = parts.storeWorker;
   const store = parts.store ?? (await shareStore(folder, worker ? { worker } : {}));
@@ -198,10 +200,13 @@ async function open(
       return Promise.reject(new RlmError("session_closed", "the session is closed", { suggestion }));
     }
     queued++;
-    const turn = queue.then(work).finally(() => {
-      // What the machine is in has been kept, or it has been ended.
-      if (--queued === 0) parts.guest.rest();
-    });
+    const turn = queue
+      .then(pace)
+      .then(work)
+      .finally(() => {
+        // What the machine is in has been kept, or it has been ended.
+        if (--queued === 0) parts.guest.rest();
+      });
     queue = turn.catch(() => {});
     return turn;
   }

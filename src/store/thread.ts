@@ -1,4 +1,4 @@
-import { EventEmitter, once } from "node:events";
+import { once } from "node:events";
 import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../runtime/errors.ts";
 import type { ImagePages } from "../../runtime/index.ts";
@@ -67,8 +67,8 @@ interface StoreThread {
 async function startThread(url: URL, setup: StoreSetup, onEnd: () => void): Promise<StoreThread> {
   // Flags of a caller such as --input-type are refused for a thread.
   const worker = new Worker(url, { workerData: setup, execArgv: [] });
-  /** Answers by the id of their request; an error is one for all. */
-  const mail = new EventEmitter().setMaxListeners(0).on("error", () => {});
+  /** By the ids of the requests that are not answered. */
+  const waiting = new Map<number, PromiseWithResolvers<Answer<never>>>();
   let ended: RlmError | undefined;
   let lastId = 0;
   let pending = 0;
@@ -77,9 +77,13 @@ async function startThread(url: URL, setup: StoreSetup, onEnd: () => void): Prom
   const end = (why: string, cause?: unknown) => {
     ended ??= threadEnded(why, cause);
     onEnd();
-    mail.emit("error", ended);
+    for (const { reject } of waiting.values()) reject(ended);
+    waiting.clear();
   };
-  worker.on("message", (answer: Answer) => mail.emit(String(answer.id), answer));
+  worker.on("message", (answer: Answer<never>) => {
+    waiting.get(answer.id)?.resolve(answer);
+    waiting.delete(answer.id);
+  });
   worker.on("error", (error) => end(`the store's thread failed: ${error.message}`, error));
   worker.on("exit", () => end("the store is closed"));
 
@@ -95,7 +99,9 @@ async function startThread(url: URL, setup: StoreSetup, onEnd: () => void): Prom
 
   /** The value is what the method answers: the thread runs it. */
   async function answerTo(id: number) {
-    const [answer] = await awake(once(mail, String(id)));
+    const asked = Promise.withResolvers<Answer<never>>();
+    waiting.set(id, asked);
+    const answer = await awake(asked.promise);
     if (answer.ok) return answer.value;
     throw new RlmError(answer.error.code, answer.error.message, { suggestion: answer.error.suggestion });
   }
