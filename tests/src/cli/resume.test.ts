@@ -53,7 +53,8 @@ test("a suspended run is resumed with its settings: nothing that was answered is
   expect(resumed).toEqual({
     code: 0,
     stdout: 'begun\n["ONE", "SLOW TWO"]\n["SLOW TWO", 5]\n',
-    stderr: "resuming work: cell 1, 1 of 2 sub-calls is recorded\n",
+    // What takes long on a busy machine is said after it.
+    stderr: expect.stringMatching(/^resuming work: cell 1, 1 of 2 sub-calls is recorded\n/),
   });
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "slow two", "slow two"]);
   const again = await belay(["resume", "work", "--json"], { home });
@@ -118,7 +119,7 @@ test("a query that was suspended is resumed as a query", async () => {
 test("a loop that was suspended begins again, within the limits that are given then", async () => {
   const home = join(temporaryFolder(), "home");
   let isSent = false;
-  const suspended = await belay(["exec", "-e", "let n = 20; n", "-e", "for (;;) n++", "-s", "work"], {
+  const suspended = await belay(["exec", "-e", "let n = 20; n", "-e", "for (;;) n++", "-s", "work", "-q"], {
     home,
     onOutput(child, stdout) {
       if (isSent || !stdout.includes("20")) return;
@@ -140,7 +141,7 @@ test("cells that were to follow are run where a run ended between two of them", 
   expect(await belay(["resume", "work"], { home })).toEqual({
     code: 0,
     stdout: "20\n21\n",
-    stderr: "resuming work: the last cell is recorded, 1 cell to follow\n",
+    stderr: expect.stringMatching(/^resuming work: the last cell is recorded, 1 cell to follow\n/),
   });
 });
 
