@@ -90,11 +90,12 @@ declare function rlm_memory_batch(ops: MemoryOp[]): MemoryResult[];
 
 /**
  * Scripts that run before each later cell, in the order they were added; their top-level names are globals of the
- * cell, which it may shadow. add replaces a helper of the same name in place. At most 1 MB in all.
+ * cell, which it may shadow. add replaces a helper of the same name in place. One that failed is left out until it is
+ * added again or removed: set_aside of its list entry says why. At most 1 MB in all.
  */
 declare const helpers: {
   add(name: string, code: string): void;
-  list(): { name: string; code: string }[];
+  list(): { name: string; code: string; set_aside?: string }[];
   remove(name: string): boolean;
 };
 

@@ -25,7 +25,7 @@
     list() {
       const list = [];
       store.forEach((code, name) => {
-        guest.append(list, { name, code });
+        guest.append(list, aside.has(name) ? { name, code, set_aside: aside.get(name) } : { name, code });
       });
       return list;
     },

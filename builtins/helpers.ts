@@ -6,10 +6,10 @@ const checkArguments = argumentCheck("helpers.add", { name: string, code: string
 export const helpers = defineGuestBuiltin({
   name: "helpers",
   signature: `helpers.add(name: string, code: string): void
-helpers.list(): { name: string; code: string }[]
+helpers.list(): { name: string; code: string; set_aside?: string }[]
 helpers.remove(name: string): boolean`,
   summary:
-    "Scripts that run before each later cell, in the order they were added; their top-level names are globals of the cell, which it may shadow. add replaces a helper of the same name in place. At most 1 MB in all.",
+    "Scripts that run before each later cell, in the order they were added; their top-level names are globals of the cell, which it may shadow. add replaces a helper of the same name in place. One that failed is left out until it is added again or removed: set_aside of its list entry says why. At most 1 MB in all.",
   example: 'helpers.add("utils", "const lines = (text) => text.split(\'\\\\n\').length;");\nhelpers.list().length',
   errors: {
     js_error: "the code has a syntax error, awaits, or declares a builtin or a global of the machine",

@@ -35,7 +35,7 @@ export const list_docs = defineBuiltin({
     // A cell that says where to begin, or how many it wants, pages without being told to.
     const isPaging = limit === undefined ? from !== undefined : limit <= LIMITS.listedDocuments;
     if (listed.length > end && !isPaging) {
-      const rest = `go on with list_docs(${JSON.stringify(prefix)}, { from: ${end} })`;
+      const rest = `go on with list_docs(${JSON.stringify(prefix)}, { from: ${end}, limit: ${LIMITS.listedDocuments} })`;
       scope.warn(`list_docs_capped: ${end - first} of ${listed.length} documents were listed; ${rest}`);
     }
     return listed.slice(first, end).map(({ id, path, size, start, end }) => ({ id, path, size, start, end }));

@@ -47,6 +47,10 @@ export function resultEnd(
   const whole = wantsWhole && bytes <= LIMITS.wholeResultBytes ? text : null;
   const limit = inline === undefined ? state.limits.max_result_bytes : OLD_RESULT_BYTES;
   if (text !== null && size <= limit) return { end: { kind: "ok", result: text, meta: report.meta }, whole };
+  if (inline !== undefined) {
+    warn(`result_too_large: ${sizeText(size)} > ${sizeText(limit)} ${OLD_RESULT_WHY}`);
+    return { end: { kind: "ok", result: "null", meta: null }, whole };
+  }
   // What was wanted whole and is not there has more than that limit allows.
   warn(tooLarge(report, size, wantsWhole && whole === null ? Math.max(limit, LIMITS.wholeResultBytes) : limit));
   return { end: { kind: "ok", result: "null", meta: null }, whole };
@@ -54,6 +58,8 @@ export function resultEnd(
 
 /** What the prelude of an earlier build gives at the most. */
 const OLD_RESULT_BYTES = 2 ** 20;
+/** Why no limit helps. */
+const OLD_RESULT_WHY = "in a session of an earlier build";
 
 function tooLarge({ counted }: ResultReport, size: number, limit: number): string {
   if (!counted && size <= limit) return "result_too_large: more than 200,000 values";

@@ -39,6 +39,7 @@ import type {
   Settlement,
 } from "./protocol.ts";
 import { SHARED } from "./protocol.ts";
+import { remedy } from "./remedies.ts";
 import { idleState, nothingRunning } from "./running.ts";
 import { openScripts } from "./scripts.ts";
 import { suggestionFor } from "./suggestions.ts";
@@ -268,7 +269,7 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     // The helper is not at fault, and will run if the limit is raised.
     if (isFull && ifLowered()) return ended(end);
     setAside(name, isFull ? OUT_OF_MEMORY : (end.error.traceback.split("\n", 1)[0] ?? ""));
-    const suggestion = `The helper ${name} is left out from now on: add it again when it is corrected, or remove it.`;
+    const suggestion = `The helper ${name} is left out from now on: add it again when it is corrected, or ${remedy("removeHelper", JSON.stringify(name))}.`;
     return isFull ? undefined : ended({ ...end, suggestion });
   }
 

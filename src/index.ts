@@ -6,6 +6,7 @@ export type {
   CallProgress,
   CheckpointNotice,
   ExecOptions,
+  HelperEntry,
   LoadingOptions,
   LoadResult,
   LoadSource,

@@ -175,7 +175,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   no_match: {
     meaning: "A query read sections, or found none, and nothing in them helps to answer the question.",
-    cure: "Ask with words that stand in the context, let more sections be read (`max_sections`), or explore it with a cell.",
+    cure: "Ask with words that stand in the context, let more sections be read (`--max-sections`, in the library `maxSections`), or explore it with a cell.",
   },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",

@@ -38,7 +38,10 @@ export async function showMemory({ memory }: Session, output: Output): Promise<v
 
 /** Every helper with the beginning of its code. */
 export async function showHelpers({ helpers }: Session, output: Output): Promise<void> {
-  const rows = (await helpers.list()).map(({ name, code }) => ({ name, text: code }));
+  const rows = (await helpers.list()).map(({ name, code, set_aside }) => ({
+    name,
+    text: set_aside === undefined ? code : `(left out: ${set_aside}) ${code}`,
+  }));
   if (rows.length === 0) output.write("there are no helpers; a cell adds one with helpers.add(name, code)\n");
   table(rows, output);
 }

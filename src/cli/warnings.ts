@@ -1,5 +1,7 @@
+import { remedy } from "../../runtime/index.ts";
 import { amount } from "../figures.ts";
 import { type ExecLimits, LIMITS } from "../index.ts";
+import { inFlags } from "./wording.ts";
 
 /** What a warning's text after its code, and the limits that held, tell people. */
 type Telling = (detail: string, limits: ExecLimits) => string;
@@ -17,7 +19,8 @@ const TELLING: Readonly<Record<string, Telling>> = {
   unawaited_value_in_prompt: () => 'a prompt has "[object Promise]" in it: a value was not awaited',
   unhandled_rejection: (detail) => `a promise failed, and nothing handled it: ${detail}`,
   state_restored: (detail) => `what the cell left could not be kept; variables are those of ${detail}`,
-  helper_set_aside: (detail) => `a helper failed and is left out until it is added again: ${detail}`,
+  helper_set_aside: (detail) =>
+    `a helper failed and is left out until it is added again, or removed in a cell with helpers.remove(NAME): ${detail}`,
   variables_lost: (detail) => detail,
   builtin_shadowed: (detail) => `${detail} is from here on what the cell declared, and no longer the builtin`,
   query_sampled: (detail) => detail,
@@ -67,10 +70,18 @@ function exceeding(detail: string, fate: string): string {
   return limit === undefined ? `more than ${fate}` : `${has}, and ${limit} of it ${fate}`;
 }
 
+/** What the runtime says of a limit that no setting changes. */
+const EARLIER_BUILD = " in a session of an earlier build";
+
 function tooLarge(detail: string): string {
   const [has = detail, limit] = detail.split(" > ");
   const most = `${LIMITS.wholeResultBytes / 2 ** 20} MB`;
   if (limit === most) return `the result has ${has}, and ${most} is the most that can be written; return less`;
+  if (limit?.endsWith(EARLIER_BUILD)) {
+    const kept = limit.slice(0, -EARLIER_BUILD.length);
+    const cure = inFlags(remedy("beginAnew"));
+    return `the result has ${has}, and a session that an earlier build began keeps ${kept} at most; ${cure}`;
+  }
   const over = limit === undefined ? "" : `, and the limit is ${limit}`;
   return `the result has ${has}${over}, so it is left out; --output FILE writes it, --max-result-bytes N shows it`;
 }

@@ -1,8 +1,8 @@
 // The cell that answers a query (spec §3.4): choose sections, ask a model about each, put the notes together. `QUERY`
-// stands before it: { prompt, max_sections, strategy }, and `SECTIONS`, what sections.guest.js gives. It runs on a copy
+// stands before it: { prompt, max_sections, strategy, cures }, and `SECTIONS`, what sections.guest.js gives. It runs on a copy
 // of the guest, so nothing that it defines remains.
 
-const { prompt: question, max_sections, strategy } = QUERY;
+const { prompt: question, max_sections, strategy, cures } = QUERY;
 const warnings = [];
 
 result = await answerQuery();
@@ -123,14 +123,13 @@ function cite({ start }) {
 }
 
 function noMatch(message) {
-  const suggestion =
-    "Ask with words that stand in the context, let more sections be read (max_sections), or explore the context with a cell.";
+  const suggestion = `Ask with words that stand in the context, ${cures.moreSections}, or explore the context with a cell.`;
   return { code: "no_match", name: "NoMatchError", message, suggestion };
 }
 
 function tooFewCalls() {
   const message = `a query takes at least 2 sub-calls, and ${budget().sub_calls} of the budget are left`;
-  const suggestion = "Allow more sub-calls (max_sub_calls), or load the context again, which begins a new budget.";
+  const suggestion = `To go on, ${cures.moreSubCalls}, or load the context again, which begins a new budget.`;
   return { code: "budget_exceeded", name: "BudgetExceededError", message, suggestion };
 }
 
@@ -139,7 +138,6 @@ function notPutTogether({ code, name, message }, count) {
     code,
     name,
     message: `the notes of ${count === 1 ? "1 section" : `${count} sections`} could not be put together: ${message}`,
-    suggestion:
-      "The notes are in the answer's `notes`. Ask again with fewer sections (max_sections) or a larger budget.",
+    suggestion: `The notes are in the answer's \`notes\`. To get an answer, ${cures.fewerSections} or ${cures.moreSubCalls}.`,
   };
 }

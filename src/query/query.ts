@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
-import { type ErrorCode, isErrorCode, RlmError } from "../../runtime/index.ts";
+import { type ErrorCode, isErrorCode, RlmError, remedy } from "../../runtime/index.ts";
 
 export const SEARCH_STRATEGIES = ["regex", "bm25", "routing", "auto"] as const;
 export type SearchStrategy = (typeof SEARCH_STRATEGIES)[number];
@@ -17,6 +17,13 @@ const MAX_SECTIONS = 50;
 /** Builtins that choose the sections. */
 const BUILTINS = "{ peek, find, search, find_routes, list_docs, doc_at, stats }";
 
+/** What its failures suggest, in phrases that each surface has words of its own for. */
+const CURES = {
+  moreSections: remedy("moreSections"),
+  fewerSections: remedy("fewerSections"),
+  moreSubCalls: remedy("moreSubCalls"),
+};
+
 let files: { readonly sections: string; readonly query: string } | undefined;
 
 /** The cell that answers a question. @throws RlmError `invalid_argument` */
@@ -27,14 +34,14 @@ export function queryCell(
   const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
   if (prompt.trim() === "") throw refuse("the question is empty", "Ask something.");
   if (!(Number.isInteger(maxSections) && maxSections > 0)) {
-    throw refuse(`max_sections is ${maxSections}`, `Pass a whole number from 1 to ${MAX_SECTIONS}.`);
+    throw refuse(`maxSections is ${maxSections}`, `Pass a whole number from 1 to ${MAX_SECTIONS}.`);
   }
   if (!SEARCH_STRATEGIES.includes(searchStrategy)) {
-    throw refuse(`search_strategy is ${searchStrategy}`, `Pass one of ${SEARCH_STRATEGIES.join(", ")}.`);
+    throw refuse(`searchStrategy is ${searchStrategy}`, `Pass one of ${SEARCH_STRATEGIES.join(", ")}.`);
   }
   const read = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8").trimEnd();
   files ??= { sections: read("./sections.guest.js").replace(/;$/, ""), query: read("./query.guest.js") };
-  const input = { prompt, max_sections: Math.min(maxSections, MAX_SECTIONS), strategy: searchStrategy };
+  const input = { prompt, max_sections: Math.min(maxSections, MAX_SECTIONS), strategy: searchStrategy, cures: CURES };
   const given = `const QUERY = ${JSON.stringify(input)};`;
   return `${given}\nconst SECTIONS = ${files.sections}(${BUILTINS});\n${files.query}\n`;
 }

@@ -171,9 +171,16 @@ export interface SessionMemory {
 }
 
 /** Scripts that run before each cell. */
+export interface HelperEntry {
+  readonly name: string;
+  readonly code: string;
+  /** Why it failed, if it is left out until it is added again or removed. */
+  readonly set_aside?: string;
+}
+
 export interface SessionHelpers {
   add(name: string, code: string): Promise<void>;
-  list(): Promise<{ name: string; code: string }[]>;
+  list(): Promise<HelperEntry[]>;
   remove(name: string): Promise<boolean>;
 }
 

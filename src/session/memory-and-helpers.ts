@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import type { Session } from "./api.ts";
+import type { HelperEntry, Session } from "./api.ts";
 
 /** How the guest's memory, or its helpers, are got at from outside. */
 export interface Access {
@@ -37,12 +37,15 @@ function strings(value: Json): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-function scripts(value: Json): { name: string; code: string }[] {
+function scripts(value: Json): HelperEntry[] {
   const text = (item: Json, key: string) => {
     const found: unknown = typeof item === "object" && item !== null ? Reflect.get(item, key) : "";
     return typeof found === "string" ? found : "";
   };
   return Array.isArray(value)
-    ? value.map((item: Json) => ({ name: text(item, "name"), code: text(item, "code") }))
+    ? value.map((item: Json) => {
+        const why = text(item, "set_aside");
+        return { name: text(item, "name"), code: text(item, "code"), ...(why === "" ? {} : { set_aside: why }) };
+      })
     : [];
 }

@@ -54,7 +54,8 @@ function listed(count: number, ...args: Json[]) {
 
 test("a thousand documents are listed whole, of more the first thousand with a warning", () => {
   expect(listed(1000)).toMatchObject({ length: 1000, warnings: [] });
-  const warning = 'list_docs_capped: 1000 of 1001 documents were listed; go on with list_docs("", { from: 1000 })';
+  const warning =
+    'list_docs_capped: 1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })';
   expect(listed(1001)).toMatchObject({ length: 1000, warnings: [warning] });
 });
 

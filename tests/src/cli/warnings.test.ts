@@ -18,6 +18,14 @@ test.each([
     "the result has 101 MB, and 100 MB is the most that can be written; return less",
   ],
   [
+    "result_too_large: 2 MB > 1 MB in a session of an earlier build",
+    "the result has 2 MB, and a session that an earlier build began keeps 1 MB at most; begin a new session with `--session NAME`, or load the context again with `--reload`",
+  ],
+  [
+    'list_docs_capped: 1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })',
+    '1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })',
+  ],
+  [
     "result_not_serializable: result.fn (a function)",
     "JSON cannot hold result.fn (a function): it is null in the result",
   ],
@@ -32,6 +40,7 @@ test("other warnings are sentences too, and one that is not known is shown as it
   const sentence = "3 sub-calls ended with the cell before an answer came; await every call";
   expect(warningText("unawaited_sub_calls: 3", DEFAULT_EXEC_LIMITS)).toBe(sentence);
   expect(warningText("from_a_later_build: x", DEFAULT_EXEC_LIMITS)).toBe("from_a_later_build: x");
+  expect(warningText("helper_set_aside: bad: Error: no", DEFAULT_EXEC_LIMITS)).toContain("helpers.remove(NAME)");
   expect(warningText("toString: x", DEFAULT_EXEC_LIMITS)).toBe("toString: x");
   expect(hasLoss(["unawaited_sub_calls: 3", "from_a_later_build: x"], false)).toBe(false);
 });

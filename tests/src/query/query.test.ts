@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { inFlags } from "../../../src/cli/wording.ts";
+import { inPi } from "../../../src/pi/wording.ts";
 import type { QueryEnvelope } from "../../../src/session/envelope.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -37,6 +39,18 @@ test("other forms of the question's words find the sections", async () => {
   const answer = await session.query("which component resets connections most");
   expect(answer).toMatchObject({ success: true, answer: "merged", search_strategy_used: "bm25", warnings: [] });
   expect(sent.filter(isWordsCall)).toEqual([]);
+});
+
+test("what a query suggests names the option, the flag, or what Pi's user can do", async () => {
+  const { session } = await openOver({ text: "alpha\n", note: () => "NOTHING" });
+  const noMatch = await session.query("what is alpha");
+  const few = await (await openOver({ text: "alpha\n", sub_calls: 1 })).session.query("what is alpha");
+  const said = [noMatch, few].map((answer) => (answer.success ? null : (answer.suggestion ?? "")));
+  expect(said).toEqual([expect.stringContaining("`maxSections`"), expect.stringContaining("`budget.max_sub_calls`")]);
+  for (const suggestion of said) {
+    expect(inFlags(suggestion ?? "")).toMatch(/`--max-(?:sections|sub-calls)`/);
+    expect(inPi(suggestion ?? "")).toMatch(/with max_sections|raise max_sub_calls in belay\.json/);
+  }
 });
 
 const CALM = lines(4000, (at) => `${at} INFO all is calm here`);

@@ -111,12 +111,21 @@ test("a helper that fails is told of once as an error, then left out until it is
   expect(await session.exec("good")).toMatchObject({
     error_message: "Error: no",
     traceback: "Error: no\n    at <helper bad>:2:11",
-    suggestion: expect.stringMatching(/^The helper bad is left out from now on/),
+    suggestion: expect.stringMatching(
+      /^The helper bad is left out from now on.* or remove it with `helpers.remove\("bad"\)`\.$/,
+    ),
     warnings: ["helper_set_aside: bad: Error: no"],
   });
   const later = await session.exec("[good, typeof bad, helpers.list().length]");
   expect(later).toMatchObject({ result_json: [1, "undefined", 2], warnings: ["helper_set_aside: bad: Error: no"] });
+  const listed = (await session.helpers.list()).map(({ name, set_aside }) => [name, set_aside]);
+  expect(listed).toEqual([
+    ["good", undefined],
+    ["bad", "Error: no"],
+  ]);
+  expect(await session.exec("helpers.list()[1].set_aside")).toMatchObject({ result_json: "Error: no" });
   await session.exec("helpers.add('bad', 'const bad = 2;')");
+  expect(await session.helpers.list()).not.toContainEqual(expect.objectContaining({ set_aside: expect.anything() }));
   expect(await session.exec("bad")).toMatchObject({ result_json: 2, warnings: [] });
 });
 
