@@ -13,7 +13,8 @@ import { findingsInStore } from "../support/crash-store-check.ts";
 
 const PREPARED = mkdtempSync(join(tmpdir(), "belay-prepared-"));
 const LONG_AGO = Date.UTC(2020, 0, 1);
-const SIDES = ["before", "during", "after"] as const;
+/** Before a later operation the disk is as it was after the one before: only the first is killed before it begins. */
+const sidesOf = (operation: number) => [...(operation === 1 ? (["before"] as const) : []), "during", "after"] as const;
 
 beforeAll(async () => {
   await using store = await openStore(PREPARED);
@@ -73,7 +74,7 @@ test.each(Object.entries(COMMANDS))(
   async (_, { args, killed, done }) => {
     let kills = 0;
     for (let operation = 1; ; operation++) {
-      for (const side of SIDES) {
+      for (const side of sidesOf(operation)) {
         const home = mkdtempSync(join(tmpdir(), "belay-command-"));
         onTestFinished(() => rmSync(home, { recursive: true, force: true }));
         cpSync(PREPARED, home, { recursive: true });
@@ -93,7 +94,7 @@ test.each(Object.entries(COMMANDS))(
         for (const name of sessions) {
           expect(await valueIn(store, name), name).toEqual([14, (199_999 * 7919) % 2 ** 32]);
         }
-        expect(kills).toBeGreaterThanOrEqual(SIDES.length);
+        expect(kills).toBeGreaterThanOrEqual(sidesOf(1).length);
         return;
       }
     }

@@ -132,9 +132,7 @@ async function until(condition: () => boolean): Promise<void> {
 
 test.each([
   ["rlm_start", 0],
-  ["rlm_tool_call", 0],
   ["rlm_tool_call", 1],
-  ["rlm_tool_result", 0],
   ["rlm_tool_result", 3],
   ["rlm_complete", 0],
 ])(
