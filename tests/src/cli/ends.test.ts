@@ -44,7 +44,7 @@ test("Ctrl-C while stdin is awaited ends the run", async () => {
 test("a reader that goes away ends the run quietly", async () => {
   const path = join(temporaryFolder(), "long.txt");
   writeFileSync(path, "line\n".repeat(100_000));
-  const child = startBelay(["exec", "-c", path, "-e", "P", "-e", "P", "-e", "print(P); for (;;) {}"]);
+  const child = startBelay(["exec", "-q", "-c", path, "-e", "P", "-e", "P", "-e", "print(P); for (;;) {}"]);
   child.stdin?.end();
   child.stdout?.once("data", () => child.stdout?.destroy());
   expect(await finished(child)).toMatchObject({ code: 0, stderr: "" });

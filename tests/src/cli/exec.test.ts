@@ -23,7 +23,7 @@ test("output, result, skipped files and warnings reach the right streams", async
 });
 
 test("the context comes from stdin", async () => {
-  const run = await belay(["exec", "-c", "-", "-e", "[P, list_docs()[0].id]"], { input: "über\n" });
+  const run = await belay(["exec", "-q", "-c", "-", "-e", "[P, list_docs()[0].id]"], { input: "über\n" });
   expect(run).toEqual({ code: 0, stdout: '["über\\n", "stdin"]\n', stderr: "" });
 });
 
@@ -76,7 +76,7 @@ test("cells run in the order given, in one session, until one fails", async () =
 
 test("a cell comes from stdin; without a context only its builtins fail", async () => {
   const [ran, failed] = await Promise.all([
-    belay(["exec", "-"], { input: "memory.put('n', 6);\nmemory.get('n') * 7" }),
+    belay(["exec", "-q", "-"], { input: "memory.put('n', 6);\nmemory.get('n') * 7" }),
     belay(["exec", "--json", "-e", "peek(0, 1)"]),
   ]);
   expect(ran).toEqual({ code: 0, stdout: "42\n", stderr: "" });
@@ -137,7 +137,7 @@ test("a symlink may lead into another context or a --root, and nowhere else", as
   const code = "list_docs().map(({ id }) => id)";
   const [narrow, wide] = await Promise.all([
     belay(["exec", "-e", code, "-c", "docs"], { cwd }),
-    belay(["exec", "-e", code, "-c", "docs", "-c", "more", "--root", "other"], { cwd }),
+    belay(["exec", "-e", code, "-c", "docs", "-c", "more", "--root", "other", "-q"], { cwd }),
   ]);
   expect(narrow).toMatchObject({ code: 0, stdout: '["a.md"]\n' });
   expect(narrow.stderr).toMatch(/^docs: skipped 2 files: c\.md \(symlink .*\), more \(symlink .*\)\n$/);

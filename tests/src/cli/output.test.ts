@@ -9,8 +9,8 @@ const LARGE = '"x".repeat(3_000_000)';
 test("--output has the whole result of the last cell, and nothing of it is missing", async () => {
   const cwd = folderWith();
   const [text, json] = await Promise.all([
-    belay(["exec", "-e", "[1, 2]", "-e", `print("seen"); ${LARGE}`, "-o", "out.txt"], { cwd }),
-    belay(["exec", "--json", "-e", "[{ a: 1 }, { a: 2 }]", "-o", "out.csv", "--format", "csv"], { cwd }),
+    belay(["exec", "-e", "[1, 2]", "-e", `print("seen"); ${LARGE}`, "-o", "out.txt", "-q"], { cwd }),
+    belay(["exec", "--json", "-e", "[{ a: 1 }, { a: 2 }]", "-o", "out.csv", "--format", "csv", "-q"], { cwd }),
   ]);
   expect(text).toEqual({ code: 0, stdout: "[1, 2]\nseen\n", stderr: "" });
   expect(readFileSync(join(cwd, "out.txt"), "utf8") === "x".repeat(3_000_000)).toBe(true);
@@ -26,7 +26,7 @@ test("what is left out ends with code 3, a number and a flag, and the flag bring
   const [result, shown, printed, found, piped] = await Promise.all([
     belay(["exec", "-e", LARGE, "-e", "1"], { cwd }),
     belay(["exec", "-e", LARGE, "--max-result-bytes", "4000000"], { cwd }),
-    belay(["exec", "--json", "-e", "print('y'.repeat(5000)); 1", "--max-output-bytes", "1000"], { cwd }),
+    belay(["exec", "--json", "-e", "print('y'.repeat(5000)); 1", "--max-output-bytes", "1000", "-q"], { cwd }),
     belay(["exec", "-e", "find('e').matches.length", "-c", "a.txt", "--max-find-results", "7"], { cwd }),
     belay(["repl"], { cwd, input: "result = new Map()\n1\n" }),
   ]);

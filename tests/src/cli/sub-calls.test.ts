@@ -22,7 +22,7 @@ test("an answer is printed, and the key is sent but never shown", async () => {
   const flags = [...at(server), "--api-key-env", "MY_KEY"];
   const failing = 'await llm_query("deny", { tools: [] })';
   const [text, denied, unset] = await Promise.all([
-    belay([...cell(CALL), ...flags], { env }),
+    belay([...cell(CALL), ...flags, "-q"], { env }),
     belay([...cell(failing), ...flags, "--json"], { env }),
     belay([...cell(CALL), ...flags]),
   ]);
@@ -37,7 +37,11 @@ test("an answer is compared with its schema, in the thread that the bundle has f
   const texts = ['{"n":"one"}', '{"n":1}'];
   await using server = await startModelServer(() => ({ text: texts.shift() ?? "" }));
   const schema = '{ type: "object", properties: { n: { type: "integer" } }, required: ["n"] }';
-  const run = await belay([...cell(`await llm_query("how many?", { tools: [], schema: ${schema} })`), ...at(server)]);
+  const run = await belay([
+    ...cell(`await llm_query("how many?", { tools: [], schema: ${schema} })`),
+    ...at(server),
+    "-q",
+  ]);
   expect({ ...run, stdout: JSON.parse(run.stdout) }).toEqual({ code: 0, stdout: { n: 1 }, stderr: "" });
   expect(server.requests).toHaveLength(2);
 });
@@ -125,8 +129,8 @@ test("a limit of cost without a price ends the run before anything is done", asy
   const [full, repl, freed, taken] = await Promise.all([
     belay([...cell("1"), "--json"], { env }),
     belay(["repl"], { env, input: "1\n" }),
-    belay([...cell("1"), "--max-cost-usd", ""], { env }),
-    belay([...cell("1"), "--base-url", "", "--model", "openai/gpt-4o-mini"], { env }),
+    belay([...cell("1"), "--max-cost-usd", "", "-q"], { env }),
+    belay([...cell("1"), "--base-url", "", "--model", "openai/gpt-4o-mini", "-q"], { env }),
   ]);
   const message = "the price of local/x is not known, so max_cost_usd cannot be kept";
   expect(json(full)).toMatchObject({ success: false, error_code: "invalid_argument", error_message: message });
@@ -170,7 +174,7 @@ test("a query prints its answer alone, and all about it with --json", async () =
   const cwd = folderWith(CORPUS);
   const ask = ["query", "Which colour has the door?", "-c", "docs", ...at(server)];
   const [text, full] = await Promise.all([
-    belay(ask, { cwd }),
+    belay([...ask, "-q"], { cwd }),
     belay([...ask, "--json", "--max-sections", "1", "--search-strategy", "regex"], { cwd }),
   ]);
   expect(text).toEqual({ code: 0, stdout: "Blue [a.md:2].\n", stderr: "" });
