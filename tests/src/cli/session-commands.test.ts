@@ -1,12 +1,19 @@
 import { readdirSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openSession } from "../../../src/index.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { belay, type Run, temporaryFolder } from "./belay.ts";
 
 const json = ({ stdout }: Run) => JSON.parse(stdout);
 
-test("sessions are listed, shown, forked and dropped", async () => {
+/** A session in which these cells have run, without a process of its own. */
+async function made(home: string, session: string, cells: readonly string[]): Promise<void> {
+  await using opened = await openSession({ store: home, session });
+  for (const cell of cells) await opened.exec(cell);
+}
+
+test("sessions are listed and shown", async () => {
   await using server = await startModelServer(() => ({ text: "yes", usage: { prompt: 90, completion: 10 } }));
   const home = join(temporaryFolder(), "home");
   const run = (...args: string[]) => belay(args, { home });
@@ -37,7 +44,6 @@ test("sessions are listed, shown, forked and dropped", async () => {
   ]);
   const [first, second] = session.checkpoints;
   expect([first.head, second.head, second.parent]).toEqual([false, true, first.id]);
-
   const asked = { number: 1, prompt: "hi", answer: "yes", args: ["hi", { tools: [] }] };
   expect(session.execs[0]).toMatchObject({
     source: 'let n = 1;\nawait llm_query("hi", { tools: [] })',
@@ -52,7 +58,13 @@ test("sessions are listed, shown, forked and dropped", async () => {
   expect(last).toMatchObject({ code: 0, stderr: "main is the session changed last\n" });
   expect(last.stdout).toMatch(/^main {2}idle\n/);
   expect((await run("exec", "-e", "n", "-s", "@last")).stdout).toBe("2\n");
+});
 
+test("sessions are forked and dropped", async () => {
+  const home = join(temporaryFolder(), "home");
+  const run = (...args: string[]) => belay(args, { home });
+  await made(home, "main", ["let n = 1", "n = 2"]);
+  const [first] = json(await run("show", "main", "--json")).session.checkpoints;
   const forked = await run("fork", `main@${first.id.slice(-12)}`, "--name", "past");
   expect(forked).toEqual({ code: 0, stdout: "past\n", stderr: "" });
   expect((await run("exec", "-e", "n", "-s", "past")).stdout).toBe("1\n");
@@ -78,7 +90,7 @@ test("gc says what would go, then drops it; a session in use stays", async () =>
   const home = join(temporaryFolder(), "home");
   const run = (...args: string[]) => belay(args, { home });
   expect((await run("gc")).stdout).toBe("nothing to drop\n");
-  await run("exec", "-e", "1", "-s", "old");
+  await made(home, "old", ["1"]);
   await run("exec", "-e", "1");
   expect((await run("gc", "--dry-run")).stdout).not.toContain("session");
   const dry = await run("gc", "--older-than", "0min", "--dry-run");
