@@ -1,6 +1,7 @@
 import { builtins } from "../../builtins/index.ts";
 import { declarationsFile } from "./declarations.ts";
 import { runExamples } from "./examples.ts";
+import { layersFile } from "./layers.ts";
 import { referenceFile } from "./reference.ts";
 
 /** Files that are generated from the definitions: contents by path from the root of the checkout. */
@@ -8,5 +9,6 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["docs/builtins.md", referenceFile(builtins, await runExamples(builtins))],
     ["belay.d.ts", declarationsFile(builtins)],
+    ["biome.layers.jsonc", layersFile()],
   ]);
 }
