@@ -4,7 +4,6 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { CodemodeSandbox } from "@earendil-works/pi-codemode";
-import type { CallHost } from "../runtime/sandbox.ts";
 import type { Session, SessionOptions } from "../src/index.ts";
 
 // Measures one thing in a process of its own, so that nothing else is in its memory; prints it as JSON. Times in ms, sizes
@@ -69,12 +68,6 @@ async function parts(): Promise<Record<string, number[]>> {
     return done;
   }
   const { DEFAULT_EXEC_LIMITS: limits, noOutput } = await import("../runtime/index.ts");
-  const calls: CallHost = {
-    facts: () => null,
-    checkpoint: () => null,
-    begin: async () => {},
-    run: async () => ({ ok: true, value: null }),
-  };
   const machines = openMachines({ cores: 1, kept: 1 });
   for (let n = 0; n < Number(count); n++) {
     await part("an empty thread", async () => {
@@ -90,7 +83,7 @@ async function parts(): Promise<Record<string, number[]>> {
     const sandbox = await part("a guest in a thread that is there", () => openSandbox({ ...kind, machines }));
     const exec_id = "x";
     const state = { exec_id, cell: 1, limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
-    await part("the cell", () => sandbox.exec({ source: "1+1", state, facts: null }, calls));
+    await part("the cell", () => sandbox.start({ source: "1+1", state, facts: null }, null));
     const end = { id: `end ${n}`, base: sandbox.origin, kind: "end", commands: ["memory.export"] } as const;
     await part("the checkpoint", () => sandbox.checkpoint(end));
     await part("closing", async () => sandbox[Symbol.asyncDispose]());

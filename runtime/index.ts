@@ -24,18 +24,21 @@ export { type Machines, processMachines } from "./machines.ts";
 export { noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
 export type {
+  Answer,
   CallError,
   CellEnd,
   Checkpoint,
   CheckpointRequest,
+  ExecInput,
   ExecState,
   Json,
   PendingCall,
-  Replayed,
   Restoration,
+  ResumeInput,
   Seed,
   Settlement,
 } from "./protocol.ts";
 export { firstly, remedy, type Wording, worded } from "./remedies.ts";
-export { type CallHost, type ExecEnd, type ExecSignals, openSandbox, type Sandbox } from "./sandbox.ts";
+export { openSandbox, type Sandbox } from "./sandbox.ts";
 export { serveSandbox } from "./serve.ts";
+export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";

@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 import type { Baseline, ImageGate } from "./image.ts";
+import { machineLost } from "./lost.ts";
 import type { Poolable } from "./pool.ts";
 import { type FromWorker, SHARED } from "./protocol.ts";
-import { machineLost } from "./rounds.ts";
 
 /** A thread that serves machines, one after the other. */
 export interface MachineThread extends Poolable {

@@ -82,9 +82,9 @@ export interface MachineOptions {
 export interface Machine extends Disposable {
   /** As `Sandbox.origin`. */
   readonly origin: string;
-  exec(input: Omit<ExecInput, "replay">): Slice;
+  exec(input: ExecInput): Slice;
   /** Takes up the exec that waits in the image; runs nothing yet. */
-  resume(input: Omit<ResumeInput, "replay">): Slice;
+  resume(input: ResumeInput): Slice;
   /** Gives calls their answers, in this order: what waits for one goes on before the next is given. */
   settle(answers: readonly Answer[], facts: Json): Slice;
   /** Ends an exec that waits for calls; the host has set the `cancel` word. */
@@ -203,14 +203,14 @@ export async function openMachine(options: MachineOptions): Promise<Machine> {
     running.site = undefined;
   }
 
-  function resume(input: Omit<ResumeInput, "replay">): Slice {
+  function resume(input: ResumeInput): Slice {
     begin(input);
     for (const { id } of input.waiting) running.outstanding.add(id);
     if (input.state.cell > 0) scripts.remember(input.state.cell, input.source);
     return { kind: "idle", calls: [], state: running.state };
   }
 
-  function exec(input: Omit<ExecInput, "replay">): Slice {
+  function exec(input: ExecInput): Slice {
     begin(input);
     clock.start(running.state.running_ms, running.state.limits.max_execution_ms);
     if (clock.shouldStop()) return ended({ kind: "cancelled" });

@@ -32,8 +32,6 @@ export interface ExecInput {
   readonly facts: Json;
   /** What the guest's Math.random goes on from; without it, from where it stands. */
   readonly seed?: Seed;
-  /** Recorded answers of an exec that starts anew, in the order in which the guest got them. */
-  readonly replay?: readonly Replayed[];
 }
 
 /** State of a random generator: four numbers of 32 bits. */
@@ -49,16 +47,6 @@ export interface ResumeInput {
   readonly wantsWhole?: boolean;
   /** The calls that the guest in the image waits for. */
   readonly waiting: readonly PendingCall[];
-  /** Answers recorded since, in the order in which the guest got them. */
-  readonly replay: readonly Replayed[];
-}
-
-/** A recorded call with its answer. It is used only for a call with the same id, name and arguments. */
-export interface Replayed {
-  readonly id: string;
-  readonly name: string;
-  readonly args: readonly Json[];
-  readonly settlement: Settlement;
 }
 
 /** Which image to take of a guest at rest. */
@@ -140,8 +128,8 @@ export type CellEnd =
 
 /** Host → worker. */
 export type ToWorker<Message> =
-  | { readonly kind: "exec"; readonly input: Omit<ExecInput, "replay">; readonly checkpoint: CheckpointRequest | null }
-  | { readonly kind: "resume"; readonly input: Omit<ResumeInput, "replay"> }
+  | { readonly kind: "exec"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
+  | { readonly kind: "resume"; readonly input: ResumeInput }
   | {
       readonly kind: "settle";
       readonly answers: readonly Answer[];

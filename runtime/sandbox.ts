@@ -3,24 +3,11 @@ import { isErrorCode, RlmError } from "./errors.ts";
 import { imageProblem } from "./gate.ts";
 import type { Baseline } from "./image.ts";
 import { COMMAND_MS } from "./limits.ts";
+import { machineLost } from "./lost.ts";
 import { type MachineKind, type Machines, processMachines } from "./machines.ts";
-import type {
-  CellEnd,
-  Checkpoint,
-  CheckpointRequest,
-  ExecInput,
-  ExecState,
-  FromWorker,
-  Json,
-  PendingCall,
-  Restoration,
-  ResumeInput,
-  SetAside,
-  Settlement,
-  ToWorker,
-} from "./protocol.ts";
-import { machineLost, runRounds } from "./rounds.ts";
+import type { Checkpoint, CheckpointRequest, FromWorker, Json, Restoration, ToWorker } from "./protocol.ts";
 import type { MachineSetup } from "./serve.ts";
+import { openSlices, type Slices } from "./slices.ts";
 import { openThread } from "./thread.ts";
 
 export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
@@ -39,58 +26,19 @@ export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
   readonly machines?: Machines;
 }
 
-/** The side of an exec that answers its calls. */
-export interface CallHost {
-  /** The checkpoint to take as soon as the guest waits for new calls, without commands; null: none. Asked before each slice. */
-  checkpoint(): CheckpointRequest | null;
-  /**
-   * Before calls are sent: resolves once they may be. A rejection ends the exec as `checkpoint_failed`, and no call of
-   * this round is sent.
-   * @param taken of the guest as it is now; null where none was wanted before the guest ran
-   */
-  begin(calls: readonly PendingCall[], state: ExecState, taken: Checkpoint | null): Promise<void>;
-  /**
-   * Answers one call; ends early when the signal aborts. A failing call is a settlement: a rejection means that the
-   * answer could not be recorded, and ends the exec as `checkpoint_failed`.
-   */
-  run(call: PendingCall, signal: AbortSignal): Promise<Settlement>;
-  /** The session's facts as they stand now. */
-  facts(): Json;
-}
-
-export interface ExecEnd {
-  readonly end: CellEnd;
-  readonly state: ExecState;
-  /** Why the guest is gone with all its variables, or null where it lives on. */
-  readonly lost: string | null;
-  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
-  readonly whole: string | null;
-  /** Helpers that failed in it. */
-  readonly asides: readonly SetAside[];
-}
-
-/** How an exec can be ended from outside. */
-export interface ExecSignals {
-  /** Ends the exec as `cancelled`; the guest lives on where it comes to rest. */
-  readonly signal?: AbortSignal;
-  /** Ends the machine where it is, within a second: `cancelled`, with `lost: "suspended"`. */
-  readonly suspend?: AbortSignal;
-}
-
 /**
  * A guest in a thread of its own, supervised: what does not come to rest in time is terminated. Disposed, a sound one
  * leaves its thread to the next guest.
  */
-export interface Sandbox<Message = unknown> extends AsyncDisposable {
+export interface Sandbox<Message = unknown> extends Slices, AsyncDisposable {
   /** Id of the image that the guest was opened from; of a fresh guest `baseline:` and the SHA-256 of its memory and meta. */
   readonly origin: string;
   /** The image that fresh guests are opened from. */
   readonly baseline: Baseline;
-  exec(input: ExecInput, calls: CallHost, signals?: ExecSignals): Promise<ExecEnd>;
-  /** Goes on with the exec that a guest opened from an image waits in. A record that does not fit ends it as `checkpoint_lost`. */
-  resume(input: ResumeInput, calls: CallHost, signals?: ExecSignals): Promise<ExecEnd>;
+  /** Ends the machine and its thread. */
+  end(why: string): Promise<void>;
   /**
-   * Takes an image: between execs, or while an exec waits for calls (within `CallHost.begin`).
+   * Takes an image: between execs, or while an exec waits for calls.
    * @throws RlmError `machine_lost` where the guest is not at rest or gone; of an exec's end `memory_limit_exceeded` where no other
    * cell could run in it
    */
@@ -160,35 +108,11 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
   });
   seat.opened();
 
-  let inFlight = 0;
-  /** While the guest waits for answers, its thread has nothing to do. */
-  function watched(calls: CallHost): CallHost {
-    return {
-      ...calls,
-      run(call, signal) {
-        if (inFlight++ === 0) seat.waits(true);
-        return calls.run(call, signal).finally(() => {
-          if (--inFlight === 0) seat.waits(false);
-        });
-      },
-    };
-  }
-
   return {
     origin: opened.kind === "ready" ? opened.origin : "",
     baseline,
-    exec(input, calls, signals = {}) {
-      const { replay = [], ...given } = input;
-      const first = { kind: "exec", input: given, checkpoint: replay.length > 0 ? null : calls.checkpoint() } as const;
-      const rounds = { thread, clock, taken, first, state: input.state, waiting: [], replay, calls: watched(calls) };
-      return runRounds(rounds, signals);
-    },
-    resume(input, calls, signals = {}) {
-      const { replay, ...given } = input;
-      const first = { kind: "resume", input: given } as const;
-      const { state, waiting } = input;
-      return runRounds({ thread, clock, taken, first, state, waiting, replay, calls: watched(calls) }, signals);
-    },
+    ...openSlices(thread, seat),
+    end: (why) => thread.end(why),
     async checkpoint(request) {
       return taken(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not"));
     },

@@ -1,5 +1,4 @@
-import { hashOf } from "../session/cell.ts";
-import { type Complete, type JournalRecord, readRecord } from "../session/journal.ts";
+import { type Complete, hashOf, type JournalRecord, readRecord } from "../session/journal.ts";
 import type { SessionRow, Step, Store } from "../store/port.ts";
 import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
 

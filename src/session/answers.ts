@@ -3,7 +3,7 @@ import { type Clock, firstly, LIMITS, remedy } from "../../runtime/index.ts";
 import { failure } from "../model/failure.ts";
 import type { SubCallError } from "../model/port.ts";
 import type { AnswerCache } from "./cache.ts";
-import type { Answered, Answers, CallContext } from "./cell.ts";
+import type { Answered, Answers, CallContext } from "./exec/ports.ts";
 import { type Gate, openGate } from "./gate.ts";
 import { loadModelLayer } from "./model-layer.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./sub-call-plan.ts";

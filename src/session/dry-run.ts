@@ -1,7 +1,7 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import type { SubCall } from "../model/sub-call.ts";
-import type { Answered, Answers } from "./cell.ts";
 import type { ExecEnvelope } from "./envelope.ts";
+import type { Answered, Answers } from "./exec/ports.ts";
 import { FREE, type SubCallPlan } from "./sub-call-plan.ts";
 
 /** What sub-calls would take. Tokens and dollars are estimates; dollars only where prices are known. */

@@ -2,7 +2,7 @@ import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../runtime/index.t
 import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
 import { type QueryNote, type QueryResult, readQueryResult } from "../query/query.ts";
-import type { CellComplete } from "./exec.ts";
+import type { CellComplete } from "./journal.ts";
 import type { RemainingBudget } from "./ledger.ts";
 
 /** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */

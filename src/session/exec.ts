@@ -1,23 +1,24 @@
 import {
   type CellEnd,
-  type ExecEnd,
   type ExecSignals,
-  type ExecState,
   isErrorCode,
   type Json,
+  type Over,
   placeless,
   RlmError,
 } from "../../runtime/index.ts";
 import type { Context } from "../context/context.ts";
 import { readQueryResult } from "../query/query.ts";
 import type { ExecOptions } from "./api.ts";
-import { type CellRun, runCell, warn } from "./cell.ts";
+import { runCell } from "./cell.ts";
 import { keepContext } from "./contexts.ts";
 import { codeOf, queryCodeOf } from "./envelope.ts";
+import { warn } from "./exec/ends.ts";
+import type { CellRun } from "./exec/exec-journal.ts";
 import type { Machine } from "./guest.ts";
 import type { ExecRecords } from "./history.ts";
 import { stepsOf } from "./interrupted.ts";
-import type { Complete } from "./journal.ts";
+import type { CellComplete, Complete } from "./journal.ts";
 import { type EndFacts, type Head, openRecorder } from "./recorder.ts";
 import { openAt, reopen, restored, standOf } from "./reopening.ts";
 import { completeOf, type ExecParts, type ExecRequest, resumeOf, startOf, unstarted, type Work } from "./work.ts";
@@ -32,9 +33,6 @@ export type ExecOutcome =
     }
   | { readonly kind: "load" | "append"; readonly context: Context }
   | { readonly kind: "memory" | "helpers"; readonly value: Json };
-
-/** The record of an exec that ran a cell: all that its envelope is made of. */
-export type CellComplete = Complete & { readonly end: CellEnd; readonly state: ExecState };
 
 /** How an exec can be ended, and who takes its whole result. */
 export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver">;
@@ -133,7 +131,7 @@ async function execCell(
   const { history } = recorder.head();
   const apart = request.kind === "query";
   let machine: Machine | undefined;
-  let ended: ExecEnd;
+  let ended: Over;
   try {
     const opened = interrupted
       ? await reopen(work, interrupted, apart)
@@ -156,6 +154,7 @@ async function execCell(
     if (!(error instanceof RlmError)) throw error;
     const { code, message, suggestion } = error;
     ended = {
+      kind: "over",
       state: unstarted(work),
       end: placeless(code, "Error", message, suggestion),
       lost: machine ? message : null,

@@ -1,8 +1,8 @@
-import { type PendingCall, type Replayed, RlmError, remedy, type Settlement } from "../../runtime/index.ts";
+import { type PendingCall, RlmError, remedy, type Settlement } from "../../runtime/index.ts";
 import type { CheckpointRow } from "../store/port.ts";
-import { type Continuation, hashOf } from "./cell.ts";
+import type { Continuation, Replayed } from "./exec/ports.ts";
 import type { ExecRecords } from "./history.ts";
-import { type BesideStep, readBesideStep, type ToolCall, type ToolResult } from "./journal.ts";
+import { type BesideStep, hashOf, readBesideStep, type ToolCall, type ToolResult } from "./journal.ts";
 
 /** Ids of the checkpoints within an exec, the newest first. */
 export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {

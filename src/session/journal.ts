@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { type CellEnd, DEFAULT_EXEC_LIMITS, type ExecLimits, type ExecState, type Json } from "../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../model/policy.ts";
 import type { Usage } from "../model/port.ts";
@@ -124,6 +125,9 @@ export interface Complete {
   readonly at: number;
 }
 
+/** The record of an exec that ran a cell: all that its envelope is made of. */
+export type CellComplete = Complete & { readonly end: CellEnd; readonly state: ExecState };
+
 /** What a session says of itself in lists: of its whole life, not since the last load. */
 export interface SessionFacts {
   /** `running`: an exec has begun and not ended; where no process holds the session it is unfinished. */
@@ -193,3 +197,8 @@ export function readRecord(record: { readonly record: string }): JournalRecord {
 }
 
 const RECORDS = new Set<string>(["rlm_start", "rlm_resume", "rlm_tool_call", "rlm_tool_result", "rlm_complete"]);
+
+/** SHA-256 of a call's arguments as JSON, hex. */
+export function hashOf(args: Json): string {
+  return hash("sha256", JSON.stringify(args));
+}

@@ -2,10 +2,16 @@ import { type Checkpoint, type Clock, type Json, PAGE_BYTES } from "../../runtim
 import type { Context } from "../context/context.ts";
 import type { NewCheckpoint, Step, Store } from "../store/port.ts";
 import type { CheckpointNotice } from "./api.ts";
-import { hashOf } from "./cell.ts";
 import type { Machine } from "./guest.ts";
 import { factsOf, follow, type History } from "./history.ts";
-import { type BesideEnd, type BesideStep, type JournalRecord, readBesideEnd, type SessionFacts } from "./journal.ts";
+import {
+  type BesideEnd,
+  type BesideStep,
+  hashOf,
+  type JournalRecord,
+  readBesideEnd,
+  type SessionFacts,
+} from "./journal.ts";
 import { type Taken, unchanged } from "./line.ts";
 
 /** Where a session stands: what an exec starts from and what it leaves. */

@@ -1,5 +1,6 @@
-import { type ExecEnd, RlmError } from "../../runtime/index.ts";
-import { type Continuation, warn } from "./cell.ts";
+import { type Over, RlmError } from "../../runtime/index.ts";
+import { warn } from "./exec/ends.ts";
+import type { Continuation } from "./exec/ports.ts";
 import type { Machine, Stand } from "./guest.ts";
 import type { ExecRecords } from "./history.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
@@ -61,7 +62,7 @@ export async function reopen(
  */
 export async function restored(
   work: Work,
-  { state, end, asides }: ExecEnd,
+  { state, end, asides }: Over,
   keep: (machine: Machine) => Promise<boolean>,
 ): Promise<boolean> {
   const { parts, recorder } = work;

@@ -29,10 +29,10 @@ import type {
   SessionOptions,
 } from "./api.ts";
 import { openCache } from "./cache.ts";
-import type { Answers } from "./cell.ts";
 import { knownIn, openContext, readLoadInput } from "./contexts.ts";
 import { type DryRun, openDryAnswers } from "./dry-run.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
+import type { Answers } from "./exec/ports.ts";
 import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec.ts";
 import { openGranted } from "./granted.ts";
 import { type GuestOptions, openGuest } from "./guest.ts";

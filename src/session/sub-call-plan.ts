@@ -4,7 +4,7 @@ import type { ToolOverrideEvent } from "../model/policy.ts";
 import type { Model, Models, SubCallError } from "../model/port.ts";
 import type { SubCall } from "../model/sub-call.ts";
 import type { SubAgentPolicy } from "./api.ts";
-import type { Answered } from "./cell.ts";
+import type { Answered } from "./exec/ports.ts";
 import { loadModelLayer } from "./model-layer.ts";
 
 export interface PlanOptions {

@@ -2,7 +2,6 @@ import { tmpdir } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import {
-  type CallHost,
   countPages,
   type GuestImage,
   type ImageDelta,
@@ -15,13 +14,16 @@ import {
 } from "../../runtime/index.ts";
 import { type ContextMessage, contextMessage } from "../../src/session/context-message.ts";
 import {
+  type CallHost,
   contextOf,
+  exec,
   type GuestOptions,
   keepBaseline,
   keepImages,
   newState,
   openGuest,
   recorder,
+  resume,
   run,
   type Saved,
   take,
@@ -47,7 +49,7 @@ async function recorded(source: string, answer?: (call: PendingCall) => Settleme
   const sandbox = await open();
   await keepBaseline(sandbox, images);
   const calls = recorder(sandbox, images, answer);
-  const done = await sandbox.exec({ source, state: newState(), facts: null, seed: SEED }, calls);
+  const done = await exec(sandbox, { source, state: newState(), facts: null, seed: SEED }, calls);
   return { source, images, calls, done };
 }
 
@@ -57,7 +59,7 @@ async function resumed(from: Awaited<ReturnType<typeof recorded>>, saved: Saved,
   const calls = recorder(sandbox, undefined);
   const replay = withRecord ? from.calls.answers.filter(({ id }) => !saved.answered.includes(id)) : [];
   const { state, waiting } = saved;
-  const done = await sandbox.resume({ source: from.source, state, facts: null, waiting, replay }, calls);
+  const done = await resume(sandbox, { source: from.source, state, facts: null, waiting, replay }, calls);
   return { done, calls };
 }
 
@@ -119,7 +121,7 @@ test("an exec that starts anew takes recorded answers and sends only what has no
   const sandbox = await open();
   const calls = recorder(sandbox, undefined);
   const replay = whole.calls.answers.slice(0, 2);
-  const done = await sandbox.exec({ source, state: newState(), facts: null, seed: SEED, replay }, calls);
+  const done = await exec(sandbox, { source, state: newState(), facts: null, seed: SEED, replay }, calls);
   expect(timeless(done)).toEqual(timeless(whole.done));
   expect(calls.sent).toEqual(["x.3"]);
 });
@@ -137,7 +139,7 @@ test.each([
   const calls = recorder(sandbox, undefined);
   const { state, waiting } = saved;
   const replay = [{ ...answer, ...change }];
-  const { end, lost } = await sandbox.resume({ source: whole.source, state, facts: null, waiting, replay }, calls);
+  const { end, lost } = await resume(sandbox, { source: whole.source, state, facts: null, waiting, replay }, calls);
   expect(end).toMatchObject({
     kind: "error",
     code: "checkpoint_lost",
@@ -183,7 +185,8 @@ test("an end is based on the end before, whatever steps lie between", async () =
   const sandbox = await open();
   await keepBaseline(sandbox, images);
   const calls = recorder(sandbox, images);
-  await sandbox.exec(
+  await exec(
+    sandbox,
     { source: "const a = await later(1); const b = await later(2);", state: newState(), facts: null },
     calls,
   );
@@ -209,7 +212,7 @@ test("random numbers differ by seed and are equal for one seed", async () => {
   const draw = async (seed: typeof SEED | undefined) => {
     const sandbox = await open();
     const input = { source: "[Math.random(), Math.random()]", state: newState(), facts: null };
-    const { end } = await sandbox.exec({ ...input, ...(seed ? { seed } : {}) }, recorder(sandbox, undefined));
+    const { end } = await exec(sandbox, { ...input, ...(seed ? { seed } : {}) }, recorder(sandbox, undefined));
     const values: number[] = end.kind === "ok" ? JSON.parse(end.result) : [];
     return values;
   };
@@ -348,8 +351,8 @@ test("tracebacks show the columns of cells that ran before the image was taken",
   await take(sandbox, images, { id: "end", base: null, kind: "end", commands: [] });
   const copy = await reopened(images.image("end"), "keep", [{ number: 1, source }]);
   const state = newState("y", 2);
-  const there = await sandbox.exec({ source: "g()", state, facts: null }, recorder(sandbox, undefined));
-  const here = await copy.exec({ source: "g()", state: newState("y", 2), facts: null }, recorder(copy, undefined));
+  const there = await exec(sandbox, { source: "g()", state, facts: null }, recorder(sandbox, undefined));
+  const here = await exec(copy, { source: "g()", state: newState("y", 2), facts: null }, recorder(copy, undefined));
   expect(there.end).toMatchObject({ kind: "error", error: { column: source.indexOf("missing") + 1 } });
   expect(here.end).toEqual(there.end);
 });
@@ -372,7 +375,7 @@ test("a checkpoint that was wanted is of the guest as it waits; none is taken wi
     },
   };
   const replay = [{ id: "x.1", name: "later", args: [1], settlement: { ok: true, value: 1 } }] as const;
-  const { end } = await sandbox.exec({ source, state: newState(), facts: null, replay }, host);
+  const { end } = await exec(sandbox, { source, state: newState(), facts: null, replay }, host);
   expect(end).toMatchObject({ kind: "ok", result: "[3]" });
   expect(told).toEqual([
     { pending: ["x.2"], id: undefined, waiting: undefined },
@@ -394,7 +397,7 @@ test("a checkpoint that was taken and not kept is not what later ones are based 
       if (++rounds !== 2) await calls.begin(pending, state, taken);
     },
   };
-  const done = await sandbox.exec({ source, state: newState(), facts: null, seed: SEED }, host);
+  const done = await exec(sandbox, { source, state: newState(), facts: null, seed: SEED }, host);
   expect(done.end.kind).toBe("ok");
   expect(images.deltas.map(({ base }) => base)).toEqual([null, sandbox.origin, null]);
   const last = calls.saved[1];
@@ -402,7 +405,8 @@ test("a checkpoint that was taken and not kept is not what later ones are based 
   const copy = await reopened(images.image(last.id));
   const replay = calls.answers.slice(2);
   const waiting = replay.map(({ id, name, args }) => ({ id, name, args }));
-  const again = await copy.resume(
+  const again = await resume(
+    copy,
     { source, state: last.state, facts: null, waiting, replay },
     recorder(copy, undefined),
   );
@@ -426,7 +430,7 @@ test("suspended while it waits, or while it runs: cancelled, and nothing more is
         return { ok: true, value: null };
       },
     };
-    const { end, lost } = await sandbox.exec({ source, state: newState(), facts: null }, calls, {
+    const { end, lost } = await exec(sandbox, { source, state: newState(), facts: null }, calls, {
       suspend: suspend.signal,
     });
     expect({ end, lost, sent }).toEqual({ end: { kind: "cancelled" }, lost: "suspended", sent: ["x.1"] });

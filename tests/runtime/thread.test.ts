@@ -3,12 +3,9 @@ import { systemClock } from "../../runtime/clock.ts";
 import { imageGate } from "../../runtime/gate.ts";
 import { TERMINATE_MS } from "../../runtime/limits.ts";
 import { startMachineThread } from "../../runtime/machine-thread.ts";
-import { type FromWorker, type PendingCall, SHARED } from "../../runtime/protocol.ts";
+import { SHARED } from "../../runtime/protocol.ts";
 import { quickJsBuild } from "../../runtime/quickjs-wasi.ts";
-import { machineLost, runRounds } from "../../runtime/rounds.ts";
-import type { CallHost } from "../../runtime/sandbox.ts";
 import { openThread, TIMED_OUT } from "../../runtime/thread.ts";
-import { newState } from "../support/checkpoints.ts";
 
 /** Answers what it is sent, long after the guest should have stopped; `taking`: since it takes an image. */
 const SLOW = `
@@ -34,53 +31,4 @@ test("to take an image counts neither against the limit nor against being cancel
   thread.cancel(false);
   expect(await ask(true)).toMatchObject({ kind: "entered" });
   expect(await ask(false)).toEqual({ kind: "failed", message: TIMED_OUT });
-});
-
-test("an image that could not be taken ends the exec with its machine, and nothing is sent", async () => {
-  const call: PendingCall = { id: "x.1", name: "later", args: [] };
-  const state = { ...newState(), next_call: 2 };
-  const asked: string[] = [];
-  let dead: string | undefined;
-  const failed = (message: string): FromWorker => ({ kind: "failed", message });
-  const sent: string[] = [];
-  const calls: CallHost = {
-    facts: () => null,
-    checkpoint: () => ({ id: "a", base: null, kind: "step", commands: [] }),
-    begin: async () => void sent.push("begun"),
-    async run({ id }) {
-      sent.push(id);
-      return { ok: true, value: null };
-    },
-  };
-  const done = await runRounds(
-    {
-      thread: {
-        open: async () => failed(""),
-        async ask({ kind }) {
-          asked.push(kind);
-          if (dead !== undefined) return failed(dead);
-          return { kind: "idle", calls: [call], state, checkpoint: { kind: "failed", message: "broken" } };
-        },
-        cancel() {},
-        printed: () => [],
-        async end(why) {
-          dead ??= why;
-        },
-        async release() {},
-      },
-      clock: systemClock,
-      async taken(reply) {
-        if (reply.kind === "failed") dead = reply.message;
-        throw machineLost(dead ?? "");
-      },
-      first: { kind: "stop" },
-      state: newState(),
-      waiting: [],
-      replay: [],
-      calls,
-    },
-    {},
-  );
-  expect(done).toMatchObject({ lost: "broken", state, end: { kind: "error", code: "machine_lost" } });
-  expect({ asked, sent }).toEqual({ asked: ["stop", "stop"], sent: [] });
 });

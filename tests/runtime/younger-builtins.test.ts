@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSandbox, type Sandbox } from "../../runtime/index.ts";
 import { LANGUAGE_NAMES } from "../../runtime/owned-names.ts";
 import type { ContextMessage } from "../../src/session/context-message.ts";
-import { keepImages, newState, openGuest, recorder, run, take } from "../support/checkpoints.ts";
+import { exec, keepImages, newState, openGuest, recorder, run, take } from "../support/checkpoints.ts";
 
 const END = { id: "old", base: null, kind: "end", commands: [] } as const;
 
@@ -55,7 +55,7 @@ test("a variable of an earlier version's guest that has the name of a builtin st
 test("a guest that takes no new names goes on without them, and says why", async () => {
   const sandbox = await broughtForward("Object.preventExtensions(globalThis); 1");
   expect(await run(sandbox, "peek.name")).toBe("peek");
-  const ended = await sandbox.exec({ source: "help()", state: newState(), facts: null }, recorder(sandbox, undefined));
+  const ended = await exec(sandbox, { source: "help()", state: newState(), facts: null }, recorder(sandbox, undefined));
   expect(ended.end).toMatchObject({ code: "js_error", suggestion: expect.stringContaining("earlier version") });
 });
 

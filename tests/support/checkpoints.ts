@@ -1,26 +1,31 @@
 import { tmpdir } from "node:os";
 import {
   applyPart,
-  type CallHost,
   type Checkpoint,
   type CheckpointRequest,
+  type ExecInput,
+  type ExecSignals,
   type ExecState,
   type GuestImage,
   type ImageDelta,
   type ImageMeta,
   type Json,
   noOutput,
+  type Over,
   openSandbox,
   type PendingCall,
-  type Replayed,
   type Restoration,
+  type ResumeInput,
   type Sandbox,
   type Settlement,
+  systemClock,
 } from "../../runtime/index.ts";
 import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
 import type { Context } from "../../src/context/context.ts";
 import { load } from "../../src/context/load.ts";
 import { type ContextMessage, contextMessage } from "../../src/session/context-message.ts";
+import { type LoopParts, runLoop } from "../../src/session/exec/loop.ts";
+import type { LoopMachine, Replayed } from "../../src/session/exec/ports.ts";
 
 export interface GuestOptions {
   readonly image?: Restoration;
@@ -101,6 +106,47 @@ export interface Saved {
   readonly waiting: readonly PendingCall[];
   /** Ids of the calls that the guest had its answers of. */
   readonly answered: readonly string[];
+}
+
+/** Who answers the calls of a guest, and saves it. */
+export interface CallHost {
+  facts(): Json;
+  checkpoint(): CheckpointRequest | null;
+  begin(calls: readonly PendingCall[], state: ExecState, taken: Checkpoint | null): Promise<void>;
+  run(call: PendingCall, signal: AbortSignal): Promise<Settlement>;
+}
+
+type Records = { readonly replay?: readonly Replayed[] };
+
+export function exec(
+  machine: LoopMachine,
+  { replay = [], ...input }: ExecInput & Records,
+  host: CallHost,
+  signals: ExecSignals = {},
+): Promise<Over> {
+  return runLoop(loopParts(machine, host), { kind: "start", input, replay }, signals);
+}
+
+export function resume(
+  machine: LoopMachine,
+  { replay = [], ...input }: ResumeInput & Records,
+  host: CallHost,
+  signals: ExecSignals = {},
+): Promise<Over> {
+  return runLoop(loopParts(machine, host), { kind: "resume", input, replay }, signals);
+}
+
+function loopParts(machine: LoopMachine, host: CallHost): LoopParts<{ settlement: Settlement }> {
+  return {
+    machine,
+    journal: {
+      nextImage: host.checkpoint,
+      keepStep: async ({ calls, state, image }) => (calls.length > 0 ? host.begin(calls, state, image) : undefined),
+      keepResult: async () => {},
+    },
+    calls: { facts: host.facts, answer: async (call, signal) => ({ settlement: await host.run(call, signal) }) },
+    clock: systemClock,
+  };
 }
 
 /** Answers one call after the other, saves the guest whenever it makes new ones, and remembers all of it. */
@@ -190,7 +236,7 @@ function answerOf(call: PendingCall): Settlement {
 
 /** Runs a cell that makes no calls; its value, or its error's text. */
 export async function run(sandbox: Sandbox<ContextMessage>, source: string, state = newState()): Promise<Json> {
-  const { end } = await sandbox.exec({ source, state, facts: null }, recorder(sandbox, undefined));
+  const { end } = await exec(sandbox, { source, state, facts: null }, recorder(sandbox, undefined));
   if (end.kind === "ok") return JSON.parse(end.result);
   return end.kind === "error" ? `${end.code}: ${end.error.message}` : end.kind;
 }

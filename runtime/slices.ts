@@ -1,0 +1,136 @@
+import { lostEnd, SUSPENDED, withPrinted } from "./lost.ts";
+import type { Seat } from "./pool.ts";
+import type {
+  Answer,
+  CellEnd,
+  Checkpoint,
+  CheckpointRequest,
+  ExecInput,
+  ExecState,
+  FromWorker,
+  Json,
+  PendingCall,
+  ResumeInput,
+  SetAside,
+  ToWorker,
+} from "./protocol.ts";
+import type { Thread } from "./thread.ts";
+
+/** Where an exec stands when its machine is at rest. */
+export type Slice = Waiting | Over;
+
+/** The guest waits for calls. */
+export interface Waiting {
+  readonly kind: "waiting";
+  /** Made in this slice; after `resume` those that the guest in the image waits for. */
+  readonly calls: readonly PendingCall[];
+  readonly state: ExecState;
+  /** Of the guest as it waits; null where none was wanted, or no call is new. */
+  readonly image: Checkpoint | null;
+}
+
+export interface Over {
+  readonly kind: "over";
+  readonly end: CellEnd;
+  readonly state: ExecState;
+  /** Why the guest is gone with all its variables, or null where it lives on. */
+  readonly lost: string | null;
+  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
+  readonly whole: string | null;
+  /** Helpers that failed in it. */
+  readonly asides: readonly SetAside[];
+}
+
+/** How an exec can be ended from outside. */
+export interface ExecSignals {
+  /** Ends the exec as `cancelled`; the guest lives on where it comes to rest. */
+  readonly signal?: AbortSignal;
+  /** Ends the machine where it is, within a second: `cancelled`, with `lost: "suspended"`. */
+  readonly suspend?: AbortSignal;
+}
+
+/** Advances an exec slice by slice. A slice ends when the guest waits for calls or when the exec is over. */
+export interface Slices {
+  /**
+   * Runs a cell until its guest waits for calls or is over.
+   * @param image to take as soon as the guest waits for new calls
+   * @param signals hold until the exec is over
+   */
+  start(input: ExecInput, image: CheckpointRequest | null, signals?: ExecSignals): Promise<Slice>;
+  /** Takes up the exec that a guest opened from an image waits in; runs nothing yet. */
+  resume(input: ResumeInput, signals?: ExecSignals): Promise<Slice>;
+  /** Gives calls their answers, in this order, with the session's facts as they stand now. */
+  settle(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice>;
+  /** Ends the exec that waits for calls, as cancelled. */
+  stop(): Promise<Slice>;
+}
+
+export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">): Slices {
+  /** The last state that the exec told. */
+  let known: ExecState;
+  let unwatch = () => {};
+
+  function begin(state: ExecState, signals: ExecSignals): void {
+    known = state;
+    unwatch();
+    unwatch = watch(thread, signals);
+  }
+
+  async function advance(message: ToWorker<Message>): Promise<Slice> {
+    const limitMs = message.kind === "stop" ? 0 : known.limits.max_execution_ms - known.running_ms;
+    seat.waits(false);
+    const reply = await thread.ask(message, limitMs);
+    if (reply.kind === "idle" && reply.checkpoint?.kind !== "failed") {
+      known = reply.state;
+      seat.waits(true);
+      // If an image was refused, asking for it again says why.
+      const image = reply.checkpoint?.kind === "checkpointed" ? reply.checkpoint.checkpoint : null;
+      return { kind: "waiting", calls: reply.calls, state: known, image };
+    }
+    unwatch();
+    if (reply.kind === "ended") {
+      const lost = reply.clean ? null : "the guest did not come to rest";
+      if (lost) await thread.end(lost);
+      return { kind: "over", end: reply.end, state: reply.state, lost, whole: reply.whole, asides: reply.asides };
+    }
+    if (reply.kind === "idle") known = reply.state;
+    const why = whyLost(reply);
+    const state = withPrinted(known, thread.printed());
+    await thread.end(why);
+    return { kind: "over", end: lostEnd(why), state, lost: why, whole: null, asides: [] };
+  }
+
+  return {
+    start(input, image, signals = {}) {
+      begin(input.state, signals);
+      return advance({ kind: "exec", input, checkpoint: image });
+    },
+    async resume(input, signals = {}) {
+      begin(input.state, signals);
+      const slice = await advance({ kind: "resume", input });
+      return slice.kind === "waiting" ? { ...slice, calls: input.waiting } : slice;
+    },
+    settle: (answers, facts, image) => advance({ kind: "settle", answers, facts, checkpoint: image }),
+    stop: () => advance({ kind: "stop" }),
+  };
+}
+
+/** Hands the signals on to the thread until the returned function is called. */
+function watch<Message>(thread: Thread<Message>, { signal, suspend }: ExecSignals): () => void {
+  const cancel = () => thread.cancel(true);
+  const suspended = () => void thread.end(SUSPENDED);
+  thread.cancel(false);
+  if (suspend?.aborted) suspended();
+  if (signal?.aborted) cancel();
+  suspend?.addEventListener("abort", suspended, { once: true });
+  signal?.addEventListener("abort", cancel, { once: true });
+  return () => {
+    suspend?.removeEventListener("abort", suspended);
+    signal?.removeEventListener("abort", cancel);
+  };
+}
+
+function whyLost(reply: FromWorker): string {
+  const failed = reply.kind === "idle" ? reply.checkpoint : reply;
+  return failed?.kind === "failed" ? failed.message : `it answered ${reply.kind}`;
+}

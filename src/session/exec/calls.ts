@@ -1,0 +1,100 @@
+import type { Json, PendingCall } from "../../../runtime/index.ts";
+import type { CallProgress, OnRestart } from "../api.ts";
+import type { Budget } from "../budget.ts";
+import type { Ledger } from "../ledger.ts";
+import type { Answered, Answers, Continuation, LoopCalls } from "./ports.ts";
+import type { ExecTime } from "./time.ts";
+
+/** The calls of one exec: who answers them, what they hold of the budget, and what is told of them. */
+export interface ExecCalls extends LoopCalls<Answered> {
+  /** The records of new calls are kept. */
+  made(): void;
+  /** The record of an answer is kept: what the call held is in the ledger. */
+  answered(call: PendingCall, isDone: boolean): void;
+}
+
+export interface ExecCallsOptions {
+  readonly parts: {
+    readonly answers: Answers;
+    readonly onRestart: OnRestart;
+    /** Told whenever a sub-call is sent or answered. */
+    readonly onCalls?: (progress: CallProgress) => void;
+  };
+  readonly budget: Budget;
+  readonly time: ExecTime;
+  /** By the records committed so far. */
+  ledger(): Ledger;
+  readonly from: Continuation | null;
+}
+
+export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOptions): ExecCalls {
+  let begun = 0;
+  let done = 0;
+  const tell = () => {
+    const { tokens, cost_usd } = ledger();
+    const held = budget.held();
+    parts.onCalls?.({
+      done,
+      running: begun - done,
+      left: budget.left().remaining_sub_calls,
+      tokens,
+      cost_usd,
+      held_tokens: held.tokens,
+      held_cost_usd: held.cost_usd,
+    });
+  };
+  return {
+    facts: (): Json => ({ ...parts.answers.facts, ...budget.left(), remaining_time_ms: time.left() }),
+    async answer(call, signal) {
+      const interrupted = from?.recorded.has(call.id) === true;
+      if (interrupted && (parts.onRestart === "fail" || !parts.answers.repeatable(call))) return PROCESS_RESTARTED;
+      const open = budget.open(call.id);
+      return parts.answers.answer(call, {
+        budget: {
+          async reserve(estimate, aborted) {
+            const held = await open.reserve(estimate, aborted);
+            tell();
+            return held;
+          },
+        },
+        signal,
+        timeOver: time.over,
+        begun() {
+          begun++;
+          tell();
+        },
+      });
+    },
+    made() {
+      budget.follow(ledger());
+      tell();
+    },
+    answered({ id }, isDone) {
+      budget.close(id, ledger());
+      if (isDone) done++;
+      tell();
+    },
+  };
+}
+
+const PROCESS_RESTARTED: Answered = {
+  settlement: {
+    ok: false,
+    error: {
+      name: "Error",
+      code: "process_restarted",
+      message: "Process was restarted",
+      suggestion: "The call may or may not have been carried out: make it again, or go on without its answer.",
+      retriable: true,
+    },
+  },
+  record: {
+    usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+    attempts: [],
+    model: "",
+    refused: false,
+    cached: false,
+    tool_override_event: null,
+  },
+  cacheKey: null,
+};

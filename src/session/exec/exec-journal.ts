@@ -1,0 +1,88 @@
+import type { Checkpoint, Clock, Json } from "../../../runtime/index.ts";
+import type { ToolOverrideEvent } from "../../model/policy.ts";
+import type { Step } from "../../store/port.ts";
+import type { Machine } from "../guest.ts";
+import type { History } from "../history.ts";
+import { type BesideStep, hashOf, type JournalRecord } from "../journal.ts";
+import type { Taken } from "../line.ts";
+import type { ExecCalls } from "./calls.ts";
+import type { Answered, LoopJournal } from "./ports.ts";
+import type { ExecTime } from "./time.ts";
+
+/** The exec that a cell runs in. */
+export interface CellRun {
+  readonly exec_id: string;
+  /** 0 for the cell of a query. */
+  readonly cell: number;
+  /** On the scale of `clock.monotonic()`; an earlier process's part of the exec taken off. */
+  readonly startedAt: number;
+  /** Decisions on tools, added to as they are made. */
+  readonly events: ToolOverrideEvent[];
+  /** By the records committed so far. */
+  history(): History;
+  /** Keeps records, and with them answers for the cache. */
+  commit(records: readonly JournalRecord[], cache?: Step["cache"]): Promise<void>;
+  /** Keeps a checkpoint of the machine, which waits for calls, with the records that name it; takes it where it is not. */
+  step(
+    machine: Machine,
+    taken: Checkpoint | null,
+    make: (taken: Taken) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
+  ): Promise<void>;
+}
+
+/** The records of an exec that runs, one commit each. */
+export function openExecJournal(
+  run: CellRun,
+  machine: Machine,
+  { calls, time, clock }: { readonly calls: ExecCalls; readonly time: ExecTime; readonly clock: Clock },
+): LoopJournal<Answered> {
+  return {
+    nextImage: machine.line.step,
+    async keepStep({ calls: waiting, state, image }) {
+      const recorded = run.history().last?.calls ?? [];
+      const ids = new Set(recorded.map(({ call_id }) => call_id));
+      const made = waiting.filter(({ id }) => !ids.has(id));
+      if (made.length === 0) return;
+      const at = clock.now();
+      await run.step(machine, image, (taken) => ({
+        records: made.map(({ id, name, args }, index) => ({
+          record: "rlm_tool_call",
+          exec_id: run.exec_id,
+          call_id: id,
+          checkpoint_id: taken.checkpoint.id,
+          name,
+          args,
+          args_hash: hashOf(args),
+          call_count: recorded.length + index + 1,
+          output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
+          at,
+        })),
+        beside: { kind: "step", state, waiting: taken.waiting, elapsed_ms: time.elapsed() },
+      }));
+      calls.made();
+    },
+    async keepResult(call, { settlement, record, cacheKey }, signal) {
+      const value: Json = settlement.ok ? settlement.value : { ...settlement.error };
+      const at = clock.now();
+      await run.commit(
+        [
+          {
+            record: "rlm_tool_result",
+            exec_id: run.exec_id,
+            call_id: call.id,
+            name: call.name,
+            success: settlement.ok,
+            value,
+            ...record,
+            elapsed_ms: time.elapsed(),
+            at,
+          },
+        ],
+        cacheKey === null ? [] : [{ key: cacheKey, value: { value }, at }],
+      );
+      // One that was given up is not done.
+      calls.answered(call, settlement.ok || !signal.aborted);
+      if (record.tool_override_event) run.events.push(record.tool_override_event);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type {
+  CheckpointRequest,
+  ExecInput,
+  ExecState,
+  Json,
+  PendingCall,
+  ResumeInput,
+  Sandbox,
+  Settlement,
+  Waiting,
+} from "../../../runtime/index.ts";
+import type { RequestBudget } from "../../model/port.ts";
+import type { ToolResult } from "../journal.ts";
+
+/** What the loop needs of a machine: it is advanced, and comes to rest. */
+export type LoopMachine = Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end">;
+
+/** What is kept of an exec that runs. Each `keep` resolves when the commit is on disk. */
+export interface LoopJournal<Answered> {
+  /** The image that the machine takes by itself when its guest next waits for new calls. */
+  nextImage(): CheckpointRequest | null;
+  /** Keeps the image and the calls that have no record yet. Without such calls it keeps nothing. */
+  keepStep(slice: Waiting): Promise<void>;
+  keepResult(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;
+}
+
+/** Who answers calls. */
+export interface LoopCalls<Answered> {
+  /** Must not reject: a call that fails is an answer. Ends early when the signal aborts. */
+  answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
+  /** The session's facts as they stand now. */
+  facts(): Json;
+}
+
+/** What came of a call: what the guest gets, and what the record keeps beside it. */
+export interface Answered {
+  readonly settlement: Settlement;
+  readonly record: Pick<ToolResult, "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event">;
+  /** The key under which the answer may be taken again; null: it may not. */
+  readonly cacheKey: string | null;
+}
+
+/** What an exec lends to the answering of one call. */
+export interface CallContext {
+  readonly budget: RequestBudget;
+  /** Aborted when the exec ends or is cancelled. */
+  readonly signal: AbortSignal;
+  /** Aborted when the session's time is over. */
+  readonly timeOver: AbortSignal;
+  /** Tells that the call is being answered: until then it waits for its turn. */
+  begun(): void;
+}
+
+/** Answers the calls of async builtins. */
+export interface Answers {
+  /** What the worker has to know of sub-calls before a cell makes one: part of the exec's facts. */
+  readonly facts: { readonly [name: string]: Json };
+  /** Must not reject: a call that fails is an answer. */
+  answer(call: PendingCall, context: CallContext): Promise<Answered>;
+  /** Whether a call that may have been carried out already can be made once more. */
+  repeatable(call: PendingCall): boolean;
+}
+
+/** A recorded call with its answer. It is used only for a call with the same id, name and arguments. */
+export interface Replayed {
+  readonly id: string;
+  readonly name: string;
+  readonly args: readonly Json[];
+  readonly settlement: Settlement;
+}
+
+/** What an exec begins with: its start or a state in which it waits, and the answers recorded since, in their order. */
+export type Beginning =
+  | { readonly kind: "start"; readonly input: ExecInput; readonly replay: readonly Replayed[] }
+  | { readonly kind: "resume"; readonly input: ResumeInput; readonly replay: readonly Replayed[] };
+
+/** Where an interrupted exec goes on. */
+export interface Continuation {
+  /** The state of the checkpoint that the machine was opened from, and what it waits for; null: from the start. */
+  readonly at: { readonly state: ExecState; readonly waiting: readonly PendingCall[] } | null;
+  /** Recorded answers that the guest in the checkpoint has not got yet, in their order. */
+  readonly replay: readonly Replayed[];
+  /** Ids of the calls that have a record. */
+  readonly recorded: ReadonlySet<string>;
+}

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import type { FromWorker, PendingCall } from "../../runtime/protocol.ts";
+import { openSlices } from "../../runtime/slices.ts";
+import type { Thread } from "../../runtime/thread.ts";
+import { newState } from "../support/checkpoints.ts";
+
+const CALL: PendingCall = { id: "x.1", name: "later", args: [] };
+const REQUEST = { id: "a", base: null, kind: "step", commands: [] } as const;
+const input = { source: "", state: newState(), facts: null };
+
+/** A thread that gives these replies in turn. Once it was ended, every reply says why. */
+function threadWith(replies: FromWorker[]) {
+  const asked: string[] = [];
+  const cancelled: boolean[] = [];
+  const waits: boolean[] = [];
+  let dead: string | undefined;
+  const failed = (message: string): FromWorker => ({ kind: "failed", message });
+  const thread: Thread<unknown> = {
+    open: async () => failed(""),
+    async ask({ kind }) {
+      asked.push(kind);
+      return dead === undefined ? (replies.shift() ?? failed("no reply is left")) : failed(dead);
+    },
+    cancel: (on) => void cancelled.push(on),
+    printed: () => [{ stream: "stdout", text: "so far" }],
+    async end(why) {
+      dead ??= why;
+    },
+    async release() {},
+  };
+  const slices = openSlices(thread, { waits: (on) => void waits.push(on) });
+  return { slices, asked, cancelled, waits, whyDead: () => dead };
+}
+
+const waiting = (checkpoint: Extract<FromWorker, { kind: "idle" }>["checkpoint"]): FromWorker => ({
+  kind: "idle",
+  calls: [CALL],
+  state: { ...newState(), next_call: 2 },
+  checkpoint,
+});
+
+test("an image that could not be taken ends the machine, and the exec is over", async () => {
+  const { slices, whyDead } = threadWith([waiting({ kind: "failed", message: "broken" })]);
+  const slice = await slices.start(input, REQUEST);
+  expect(slice).toMatchObject({ kind: "over", lost: "broken", end: { kind: "error", code: "machine_lost" } });
+  expect(slice.state).toMatchObject({ next_call: 2, output: { stdout: "so far" } });
+  expect(whyDead()).toBe("broken");
+});
+
+test("an image that was refused is null, and the guest still waits", async () => {
+  const error = { code: "checkpoint_lost", message: "no base", suggestion: "", name: "Error" };
+  const { slices, waits, whyDead } = threadWith([waiting({ kind: "refused", error })]);
+  const slice = await slices.start(input, REQUEST);
+  expect(slice).toMatchObject({ kind: "waiting", calls: [CALL], image: null });
+  expect({ waits, dead: whyDead() }).toEqual({ waits: [false, true], dead: undefined });
+});
+
+test("a guest that did not come to rest is ended, and its variables are lost", async () => {
+  const ended: FromWorker = {
+    kind: "ended",
+    clean: false,
+    end: { kind: "cancelled" },
+    state: newState(),
+    whole: null,
+    asides: [],
+  };
+  const { slices, whyDead } = threadWith([ended]);
+  expect(await slices.start(input, null)).toMatchObject({ lost: "the guest did not come to rest" });
+  expect(whyDead()).toBe("the guest did not come to rest");
+});
+
+test("signals reach the thread while the exec runs, and no longer", async () => {
+  const ended: FromWorker = {
+    kind: "ended",
+    clean: true,
+    end: { kind: "cancelled" },
+    state: newState(),
+    whole: null,
+    asides: [],
+  };
+  const { slices, cancelled, whyDead } = threadWith([waiting(null), ended]);
+  const signal = new AbortController();
+  const suspend = new AbortController();
+  await slices.start(input, null, { signal: signal.signal, suspend: suspend.signal });
+  signal.abort();
+  await slices.stop();
+  suspend.abort();
+  expect({ cancelled, dead: whyDead() }).toEqual({ cancelled: [false, true], dead: undefined });
+});
+
+test("a suspended exec ends its machine at once, as cancelled", async () => {
+  const { slices } = threadWith([waiting(null)]);
+  const suspend = new AbortController();
+  await slices.start(input, null, { suspend: suspend.signal });
+  suspend.abort();
+  expect(await slices.settle([], null, null)).toMatchObject({ lost: "suspended", end: { kind: "cancelled" } });
+});

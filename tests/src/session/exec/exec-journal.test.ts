@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import type { Checkpoint, PendingCall, Waiting } from "../../../../runtime/index.ts";
+import { openBudget } from "../../../../src/session/budget.ts";
+import { openCalls } from "../../../../src/session/exec/calls.ts";
+import { openExecJournal } from "../../../../src/session/exec/exec-journal.ts";
+import type { Answered, CallContext } from "../../../../src/session/exec/ports.ts";
+import { openTime } from "../../../../src/session/exec/time.ts";
+import { follow, NO_HISTORY } from "../../../../src/session/history.ts";
+import type { JournalRecord } from "../../../../src/session/journal.ts";
+import { openLine } from "../../../../src/session/line.ts";
+import { newState } from "../../../support/checkpoints.ts";
+
+const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };
+const clock = { now: () => 7, monotonic: () => 0, after: () => () => {} };
+const call = (number: number): PendingCall => ({ id: `x.${number}`, name: "later", args: [number] });
+const waiting = (calls: readonly PendingCall[], image: Checkpoint | null): Waiting => ({
+  kind: "waiting",
+  calls,
+  state: newState(),
+  image,
+});
+const imageOf = (id: string): Checkpoint => ({
+  delta: { id, base: null, pages: [], meta: Object.create(null) },
+  answers: [],
+  waiting: ["x.1"],
+  ms: 0,
+  isSpent: false,
+});
+
+/** A journal over a store that is a list, and a machine of which only images can be asked. */
+function scene(answer: (context: CallContext) => Promise<Answered> = () => Promise.reject(new Error("unused"))) {
+  let history = NO_HISTORY;
+  const records: JournalRecord[] = [];
+  const asked: string[] = [];
+  const commit = (made: readonly JournalRecord[]) => {
+    records.push(...made);
+    history = made.reduce(follow, history);
+  };
+  commit([
+    {
+      record: "rlm_start",
+      exec_id: "x",
+      kind: "cell",
+      input: "",
+      cell: "",
+      limits: {},
+      helpers_hash: null,
+      rest: [],
+      at: 0,
+    },
+  ]);
+  const line = openLine("baseline:0", null, () => "step");
+  const sandbox = {
+    async checkpoint({ id }: { readonly id: string }) {
+      asked.push(id);
+      return imageOf(id);
+    },
+  };
+  const budget = openBudget(BUDGET, history.ledger);
+  const time = openTime(clock, 0, 1000);
+  const calls = openCalls({
+    parts: {
+      answers: { facts: {}, answer: (_, context) => answer(context), repeatable: () => true },
+      onRestart: "send",
+    },
+    budget,
+    time,
+    ledger: () => history.ledger,
+    from: null,
+  });
+  const journal = openExecJournal(
+    {
+      exec_id: "x",
+      cell: 1,
+      startedAt: 0,
+      events: [],
+      history: () => history,
+      commit: async (made) => commit(made),
+      async step(of, taken, make) {
+        const taking = { kind: "step", exec_id: "x", after: null, commands: [], at: 0 } as const;
+        const step = await of.line.take(sandbox, taking, taken);
+        commit(make(step).records);
+        step.kept();
+      },
+    },
+    Object.assign(Object.create(null), { line }),
+    { calls, time, clock },
+  );
+  return { journal, calls, budget, records, asked };
+}
+
+test("calls without an image get one before their records are kept", async () => {
+  const { journal, records, asked } = scene();
+  await journal.keepStep(waiting([call(1)], null));
+  expect(asked).toEqual(["step"]);
+  expect(records.at(-1)).toMatchObject({ record: "rlm_tool_call", call_id: "x.1", checkpoint_id: "step" });
+});
+
+test("only calls that have no record are kept, with the image that was taken already", async () => {
+  const { journal, records, asked } = scene();
+  await journal.keepStep(waiting([call(1)], imageOf("a")));
+  await journal.keepStep(waiting([call(1), call(2)], imageOf("b")));
+  await journal.keepStep(waiting([call(1), call(2)], null));
+  const kept = records.flatMap((record) => (record.record === "rlm_tool_call" ? [record] : []));
+  expect(kept.map(({ call_id, checkpoint_id, call_count }) => ({ call_id, checkpoint_id, call_count }))).toEqual([
+    { call_id: "x.1", checkpoint_id: "a", call_count: 1 },
+    { call_id: "x.2", checkpoint_id: "b", call_count: 2 },
+  ]);
+  expect(asked).toEqual([]);
+});
+
+test("a kept result gives back what its call held, and counts what was spent once", async () => {
+  const usage = { input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 0 };
+  const { journal, calls, budget } = scene(async (context) => {
+    const held = await context.budget.reserve({ input_tokens: 300, max_tokens: 200, cost_usd: 0 }, context.signal);
+    if ("settle" in held) held.settle(usage);
+    return {
+      settlement: { ok: true, value: "yes" },
+      record: { usage, attempts: [], model: "a/b", refused: false, cached: false, tool_override_event: null },
+      cacheKey: null,
+    };
+  });
+  await journal.keepStep(waiting([call(1)], imageOf("a")));
+  const { signal } = new AbortController();
+  await journal.keepResult(call(1), await calls.answer(call(1), signal), signal);
+  await journal.keepStep(waiting([call(2)], imageOf("b")));
+  expect(budget.left()).toMatchObject({ remaining_tokens: 985, remaining_sub_calls: 8 });
+  expect(budget.held().tokens).toBe(0);
+});
