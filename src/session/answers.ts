@@ -3,8 +3,8 @@ import { type Clock, firstly, LIMITS, remedy } from "../../runtime/index.ts";
 import { failure } from "../model/failure.ts";
 import type { SubCallError } from "../model/port.ts";
 import type { AnswerCache } from "./cache.ts";
+import { type Limiter, openLimiter } from "./concurrency.ts";
 import type { Answered, Answers, CallContext } from "./exec/ports.ts";
-import { type Gate, openGate } from "./gate.ts";
 import { loadModelLayer } from "./model-layer.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./sub-call-plan.ts";
 
@@ -24,17 +24,17 @@ export interface AnswersOptions extends PlanOptions {
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
 export function openAnswers(options: AnswersOptions): Answers {
-  const session = openGate(options.concurrency);
+  const session = openLimiter(options.concurrency);
   /** Of the batches in flight; a batch ends with the exec that made it. */
-  const batches = new Map<string, Gate>();
+  const batches = new Map<string, Limiter>();
 
-  function gateOf(callId: string, { batch }: SubCallRequest): Gate {
+  function gateOf(callId: string, { batch }: SubCallRequest): Limiter {
     if (batch?.max_concurrent === undefined) return session;
     const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
-    const gate = batches.get(key) ?? openGate(Math.min(batch.max_concurrent, LIMITS.maxConcurrency));
-    batches.set(key, gate);
+    const limiter = batches.get(key) ?? openLimiter(Math.min(batch.max_concurrent, LIMITS.maxConcurrency));
+    batches.set(key, limiter);
     if (batches.size > 100) batches.delete(batches.keys().next().value ?? "");
-    return gate;
+    return limiter;
   }
 
   return {

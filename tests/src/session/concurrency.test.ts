@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openGate } from "../../../src/session/gate.ts";
+import { openLimiter } from "../../../src/session/concurrency.ts";
 
 const live = new AbortController().signal;
 
@@ -13,13 +13,13 @@ function openWork() {
 }
 
 test("at most so many run at once, the rest in order", async () => {
-  const gate = openGate(3);
+  const limiter = openLimiter(3);
   let running = 0;
   let peak = 0;
   const started: number[] = [];
   await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
-      gate.run(live, async () => {
+      limiter.run(live, async () => {
         started.push(index);
         peak = Math.max(peak, ++running);
         await new Promise((resolve) => setImmediate(resolve));
@@ -32,12 +32,12 @@ test("at most so many run at once, the rest in order", async () => {
 });
 
 test("who gives up while waiting does not take the turn of another", async () => {
-  const gate = openGate(1);
+  const limiter = openLimiter(1);
   const slow = openWork();
-  const first = gate.run(live, slow.work);
+  const first = limiter.run(live, slow.work);
   const abort = new AbortController();
-  const second = gate.run(abort.signal, async () => "never");
-  const third = gate.run(live, async () => "runs");
+  const second = limiter.run(abort.signal, async () => "never");
+  const third = limiter.run(live, async () => "runs");
   abort.abort();
   expect(await second).toBeUndefined();
   slow.end();
@@ -46,7 +46,7 @@ test("who gives up while waiting does not take the turn of another", async () =>
 });
 
 test("a failure frees its place", async () => {
-  const gate = openGate(1);
-  await expect(gate.run(live, () => Promise.reject(new Error("boo")))).rejects.toThrow("boo");
-  expect(await gate.run(live, async () => 1)).toBe(1);
+  const limiter = openLimiter(1);
+  await expect(limiter.run(live, () => Promise.reject(new Error("boo")))).rejects.toThrow("boo");
+  expect(await limiter.run(live, async () => 1)).toBe(1);
 });

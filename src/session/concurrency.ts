@@ -1,10 +1,10 @@
 /** Lets at most `limit` pieces of work run at once; the rest waits in order. */
-export interface Gate {
+export interface Limiter {
   /** undefined where the signal aborts before the work began. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>;
 }
 
-export function openGate(limit: number): Gate {
+export function openLimiter(limit: number): Limiter {
   let running = 0;
   const waiting = new Set<() => void>();
 
