@@ -4,7 +4,7 @@ import type { PreludeEntries } from "./engine.ts";
 export const PAGE_BYTES = 4096;
 
 /** What an image can be read with. Another format, another build of the engine or another bridge refuses it by name. */
-export interface ImageGate {
+export interface ImageFormat {
   /** Of the page and meta layout. */
   readonly format: number;
   /** SHA-256 of the engine's wasm, hex. */
@@ -27,7 +27,7 @@ export interface TextPlace {
 
 /** All of an image but its pages; plain JSON. */
 export interface ImageMeta {
-  readonly gate: ImageGate;
+  readonly gate: ImageFormat;
   /** SHA-256 of the prelude, hex. It only identifies: the image contains the prelude. */
   readonly prelude: string;
   /** Bytes of linear memory, a multiple of 64 KiB. */

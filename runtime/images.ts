@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Engine, EngineOptions, EnginePlace } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import type { Baseline, GuestImage, ImageDelta, ImageGate, ImageMeta, ImagePages, TextPlace } from "./image.ts";
+import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
 import type { Library } from "./library.ts";
 import { openPages } from "./pages.ts";
 import type { CheckpointRequest } from "./protocol.ts";
@@ -24,7 +24,7 @@ type Texts = Pick<Library, "texts">;
 export interface ImagesOptions {
   readonly library: Texts;
   readonly engine: Engine;
-  readonly gate: ImageGate;
+  readonly gate: ImageFormat;
   /** Its source. */
   readonly prelude: string;
   /** The image that the guest was opened from. Its memory is kept, and written to. */

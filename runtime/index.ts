@@ -2,7 +2,6 @@ export { applyPart, countPages, mostChangesOf, problemOf } from "./changes.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
-export { imageProblem } from "./gate.ts";
 export {
   type GuestImage,
   type ImageDelta,
@@ -11,6 +10,7 @@ export {
   PAGE_BYTES,
   type PagesPart,
 } from "./image.ts";
+export { imageProblem } from "./image-compat.ts";
 export type { CallScope, Library } from "./library.ts";
 export {
   clampLimits,

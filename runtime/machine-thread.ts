@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Baseline, ImageGate } from "./image.ts";
+import type { Baseline, ImageFormat } from "./image.ts";
 import { machineLost } from "./lost.ts";
 import type { Poolable } from "./pool.ts";
 import { type FromWorker, SHARED } from "./protocol.ts";
@@ -21,7 +21,7 @@ export interface Listener {
 /** What a thread is started with. */
 export interface ThreadSetup<Setup> {
   readonly wasm: WebAssembly.Module;
-  readonly gate: ImageGate;
+  readonly gate: ImageFormat;
   readonly shared: Int32Array;
   /** Structured-cloneable; given to the thread's library. */
   readonly library: Setup;

@@ -15,7 +15,7 @@ import {
 } from "./ends.ts";
 import { type Engine, type EngineOptions, type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
-import type { Baseline, ImageGate } from "./image.ts";
+import type { Baseline, ImageFormat } from "./image.ts";
 import { fromImage, openImages } from "./images.ts";
 import type { Library } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, DRAIN_MS, LIMITS } from "./limits.ts";
@@ -70,8 +70,8 @@ export interface MachineOptions {
   readonly printed: (part: Printed) => void;
   openEngine(options: EngineOptions): Promise<Engine>;
   /** Of images that are taken. */
-  readonly gate: ImageGate;
-  /** Makes the guest from an image that passes the gate. */
+  readonly gate: ImageFormat;
+  /** Makes the guest from an image that this build can read. */
   readonly restore?: Restoration;
 }
 

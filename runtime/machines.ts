@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { backgroundClock, systemClock } from "./clock.ts";
-import { imageGate } from "./gate.ts";
 import type { Baseline } from "./image.ts";
+import { imageFormat } from "./image-compat.ts";
 import { LIMITS } from "./limits.ts";
 import { type MachineThread, startMachineThread } from "./machine-thread.ts";
 import { openPool, type Pool, type Seat } from "./pool.ts";
@@ -40,7 +40,7 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
       const makesBaseline = made.baseline === null;
       const { thread, baseline } = await startMachineThread(worker, {
         wasm,
-        gate: await imageGate(),
+        gate: await imageFormat(),
         library,
         makesBaseline,
       });

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
-import { imageProblem } from "./gate.ts";
 import type { Baseline } from "./image.ts";
+import { imageProblem } from "./image-compat.ts";
 import { COMMAND_MS } from "./limits.ts";
 import { machineLost } from "./lost.ts";
 import { type MachineKind, type Machines, processMachines } from "./machines.ts";

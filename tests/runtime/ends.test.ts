@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resultEnd } from "../../runtime/ends.ts";
-import { imageGate, imageProblem } from "../../runtime/gate.ts";
+import { imageFormat, imageProblem } from "../../runtime/image-compat.ts";
 import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
 import { idleState } from "../../runtime/running.ts";
 
@@ -11,7 +11,7 @@ const earlier = (result: string | null, size: number) =>
 const raised = { ...idleState(), limits: { ...DEFAULT_EXEC_LIMITS, max_result_bytes: 3 * 2 ** 20 } };
 
 test("a guest of the first bridge is opened, and its result is read", async () => {
-  const gate = await imageGate();
+  const gate = await imageFormat();
   expect(await imageProblem({ gate: { ...gate, bridge: 1 } })).toBeNull();
   const warnings: string[] = [];
   const running = { parts: [], wantsWhole: true, state: raised };

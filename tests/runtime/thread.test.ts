@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../runtime/clock.ts";
-import { imageGate } from "../../runtime/gate.ts";
+import { imageFormat } from "../../runtime/image-compat.ts";
 import { TERMINATE_MS } from "../../runtime/limits.ts";
 import { startMachineThread } from "../../runtime/machine-thread.ts";
 import { SHARED } from "../../runtime/protocol.ts";
@@ -20,7 +20,7 @@ const SLOW = `
 test("to take an image counts neither against the limit nor against being cancelled", async () => {
   const module = new URL(`data:text/javascript,${encodeURIComponent(SLOW)}`);
   const { module: wasm } = await quickJsBuild();
-  const setup = { wasm, gate: await imageGate(), library: null, makesBaseline: false };
+  const setup = { wasm, gate: await imageFormat(), library: null, makesBaseline: false };
   const started = await startMachineThread(module, setup);
   const seat = { thread: started.thread, leave: async () => {} };
   const thread = openThread({ seat, clock: systemClock, notice: undefined });

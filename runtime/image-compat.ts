@@ -1,7 +1,7 @@
-import type { ImageGate, ImageMeta } from "./image.ts";
+import type { ImageFormat, ImageMeta } from "./image.ts";
 import { quickJsBuild } from "./quickjs-wasi.ts";
 
-/** Of the layout of pages and meta. */
+/** Version of the page and meta layout. Raise it when an older build could not read an image. */
 const FORMAT = 2;
 /**
  * Version of the messages between host and prelude. Raise it when an older host would not understand a prelude's, and
@@ -11,13 +11,13 @@ const BRIDGE = 2;
 const OLDEST_BRIDGE = 1;
 
 /** What images of this build can be read with. */
-export async function imageGate(): Promise<ImageGate> {
+export async function imageFormat(): Promise<ImageFormat> {
   return { format: FORMAT, wasm: (await quickJsBuild()).sha256, bridge: BRIDGE };
 }
 
-/** Why this build cannot read an image, as a sentence without its full stop; null where it can. */
+/** Why this build cannot read an image, as a sentence without its full stop. Returns null if this build can. */
 export async function imageProblem({ gate }: Pick<ImageMeta, "gate">): Promise<string | null> {
-  const { format, wasm, bridge } = await imageGate();
+  const { format, wasm, bridge } = await imageFormat();
   if (gate.format !== format) return `checkpoint format ${gate.format}, this build reads ${format}`;
   if (gate.bridge < OLDEST_BRIDGE || gate.bridge > bridge) {
     return `checkpoint bridge ${gate.bridge}, this build speaks ${OLDEST_BRIDGE} to ${bridge}`;
