@@ -20,7 +20,7 @@ import type { ExecRecords } from "./history.ts";
 import { stepsOf } from "./interrupted.ts";
 import type { CellComplete, Complete } from "./journal.ts";
 import { type EndFacts, type Head, openRecorder } from "./recorder.ts";
-import { openAt, reopen, restored, standOf } from "./reopening.ts";
+import { openAt, positionOf, reopen, restored } from "./reopening.ts";
 import { completeOf, type ExecParts, type ExecRequest, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /** What an exec gives; the head goes to `moved`. */
@@ -108,12 +108,12 @@ async function execAtOnce(work: Work, request: Exclude<ExecRequest, CellRequest>
       const loaded = await request.read(context);
       await keepContext(parts.store, loaded);
       // An image is opened with the context that it was made with. Its guest is then told of the longer one.
-      await parts.guest.use(standOf(recorder.head()));
-      await end(await parts.guest.use({ ...standOf(recorder.head()), context: loaded }), loaded);
+      await parts.guest.use(positionOf(recorder.head()));
+      await end(await parts.guest.use({ ...positionOf(recorder.head()), context: loaded }), loaded);
       return { kind: "append", context: loaded };
     }
     default: {
-      const machine = await parts.guest.use(standOf(recorder.head()));
+      const machine = await parts.guest.use(positionOf(recorder.head()));
       const value = await machine.sandbox.enter(request.kind, request.input);
       await end(machine, context);
       return { kind: request.kind, value };
@@ -129,17 +129,17 @@ async function execCell(
 ): Promise<{ complete: CellComplete; isOpen: boolean }> {
   const { parts, recorder } = work;
   const { history } = recorder.head();
-  const apart = request.kind === "query";
+  const isScratch = request.kind === "query";
   let machine: Machine | undefined;
   let ended: Over;
   try {
     const opened = interrupted
-      ? await reopen(work, interrupted, apart)
-      : { machine: await openAt(parts, standOf(recorder.head()), apart), from: null };
+      ? await reopen(work, interrupted, isScratch)
+      : { machine: await openAt(parts, positionOf(recorder.head()), isScratch), from: null };
     machine = opened.machine;
     const run: CellRun = {
       exec_id: work.exec_id,
-      cell: apart ? 0 : history.cells + 1,
+      cell: isScratch ? 0 : history.cells + 1,
       startedAt: work.startedAt,
       events: work.events,
       history: () => recorder.head().history,
@@ -150,7 +150,7 @@ async function execCell(
     const wantsWhole = deliver !== undefined;
     ended = await runCell(parts, run, machine, { ...asked, wantsWhole }, signals, opened.from);
   } catch (error) {
-    if (machine && apart) await machine[Symbol.asyncDispose]();
+    if (machine && isScratch) await machine[Symbol.asyncDispose]();
     if (!(error instanceof RlmError)) throw error;
     const { code, message, suggestion } = error;
     ended = {
@@ -164,10 +164,10 @@ async function execCell(
   }
   for (const warning of machine?.takeWarnings() ?? []) warn(ended.state, warning);
   const { end, state } = ended;
-  const code = apart ? queryCodeOf(end) : codeOf(end);
+  const code = isScratch ? queryCodeOf(end) : codeOf(end);
   const fields = { success: code === null, error_code: code, end, state };
   if (signals.suspend?.aborted && ended.lost !== null) {
-    if (apart) await machine?.[Symbol.asyncDispose]();
+    if (isScratch) await machine?.[Symbol.asyncDispose]();
     else await parts.guest.end();
     return { complete: { ...completeOf(work, fields), end, state }, isOpen: true };
   }
@@ -181,7 +181,7 @@ async function execCell(
     // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
     const whole = code === null && ended.whole !== null ? deliveredOf(request.kind, ended.whole) : null;
     if (deliver && whole !== null) await deliver(whole);
-    if (apart) {
+    if (isScratch) {
       await machine?.[Symbol.asyncDispose]();
       await recorder.endUnchanged(make, steps);
     } else {
@@ -191,7 +191,7 @@ async function execCell(
     }
     return { complete: { ...(complete ?? completeOf(work, fields)), end, state }, isOpen: false };
   } catch (error) {
-    if (apart) await machine?.[Symbol.asyncDispose]();
+    if (isScratch) await machine?.[Symbol.asyncDispose]();
     else await parts.guest.end();
     const failed = notKept(error);
     const open = { success: false, error_code: codeOf(failed), state };

@@ -30,7 +30,7 @@ export interface GuestOptions {
 }
 
 /** What a machine stands at: a session's state between execs. */
-export interface Stand {
+export interface Position {
   /** The checkpoint of an exec's end; null: a fresh guest. */
   readonly checkpoint: string | null;
   readonly context: Context | null;
@@ -56,7 +56,7 @@ export interface Guest extends AsyncDisposable {
    */
   rest(): void;
   /** A machine that stands there. @throws RlmError `checkpoint_lost` */
-  use(stand: Stand): Promise<Machine>;
+  use(position: Position): Promise<Machine>;
   /**
    * The machine of an exec that waits for calls, as it was in one of its checkpoints. `drop` forgets these calls.
    * @throws RlmError `checkpoint_lost`
@@ -64,11 +64,11 @@ export interface Guest extends AsyncDisposable {
   useStep(
     step: string,
     pending: Restoration["pending"],
-    stand: Stand,
+    position: Position,
   ): Promise<{ machine: Machine; row: CheckpointRow }>;
   /** Another machine that stands there and goes its own way. The caller disposes it. @throws as `use` */
-  apart(stand: Stand): Promise<Machine>;
-  apartAtStep(step: string, stand: Stand): Promise<{ machine: Machine; row: CheckpointRow }>;
+  scratch(position: Position): Promise<Machine>;
+  scratchAtStep(step: string, position: Position): Promise<{ machine: Machine; row: CheckpointRow }>;
   /** Ends the machine, unless it is fresh: the next one is opened where it is used. */
   reset(): Promise<void>;
   /** Ends the machine: the next one is opened from the store. */
@@ -114,7 +114,7 @@ export function openGuest(options: GuestOptions): Guest {
     return machine(opened, openLine(origin, null, newId));
   }
 
-  async function atCheckpoint(id: string, { context, sources }: Stand): Promise<Machine> {
+  async function atCheckpoint(id: string, { context, sources }: Position): Promise<Machine> {
     const row = await store.checkpoint(id);
     const problem = await imageProblem(row.meta);
     if (problem !== null) return rebuilt(row, problem, context);
@@ -128,7 +128,7 @@ export function openGuest(options: GuestOptions): Guest {
     }
   }
 
-  /** A fresh guest with the memory and the helpers that stand beside an image which cannot be read. */
+  /** A fresh guest with the memory and the helpers that lie beside an image which cannot be read. */
   async function rebuilt(row: CheckpointRow, why: string, context: Context | null): Promise<Machine> {
     const { memory, helpers }: BesideEnd = readBesideEnd(row.beside);
     const made = await fresh(context);
@@ -139,7 +139,7 @@ export function openGuest(options: GuestOptions): Guest {
     return machine(made.sandbox, made.line, [warning]);
   }
 
-  async function atStep(step: string, pending: Restoration["pending"], { context, sources }: Stand) {
+  async function atStep(step: string, pending: Restoration["pending"], { context, sources }: Position) {
     const row = await store.checkpoint(step);
     const problem = await imageProblem(row.meta);
     if (problem !== null) throw foreign(step, problem);
@@ -147,11 +147,11 @@ export function openGuest(options: GuestOptions): Guest {
     return { machine: machine(opened, openLine(step, row, newId)), row };
   }
 
-  const open = (stand: Stand) =>
-    stand.checkpoint === null ? fresh(stand.context) : atCheckpoint(stand.checkpoint, stand);
+  const open = (position: Position) =>
+    position.checkpoint === null ? fresh(position.context) : atCheckpoint(position.checkpoint, position);
 
-  function begin(stand: Stand, opening: Promise<Machine>): Promise<Machine> {
-    const begun: Live = { opening, machine: undefined, untouched: stand.checkpoint === null };
+  function begin(position: Position, opening: Promise<Machine>): Promise<Machine> {
+    const begun: Live = { opening, machine: undefined, untouched: position.checkpoint === null };
     opening.then(
       (machine) => {
         begun.machine = machine;
@@ -159,7 +159,7 @@ export function openGuest(options: GuestOptions): Guest {
       () => {},
     );
     live = begun;
-    told = stand.context;
+    told = position.context;
     return opening;
   }
 
@@ -174,34 +174,34 @@ export function openGuest(options: GuestOptions): Guest {
   return {
     prepare: () => (options.machines ?? processMachines()).warm(kind),
     rest: () => live?.machine?.sandbox.rest(end, options.idleMs),
-    async use(stand) {
+    async use(position) {
       live?.machine?.sandbox.wake();
       const standing = await live?.opening.catch(() => undefined);
       if (standing?.sandbox.isSpent()) await end();
-      let opening = live?.opening ?? begin(stand, open(stand));
+      let opening = live?.opening ?? begin(position, open(position));
       const opened = await opening.catch(() => {
         // It may have failed for what is no longer so.
-        opening = begin(stand, open(stand));
+        opening = begin(position, open(position));
         return opening;
       });
       if (live) live.untouched = false;
-      if (stand.context && told !== stand.context) {
-        await opened.sandbox.tell(await messageOf(stand.context));
-        told = stand.context;
+      if (position.context && told !== position.context) {
+        await opened.sandbox.tell(await messageOf(position.context));
+        told = position.context;
       }
       return opened;
     },
-    async useStep(step, pending, stand) {
+    async useStep(step, pending, position) {
       await end();
-      const at = await atStep(step, pending, stand);
-      await begin(stand, Promise.resolve(at.machine));
+      const at = await atStep(step, pending, position);
+      await begin(position, Promise.resolve(at.machine));
       return at;
     },
     async reset() {
       if (!live?.untouched) await end();
     },
-    apart: open,
-    apartAtStep: (step, stand) => atStep(step, "keep", stand),
+    scratch: open,
+    scratchAtStep: (step, position) => atStep(step, "keep", position),
     end,
     [Symbol.asyncDispose]: end,
   };

@@ -1,21 +1,21 @@
 import { type Over, RlmError } from "../../runtime/index.ts";
 import { warn } from "./exec/ends.ts";
 import type { Continuation } from "./exec/ports.ts";
-import type { Machine, Stand } from "./guest.ts";
+import type { Machine, Position } from "./guest.ts";
 import type { ExecRecords } from "./history.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
 import type { Head } from "./recorder.ts";
 import { type ExecParts, resumeOf, type Work } from "./work.ts";
 
-export const standOf = ({ history, context }: Head): Stand => ({
+export const positionOf = ({ history, context }: Head): Position => ({
   checkpoint: history.checkpoint,
   context,
   sources: history.sources,
 });
 
-/** @param apart on a machine of its own, which the session does not go on with */
-export const openAt = ({ guest }: ExecParts, stand: Stand, apart: boolean) =>
-  apart ? guest.apart(stand) : guest.use(stand);
+/** @param isScratch on a machine of its own, which the session does not go on with */
+export const openAt = ({ guest }: ExecParts, position: Position, isScratch: boolean) =>
+  isScratch ? guest.scratch(position) : guest.use(position);
 
 /**
  * The machine of an interrupted exec at the newest of its checkpoints that can be read, else at its start, with what it
@@ -26,17 +26,17 @@ export const openAt = ({ guest }: ExecParts, stand: Stand, apart: boolean) =>
 export async function reopen(
   work: Work,
   records: ExecRecords,
-  apart: boolean,
+  isScratch: boolean,
 ): Promise<{ machine: Machine; from: Continuation }> {
   const { parts, recorder } = work;
-  const stand = standOf(recorder.head());
+  const position = positionOf(recorder.head());
   for (const { tool_override_event: event } of records.results) if (event) work.events.push(event);
   const since = (ms: number) => {
     work.startedAt = parts.clock.monotonic() - ms;
   };
   for (const step of stepsOf(records)) {
     const at = await unlessLost(
-      apart ? parts.guest.apartAtStep(step, stand) : parts.guest.useStep(step, "keep", stand),
+      isScratch ? parts.guest.scratchAtStep(step, position) : parts.guest.useStep(step, "keep", position),
     );
     if (!at) continue;
     const from = continuationAt(at.row, records);
@@ -47,9 +47,9 @@ export async function reopen(
   const from = continuationFromStart(records);
   since(elapsedIn(records, null));
   await recorder.commit([resumeOf(work, null, from.replay, inFlight(records))]);
-  const machine = await openAt(parts, stand, apart);
+  const machine = await openAt(parts, position, isScratch);
   if (machine.isWhole) return { machine, from };
-  if (apart) await machine[Symbol.asyncDispose]();
+  if (isScratch) await machine[Symbol.asyncDispose]();
   throw new RlmError("checkpoint_lost", "neither a checkpoint of the exec nor the state before it can be read", {
     suggestion:
       "Define the variables again that the cell needs, then run it again; memory, helpers and context are kept.",
@@ -72,7 +72,7 @@ export async function restored(
   // Records that do not fit an image leave only what was there before them.
   const isLost = end.kind === "error" && end.code === "checkpoint_lost";
   for (const step of isLost ? [] : stepsOf({ calls })) {
-    const at = await unlessLost(parts.guest.useStep(step, "drop", standOf(recorder.head())));
+    const at = await unlessLost(parts.guest.useStep(step, "drop", positionOf(recorder.head())));
     if (!at) continue;
     const made = calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === step) + 1;
     const settled = made - continuationAt(at.row, { calls, results: [] }).beside.waiting.length;
@@ -86,7 +86,7 @@ export async function restored(
   warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
   if (asides.length === 0) return false;
   // What failed must not fail the next exec too.
-  const machine = await parts.guest.use(standOf(recorder.head()));
+  const machine = await parts.guest.use(positionOf(recorder.head()));
   for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });
   return keep(machine);
 }

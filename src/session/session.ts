@@ -55,7 +55,7 @@ import {
 } from "./options.ts";
 import { pace } from "./pace.ts";
 import type { Head } from "./recorder.ts";
-import { standOf } from "./reopening.ts";
+import { positionOf } from "./reopening.ts";
 import { loadRequest, requestOf } from "./requests.ts";
 import { openRetention } from "./retention.ts";
 import { checkSessionName } from "./sessions.ts";
@@ -242,7 +242,7 @@ async function open(
   /** Reads change nothing, so they are no execs. */
   const read = (kind: "memory" | "helpers", input: Json): Promise<Json> =>
     inTurn(async () => {
-      const { sandbox } = await parts.guest.use(standOf(head));
+      const { sandbox } = await parts.guest.use(positionOf(head));
       return sandbox.enter(kind, input).catch(async (error: unknown) => {
         if (error instanceof RlmError && error.code === "machine_lost") await parts.guest.end();
         throw error;
@@ -280,8 +280,13 @@ async function open(
     const forgetful: Store = { ...store, commit: async () => {} };
     const guest = openGuest({ ...guestOptions, store: forgetful });
     try {
-      const apart: ExecParts = { ...kept, store: forgetful, guest, answers, moved() {} };
-      const outcome = await exec(apart, head, { kind: "cell", source, limits, sites: true }, signal ? { signal } : {});
+      const scratch: ExecParts = { ...kept, store: forgetful, guest, answers, moved() {} };
+      const outcome = await exec(
+        scratch,
+        head,
+        { kind: "cell", source, limits, sites: true },
+        signal ? { signal } : {},
+      );
       const answer = answerOf(outcome, name);
       return { envelope: answer, estimate: answers.estimate(!answer.success) };
     } finally {
