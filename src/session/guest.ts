@@ -13,9 +13,9 @@ import type { Context } from "../context/context.ts";
 import type { CheckpointRow, Store } from "../store/port.ts";
 import { type ContextMessage, contextMessage } from "./context-message.ts";
 import type { CellSource } from "./history.ts";
+import { type ImageChain, openImageChain } from "./image-chain.ts";
 import type { IndexFolder } from "./index-folder.ts";
 import { type BesideEnd, readBesideEnd } from "./journal.ts";
-import { type Line, openLine } from "./line.ts";
 
 export interface GuestOptions {
   readonly worker: URL;
@@ -39,7 +39,7 @@ export interface Position {
 
 export interface Machine extends AsyncDisposable {
   readonly sandbox: Sandbox<ContextMessage>;
-  readonly line: Line;
+  readonly images: ImageChain;
   /** False where variables could not be brought back. */
   readonly isWhole: boolean;
   /** What could not be brought back when it was opened, for the next envelope; none after it was read. */
@@ -111,7 +111,7 @@ export function openGuest(options: GuestOptions): Guest {
     const { origin, baseline } = opened;
     // What the first checkpoints are based on.
     if (!(await store.hasBaseline(origin))) await store.putBaseline(origin, baseline.image.meta, baseline.pages);
-    return machine(opened, openLine(origin, null, newId));
+    return machine(opened, openImageChain(origin, null, newId));
   }
 
   async function atCheckpoint(id: string, { context, sources }: Position): Promise<Machine> {
@@ -121,7 +121,7 @@ export function openGuest(options: GuestOptions): Guest {
     try {
       const read = async () => ({ image: await store.image(id), pending: "drop", cells: sources }) as const;
       const opened = await sandbox(context, read);
-      return machine(opened, openLine(id, row, newId));
+      return machine(opened, openImageChain(id, row, newId));
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
       return rebuilt(row, error.message, context);
@@ -136,7 +136,7 @@ export function openGuest(options: GuestOptions): Guest {
     await made.sandbox.enter("memory", { op: "batch", ops });
     for (const { name, code } of helpers) await made.sandbox.enter("helpers", { op: "add", name, code });
     const warning = `variables_lost: ${why}; the context, memory and helpers are as they were, variables are gone`;
-    return machine(made.sandbox, made.line, [warning]);
+    return machine(made.sandbox, made.images, [warning]);
   }
 
   async function atStep(step: string, pending: Restoration["pending"], { context, sources }: Position) {
@@ -144,7 +144,7 @@ export function openGuest(options: GuestOptions): Guest {
     const problem = await imageProblem(row.meta);
     if (problem !== null) throw foreign(step, problem);
     const opened = await sandbox(context, async () => ({ image: await store.image(step), pending, cells: sources }));
-    return { machine: machine(opened, openLine(step, row, newId)), row };
+    return { machine: machine(opened, openImageChain(step, row, newId)), row };
   }
 
   const open = (position: Position) =>
@@ -207,11 +207,11 @@ export function openGuest(options: GuestOptions): Guest {
   };
 }
 
-function machine(sandbox: Sandbox<ContextMessage>, line: Line, warnings: readonly string[] = []): Machine {
+function machine(sandbox: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []): Machine {
   let untold = warnings;
   return {
     sandbox,
-    line,
+    images,
     isWhole: warnings.length === 0,
     takeWarnings() {
       const told = untold;

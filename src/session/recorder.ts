@@ -4,6 +4,7 @@ import type { NewCheckpoint, Step, Store } from "../store/port.ts";
 import type { CheckpointNotice } from "./api.ts";
 import type { Machine } from "./guest.ts";
 import { factsOf, follow, type History } from "./history.ts";
+import { type Captured, unchanged } from "./image-chain.ts";
 import {
   type BesideEnd,
   type BesideStep,
@@ -12,7 +13,6 @@ import {
   readBesideEnd,
   type SessionFacts,
 } from "./journal.ts";
-import { type Taken, unchanged } from "./line.ts";
 
 /** Where a session stands: what an exec starts from and what it leaves. */
 export interface Head {
@@ -41,7 +41,7 @@ export interface Recorder {
   step(
     machine: Machine,
     taken: Checkpoint | null,
-    make: (taken: Taken) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
+    make: (captured: Captured) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
   ): Promise<void>;
   /** The exec is over: the machine's state, with this context, and the record that says so. */
   end(
@@ -78,7 +78,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
     machine: Machine,
     kind: NewCheckpoint["kind"],
     already: Checkpoint | null,
-    make: (taken: Taken) => {
+    make: (captured: Captured) => {
       records: readonly JournalRecord[];
       beside: BesideStep | GivenEnd;
       drop: readonly string[];
@@ -88,12 +88,12 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
     const from = clock.monotonic();
     const commands = kind === "end" ? EXPORTS : [];
     const after = head.history.checkpoint;
-    const taking = { kind, exec_id, after, commands, at: clock.now() };
-    const taken = await machine.line.take(machine.sandbox, taking, already);
-    const { records, beside, drop } = make(taken);
-    await write(records, { checkpoint: { ...taken.checkpoint, beside }, drop }, context());
-    taken.kept();
-    const { pages, checkpoint } = taken;
+    const capturing = { kind, exec_id, after, commands, at: clock.now() };
+    const captured = await machine.images.capture(machine.sandbox, capturing, already);
+    const { records, beside, drop } = make(captured);
+    await write(records, { checkpoint: { ...captured.checkpoint, beside }, drop }, context());
+    captured.kept();
+    const { pages, checkpoint } = captured;
     const ms = clock.monotonic() - from + (already?.ms ?? 0);
     parts.onCheckpoint?.({ id: checkpoint.id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms });
   }
@@ -106,7 +106,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
         machine,
         "step",
         already,
-        (taken) => ({ ...make(taken), drop: [] }),
+        (captured) => ({ ...make(captured), drop: [] }),
         () => head.context,
       ),
     async endUnchanged(make, drop) {

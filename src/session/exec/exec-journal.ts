@@ -3,8 +3,8 @@ import type { ToolOverrideEvent } from "../../model/policy.ts";
 import type { Step } from "../../store/port.ts";
 import type { Machine } from "../guest.ts";
 import type { History } from "../history.ts";
+import type { Captured } from "../image-chain.ts";
 import { type BesideStep, hashOf, type JournalRecord } from "../journal.ts";
-import type { Taken } from "../line.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { Answered, LoopJournal } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
@@ -26,7 +26,7 @@ export interface CellRun {
   step(
     machine: Machine,
     taken: Checkpoint | null,
-    make: (taken: Taken) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
+    make: (captured: Captured) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
   ): Promise<void>;
 }
 
@@ -37,19 +37,19 @@ export function openExecJournal(
   { calls, time, clock }: { readonly calls: ExecCalls; readonly time: ExecTime; readonly clock: Clock },
 ): LoopJournal<Answered> {
   return {
-    nextImage: machine.line.step,
+    nextImage: machine.images.step,
     async keepStep({ calls: waiting, state, image }) {
       const recorded = run.history().last?.calls ?? [];
       const ids = new Set(recorded.map(({ call_id }) => call_id));
       const made = waiting.filter(({ id }) => !ids.has(id));
       if (made.length === 0) return;
       const at = clock.now();
-      await run.step(machine, image, (taken) => ({
+      await run.step(machine, image, (captured) => ({
         records: made.map(({ id, name, args }, index) => ({
           record: "rlm_tool_call",
           exec_id: run.exec_id,
           call_id: id,
-          checkpoint_id: taken.checkpoint.id,
+          checkpoint_id: captured.checkpoint.id,
           name,
           args,
           args_hash: hashOf(args),
@@ -57,7 +57,7 @@ export function openExecJournal(
           output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
           at,
         })),
-        beside: { kind: "step", state, waiting: taken.waiting, elapsed_ms: time.elapsed() },
+        beside: { kind: "step", state, waiting: captured.waiting, elapsed_ms: time.elapsed() },
       }));
       calls.made();
     },

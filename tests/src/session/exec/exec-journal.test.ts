@@ -6,8 +6,8 @@ import { openExecJournal } from "../../../../src/session/exec/exec-journal.ts";
 import type { Answered, CallContext } from "../../../../src/session/exec/ports.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
 import { follow, NO_HISTORY } from "../../../../src/session/history.ts";
+import { openImageChain } from "../../../../src/session/image-chain.ts";
 import type { JournalRecord } from "../../../../src/session/journal.ts";
-import { openLine } from "../../../../src/session/line.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
 const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };
@@ -49,7 +49,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
       at: 0,
     },
   ]);
-  const line = openLine("baseline:0", null, () => "step");
+  const images = openImageChain("baseline:0", null, () => "step");
   const sandbox = {
     async checkpoint({ id }: { readonly id: string }) {
       asked.push(id);
@@ -77,13 +77,13 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
       history: () => history,
       commit: async (made) => commit(made),
       async step(of, taken, make) {
-        const taking = { kind: "step", exec_id: "x", after: null, commands: [], at: 0 } as const;
-        const step = await of.line.take(sandbox, taking, taken);
+        const capturing = { kind: "step", exec_id: "x", after: null, commands: [], at: 0 } as const;
+        const step = await of.images.capture(sandbox, capturing, taken);
         commit(make(step).records);
         step.kept();
       },
     },
-    Object.assign(Object.create(null), { line }),
+    Object.assign(Object.create(null), { images }),
     { calls, time, clock },
   );
   return { journal, calls, budget, records, asked };
