@@ -12,10 +12,10 @@ export function makeFolder(path: string): string | null {
   try {
     return makeLevel(folder);
   } catch (error) {
+    if (!hasCode(error, "ENOENT")) throw error;
     const above = dirname(folder);
-    // The reason is then another one than that the folder above is missing.
-    if (!hasCode(error, "ENOENT") || isFolder(above)) throw error;
-    const made = makeFolder(above);
+    // If the folder above is there, another process may have made it meanwhile: a second failure has another reason.
+    const made = isFolder(above) ? null : makeFolder(above);
     return makeLevel(folder) === null ? made : (made ?? folder);
   }
 }

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../src/make-folder.ts";
 import { folderWith } from "../support/tree.ts";
@@ -28,4 +30,25 @@ test("what cannot be made is refused: under a file, behind a link that leads now
     expect(() => makeFolder(join(root, path)), path).toThrow(/E(EXIST|NOTDIR)/);
   }
   expect(existsSync(join(root, "nowhere"))).toBe(false);
+});
+
+test("threads that make the same folders at once all have them", async () => {
+  const root = folderWith();
+  const module = new URL("../../src/make-folder.ts", import.meta.url).href;
+  const code = `
+    const { workerData: { root, arrived }, parentPort } = require("node:worker_threads");
+    import(${JSON.stringify(module)}).then(({ makeFolder }) => {
+      for (let round = 1; round <= 300; round++) {
+        Atomics.add(arrived, 0, 1);
+        while (Atomics.load(arrived, 0) < 2 * round);
+        makeFolder(root + "/" + round + "/a/b");
+      }
+      parentPort.postMessage("made");
+    });`;
+  const workerData = { root, arrived: new Int32Array(new SharedArrayBuffer(4)) };
+  const threads = [1, 2].map(() => new Worker(code, { eval: true, workerData }));
+  const said = await Promise.all(threads.map((thread) => once(thread, "message"))).finally(() =>
+    Promise.all(threads.map((thread) => thread.terminate())),
+  );
+  expect(said).toEqual([["made"], ["made"]]);
 });
