@@ -2,6 +2,7 @@ import type { Json, PendingCall } from "../../../runtime/index.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
 import type { Budget } from "../budget.ts";
 import type { Ledger } from "../ledger.ts";
+import { FREE } from "../sub-call-plan.ts";
 import type { Answered, Answers, Continuation, LoopCalls } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 
@@ -88,13 +89,6 @@ const PROCESS_RESTARTED: Answered = {
       retriable: true,
     },
   },
-  record: {
-    usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
-    attempts: [],
-    model: "",
-    refused: false,
-    cached: false,
-    tool_override_event: null,
-  },
+  record: FREE,
   cacheKey: null,
 };
