@@ -1,31 +1,40 @@
 /** Belay's library: open a session, load a context, run cells. */
 export { ERROR_CODES, type ErrorCode, type ExecLimits, type Json, LIMITS, RlmError } from "../runtime/index.ts";
-export type { ContextStats, SkippedFile } from "./context/context.ts";
-export type { QueryOptions, SearchStrategy } from "./query/query.ts";
-export type {
-  CallProgress,
-  CheckpointNotice,
-  ExecOptions,
-  HelperEntry,
-  LoadingOptions,
-  LoadResult,
-  LoadSource,
-  OnRestart,
-  Progress,
-  Resumed,
-  Session,
-  SessionHelpers,
-  SessionMemory,
-  SessionOptions,
-  SubAgentPolicy,
-  Unfinished,
-} from "./session/api.ts";
-export type { CheckpointDescription, SessionDescription } from "./session/description.ts";
-export type { CallEstimate, DryRun } from "./session/dry-run.ts";
-export type { ExecEnvelope, ExecFailure, ExecSuccess, QueryEnvelope } from "./session/envelope.ts";
-export type { CallDescription, ExecDescription } from "./session/exec-description.ts";
-export type { BudgetLimits, RemainingBudget } from "./session/ledger.ts";
-export { openSession } from "./session/session.ts";
-export { type CollectOptions, openStore, type SessionStore } from "./session/session-store.ts";
-export type { SessionSummary } from "./session/sessions.ts";
-export type { Collected } from "./store/port.ts";
+export type { ContextStats, SkippedFile } from "./context/index.ts";
+export type { QueryOptions, SearchStrategy } from "./query/index.ts";
+export {
+  type BudgetLimits,
+  type CallDescription,
+  type CallEstimate,
+  type CallProgress,
+  type CheckpointDescription,
+  type CheckpointNotice,
+  type CollectOptions,
+  type DryRun,
+  type ExecDescription,
+  type ExecEnvelope,
+  type ExecFailure,
+  type ExecOptions,
+  type ExecSuccess,
+  type HelperEntry,
+  type LoadingOptions,
+  type LoadResult,
+  type LoadSource,
+  type OnRestart,
+  openSession,
+  openStore,
+  type Progress,
+  type QueryEnvelope,
+  type RemainingBudget,
+  type Resumed,
+  type Session,
+  type SessionDescription,
+  type SessionHelpers,
+  type SessionMemory,
+  type SessionOptions,
+  type SessionStore,
+  type SessionSummary,
+  type SubAgentPolicy,
+  type Unfinished,
+} from "./session/index.ts";
+export type { Collected } from "./store/index.ts";

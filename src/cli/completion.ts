@@ -1,4 +1,4 @@
-import { listSessions } from "../session/sessions.ts";
+import { listSessions } from "../session/index.ts";
 import type { Arguments } from "./arguments.ts";
 import type { Command } from "./commands.ts";
 import { completionScript, SHELLS } from "./completion-scripts.ts";

@@ -1,10 +1,16 @@
-import type { Context } from "../context/context.ts";
-import { openKnownLoads } from "../context/known-loads.ts";
-import { knownHash, type LoadOptions, load, loadAppend, type Source } from "../context/load.ts";
-import type { Known } from "../context/recall.ts";
+import {
+  type Context,
+  type Known,
+  knownHash,
+  type LoadOptions,
+  load,
+  loadAppend,
+  openKnownLoads,
+  type Source,
+} from "../context/index.ts";
 import { indexFolder } from "../home.ts";
 import { type LoadSource, RlmError, type Session } from "../index.ts";
-import type { JournalRow } from "../store/port.ts";
+import type { JournalRow } from "../store/index.ts";
 import type { ProgressLine } from "./progress.ts";
 import { contextSource } from "./sources.ts";
 import type { DurableFlags } from "./store-options.ts";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { findProjectFile, readConfig } from "../config/config.ts";
+import { findProjectFile, readConfig } from "../config/index.ts";
 import { megabytes } from "../figures.ts";
 import { type Json, RlmError } from "../index.ts";
 import { checkFolder, checkKey, checkSessions, type StorePlace } from "./doctor-store.ts";

@@ -5,7 +5,7 @@ import { amount, size } from "../figures.ts";
 import { errorCode, folderProblem } from "../home.ts";
 import { RlmError } from "../index.ts";
 import { makeFolder } from "../make-folder.ts";
-import { listSessions, type SessionSummary } from "../session/sessions.ts";
+import { listSessions, type SessionSummary } from "../session/index.ts";
 import { openSigner } from "../signed-settings.ts";
 import type { Check } from "./doctor-checks.ts";
 import type { Host } from "./host.ts";

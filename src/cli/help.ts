@@ -1,4 +1,4 @@
-import { KEYS } from "../config/config.ts";
+import { KEYS } from "../config/index.ts";
 import type { Option } from "./arguments.ts";
 import { COMMANDS, type Command } from "./commands.ts";
 import { version } from "./version.ts";

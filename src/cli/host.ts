@@ -1,4 +1,4 @@
-import type { Store } from "../store/port.ts";
+import type { Store } from "../store/index.ts";
 
 /** What a command gets from outside; tests hand in a store that they can watch or end. */
 export interface Host {
@@ -10,7 +10,7 @@ export interface Host {
 export const processHost: Host = {
   async openStore(folder) {
     // Loaded when a store is opened: help and usage errors need none.
-    const { openStore } = await import("../store/thread.ts");
+    const { openStore } = await import("../store/index.ts");
     return openStore(folder, { worker: storeWorker });
   },
 };

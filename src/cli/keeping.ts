@@ -1,6 +1,6 @@
 import type { Json } from "../index.ts";
 import { openSigner } from "../signed-settings.ts";
-import type { SessionRow, Store } from "../store/port.ts";
+import type { SessionRow, Store } from "../store/index.ts";
 import type { ResultPlace } from "./delivery.ts";
 import { type KeptSettings, settingsToKeep, withRoot } from "./kept-settings.ts";
 import { doubtedSettings, recordedSettings } from "./recorded-settings.ts";

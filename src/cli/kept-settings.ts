@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { given, type Settings, SettingsSchema } from "../config/config.ts";
+import { given, type Settings, SettingsSchema } from "../config/index.ts";
 import { indexFolder } from "../home.ts";
 import type { Json, SessionOptions } from "../index.ts";
 import type { ResultPlace } from "./delivery.ts";

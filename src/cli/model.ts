@@ -1,7 +1,6 @@
-import type { Settings } from "../config/config.ts";
+import type { Settings } from "../config/index.ts";
 import { RlmError } from "../index.ts";
-import { openModels } from "../model/models.ts";
-import type { Models } from "../model/port.ts";
+import { type Models, openModels } from "../model/index.ts";
 
 /** The models that sub-calls will ask. */
 export function modelsOf({ model, base_url, api_key_env }: Settings): Models {

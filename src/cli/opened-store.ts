@@ -1,6 +1,6 @@
 import { folderProblem } from "../home.ts";
 import { RlmError } from "../index.ts";
-import type { Store } from "../store/port.ts";
+import type { Store } from "../store/index.ts";
 import type { Host } from "./host.ts";
 
 /** Opens the store in this folder (null: in memory). @throws RlmError `store_failed` for a folder that cannot be written */

@@ -1,6 +1,6 @@
 import { closeSync, globSync, openSync, readSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { tooLarge } from "../context/size.ts";
+import { tooLarge } from "../context/index.ts";
 import { LIMITS, RlmError } from "../index.ts";
 import type { SessionFlags } from "./session-options.ts";
 import { commandLine } from "./usage.ts";

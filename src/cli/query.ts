@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import type { Settings } from "../config/config.ts";
+import type { Settings } from "../config/index.ts";
 import type { QueryOptions, SearchStrategy } from "../index.ts";
-import { SEARCH_STRATEGIES } from "../query/query.ts";
+import { SEARCH_STRATEGIES } from "../query/index.ts";
 import type { Arguments } from "./arguments.ts";
 import { openDelivery } from "./delivery.ts";
 import type { Host } from "./host.ts";

@@ -1,9 +1,9 @@
-import { LIMIT_DEFAULTS, type Settings, variableOf } from "../config/config.ts";
-import { canonical, isWithin } from "../context/roots.ts";
+import { LIMIT_DEFAULTS, type Settings, variableOf } from "../config/index.ts";
+import { canonical, isWithin } from "../context/index.ts";
 import { sessionLabel } from "../ids.ts";
 import { RlmError } from "../index.ts";
 import type { Signer } from "../signed-settings.ts";
-import type { SessionRow } from "../store/port.ts";
+import type { SessionRow } from "../store/index.ts";
 import { type KeptSettings, keptSettings } from "./kept-settings.ts";
 import { SESSION_OPTIONS, type SessionFlags } from "./session-options.ts";
 import type { Output } from "./terminal.ts";

@@ -1,9 +1,8 @@
 import { amount } from "../figures.ts";
 import { sessionLabel } from "../ids.ts";
 import { RlmError } from "../index.ts";
-import { describeExecs, type ExecDescription } from "../session/exec-description.ts";
-import { sessionNamed, summaryOf } from "../session/sessions.ts";
-import type { SessionRow, Store } from "../store/port.ts";
+import { describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../session/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
 import type { Arguments } from "./arguments.ts";
 import { openDelivery } from "./delivery.ts";
 import type { Host } from "./host.ts";

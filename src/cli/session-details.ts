@@ -1,8 +1,12 @@
 import { ago, amount, compact, duration, priced, size } from "../figures.ts";
 import { idEnd, sessionLabel } from "../ids.ts";
-import { type CheckpointDescription, describeSession, type SessionDescription } from "../session/description.ts";
-import type { ExecDescription } from "../session/exec-description.ts";
-import { LAST_SESSION } from "../session/sessions.ts";
+import {
+  type CheckpointDescription,
+  describeSession,
+  type ExecDescription,
+  LAST_SESSION,
+  type SessionDescription,
+} from "../session/index.ts";
 import type { Arguments } from "./arguments.ts";
 import { showCalls } from "./call-list.ts";
 import { type Detail, detailOf, showCall, showExec } from "./exec-details.ts";

@@ -1,6 +1,6 @@
 import { age, amount, compact, dollars, size } from "../figures.ts";
 import { sessionLabel } from "../ids.ts";
-import { listSessions, type SessionSummary } from "../session/sessions.ts";
+import { listSessions, type SessionSummary } from "../session/index.ts";
 import type { Arguments } from "./arguments.ts";
 import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";

@@ -1,5 +1,5 @@
 import { LIMITS, RlmError } from "../../runtime/index.ts";
-import { type AskedSettings, LIMIT_DEFAULTS, settingsFromTexts } from "../config/config.ts";
+import { type AskedSettings, LIMIT_DEFAULTS, settingsFromTexts } from "../config/index.ts";
 import type { Arguments, Option } from "./arguments.ts";
 import { type ResultPlace, resultPlace } from "./delivery.ts";
 import { DURABLE_OPTIONS, type DurableFlags, durableFlags } from "./store-options.ts";

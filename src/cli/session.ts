@@ -1,12 +1,17 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../runtime/index.ts";
-import type { Settings } from "../config/config.ts";
+import type { Settings } from "../config/index.ts";
 import { sessionLabel } from "../ids.ts";
 import type { LoadSource, Session } from "../index.ts";
-import type { HostedOptions } from "../session/api.ts";
-import { openSessionWith, type SessionParts } from "../session/session.ts";
-import { LAST_SESSION, sessionNamed, summaryOf } from "../session/sessions.ts";
-import type { SessionRow, Store } from "../store/port.ts";
+import {
+  type HostedOptions,
+  LAST_SESSION,
+  openSessionWith,
+  type SessionParts,
+  sessionNamed,
+  summaryOf,
+} from "../session/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
 import { bringContexts } from "./contexts.ts";
 import type { ResultPlace } from "./delivery.ts";
 import { type Host, storeWorker } from "./host.ts";

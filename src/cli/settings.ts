@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type ConfigPlaces, given, readConfig, type Settings } from "../config/config.ts";
+import { type ConfigPlaces, given, readConfig, type Settings } from "../config/index.ts";
 import { homeFolder } from "../home.ts";
 import type { SessionOptions } from "../index.ts";
 import type { SessionFlags } from "./session-options.ts";

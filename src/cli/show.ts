@@ -7,7 +7,7 @@ import {
   type QueryEnvelope,
   RlmError,
 } from "../index.ts";
-import { NOTHING_RUN } from "../session/envelope.ts";
+import { NOTHING_RUN } from "../session/index.ts";
 import { type CallsTaken, takenLine } from "./call-line.ts";
 import type { Written } from "./delivery.ts";
 import { type Format, formatted } from "./formats.ts";

@@ -1,4 +1,4 @@
-import { addSkips } from "../context/skip-kinds.ts";
+import { addSkips } from "../context/index.ts";
 import { amount } from "../figures.ts";
 import type { ContextStats } from "../index.ts";
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { homeFolder } from "../home.ts";
 import { type OnRestart, RlmError } from "../index.ts";
-import { checkSessionName, LAST_SESSION } from "../session/sessions.ts";
+import { checkSessionName, LAST_SESSION } from "../session/index.ts";
 import type { Arguments, Option } from "./arguments.ts";
 import { commandLine, UsageError } from "./usage.ts";
 

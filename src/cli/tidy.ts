@@ -1,7 +1,7 @@
 import { statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DAY } from "../figures.ts";
-import type { Store } from "../store/port.ts";
+import type { Store } from "../store/index.ts";
 
 /** Sessions without a name are kept for this long after their last use (semantics 33), ms. */
 export const ANONYMOUS_MS = DAY;

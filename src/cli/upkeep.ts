@@ -1,9 +1,9 @@
 import { ulid } from "ulid";
 import { ageFrom, amount, size } from "../figures.ts";
 import { sessionLabel } from "../ids.ts";
-import { forkSession, removeSession, sessionNamed } from "../session/sessions.ts";
+import { forkSession, removeSession, sessionNamed } from "../session/index.ts";
 import { openSigner } from "../signed-settings.ts";
-import type { Collected } from "../store/port.ts";
+import type { Collected } from "../store/index.ts";
 import type { Arguments } from "./arguments.ts";
 import { showingFailures } from "./failures.ts";
 import type { Host } from "./host.ts";

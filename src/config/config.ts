@@ -5,19 +5,6 @@ import { invalidConfig } from "./problems.ts";
 import { type AskedSettings, KEYS, type Settings, TAKEN_BACK, variableOf } from "./settings.ts";
 import { given, settingsFromTexts } from "./texts.ts";
 
-export { findProjectFile } from "./files.ts";
-export {
-  type AskedSettings,
-  KEYS,
-  LIMIT_DEFAULTS,
-  type Settings,
-  SettingsSchema,
-  TAKEN_BACK,
-  USER_ONLY,
-  variableOf,
-} from "./settings.ts";
-export { given, settingsFromTexts } from "./texts.ts";
-
 /** Where configuration is looked for. */
 export interface ConfigPlaces {
   /** A project's file is looked for here and above, as far as the top of the repository. */

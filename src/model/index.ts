@@ -1,6 +1,11 @@
-export { readOnlyTools } from "./agent-tools/index.ts";
-export { estimateSubCall, placeholderAnswer } from "./placeholder.ts";
-export { decideTools } from "./policy.ts";
-export { runSubCall } from "./sub-call.ts";
-export { taskThread } from "./task-thread.ts";
-export { threadedTools } from "./threaded-tools.ts";
+export type { AgentTool } from "./agent-tools/index.ts";
+export { failure } from "./failure.ts";
+export type { Authorization } from "./keys.ts";
+export { loadSubCallLayer } from "./load-sub-call-layer.ts";
+export { openModels } from "./models.ts";
+export { nearestNames } from "./nearest-names.ts";
+export { piAiModel } from "./pi-ai.ts";
+export { agentDirOf } from "./pi-files.ts";
+export type { ToolOverrideEvent } from "./policy.ts";
+export type { Model, Models, RequestBudget, RequestEstimate, Reservation, SubCallError, Usage } from "./port.ts";
+export type { SubCall } from "./sub-call.ts";

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../../runtime/index.ts";
-import { compileFind, find } from "../context/find.ts";
-import { textFromString } from "../context/text.ts";
+import { compileFind, find, textFromString } from "../context/index.ts";
 import { isJsonObject, type JsonObject, pointed } from "./schema-pointer.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { argumentError, type Json } from "../../runtime/index.ts";
-import { compileFind } from "../context/find.ts";
+import { compileFind } from "../context/index.ts";
 import { ANNOTATIONS, KEYWORDS } from "./schema-keywords.ts";
 import { isJsonObject, pointed } from "./schema-pointer.ts";
 

@@ -1,7 +1,6 @@
 import { RlmError } from "../../runtime/index.ts";
-import type { Session } from "../session/api.ts";
-import { forkSession } from "../session/sessions.ts";
-import type { SessionRow } from "../store/port.ts";
+import { forkSession, type Session } from "../session/index.ts";
+import type { SessionRow } from "../store/index.ts";
 import type { BranchHead } from "./entries.ts";
 import type { MirroredStore } from "./mirror.ts";
 

@@ -1,4 +1,4 @@
-import type { JournalRecord, ToolCall, ToolResult } from "../session/journal.ts";
+import type { JournalRecord, ToolCall, ToolResult } from "../session/index.ts";
 import type { ToolEnvelope } from "../tools/index.ts";
 import type { RunningState } from "./status.ts";
 

@@ -1,7 +1,7 @@
 import type { ExtensionAPI, ToolDefinition } from "@mariozechner/pi-coding-agent";
 import { monotonicFactory } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
-import { openStore } from "../store/thread.ts";
+import { openStore } from "../store/index.ts";
 import { type Tool, tools } from "../tools/index.ts";
 import type { ProgressDetails, ToolDetails } from "./details.ts";
 import { lentTools } from "./lent-tools.ts";

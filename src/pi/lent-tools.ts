@@ -1,6 +1,6 @@
 import { createBashTool, createEditTool, createWriteTool } from "@mariozechner/pi-coding-agent";
 import type { Json } from "../../runtime/index.ts";
-import type { AgentTool } from "../model/agent-tools/index.ts";
+import type { AgentTool } from "../model/index.ts";
 
 /** A tool of Pi's agent, as far as it is used. */
 interface PiTool {

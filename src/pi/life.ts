@@ -1,16 +1,13 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET } from "../../runtime/index.ts";
-import { type PiSettings, readPiConfig } from "../config/pi.ts";
-import { given } from "../config/texts.ts";
+import { given, type PiSettings, readPiConfig } from "../config/index.ts";
 import { homeFolder, indexFolder } from "../home.ts";
-import { agentDirOf } from "../model/pi-files.ts";
-import type { SubAgentPolicy } from "../session/api.ts";
-import type { BudgetLimits } from "../session/ledger.ts";
-import { openSessionWith } from "../session/session.ts";
+import { agentDirOf } from "../model/index.ts";
+import { type BudgetLimits, openSessionWith, type SubAgentPolicy } from "../session/index.ts";
 // Loaded beforehand: Pi's loader gives whoever imports it while it is being loaded a module that is still empty.
 import "../model/index.ts";
 import { openSigner } from "../signed-settings.ts";
-import type { Store } from "../store/port.ts";
+import type { Store } from "../store/index.ts";
 import { type BranchSessions, openBranchSessions } from "./branch-sessions.ts";
 import type { PiActions, PiContext } from "./host.ts";
 import { type MirroredStore, mirrored } from "./mirror.ts";

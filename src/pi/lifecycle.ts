@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/index.ts";
-import type { PiSettings } from "../config/pi.ts";
-import { summaryOf } from "../session/sessions.ts";
-import type { Store } from "../store/port.ts";
+import type { PiSettings } from "../config/index.ts";
+import { summaryOf } from "../session/index.ts";
+import type { Store } from "../store/index.ts";
 import { type Tool, type ToolEnvelope, tools } from "../tools/index.ts";
 import { withAnswers } from "./answers-in-context.ts";
 import { type ProgressDetails, tallyOf } from "./details.ts";

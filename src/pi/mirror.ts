@@ -1,5 +1,5 @@
-import { type Complete, hashOf, type JournalRecord, readRecord } from "../session/journal.ts";
-import type { SessionRow, Step, Store } from "../store/port.ts";
+import { type Complete, hashOf, type JournalRecord, readRecord } from "../session/index.ts";
+import type { SessionRow, Step, Store } from "../store/index.ts";
 import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
 
 /** Where the mirror of the journal goes. */

@@ -1,9 +1,6 @@
 import { type Api, type Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
 import { RlmError } from "../../runtime/index.ts";
-import type { Authorization } from "../model/keys.ts";
-import { nearestNames } from "../model/nearest-names.ts";
-import { piAiModel } from "../model/pi-ai.ts";
-import type { Model, Models } from "../model/port.ts";
+import { type Authorization, type Model, type Models, nearestNames, piAiModel } from "../model/index.ts";
 
 type Stream = typeof streamSimple;
 

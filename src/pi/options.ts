@@ -1,7 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
-import type { PiSettings } from "../config/pi.ts";
-import { given } from "../config/texts.ts";
-import type { Progress, SessionOptions, SubAgentPolicy } from "../session/api.ts";
+import { given, type PiSettings } from "../config/index.ts";
+import type { Progress, SessionOptions, SubAgentPolicy } from "../session/index.ts";
 
 /** What a session inside Pi is opened with beside the user's settings. */
 export interface OptionsParts {

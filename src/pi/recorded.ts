@@ -1,11 +1,20 @@
 import * as v from "valibot";
 import { RlmError } from "../../runtime/index.ts";
-import type { ContextStats } from "../context/context.ts";
-import { envelope, queryEnvelope } from "../session/envelope.ts";
-import { follow, NO_HISTORY } from "../session/history.ts";
-import { type BesideEnd, type Complete, type JournalRecord, readBesideEnd, readRecord } from "../session/journal.ts";
-import { type BudgetLimits, remaining } from "../session/ledger.ts";
-import type { Store } from "../store/port.ts";
+import type { ContextStats } from "../context/index.ts";
+import {
+  type BesideEnd,
+  type BudgetLimits,
+  type Complete,
+  envelope,
+  follow,
+  type JournalRecord,
+  NO_HISTORY,
+  queryEnvelope,
+  readBesideEnd,
+  readRecord,
+  remaining,
+} from "../session/index.ts";
+import type { Store } from "../store/index.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
 
 /** An exec as the store has it. */

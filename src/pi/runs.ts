@@ -1,6 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
-import type { LoadResult, Progress, Session } from "../session/api.ts";
-import type { JournalRecord } from "../session/journal.ts";
+import type { JournalRecord, LoadResult, Progress, Session } from "../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../tools/index.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 import type { ContextState, StateBoard } from "./status.ts";

@@ -1,5 +1,4 @@
-import type { CallProgress } from "../session/api.ts";
-import type { RemainingBudget } from "../session/ledger.ts";
+import type { CallProgress, RemainingBudget } from "../session/index.ts";
 
 /** What the widget and the commands show. A new object for every change; times are ms since the epoch. */
 export interface State {

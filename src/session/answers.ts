@@ -1,11 +1,10 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
 import { type Clock, firstly, LIMITS, remedy } from "../../runtime/index.ts";
-import { failure } from "../model/failure.ts";
-import type { SubCallError } from "../model/port.ts";
+import { failure, loadSubCallLayer, type SubCallError } from "../model/index.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import type { Answered, Answers, CallContext } from "./exec/ports.ts";
-import { loadModelLayer } from "./model-layer.ts";
+
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./sub-call-plan.ts";
 
 /** For cells that make a sub-call without a model. */
@@ -67,7 +66,7 @@ async function ask(
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
   const plan = await planSubCall(options, request);
   if (!plan.ok) return plan.answered;
-  const { runSubCall, taskThread, threadedTools } = await loadModelLayer();
+  const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
   const { policy, clock } = options;
   const outcome = await runSubCall(
     plan.call,

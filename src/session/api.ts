@@ -1,7 +1,7 @@
 import type { ExecLimits, Json } from "../../runtime/index.ts";
-import type { ContextStats } from "../context/context.ts";
-import type { AgentTool } from "../model/agent-tools/index.ts";
-import type { QueryOptions } from "../query/query.ts";
+import type { ContextStats } from "../context/index.ts";
+import type { AgentTool } from "../model/index.ts";
+import type { QueryOptions } from "../query/index.ts";
 import type { DryRun } from "./dry-run.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./envelope.ts";
 import type { CellFile, ExecKind } from "./journal.ts";

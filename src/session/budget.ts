@@ -1,5 +1,11 @@
-import { failure } from "../model/failure.ts";
-import type { RequestBudget, RequestEstimate, Reservation, SubCallError, Usage } from "../model/port.ts";
+import {
+  failure,
+  type RequestBudget,
+  type RequestEstimate,
+  type Reservation,
+  type SubCallError,
+  type Usage,
+} from "../model/index.ts";
 import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "./ledger.ts";
 
 /**

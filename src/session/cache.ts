@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { SubCallRequest } from "../../builtins/index.ts";
 import { type Json, LIMITS } from "../../runtime/index.ts";
-import type { Models } from "../model/port.ts";
-import type { Store } from "../store/port.ts";
+import type { Models } from "../model/index.ts";
+import type { Store } from "../store/index.ts";
 
 /** Answers of earlier identical plain calls. */
 export interface AnswerCache {

@@ -1,5 +1,4 @@
-import type { Context } from "../context/context.ts";
-import type { TextData } from "../context/text.ts";
+import type { Context, TextData } from "../context/index.ts";
 
 /** A context on its way to the machine's worker: its text crosses as shared memory. */
 export interface ContextMessage extends Omit<Context, "text"> {

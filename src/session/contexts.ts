@@ -1,12 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock, Json } from "../../runtime/index.ts";
 import { RlmError, remedy } from "../../runtime/index.ts";
-import type { Context } from "../context/context.ts";
-import { openKnownLoads } from "../context/known-loads.ts";
-import { load, loadAppend } from "../context/load.ts";
-import type { Known } from "../context/recall.ts";
-import { textFromPartsInSlices } from "../context/text.ts";
-import type { Store, StoredContext } from "../store/port.ts";
+import { type Context, type Known, load, loadAppend, openKnownLoads, textFromPartsInSlices } from "../context/index.ts";
+import type { Store, StoredContext } from "../store/index.ts";
 import type { Granted } from "./granted.ts";
 import type { Start } from "./journal.ts";
 

@@ -1,4 +1,4 @@
-import type { CheckpointRow, Store } from "../store/port.ts";
+import type { CheckpointRow, Store } from "../store/index.ts";
 import { describeExecs, type ExecDescription } from "./exec-description.ts";
 import { readBesideStep } from "./journal.ts";
 import { type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";

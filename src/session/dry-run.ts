@@ -1,5 +1,5 @@
 import { readSubCall, type SubCallRequest } from "../../builtins/index.ts";
-import type { SubCall } from "../model/sub-call.ts";
+import type { SubCall } from "../model/index.ts";
 import type { ExecEnvelope } from "./envelope.ts";
 import type { Answered, Answers } from "./exec/ports.ts";
 import { FREE, type SubCallPlan } from "./sub-call-plan.ts";

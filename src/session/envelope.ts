@@ -1,7 +1,7 @@
 import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../runtime/index.ts";
 import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../runtime/index.ts";
-import type { ToolOverrideEvent } from "../model/policy.ts";
-import { type QueryNote, type QueryResult, readQueryResult } from "../query/query.ts";
+import type { ToolOverrideEvent } from "../model/index.ts";
+import { type QueryNote, type QueryResult, readQueryResult } from "../query/index.ts";
 import type { CellComplete } from "./journal.ts";
 import type { RemainingBudget } from "./ledger.ts";
 

@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import type { StoredRecord } from "../store/port.ts";
+import type { StoredRecord } from "../store/index.ts";
 import { withFiles } from "./envelope.ts";
 import { cellFiles, firstLineOf, follow, NO_HISTORY } from "./history.ts";
 import { type Complete, type ExecKind, readRecord, type Start, type ToolCall, type ToolResult } from "./journal.ts";

@@ -7,8 +7,8 @@ import {
   placeless,
   RlmError,
 } from "../../runtime/index.ts";
-import type { Context } from "../context/context.ts";
-import { readQueryResult } from "../query/query.ts";
+import type { Context } from "../context/index.ts";
+import { readQueryResult } from "../query/index.ts";
 import type { ExecOptions } from "./api.ts";
 import { runCell } from "./cell.ts";
 import { keepContext } from "./contexts.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { canonical, isWithin } from "../context/roots.ts";
+import { canonical, isWithin } from "../context/index.ts";
 
 /**
  * The folders that may be read in a session: those that its caller names, for the session or with a load. A store may

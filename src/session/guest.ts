@@ -9,8 +9,8 @@ import {
   remedy,
   type Sandbox,
 } from "../../runtime/index.ts";
-import type { Context } from "../context/context.ts";
-import type { CheckpointRow, Store } from "../store/port.ts";
+import type { Context } from "../context/index.ts";
+import type { CheckpointRow, Store } from "../store/index.ts";
 import { type ContextMessage, contextMessage } from "./context-message.ts";
 import type { CellSource } from "./history.ts";
 import { type ImageChain, openImageChain } from "./image-chain.ts";

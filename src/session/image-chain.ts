@@ -7,7 +7,7 @@ import {
   PAGE_BYTES,
   type Sandbox,
 } from "../../runtime/index.ts";
-import type { CheckpointRow, NewCheckpoint } from "../store/port.ts";
+import type { CheckpointRow, NewCheckpoint } from "../store/index.ts";
 
 /**
  * The images of one machine, one after the other, and which one the next is based on. A step is based on the checkpoint before it, the

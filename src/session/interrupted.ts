@@ -1,5 +1,5 @@
 import { type PendingCall, RlmError, remedy, type Settlement } from "../../runtime/index.ts";
-import type { CheckpointRow } from "../store/port.ts";
+import type { CheckpointRow } from "../store/index.ts";
 import type { Continuation, Replayed } from "./exec/ports.ts";
 import type { ExecRecords } from "./history.ts";
 import { type BesideStep, hashOf, readBesideStep, type ToolCall, type ToolResult } from "./journal.ts";

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import { type CellEnd, DEFAULT_EXEC_LIMITS, type ExecLimits, type ExecState, type Json } from "../../runtime/index.ts";
-import type { ToolOverrideEvent } from "../model/policy.ts";
-import type { Usage } from "../model/port.ts";
+import type { ToolOverrideEvent, Usage } from "../model/index.ts";
 
 /** What an exec does. Every change of a session is an exec of one of these kinds. */
 export type ExecKind = "cell" | "query" | "load" | "append" | "helpers" | "memory";

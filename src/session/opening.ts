@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 import { monotonicFactory } from "ulid";
 import { type Json, LIMITS, RlmError } from "../../runtime/index.ts";
-import type { NewSession, SessionRow, Store } from "../store/port.ts";
+import type { NewSession, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 
 /** The session with this name or id, leased; made where there is none. */

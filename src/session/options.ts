@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
-import { type QueryOptions, SEARCH_STRATEGIES } from "../query/query.ts";
+import { type QueryOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
 import type { CellFile } from "./journal.ts";
 import type { BudgetLimits } from "./ledger.ts";

@@ -1,6 +1,6 @@
 import { type Checkpoint, type Clock, type Json, PAGE_BYTES } from "../../runtime/index.ts";
-import type { Context } from "../context/context.ts";
-import type { NewCheckpoint, Step, Store } from "../store/port.ts";
+import type { Context } from "../context/index.ts";
+import type { NewCheckpoint, Step, Store } from "../store/index.ts";
 import type { CheckpointNotice } from "./api.ts";
 import type { Machine } from "./guest.ts";
 import { factsOf, follow, type History } from "./history.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { RlmError } from "../../runtime/index.ts";
-import { type LoadOptions, load, loadAppend, type Source } from "../context/load.ts";
+import { type LoadOptions, load, loadAppend, type Source } from "../context/index.ts";
 import type { LoadSource } from "./api.ts";
 import { type LoadInput, readLoadInput } from "./contexts.ts";
 import type { Granted } from "./granted.ts";

@@ -6,11 +6,15 @@ import {
   type Services,
 } from "../../builtins/index.ts";
 import { type Library, RlmError } from "../../runtime/index.ts";
-import { compileFind, find } from "../context/find.ts";
-import { openPlaces } from "../context/places.ts";
-import { openRoutes } from "../context/routes.ts";
-import { openSearchIndex, type SearchIndex } from "../context/search.ts";
-import { openText } from "../context/text.ts";
+import {
+  compileFind,
+  find,
+  openPlaces,
+  openRoutes,
+  openSearchIndex,
+  openText,
+  type SearchIndex,
+} from "../context/index.ts";
 import type { ContextMessage } from "./context-message.ts";
 
 /** What builtins reach in the worker: the context that the host sent last. */

@@ -10,13 +10,11 @@ import {
   remedy,
   systemClock,
 } from "../../runtime/index.ts";
-import type { ContextStats } from "../context/context.ts";
+import type { ContextStats } from "../context/index.ts";
 import { sessionLabel } from "../ids.ts";
-import { openModels } from "../model/models.ts";
-import type { Models } from "../model/port.ts";
-import { queryCell } from "../query/query.ts";
-import type { SessionRow, Store } from "../store/port.ts";
-import { shareStore } from "../store/shared.ts";
+import { loadSubCallLayer, type Models, openModels } from "../model/index.ts";
+import { queryCell } from "../query/index.ts";
+import { type SessionRow, type Store, shareStore } from "../store/index.ts";
 import { openAnswers } from "./answers.ts";
 import type {
   ExecOptions,
@@ -41,7 +39,7 @@ import { openIndexFolder } from "./index-folder.ts";
 import { readRecord, type Start } from "./journal.ts";
 import { remaining } from "./ledger.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
-import { loadModelLayer } from "./model-layer.ts";
+
 import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
 import {
   checkOptions,
@@ -265,7 +263,7 @@ async function open(
 
   /** The cell on another machine at the same checkpoint, with a journal, answers and a head that are thrown away. */
   async function dryRun(source: string, { limits = {}, name, signal }: ExecOptions): Promise<DryRun> {
-    const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadModelLayer();
+    const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
     const { approve, ...policy } = options.subAgents ?? {};
     // Nobody is asked about calls that are not sent.
     const planning = { models, policy: { ...policy, ...(approve ? { approve: async () => true } : {}) } };

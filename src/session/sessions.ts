@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { sessionLabel } from "../ids.ts";
 import { nearest } from "../nearest.ts";
-import type { SessionRow, Store } from "../store/port.ts";
+import type { SessionRow, Store } from "../store/index.ts";
 import { factsOf, follow, NO_HISTORY } from "./history.ts";
 import { readRecord, type SessionFacts } from "./journal.ts";
 

@@ -1,11 +1,15 @@
 import type { SubCallRequest } from "../../builtins/index.ts";
 import { type CallError, LIMITS } from "../../runtime/index.ts";
-import type { ToolOverrideEvent } from "../model/policy.ts";
-import type { Model, Models, SubCallError } from "../model/port.ts";
-import type { SubCall } from "../model/sub-call.ts";
+import {
+  loadSubCallLayer,
+  type Model,
+  type Models,
+  type SubCall,
+  type SubCallError,
+  type ToolOverrideEvent,
+} from "../model/index.ts";
 import type { SubAgentPolicy } from "./api.ts";
 import type { Answered } from "./exec/ports.ts";
-import { loadModelLayer } from "./model-layer.ts";
 
 export interface PlanOptions {
   readonly models: Models;
@@ -21,7 +25,7 @@ export type SubCallPlan =
 
 /** Decides on the tools of a sub-call, and whether it may be sent at all. */
 export async function planSubCall(options: PlanOptions, request: SubCallRequest): Promise<SubCallPlan> {
-  const { decideTools } = await loadModelLayer();
+  const { decideTools } = await loadSubCallLayer();
   const { policy } = options;
   const decision = await decideTools(request.tools, {
     builtin: "llm_query",

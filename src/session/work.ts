@@ -1,6 +1,6 @@
 import { type ExecLimits, type ExecState, type Json, noOutput } from "../../runtime/index.ts";
-import type { Context } from "../context/context.ts";
-import type { ToolOverrideEvent } from "../model/policy.ts";
+import type { Context } from "../context/index.ts";
+import type { ToolOverrideEvent } from "../model/index.ts";
 import type { CellParts } from "./cell.ts";
 import type { LoadInput } from "./contexts.ts";
 import type { Guest } from "./guest.ts";

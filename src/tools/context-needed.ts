@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
-import type { Session } from "../session/api.ts";
+import type { Session } from "../session/index.ts";
 
 /** Tools that work on the context fail without one (semantics 14). @throws RlmError `context_not_loaded` */
 export function checkContext(session: Session): void {

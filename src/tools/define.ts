@@ -2,8 +2,7 @@ import { IsObject, type Static, type TObject, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
-import type { LoadResult, Session } from "../session/api.ts";
-import type { BesideEnd } from "../session/journal.ts";
+import type { BesideEnd, LoadResult, Session } from "../session/index.ts";
 
 /** What a tool answers: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Type } from "typebox";
-import type { LoadResult } from "../session/api.ts";
+import type { LoadResult } from "../session/index.ts";
 import type { RecordedCall } from "./define.ts";
 
 export const PATH = Type.String({ description: "Relative to the working directory, or absolute" });

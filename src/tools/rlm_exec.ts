@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { ExecLimits } from "../../runtime/index.ts";
-import { NOTHING_RUN } from "../session/envelope.ts";
+import { NOTHING_RUN } from "../session/index.ts";
 import { cellDescription } from "./cell-description.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool } from "./define.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { SEARCH_STRATEGIES } from "../query/query.ts";
-import { NOTHING_READ, NOTHING_RUN } from "../session/envelope.ts";
+import { SEARCH_STRATEGIES } from "../query/index.ts";
+import { NOTHING_READ, NOTHING_RUN } from "../session/index.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool } from "./define.ts";
 

@@ -1,6 +1,5 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { compileFind, type FindPattern, find } from "../../context/find.ts";
-import { textFromString } from "../../context/text.ts";
+import { compileFind, type FindPattern, find, textFromString } from "../../context/index.ts";
 
 /**
  * Whether each path (relative, with `/`) matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A pattern

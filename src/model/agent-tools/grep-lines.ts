@@ -1,6 +1,4 @@
-import type { Pause } from "../../context/context.ts";
-import { type FindPattern, find } from "../../context/find.ts";
-import { textFromString } from "../../context/text.ts";
+import { type FindPattern, find, type Pause, textFromString } from "../../context/index.ts";
 import { type Line, linesOf } from "./output.ts";
 
 /** A line that matches; `at` is where its match begins (UTF-16 units of the text). */

@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { compileFind, type FindPattern } from "../../context/find.ts";
+import { compileFind, type FindPattern } from "../../context/index.ts";
 import { escaped, matchGlob } from "./glob-pattern.ts";
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, size, withNotes } from "./output.ts";

@@ -2,11 +2,19 @@ import { lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
-import type { Pause } from "../../context/context.ts";
-import { isIgnored, rulesAbove, topRules, withRuleFile } from "../../context/gitignore.ts";
-import { isWithin, locate, openRoots, type Roots } from "../../context/roots.ts";
-import { readListed } from "../../context/text-file.ts";
-import { walk } from "../../context/walk.ts";
+import {
+  isIgnored,
+  isWithin,
+  locate,
+  openRoots,
+  type Pause,
+  type Roots,
+  readListed,
+  rulesAbove,
+  topRules,
+  walk,
+  withRuleFile,
+} from "../../context/index.ts";
 
 /** Where the read-only tools may read. */
 export interface ReadableRoots {

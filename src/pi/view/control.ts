@@ -1,11 +1,15 @@
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
-import { type PiOrigins, piOrigins } from "../../config/pi-origins.ts";
+import { type PiOrigins, piOrigins } from "../../config/index.ts";
 import { homeFolder } from "../../home.ts";
-import { agentDirOf } from "../../model/pi-files.ts";
-import { describeSession, type SessionDescription } from "../../session/description.ts";
-import { readRecord } from "../../session/journal.ts";
-import { listSessions, type SessionSummary } from "../../session/sessions.ts";
+import { agentDirOf } from "../../model/index.ts";
+import {
+  describeSession,
+  listSessions,
+  readRecord,
+  type SessionDescription,
+  type SessionSummary,
+} from "../../session/index.ts";
 import { tools } from "../../tools/index.ts";
 import type { BranchView } from "../entries.ts";
 import type { PiActions } from "../host.ts";

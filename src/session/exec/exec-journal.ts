@@ -1,6 +1,6 @@
 import type { Checkpoint, Clock, Json } from "../../../runtime/index.ts";
-import type { ToolOverrideEvent } from "../../model/policy.ts";
-import type { Step } from "../../store/port.ts";
+import type { ToolOverrideEvent } from "../../model/index.ts";
+import type { Step } from "../../store/index.ts";
 import type { Machine } from "../guest.ts";
 import type { History } from "../history.ts";
 import type { Captured } from "../image-chain.ts";

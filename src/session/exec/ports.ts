@@ -9,7 +9,7 @@ import type {
   Settlement,
   Waiting,
 } from "../../../runtime/index.ts";
-import type { RequestBudget } from "../../model/port.ts";
+import type { RequestBudget } from "../../model/index.ts";
 import type { ToolResult } from "../journal.ts";
 
 /** What the loop needs of a machine: it is advanced, and comes to rest. */

@@ -2,7 +2,8 @@ import { symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
-import { type AskedSettings, KEYS, readConfig, type Settings } from "../../../src/config/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
+import { type AskedSettings, KEYS, type Settings } from "../../../src/config/settings.ts";
 import { RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
 

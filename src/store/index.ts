@@ -1,0 +1,14 @@
+export type {
+  CheckpointRow,
+  Collected,
+  JournalRow,
+  NewCheckpoint,
+  NewSession,
+  SessionRow,
+  Step,
+  Store,
+  StoredContext,
+  StoredRecord,
+} from "./port.ts";
+export { shareStore } from "./shared.ts";
+export { openStore } from "./thread.ts";
