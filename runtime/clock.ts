@@ -43,9 +43,12 @@ export interface RunClock {
   /** The limit is over: the next `ms` belong to the machine's own last steps. */
   grace(ms: number): void;
   offClock<T>(work: () => T): T;
+  /** Runs work as if the exec had not been cancelled. */
+  ignoringCancel<T>(work: () => T): T;
   /** Wall time since `start`, ms. */
   sliceMs(): number;
-  wall(): number;
+  /** As `Clock.monotonic`. */
+  monotonic(): number;
 }
 
 export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
@@ -89,7 +92,15 @@ export function openRunClock(clock: Clock, shared: Int32Array): RunClock {
         Atomics.store(shared, SHARED.offClock, 0);
       }
     },
+    ignoringCancel(work) {
+      const cancelled = Atomics.exchange(shared, SHARED.cancel, 0);
+      try {
+        return work();
+      } finally {
+        Atomics.store(shared, SHARED.cancel, cancelled);
+      }
+    },
     sliceMs: () => clock.monotonic() - startedAt,
-    wall: () => clock.monotonic(),
+    monotonic: () => clock.monotonic(),
   };
 }

@@ -7,15 +7,15 @@ import { openPages } from "./pages.ts";
 import type { CheckpointRequest } from "./protocol.ts";
 import { hostText } from "./texts.ts";
 
-/** Takes images of a guest, each as what changed since one before. */
+/** Captures images of a guest, each as what changed since an earlier one. */
 export interface Images {
   /** As `Sandbox.origin`. */
   readonly origin: string;
   /** As `ImageMeta.prelude`, of this build. */
   readonly prelude: string;
   /** @param granted bytes beyond its own limit that the guest has */
-  take(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
-  /** As `Machine.baseline`; before anything was taken. */
+  capture(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
+  /** As `Machine.baseline`. Must be called before an image is captured. */
   baseline(): Baseline;
 }
 
@@ -24,7 +24,7 @@ type Texts = Pick<Library, "texts">;
 export interface ImagesOptions {
   readonly library: Texts;
   readonly engine: Engine;
-  readonly gate: ImageFormat;
+  readonly format: ImageFormat;
   /** Its source. */
   readonly prelude: string;
   /** The image that the guest was opened from. Its memory is kept, and written to. */
@@ -34,7 +34,7 @@ export interface ImagesOptions {
 /** Opened before anything has run in the guest. */
 export function openImages({ library, engine, prelude, opened, ...options }: ImagesOptions): Images {
   // The prelude is part of the image: it speaks what it spoke when the guest was made.
-  const gate = opened?.meta.gate ?? options.gate;
+  const gate = opened?.meta.gate ?? options.format;
   const preludeHash = sha256(prelude);
 
   function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {
@@ -76,7 +76,7 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       memory.set(first);
       return { image: { id: origin, meta, memory }, pages: shared(pages) };
     },
-    take({ id, base, kind }, granted) {
+    capture({ id, base, kind }, granted) {
       const whole = base === null || !pages.has(base);
       const { memory, ...place } = live();
       const listed = texts(memory, whole);

@@ -66,3 +66,6 @@ export interface Library<Message = never> {
   /** The machine is gone: the library lets go of what it holds for it. */
   close?(): void;
 }
+
+/** A library as the machine uses it: messages from the host go to the library alone. */
+export type GuestLibrary = Omit<Library, "receive">;

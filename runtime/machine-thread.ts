@@ -21,7 +21,7 @@ export interface Listener {
 /** What a thread is started with. */
 export interface ThreadSetup<Setup> {
   readonly wasm: WebAssembly.Module;
-  readonly gate: ImageFormat;
+  readonly format: ImageFormat;
   readonly shared: Int32Array;
   /** Structured-cloneable; given to the thread's library. */
   readonly library: Setup;

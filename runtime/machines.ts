@@ -40,7 +40,7 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
       const makesBaseline = made.baseline === null;
       const { thread, baseline } = await startMachineThread(worker, {
         wasm,
-        gate: await imageFormat(),
+        format: await imageFormat(),
         library,
         makesBaseline,
       });

@@ -1,158 +1,119 @@
-import type { RunClock } from "./clock.ts";
-import { type Engine, MachineFault } from "./engine.ts";
+import { type CallScopeOptions, openCallScope } from "./call-scope.ts";
+import { type EngineHost, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import { checkHelper } from "./helper-check.ts";
-import type { CallScope, Library } from "./library.ts";
-import { appendOutput, type Stream } from "./output.ts";
+import type { CallScope } from "./library.ts";
+import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
 import { type Running, resultRoom } from "./running.ts";
-import type { Scripts } from "./scripts.ts";
 import { type HostText, hostText } from "./texts.ts";
 import { callSite } from "./traceback.ts";
 
-export interface PostOptions {
-  readonly library: Omit<Library, "receive">;
-  readonly memoryBytes: number;
-  readonly clock: RunClock;
-  readonly scripts: Scripts;
-  readonly running: Running;
-  /** The engine is opened with `post`, so it is there only when the guest posts. */
-  engine(): Engine;
-  notice(text: string): void;
+export interface PostOptions extends CallScopeOptions {
   printed(part: Printed): void;
 }
 
-/** The host's end of the guest's one way out: what each post does, and what it answers. */
-export interface Post {
-  /** As `EngineHost.post`. */
-  post(kind: string, name: string, payload: string): string | HostText;
-  /** As `EngineHost.placing`. */
-  placing<T>(text: HostText, make: () => T): T;
-  /** Adds a warning to the running exec, once. */
-  warn(text: string): void;
+/** Opens the host's end of the guest's one way out: what each post does, and what it answers. */
+export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placing"> {
+  const { library, running } = options;
+  const scope = openCallScope(options);
+
+  function answer(kind: string, name: string, payload: string): string | HostText {
+    switch (kind) {
+      case "sync":
+        return reply(library.sync[name]?.(fromGuest(payload), scope) ?? null);
+      case "site":
+        running.site = payload;
+        return "";
+      case "call":
+        return startCall(options, scope, name, fromGuest(payload));
+      case "print":
+        print(options, { stream: name === "stderr" ? "stderr" : "stdout", text: payload });
+        return "";
+      case "unprinted":
+        countUnprinted(running, Number(payload));
+        return "";
+      case "room":
+        running.parts = [];
+        return String(resultRoom(running));
+      case "part":
+        running.parts.push(payload);
+        return "";
+      case "done":
+        running.done = { ok: name === "ok", payload };
+        return "";
+      case "text":
+        return readText(options, name);
+      case "bytes":
+        return String(Buffer.byteLength(payload));
+      default:
+        throw new MachineFault(`the guest posted ${kind}`);
+    }
+  }
+
+  return {
+    post(kind, name, payload) {
+      try {
+        return answer(kind, name, payload);
+      } catch (error) {
+        return `e${JSON.stringify(callError(running, error))}`;
+      }
+    },
+    placing: (text, make) => placeText(options, text, make),
+  };
 }
 
-export function openPost(options: PostOptions): Post {
-  const { library, clock, scripts, running, engine } = options;
-  const scope: CallScope = {
-    get limits() {
-      return running.state.limits;
-    },
-    get facts() {
-      return running.facts;
-    },
-    warn,
-    offClock: clock.offClock,
-    notice: options.notice,
-    checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
-    newCalls: () => running.fresh.length,
-    sliceMs: clock.sliceMs,
-    releaseText(name) {
-      engine().releaseText(name);
-      grant(0);
-    },
-  };
+/** Starts a call of an async builtin. The host sends it when the guest waits for it. */
+function startCall({ library, running }: PostOptions, scope: CallScope, name: string, args: readonly Json[]): string {
+  if (running.refusal) return `e${JSON.stringify(running.refusal)}`;
+  library.async[name]?.check(args, scope);
+  const id = `${running.state.exec_id}.${running.state.next_call++}`;
+  const site = running.site === undefined ? undefined : callSite(running.site);
+  running.fresh.push({ id, name, args, ...(site ? { site } : {}) });
+  running.outstanding.add(id);
+  return `s${id}`;
+}
 
-  function grant(bytes: number): void {
-    running.granted = bytes;
-    engine().setMemoryLimit(options.memoryBytes + bytes);
+function print({ running, printed }: PostOptions, part: Printed): void {
+  const { output, limits } = running.state;
+  const wasTruncated = output.truncated;
+  appendOutput(output, part.stream, part.text, limits.max_output_bytes);
+  if (!wasTruncated) printed(part);
+}
+
+/** The guest does not hand over what a cell prints beyond the limit: it says only how much that is. */
+function countUnprinted({ state: { output } }: Running, units: number): void {
+  if (output.truncated) output.dropped = (output.dropped ?? 0) + units;
+}
+
+function readText({ library, clock }: PostOptions, name: string): string | HostText {
+  const text = library.texts[name];
+  return text ? clock.offClock(() => hostText(text.read())) : "";
+}
+
+/** Makes the guest's string of a text. Its bytes are granted to the guest on top of the guest's own limit. */
+function placeText<T>({ heap, clock }: PostOptions, text: HostText, make: () => T): T {
+  // The engine makes a wide string as a narrow one first, which takes half of it again until it is done.
+  heap.grant(text.bytes + text.units + STRING_SLACK_BYTES);
+  try {
+    return clock.offClock(make);
+  } finally {
+    heap.grant(text.bytes + STRING_SLACK_BYTES);
   }
-
-  function post(kind: string, name: string, payload: string): string | HostText {
-    try {
-      switch (kind) {
-        case "sync":
-          return reply(library.sync[name]?.(fromGuest(payload), scope) ?? null);
-        case "site":
-          running.site = payload;
-          return "";
-        case "call":
-          return startCall(name, fromGuest(payload));
-        case "print":
-          print(name === "stderr" ? "stderr" : "stdout", payload);
-          return "";
-        case "unprinted":
-          dropOutput(Number(payload));
-          return "";
-        case "room":
-          running.parts = [];
-          return String(resultRoom(running));
-        case "part":
-          running.parts.push(payload);
-          return "";
-        case "done":
-          running.done = { ok: name === "ok", payload };
-          return "";
-        case "text":
-          return takeText(name);
-        case "bytes":
-          return String(Buffer.byteLength(payload));
-        default:
-          throw new MachineFault(`the guest posted ${kind}`);
-      }
-    } catch (error) {
-      return `e${JSON.stringify(callError(error))}`;
-    }
-  }
-
-  function takeText(name: string): string | HostText {
-    const text = library.texts[name];
-    return text ? clock.offClock(() => hostText(text.read())) : "";
-  }
-
-  function placing<T>(text: HostText, make: () => T): T {
-    // The engine makes a wide string as a narrow one first, which takes half of it again until it is done.
-    grant(text.bytes + text.units + STRING_SLACK_BYTES);
-    try {
-      return clock.offClock(make);
-    } finally {
-      grant(text.bytes + STRING_SLACK_BYTES);
-    }
-  }
-
-  function print(stream: Stream, text: string): void {
-    const wasTruncated = running.state.output.truncated;
-    appendOutput(running.state.output, stream, text, running.state.limits.max_output_bytes);
-    if (!wasTruncated) options.printed({ stream, text });
-  }
-
-  /** What a cell printed beyond the limit is not even handed over. */
-  function dropOutput(units: number): void {
-    const { output } = running.state;
-    if (output.truncated) output.dropped = (output.dropped ?? 0) + units;
-  }
-
-  function startCall(name: string, args: readonly Json[]): string {
-    if (running.refusal) return `e${JSON.stringify(running.refusal)}`;
-    library.async[name]?.check(args, scope);
-    const id = `${running.state.exec_id}.${running.state.next_call++}`;
-    const where = running.site === undefined ? undefined : callSite(running.site);
-    running.fresh.push({ id, name, args, ...(where ? { site: where } : {}) });
-    running.outstanding.add(id);
-    return `s${id}`;
-  }
-
-  /** What the guest may know of a failure: a mistake of the caller whole, a fault of ours by name alone. */
-  function callError(error: unknown): CallError {
-    if (error instanceof RlmError) {
-      const { guestName: name, code, message, suggestion, retriable } = error;
-      return { name, code, message, suggestion, ...(retriable === undefined ? {} : { retriable }) };
-    }
-    running.fault ??= error instanceof MachineFault ? error : new MachineFault(`a builtin failed: ${String(error)}`);
-    return { name: "Error", code: "machine_lost", message: "the builtin failed inside", suggestion: "Run it again." };
-  }
-
-  function warn(text: string): void {
-    if (!running.state.warnings.includes(text) && running.state.warnings.length < 100)
-      running.state.warnings.push(text);
-  }
-
-  return { post, placing, warn };
 }
 
 const STRING_SLACK_BYTES = 1024;
 
-/** A guest that is out of memory cannot hand a string over; the engine then gives a text that is no JSON. */
+/** What the guest may know of a failure: all of a mistake of the caller's, nothing but the name of a fault of the host. */
+function callError(running: Running, error: unknown): CallError {
+  if (error instanceof RlmError) {
+    const { guestName: name, code, message, suggestion, retriable } = error;
+    return { name, code, message, suggestion, ...(retriable === undefined ? {} : { retriable }) };
+  }
+  running.fault ??= error instanceof MachineFault ? error : new MachineFault(`a builtin failed: ${String(error)}`);
+  return { name: "Error", code: "machine_lost", message: "the builtin failed inside", suggestion: "Run it again." };
+}
+
+/** A guest that is out of memory cannot hand a string over; the engine then gives a text that is not JSON. */
 function fromGuest(payload: string): readonly Json[] {
   try {
     return JSON.parse(payload);

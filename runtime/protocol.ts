@@ -126,9 +126,31 @@ export type CellEnd =
     }
   | { readonly kind: "timeout" | "cancelled" };
 
+/** How a slice of guest running ended: the guest waits for calls, or the exec is over. */
+export type SliceEnd = Idle | Ended;
+
+export interface Idle {
+  readonly kind: "idle";
+  /** Calls that were made in the slice. */
+  readonly calls: readonly PendingCall[];
+  readonly state: ExecState;
+}
+
+export interface Ended {
+  readonly kind: "ended";
+  readonly end: CellEnd;
+  readonly state: ExecState;
+  /** Whether the guest came to rest and is sound. */
+  readonly clean: boolean;
+  /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
+  readonly whole: string | null;
+  /** Helpers that failed. */
+  readonly asides: readonly SetAside[];
+}
+
 /** Host → worker. */
 export type ToWorker<Message> =
-  | { readonly kind: "exec"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
+  | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
   | { readonly kind: "resume"; readonly input: ResumeInput }
   | {
       readonly kind: "settle";
@@ -148,23 +170,11 @@ export type ToWorker<Message> =
 /** Worker → host: exactly one answer to each message that runs the guest. */
 export type FromWorker =
   | { readonly kind: "ready"; readonly origin: string }
-  | {
-      readonly kind: "idle";
-      readonly calls: readonly PendingCall[];
-      readonly state: ExecState;
-      /** What `checkpoint` would have been answered, where one was wanted and there are new calls. */
+  | (Idle & {
+      /** What `checkpoint` would have been answered; null if no image was wanted, or if no call is new. */
       readonly checkpoint: TakingReply | null;
-    }
-  | {
-      readonly kind: "ended";
-      readonly end: CellEnd;
-      readonly state: ExecState;
-      readonly clean: boolean;
-      /** JSON of the result if it was wanted whole. */
-      readonly whole: string | null;
-      /** Helpers that failed. */
-      readonly asides: readonly SetAside[];
-    }
+    })
+  | Ended
   | { readonly kind: "entered"; readonly value: Json }
   /** `isSmall`: what the machine took in memory is not worth ending the worker for. */
   | { readonly kind: "closed"; readonly isSmall: boolean }

@@ -1,36 +1,34 @@
 import type { MachineFault } from "./engine.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
-import type { CallError, ExecState, Json, PendingCall, SetAside } from "./protocol.ts";
+import type { CallError, ExecInput, ExecState, Json, PendingCall, SetAside } from "./protocol.ts";
 
 /** The exec that a guest is in, as the machine drives it and the guest's posts change it. */
 export interface Running {
   state: ExecState;
   source: string;
   facts: Json;
-  /** Calls made in this slice, not sent yet. */
+  /** Calls that were made in this slice and are not sent yet. */
   fresh: PendingCall[];
   /** Ids of calls that the guest waits for. */
   readonly outstanding: Set<string>;
   /** JSON of the cell's result, as it comes from the guest at its end. */
   parts: string[];
-  /** The result is wanted whole, beside what the exec keeps of it. */
+  /** Whether the result is wanted whole, in addition to what the exec keeps of it. */
   wantsWhole: boolean;
-  /** The cell has ended, and how. */
+  /** How the cell ended; undefined while it runs. */
   done: { readonly ok: boolean; readonly payload: string } | undefined;
-  /** Backtrace of the call that is being made, where sites are wanted. */
+  /** Backtrace of the call that is being made, if the exec asked for sites. */
   site: string | undefined;
   /** Helpers that failed in this exec. */
   asides: SetAside[];
-  /** Every further call is answered with this. */
+  /** If set, every further call is answered with this error. */
   refusal: CallError | undefined;
-  /** A fault of ours: the machine must not be used any more. */
+  /** A fault of the host: the machine must not be used any more. */
   fault: MachineFault | undefined;
-  /** Bytes that the guest may hold beyond its own limit. */
-  granted: number;
 }
 
-export function nothingRunning(granted: number): Running {
+export function nothingRunning(): Running {
   return {
     state: idleState(),
     source: "",
@@ -44,8 +42,37 @@ export function nothingRunning(granted: number): Running {
     asides: [],
     refusal: undefined,
     fault: undefined,
-    granted,
   };
+}
+
+/** Makes this the exec that runs. */
+export function beginExec(
+  running: Running,
+  { state, source, facts, wantsWhole = false }: Pick<ExecInput, "state" | "source" | "facts" | "wantsWhole">,
+): void {
+  running.state = state;
+  running.wantsWhole = wantsWhole;
+  running.parts = [];
+  running.source = source;
+  running.facts = facts;
+  running.fresh = [];
+  running.outstanding.clear();
+  running.done = undefined;
+  running.asides = [];
+  running.refusal = undefined;
+  running.site = undefined;
+}
+
+/** Adds a warning to the running exec, once. */
+export function addWarning({ state: { warnings } }: Pick<Running, "state">, text: string): void {
+  if (warnings.length < MAX_WARNINGS && !warnings.includes(text)) warnings.push(text);
+}
+
+const MAX_WARNINGS = 100;
+
+/** @throws MachineFault if a post failed through a fault of the host */
+export function throwFault({ fault }: Pick<Running, "fault">): void {
+  if (fault) throw fault;
 }
 
 /** How long the JSON of a result can be, UTF-16 units: each is at least one byte. */

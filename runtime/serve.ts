@@ -5,7 +5,7 @@ import { RlmError } from "./errors.ts";
 import type { Baseline } from "./image.ts";
 import type { Library } from "./library.ts";
 import { COMMAND_MS, LIMITS } from "./limits.ts";
-import { type Machine, openMachine, type Slice } from "./machine.ts";
+import { type Machine, openMachine } from "./machine.ts";
 import type { ThreadSetup, ThreadStart } from "./machine-thread.ts";
 import {
   type CheckpointRequest,
@@ -13,6 +13,7 @@ import {
   type Printed,
   type Restoration,
   SHARED,
+  type SliceEnd,
   type TakingReply,
   type ToWorker,
 } from "./protocol.ts";
@@ -52,7 +53,7 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
       notice: (text) => answer({ kind: "notice", text }),
       printed: openPrintRelay(systemClock, (parts) => answer({ kind: "printed", parts })),
       openEngine: (options) => openQuickJs(thread.wasm, options),
-      gate: thread.gate,
+      format: thread.format,
       ...(restore ? { restore } : {}),
     });
 
@@ -85,8 +86,8 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
 
   function run({ machine, library }: Served<Message>, message: ToWorker<Message>): FromWorker {
     switch (message.kind) {
-      case "exec":
-        return sliceReply(machine, machine.exec(message.input), message.checkpoint);
+      case "start":
+        return sliceReply(machine, machine.startCell(message.input), message.checkpoint);
       case "resume":
         return sliceReply(machine, machine.resume(message.input), null);
       case "settle":
@@ -107,7 +108,7 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
   }
 
   /** A guest that waits for new calls is saved at once: nobody has to ask for it before they are recorded. */
-  function sliceReply(machine: Machine, slice: Slice, wanted: CheckpointRequest | null): FromWorker {
+  function sliceReply(machine: Machine, slice: SliceEnd, wanted: CheckpointRequest | null): FromWorker {
     if (slice.kind === "ended") return slice;
     const isWanted = wanted !== null && slice.calls.length > 0;
     return { ...slice, checkpoint: isWanted ? take(machine, wanted) : null };

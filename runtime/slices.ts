@@ -103,7 +103,7 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
   return {
     start(input, image, signals = {}) {
       begin(input.state, signals);
-      return advance({ kind: "exec", input, checkpoint: image });
+      return advance({ kind: "start", input, checkpoint: image });
     },
     async resume(input, signals = {}) {
       begin(input.state, signals);

@@ -20,7 +20,7 @@ const SLOW = `
 test("to take an image counts neither against the limit nor against being cancelled", async () => {
   const module = new URL(`data:text/javascript,${encodeURIComponent(SLOW)}`);
   const { module: wasm } = await quickJsBuild();
-  const setup = { wasm, gate: await imageFormat(), library: null, makesBaseline: false };
+  const setup = { wasm, format: await imageFormat(), library: null, makesBaseline: false };
   const started = await startMachineThread(module, setup);
   const seat = { thread: started.thread, leave: async () => {} };
   const thread = openThread({ seat, clock: systemClock, notice: undefined });

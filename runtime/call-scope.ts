@@ -1,0 +1,41 @@
+import type { RunClock } from "./clock.ts";
+import type { Engine } from "./engine.ts";
+import type { Heap } from "./heap.ts";
+import { checkHelper } from "./helper-check.ts";
+import type { CallScope, GuestLibrary } from "./library.ts";
+import { addWarning, type Running } from "./running.ts";
+import type { Scripts } from "./scripts.ts";
+
+export interface CallScopeOptions {
+  readonly library: GuestLibrary;
+  readonly clock: RunClock;
+  readonly heap: Heap;
+  readonly scripts: Scripts;
+  readonly running: Running;
+  /** The engine is opened with what uses the scope, so it is there only when the guest posts. */
+  engine(): Engine;
+  notice(text: string): void;
+}
+
+/** What a builtin's host function learns of the exec that calls it, and can do for it. */
+export function openCallScope(options: CallScopeOptions): CallScope {
+  const { library, clock, heap, scripts, running, engine } = options;
+  return {
+    get limits() {
+      return running.state.limits;
+    },
+    get facts() {
+      return running.facts;
+    },
+    warn: (text) => addWarning(running, text),
+    offClock: clock.offClock,
+    notice: options.notice,
+    checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
+    newCalls: () => running.fresh.length,
+    sliceMs: clock.sliceMs,
+    releaseText(name) {
+      engine().releaseText(name);
+      heap.grant(0);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { ErrorEnd } from "./ends.ts";
+import type { Guest } from "./guest.ts";
+import { DRAIN_MS } from "./limits.ts";
+import { outputWarning } from "./output.ts";
+import type { CellEnd, Ended } from "./protocol.ts";
+import { throwFault } from "./running.ts";
+import { suggestionFor } from "./suggestions.ts";
+import { guestError, type Thrown } from "./traceback.ts";
+
+/** How the exec came to its end, beside the end of its cell. */
+interface Closing {
+  /** Whether the guest has come to rest. */
+  readonly atRest?: boolean;
+  readonly whole?: string | null;
+}
+
+/** Ends the exec. The guest drops all calls and callbacks of the exec, so that no guest code runs after it. */
+export function endExec(guest: Guest, end: CellEnd, { atRest = true, whole = null }: Closing = {}): Ended {
+  const { engine, clock, running } = guest;
+  clock.grace(DRAIN_MS);
+  running.outstanding.clear();
+  running.fresh = [];
+  running.parts = [];
+  const { output, limits, warnings } = running.state;
+  if (output.truncated) warnings.push(outputWarning(output, limits.max_output_bytes));
+  leaveOutHelpers(guest);
+  const dropped = engine.enter("drop", "");
+  const clean = atRest && dropped.ok && (end.kind === "ok" || passesCheck(guest));
+  running.state.running_ms = clock.pause();
+  throwFault(running);
+  return { kind: "ended", end, state: running.state, clean, whole, asides: running.asides };
+}
+
+/** Tells the guest which helpers failed in the exec: it does not list them for later cells. */
+function leaveOutHelpers({ engine, heap, library: { preamble }, running }: Guest): void {
+  heap.withSpareBytes(() => {
+    for (const aside of running.asides) if (preamble) engine.enter(preamble.setAside, JSON.stringify(aside));
+  });
+}
+
+function passesCheck({ engine }: Guest): boolean {
+  const checked = engine.enter("check", "");
+  return checked.ok && checked.value === "jtrue" && engine.runJob() === "empty";
+}
+
+/** Ends an exec that is out of time or cancelled. If the guest does not come to rest within DRAIN_MS, the end is not clean. */
+export function cutExec(guest: Guest): Ended {
+  const { engine, clock } = guest;
+  const kind = clock.stopped() === "cancelled" ? "cancelled" : "timeout";
+  const until = clock.monotonic() + DRAIN_MS;
+  let atRest = false;
+  while (!atRest && clock.monotonic() < until) atRest = engine.runJob() === "empty";
+  return endExec(guest, { kind }, { atRest });
+}
+
+/** The end of a cell that threw. */
+export function thrownEnd({ heap, scripts, running, library }: Guest, thrown: Thrown): ErrorEnd {
+  const isOutOfMemory = thrown.name === "InternalError" && thrown.message === "out of memory";
+  if (isOutOfMemory || (thrown.thrown === "nothing" && heap.isFull())) return heap.fullEnd();
+  const error = guestError(thrown, scripts.columnOf);
+  const suggestion = thrown.suggestion ?? suggestionFor(error.name, error.message, running.source, library.younger);
+  return { kind: "error", code: thrown.code ?? "js_error", error, suggestion };
+}

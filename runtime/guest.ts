@@ -1,0 +1,76 @@
+import { type Clock, openRunClock, type RunClock } from "./clock.ts";
+import type { Engine, EngineOptions } from "./engine.ts";
+import { type Heap, openHeap } from "./heap.ts";
+import { fromImage } from "./images.ts";
+import type { GuestLibrary } from "./library.ts";
+import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
+import { openPost } from "./post.ts";
+import { preludeSource } from "./prelude.ts";
+import type { Printed, Restoration } from "./protocol.ts";
+import { nothingRunning, type Running } from "./running.ts";
+import { openScripts, type Scripts } from "./scripts.ts";
+
+/** A guest and what its machine knows of it. The functions that drive a guest take this as their first argument. */
+export interface Guest {
+  readonly engine: Engine;
+  readonly heap: Heap;
+  readonly clock: RunClock;
+  readonly library: GuestLibrary;
+  readonly scripts: Scripts;
+  /** The exec that runs in the guest; between execs the last one. */
+  readonly running: Running;
+  /** Source of the prelude of this build. A guest that was made from an image may have another one. */
+  readonly prelude: string;
+}
+
+export interface GuestOptions {
+  readonly library: GuestLibrary;
+  /** Limit of the guest's own heap, bytes. The texts that the guest takes from the library come on top. */
+  readonly memoryBytes: number;
+  readonly clock: Clock;
+  /** The words of `SHARED`, over a SharedArrayBuffer. */
+  readonly shared: Int32Array;
+  readonly notice: (text: string) => void;
+  readonly printed: (part: Printed) => void;
+  openEngine(options: EngineOptions): Promise<Engine>;
+  /** If given, the guest is made from this image, which this build must be able to read. */
+  readonly restore?: Restoration;
+}
+
+/** Makes a guest: a fresh one, or the one in an image. No cell has run in it in this process. */
+export async function makeGuest(options: GuestOptions): Promise<Guest> {
+  const { library, restore } = options;
+  const clock = openRunClock(options.clock, options.shared);
+  const scripts = openScripts(library.reserved, namesForOwnCells(library));
+  const running = nothingRunning();
+  const granted = restore?.image.meta.granted ?? 0;
+  const heap = openHeap({ limitBytes: options.memoryBytes, granted, engine: () => engine });
+  const { post, placing } = openPost({ ...options, clock, scripts, running, heap, engine: () => engine });
+  const prelude = preludeSource(library.modules);
+  // Fresh guests are equal byte for byte, so each one is made at the same time.
+  let now = () => 0;
+  const engine = await options.openEngine({
+    host: { post, placing, shouldStop: clock.shouldStop, now: () => now() },
+    ...(restore ? fromImage(restore.image, library) : {}),
+    prelude,
+    config: preludeConfig(library),
+  });
+  now = () => options.clock.now();
+  return { engine, heap, clock, library, scripts, running, prelude };
+}
+
+function preludeConfig({ sync, async, younger }: GuestLibrary): string {
+  return JSON.stringify({
+    sync: Object.keys(sync).filter((name) => !name.includes(".")),
+    async: Object.keys(async).filter((name) => async[name]?.installed),
+    younger: [...younger],
+    completion: false,
+    outputUnits: DEFAULT_EXEC_LIMITS.max_output_bytes,
+    messageUnits: LIMITS.errorMessageUnits,
+  });
+}
+
+/** P is left out: to name it is to copy the context into the guest. */
+function namesForOwnCells({ reserved, younger, texts }: GuestLibrary): string[] {
+  return [...reserved, ...younger].filter((name) => !(name in texts));
+}

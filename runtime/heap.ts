@@ -1,0 +1,90 @@
+import { type ErrorEnd, foundEnd, limitLowered, outOfMemory } from "./ends.ts";
+import type { Engine } from "./engine.ts";
+import type { RlmError } from "./errors.ts";
+
+/** What the guest's heap may hold. The library's texts come on top of the guest's own limit. */
+export interface Heap {
+  /** The guest's own limit. */
+  readonly limitBytes: number;
+  /** Bytes that the guest may hold beyond its own limit: the size of the texts that it has. */
+  granted(): number;
+  grant(bytes: number): void;
+  /** Runs host work without a limit. The limit belongs to the machine: images of equal guests are equal whatever it is. */
+  withoutLimit<T>(work: () => T): T;
+  /** Runs host work in the guest with room beyond the limit: a full guest can be served and saved too. */
+  withSpareBytes<T>(work: () => T): T;
+  /** Runs work with so many bytes less than the guest may otherwise hold. */
+  withholding<T>(bytes: number, work: () => T): T;
+  /** Returns an error if the guest holds more than its limit, which happens only if the limit was lowered; else null. */
+  overLimit(): RlmError | null;
+  isFull(): boolean;
+  /** The end of a cell that ran out of memory. */
+  fullEnd(): ErrorEnd;
+}
+
+export interface HeapOptions {
+  /** The guest's own limit, bytes. */
+  readonly limitBytes: number;
+  /** Bytes that the image's guest was granted; 0 for a fresh guest. */
+  readonly granted: number;
+  /** The guest posts while the engine is being opened, so the engine is asked for when it is needed. */
+  engine(): Pick<Engine, "setMemoryLimit" | "heapBytes">;
+}
+
+export function openHeap({ limitBytes, engine, ...options }: HeapOptions): Heap {
+  let { granted } = options;
+  let withheld = 0;
+
+  const setLimit = (spare = 0) => engine().setMemoryLimit(limitBytes + granted - withheld + spare);
+
+  function thenLimited<T>(work: () => T): T {
+    try {
+      return work();
+    } finally {
+      setLimit();
+    }
+  }
+
+  function overLimit(): RlmError | null {
+    const held = engine().heapBytes() - granted;
+    return held > limitBytes ? limitLowered(held, limitBytes) : null;
+  }
+
+  return {
+    limitBytes,
+    granted: () => granted,
+    grant(bytes) {
+      granted = bytes;
+      setLimit();
+    },
+    withoutLimit(work) {
+      engine().setMemoryLimit(0);
+      return thenLimited(work);
+    },
+    withSpareBytes(work) {
+      setLimit(SPARE_BYTES);
+      return thenLimited(work);
+    },
+    withholding(bytes, work) {
+      withheld = bytes;
+      setLimit();
+      return thenLimited(() => {
+        try {
+          return work();
+        } finally {
+          withheld = 0;
+        }
+      });
+    },
+    overLimit,
+    isFull: () => engine().heapBytes() > (limitBytes + granted) * FULL_SHARE,
+    fullEnd() {
+      const lowered = overLimit();
+      return lowered ? foundEnd(lowered) : outOfMemory(limitBytes);
+    },
+  };
+}
+
+const SPARE_BYTES = 16 * 2 ** 20;
+/** An engine that runs out of memory may throw nothing that says so: from this share on the heap counts as full. */
+const FULL_SHARE = 0.9;
