@@ -2,10 +2,10 @@ import type { ExecLimits, Json } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/index.ts";
 import type { AgentTool } from "../model/index.ts";
 import type { QueryOptions } from "../query/index.ts";
-import type { DryRun } from "./dry-run.ts";
-import type { ExecEnvelope, QueryEnvelope } from "./envelope.ts";
-import type { CellFile, ExecKind } from "./journal.ts";
-import type { BudgetLimits, RemainingBudget } from "./ledger.ts";
+import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
+import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
+import type { CellFile, ExecKind } from "./journal/records.ts";
+import type { DryRun } from "./sub-calls/dry-answers.ts";
 
 export type Progress =
   /** What a load has read so far. */

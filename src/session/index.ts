@@ -17,8 +17,7 @@ export type {
   SubAgentPolicy,
   Unfinished,
 } from "./api.ts";
-export { type CheckpointDescription, describeSession, type SessionDescription } from "./description.ts";
-export type { CallEstimate, DryRun } from "./dry-run.ts";
+export { follow, NO_HISTORY } from "./journal/account.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,
@@ -28,9 +27,8 @@ export {
   NOTHING_RUN,
   type QueryEnvelope,
   queryEnvelope,
-} from "./envelope.ts";
-export { type CallDescription, describeExecs, type ExecDescription } from "./exec-description.ts";
-export { follow, NO_HISTORY } from "./history.ts";
+} from "./journal/envelope.ts";
+export { type BudgetLimits, type RemainingBudget, remaining } from "./journal/ledger.ts";
 export {
   type BesideEnd,
   type Complete,
@@ -40,10 +38,11 @@ export {
   readRecord,
   type ToolCall,
   type ToolResult,
-} from "./journal.ts";
-export { type BudgetLimits, type RemainingBudget, remaining } from "./ledger.ts";
+} from "./journal/records.ts";
 export { openSession, openSessionWith, type SessionParts } from "./session.ts";
-export { type CollectOptions, openStore, type SessionStore } from "./session-store.ts";
+export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";
+export { type CallDescription, describeExecs, type ExecDescription } from "./stored/exec-description.ts";
+export { type CollectOptions, openStore, type SessionStore } from "./stored/session-store.ts";
 export {
   checkSessionName,
   forkSession,
@@ -53,4 +52,5 @@ export {
   type SessionSummary,
   sessionNamed,
   summaryOf,
-} from "./sessions.ts";
+} from "./stored/sessions.ts";
+export type { CallEstimate, DryRun } from "./sub-calls/dry-answers.ts";

@@ -3,9 +3,9 @@ import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import { type QueryOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
-import type { CellFile } from "./journal.ts";
-import type { BudgetLimits } from "./ledger.ts";
-import type { CollectOptions } from "./session-store.ts";
+import type { BudgetLimits } from "./journal/ledger.ts";
+import type { CellFile } from "./journal/records.ts";
+import type { CollectOptions } from "./stored/session-store.ts";
 
 /**
  * Looks at what a caller passes: an option that is misspelt, or has a wrong type or value, would be ignored otherwise.

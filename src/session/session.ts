@@ -15,7 +15,6 @@ import { sessionLabel } from "../ids.ts";
 import { loadSubCallLayer, type Models, openModels } from "../model/index.ts";
 import { queryCell } from "../query/index.ts";
 import { type SessionRow, type Store, shareStore } from "../store/index.ts";
-import { openAnswers } from "./answers.ts";
 import type {
   ExecOptions,
   HostedOptions,
@@ -26,20 +25,22 @@ import type {
   Session,
   SessionOptions,
 } from "./api.ts";
-import { openCache } from "./cache.ts";
-import { knownIn, openContext, readLoadInput } from "./contexts.ts";
-import { type DryRun, openDryAnswers } from "./dry-run.ts";
-import { type ExecEnvelope, envelope, queryEnvelope } from "./envelope.ts";
+import { knownIn, openContext, readLoadInput } from "./contexts/contexts.ts";
+import { openGranted } from "./contexts/granted.ts";
+import { openRetention } from "./exec/gc.ts";
 import type { Answers } from "./exec/ports.ts";
-import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec.ts";
-import { openGranted } from "./granted.ts";
-import { type GuestOptions, openGuest } from "./guest.ts";
-import { cellFiles, type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./history.ts";
-import { openIndexFolder } from "./index-folder.ts";
-import { readRecord, type Start } from "./journal.ts";
-import { remaining } from "./ledger.ts";
+import type { Head } from "./exec/recorder.ts";
+import { positionOf } from "./exec/reopening.ts";
+import { loadRequest, requestOf } from "./exec/requests.ts";
+import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec/run-exec.ts";
+import type { ExecParts, ExecRequest } from "./exec/work.ts";
+import { cellFiles, type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./journal/account.ts";
+import { type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
+import { remaining } from "./journal/ledger.ts";
+import { readRecord, type Start } from "./journal/records.ts";
+import { type GuestOptions, openGuest } from "./machine/guest.ts";
+import { openIndexFolder } from "./machine/index-folder.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
-
 import { memoryBytesOf, namedModel, newUlid, sessionRow } from "./opening.ts";
 import {
   checkOptions,
@@ -52,13 +53,11 @@ import {
   SESSION_OPTIONS,
 } from "./options.ts";
 import { pace } from "./pace.ts";
-import type { Head } from "./recorder.ts";
-import { positionOf } from "./reopening.ts";
-import { loadRequest, requestOf } from "./requests.ts";
-import { openRetention } from "./retention.ts";
-import { checkSessionName } from "./sessions.ts";
-import { planSubCall } from "./sub-call-plan.ts";
-import type { ExecParts, ExecRequest } from "./work.ts";
+import { checkSessionName } from "./stored/sessions.ts";
+import { openAnswers } from "./sub-calls/answers.ts";
+import { openCache } from "./sub-calls/cache.ts";
+import { type DryRun, openDryAnswers } from "./sub-calls/dry-answers.ts";
+import { planSubCall } from "./sub-calls/plan.ts";
 
 /** What a test or another host may replace. */
 export interface SessionParts {

@@ -1,6 +1,6 @@
 import { serveSandbox } from "../../runtime/index.ts";
-import type { ContextMessage } from "./context-message.ts";
-import { openLibrary } from "./services.ts";
+import type { ContextMessage } from "./machine/context-message.ts";
+import { openLibrary } from "./machine/services.ts";
 
 // The machines' thread.
 await serveSandbox<null, ContextMessage>(() => openLibrary());

@@ -12,7 +12,7 @@ import {
   type Sandbox,
   type Settlement,
 } from "../../runtime/index.ts";
-import { type ContextMessage, contextMessage } from "../../src/session/context-message.ts";
+import { type ContextMessage, contextMessage } from "../../src/session/machine/context-message.ts";
 import {
   type CallHost,
   contextOf,

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openSandbox, type Sandbox } from "../../runtime/index.ts";
 import { LANGUAGE_NAMES } from "../../runtime/owned-names.ts";
-import type { ContextMessage } from "../../src/session/context-message.ts";
+import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import { exec, keepImages, newState, openGuest, recorder, run, take } from "../support/checkpoints.ts";
 
 const END = { id: "old", base: null, kind: "end", commands: [] } as const;

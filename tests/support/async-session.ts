@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { PendingCall, Settlement } from "../../runtime/index.ts";
 import type { Session, SessionOptions } from "../../src/session/api.ts";
-import { type JournalRecord, readRecord } from "../../src/session/journal.ts";
+import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { builtins, defineAsyncBuiltin } from "../../builtins/index.ts";
 import { serveSandbox } from "../../runtime/index.ts";
-import type { ContextMessage } from "../../src/session/context-message.ts";
-import { openLibrary } from "../../src/session/services.ts";
+import type { ContextMessage } from "../../src/session/machine/context-message.ts";
+import { openLibrary } from "../../src/session/machine/services.ts";
 
 const later = defineAsyncBuiltin({
   name: "later",

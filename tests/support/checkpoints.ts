@@ -23,9 +23,9 @@ import {
 import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
 import type { Context } from "../../src/context/context.ts";
 import { load } from "../../src/context/load.ts";
-import { type ContextMessage, contextMessage } from "../../src/session/context-message.ts";
 import { type LoopParts, runLoop } from "../../src/session/exec/loop.ts";
 import type { LoopMachine, Replayed } from "../../src/session/exec/ports.ts";
+import { type ContextMessage, contextMessage } from "../../src/session/machine/context-message.ts";
 
 export interface GuestOptions {
   readonly image?: Restoration;

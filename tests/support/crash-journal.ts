@@ -1,4 +1,4 @@
-import { type Complete, type ExecKind, readRecord, type ToolResult } from "../../src/session/journal.ts";
+import { type Complete, type ExecKind, readRecord, type ToolResult } from "../../src/session/journal/records.ts";
 import type { JournalRow } from "../../src/store/port.ts";
 
 /** What a session's journal says at one moment; sub-calls go by their prompts, of which a program uses each once. */

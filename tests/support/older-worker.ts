@@ -1,7 +1,7 @@
 import { builtins, createLibrary, isReserved } from "../../builtins/index.ts";
 import { serveSandbox } from "../../runtime/index.ts";
-import type { ContextMessage } from "../../src/session/context-message.ts";
-import { openServices } from "../../src/session/services.ts";
+import type { ContextMessage } from "../../src/session/machine/context-message.ts";
+import { openServices } from "../../src/session/machine/services.ts";
 
 // The machine's thread as it was before there were builtins that cells may shadow.
 await serveSandbox<null, ContextMessage>(() =>

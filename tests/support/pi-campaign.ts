@@ -1,5 +1,5 @@
 import { appendFileSync } from "node:fs";
-import { readRecord } from "../../src/session/journal.ts";
+import { readRecord } from "../../src/session/journal/records.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread.ts";
 import { CELL_FILES, cellOf, promptOf } from "./pi-cells.ts";

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
 import type { SessionOptions } from "../../src/session/api.ts";
-import { type JournalRecord, readRecord } from "../../src/session/journal.ts";
+import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { shareStore } from "../../src/store/shared.ts";
 

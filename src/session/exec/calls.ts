@@ -1,8 +1,8 @@
 import type { Json, PendingCall } from "../../../runtime/index.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
-import type { Budget } from "../budget.ts";
-import type { Ledger } from "../ledger.ts";
-import { FREE } from "../sub-call-plan.ts";
+import type { Ledger } from "../journal/ledger.ts";
+import type { Budget } from "../sub-calls/budget.ts";
+import { FREE } from "../sub-calls/plan.ts";
 import type { Answered, Answers, Continuation, LoopCalls } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 

@@ -1,10 +1,10 @@
 import type { Checkpoint, Clock, Json } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import type { Step } from "../../store/index.ts";
-import type { Machine } from "../guest.ts";
-import type { History } from "../history.ts";
-import type { Captured } from "../image-chain.ts";
-import { type BesideStep, hashOf, type JournalRecord } from "../journal.ts";
+import type { History } from "../journal/account.ts";
+import { type BesideStep, hashOf, type JournalRecord } from "../journal/records.ts";
+import type { Machine } from "../machine/guest.ts";
+import type { Captured } from "../machine/image-chain.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { Answered, LoopJournal } from "./ports.ts";
 import type { ExecTime } from "./time.ts";

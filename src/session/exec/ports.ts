@@ -10,7 +10,7 @@ import type {
   Waiting,
 } from "../../../runtime/index.ts";
 import type { RequestBudget } from "../../model/index.ts";
-import type { ToolResult } from "../journal.ts";
+import type { ToolResult } from "../journal/records.ts";
 
 /** What the loop needs of a machine: it is advanced, and comes to rest. */
 export type LoopMachine = Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end">;

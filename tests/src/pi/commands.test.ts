@@ -3,7 +3,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { completions, runCommand } from "../../../src/pi/commands.ts";
 import { openStateBoard, type State } from "../../../src/pi/status.ts";
 import type { Control } from "../../../src/pi/view/control.ts";
-import type { SessionDescription } from "../../../src/session/description.ts";
+import type { SessionDescription } from "../../../src/session/stored/description.ts";
 
 const SUMMARY = {
   id: "01SESSION",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { inFlags } from "../../../src/cli/wording.ts";
 import { inPi } from "../../../src/pi/wording.ts";
-import type { QueryEnvelope } from "../../../src/session/envelope.ts";
+import type { QueryEnvelope } from "../../../src/session/journal/envelope.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { Checkpoint, PendingCall, Waiting } from "../../../../runtime/index.ts";
-import { openBudget } from "../../../../src/session/budget.ts";
 import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openExecJournal } from "../../../../src/session/exec/exec-journal.ts";
 import type { Answered, CallContext } from "../../../../src/session/exec/ports.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
-import { follow, NO_HISTORY } from "../../../../src/session/history.ts";
-import { openImageChain } from "../../../../src/session/image-chain.ts";
-import type { JournalRecord } from "../../../../src/session/journal.ts";
+import { follow, NO_HISTORY } from "../../../../src/session/journal/account.ts";
+import type { JournalRecord } from "../../../../src/session/journal/records.ts";
+import { openImageChain } from "../../../../src/session/machine/image-chain.ts";
+import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
 const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };

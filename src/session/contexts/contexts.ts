@@ -1,0 +1,132 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock, Json } from "../../../runtime/index.ts";
+import { RlmError, remedy } from "../../../runtime/index.ts";
+import {
+  type Context,
+  type Known,
+  load,
+  loadAppend,
+  openKnownLoads,
+  textFromPartsInSlices,
+} from "../../context/index.ts";
+import type { Store, StoredContext } from "../../store/index.ts";
+import type { Start } from "../journal/records.ts";
+import type { Granted } from "./granted.ts";
+
+/** What a load or append is asked for, as the journal has it: text at hand is only named. */
+export type LoadInput =
+  | { readonly path: string /** Absolute. */; readonly roots: readonly string[] }
+  | { readonly name: string };
+
+/** Keeps a context, unless the store has it. */
+export async function keepContext(store: Store, context: Context): Promise<void> {
+  if (await store.hasContext(context.hash)) return;
+  await store.putContext(stored(context));
+}
+
+/**
+ * The context of a session, from the store; where it is damaged there, from its sources, if they are unchanged and the
+ * caller allows to read them.
+ *
+ * @throws RlmError `context_lost`
+ */
+export async function openContext(
+  store: Store,
+  hash: string,
+  loads: readonly Start[],
+  granted: Granted,
+): Promise<Context> {
+  try {
+    return await opened(await store.context(hash));
+  } catch (error) {
+    if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
+    let cure = RESTORE;
+    const again = await loadAgain(loads, granted).catch((refusal: unknown) => {
+      if (refusal instanceof RlmError && refusal.code === "path_outside_sandbox") cure = ALLOW;
+      return undefined;
+    });
+    if (again?.hash !== hash) throw lost(hash, loads, error, cure);
+    await store.putContext(stored(again));
+    return again;
+  }
+}
+
+/** Loads that the store has the contexts of, by records in the folder of the indexes. */
+export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">): Known {
+  return { loads: openKnownLoads(dir), now, open: (hash) => keptContext(store, hash) };
+}
+
+/** Null if the store does not have it whole. */
+async function keptContext(store: Store, hash: string): Promise<Context | null> {
+  if (!(await store.hasContext(hash))) return null;
+  try {
+    return await opened(await store.context(hash));
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "context_lost") return null;
+    throw error;
+  }
+}
+
+/** The sources of a session's context, read again. @throws RlmError as loading does; `context_lost` for text at hand */
+async function loadAgain(loads: readonly Start[], granted: Granted): Promise<Context | undefined> {
+  let context: Context | undefined;
+  for (const { input } of loads) {
+    const source = readLoadInput(input);
+    if (!("path" in source)) return undefined;
+    const options = { roots: granted.among(source.roots), cwd: "/" };
+    const from = { kind: "path", path: source.path } as const;
+    context = await (context ? loadAppend(context, from, options) : load(from, options));
+  }
+  return context;
+}
+
+export function readLoadInput(input: Json): LoadInput {
+  const fields: Readonly<Record<string, unknown>> = typeof input === "object" && input !== null ? { ...input } : {};
+  const { path, roots, name } = fields;
+  if (typeof path !== "string") return { name: String(name) };
+  return { path, roots: Array.isArray(roots) ? roots.map(String) : [] };
+}
+
+const RESTORE = "Restore these sources as they were, or load the context again, which resets the session.";
+const ALLOW = `Its sources may not be read again: ${remedy("addRoot")}, or load the context again, which resets the session.`;
+
+function lost(hash: string, loads: readonly Start[], cause: RlmError, suggestion: string): RlmError {
+  const names = loads.map(({ input }) => {
+    const source = readLoadInput(input);
+    return "path" in source ? source.path : source.name;
+  });
+  return new RlmError("context_lost", `the context ${hash} (${names.join(", ")}) is lost: ${cause.message}`, {
+    suggestion,
+    cause,
+  });
+}
+
+function stored(context: Context): StoredContext {
+  const { hash, text, documents, routes, stats } = context;
+  let at = 0;
+  const parts = context.parts.map((part) => {
+    const bytes = text.data.bytes.subarray(at, at + part.bytes);
+    at += part.bytes;
+    return { hash: part.hash, bytes };
+  });
+  return { hash, parts, index: JSON.parse(JSON.stringify({ documents, routes, stats })) };
+}
+
+async function opened({ hash, parts, index }: StoredContext): Promise<Context> {
+  const text = await textFromPartsInSlices(
+    parts.map(({ bytes }) => bytes),
+    () => setImmediate(),
+  );
+  // Written by `stored` and verified by the store.
+  const { documents, routes, stats }: Pick<Context, "documents" | "routes" | "stats"> = JSON.parse(
+    JSON.stringify(index),
+  );
+  return {
+    hash,
+    text,
+    parts: parts.map(({ hash: part, bytes }) => ({ hash: part, bytes: bytes.length })),
+    documents,
+    routes,
+    stats,
+  };
+}

@@ -1,0 +1,36 @@
+import { resolve } from "node:path";
+import { canonical, isWithin } from "../../context/index.ts";
+
+/**
+ * The folders that may be read in a session: those that its caller names, for the session or with a load. A store may
+ * come from somebody else, so what its journal says was read grants nothing.
+ */
+export interface Granted {
+  /** As the caller named them for the whole session. */
+  readonly roots: readonly string[];
+  /** A load of this process names more. */
+  allow(folders: readonly string[]): void;
+  /** What the folders that the journal names have in common with those that the caller names. */
+  among(recorded: readonly string[]): string[];
+}
+
+/** Each is looked up in the file system, and nobody names so many. */
+const MOST = 1_000;
+
+export function openGranted(roots: readonly string[], cwd: string): Granted {
+  const allowed = new Set(roots);
+  return {
+    roots,
+    allow(folders) {
+      for (const folder of folders) allowed.add(folder);
+    },
+    among(recorded) {
+      const own = [...allowed].map((folder) => canonical(resolve(cwd, folder)));
+      const common = recorded.slice(0, MOST).flatMap((folder) => {
+        const path = canonical(resolve(cwd, folder));
+        return own.some((root) => isWithin(root, path)) ? [path] : own.filter((root) => isWithin(path, root));
+      });
+      return [...new Set(common)];
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { type PendingCall, RlmError, remedy, type Settlement } from "../../../runtime/index.ts";
+import type { CheckpointRow } from "../../store/index.ts";
+import type { ExecRecords } from "../journal/account.ts";
+import { type BesideStep, hashOf, readBesideStep, type ToolCall, type ToolResult } from "../journal/records.ts";
+import type { Continuation, Replayed } from "./ports.ts";
+
+/** Ids of the checkpoints within an exec, the newest first. */
+export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
+  return [...new Set(calls.map(({ checkpoint_id }) => checkpoint_id))].reverse();
+}
+
+/** How an exec goes on from one of its checkpoints. @throws RlmError `checkpoint_lost` where the records do not fit */
+export function continuationAt(
+  row: CheckpointRow,
+  records: Pick<ExecRecords, "calls" | "results">,
+): Continuation & { readonly beside: BesideStep } {
+  const beside = readBesideStep(row.beside);
+  const byId = new Map(records.calls.map((call) => [call.call_id, call]));
+  const waiting = beside.waiting.map((id) => pendingCall(byId.get(id), id, row.id));
+  const waits = new Set(beside.waiting);
+  const last = records.calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === row.id);
+  const absorbed = new Set(
+    records.calls
+      .slice(0, last + 1)
+      .map(({ call_id }) => call_id)
+      .filter((id) => !waits.has(id)),
+  );
+  return {
+    at: { state: beside.state, waiting },
+    replay: records.results.filter(({ call_id }) => !absorbed.has(call_id)).map((result) => replayed(result, byId)),
+    recorded: new Set(byId.keys()),
+    beside,
+  };
+}
+
+/** How an exec is run from its start: what its calls were answered is given again. */
+export function continuationFromStart(records: ExecRecords): Continuation {
+  const byId = new Map(records.calls.map((call) => [call.call_id, call]));
+  return {
+    at: null,
+    replay: records.results.map((result) => replayed(result, byId)),
+    recorded: new Set(byId.keys()),
+  };
+}
+
+/** Ids of the calls that were in flight when the process ended. */
+export function inFlight({ calls, results }: ExecRecords): string[] {
+  const answered = new Set(results.map(({ call_id }) => call_id));
+  return calls.map(({ call_id }) => call_id).filter((id) => !answered.has(id));
+}
+
+/** How long the exec had run as far as its records tell, ms. */
+export function elapsedIn(records: ExecRecords, beside: BesideStep | null): number {
+  return Math.max(beside?.elapsed_ms ?? 0, ...records.results.map(({ elapsed_ms }) => elapsed_ms), 0);
+}
+
+function pendingCall(call: ToolCall | undefined, id: string, checkpoint: string): PendingCall {
+  if (!call) throw unfit(`checkpoint ${checkpoint} waits for ${id}, which has no record`);
+  if (hashOf(call.args) !== call.args_hash) throw unfit(`the arguments of ${id} are not those that were hashed`);
+  return { id, name: call.name, args: call.args };
+}
+
+function replayed(result: ToolResult, calls: ReadonlyMap<string, ToolCall>): Replayed {
+  const call = calls.get(result.call_id);
+  if (!call || call.name !== result.name) throw unfit(`the result of ${result.call_id} belongs to no recorded call`);
+  return { ...pendingCall(call, call.call_id, ""), settlement: settlementOf(result) };
+}
+
+function settlementOf({ success, value }: ToolResult): Settlement {
+  if (success) return { ok: true, value };
+  const fields = new Map(Object.entries(value ?? {}));
+  const text = (name: string) => String(fields.get(name) ?? "");
+  return {
+    ok: false,
+    error: {
+      name: text("name"),
+      code: text("code"),
+      message: text("message"),
+      suggestion: text("suggestion"),
+      ...(fields.has("retriable") ? { retriable: fields.get("retriable") === true } : {}),
+    },
+  };
+}
+
+function unfit(why: string): RlmError {
+  return new RlmError("checkpoint_lost", why, {
+    suggestion: `The exec cannot be finished: ${remedy("discard")}, and run the cell again.`,
+  });
+}

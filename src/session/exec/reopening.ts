@@ -1,0 +1,101 @@
+import { type Over, RlmError } from "../../../runtime/index.ts";
+import type { ExecRecords } from "../journal/account.ts";
+import type { Machine, Position } from "../machine/guest.ts";
+import { warn } from "./ends.ts";
+import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
+import type { Continuation } from "./ports.ts";
+import type { Head } from "./recorder.ts";
+import { type ExecParts, resumeOf, type Work } from "./work.ts";
+
+export const positionOf = ({ history, context }: Head): Position => ({
+  checkpoint: history.checkpoint,
+  context,
+  sources: history.sources,
+});
+
+/** @param isScratch on a machine of its own, which the session does not go on with */
+export const openAt = ({ guest }: ExecParts, position: Position, isScratch: boolean) =>
+  isScratch ? guest.scratch(position) : guest.use(position);
+
+/**
+ * The machine of an interrupted exec at the newest of its checkpoints that can be read, else at its start, with what it
+ * was answered since.
+ *
+ * @throws RlmError `checkpoint_lost`
+ */
+export async function reopen(
+  work: Work,
+  records: ExecRecords,
+  isScratch: boolean,
+): Promise<{ machine: Machine; from: Continuation }> {
+  const { parts, recorder } = work;
+  const position = positionOf(recorder.head());
+  for (const { tool_override_event: event } of records.results) if (event) work.events.push(event);
+  const since = (ms: number) => {
+    work.startedAt = parts.clock.monotonic() - ms;
+  };
+  for (const step of stepsOf(records)) {
+    const at = await unlessLost(
+      isScratch ? parts.guest.scratchAtStep(step, position) : parts.guest.useStep(step, "keep", position),
+    );
+    if (!at) continue;
+    const from = continuationAt(at.row, records);
+    since(elapsedIn(records, from.beside));
+    await recorder.commit([resumeOf(work, step, from.replay, inFlight(records))]);
+    return { machine: at.machine, from };
+  }
+  const from = continuationFromStart(records);
+  since(elapsedIn(records, null));
+  await recorder.commit([resumeOf(work, null, from.replay, inFlight(records))]);
+  const machine = await openAt(parts, position, isScratch);
+  if (machine.isWhole) return { machine, from };
+  if (isScratch) await machine[Symbol.asyncDispose]();
+  throw new RlmError("checkpoint_lost", "neither a checkpoint of the exec nor the state before it can be read", {
+    suggestion:
+      "Define the variables again that the cell needs, then run it again; memory, helpers and context are kept.",
+  });
+}
+
+/**
+ * The state that stays after the machine was lost, or could not be kept: the newest checkpoint that `keep` takes, else that before
+ * the exec. False where that is what the session has already.
+ */
+export async function restored(
+  work: Work,
+  { state, end, asides }: Over,
+  keep: (machine: Machine) => Promise<boolean>,
+): Promise<boolean> {
+  const { parts, recorder } = work;
+  const { history } = recorder.head();
+  const calls = history.last?.calls ?? [];
+  await parts.guest.end();
+  // Records that do not fit an image leave only what was there before them.
+  const isLost = end.kind === "error" && end.code === "checkpoint_lost";
+  for (const step of isLost ? [] : stepsOf({ calls })) {
+    const at = await unlessLost(parts.guest.useStep(step, "drop", positionOf(recorder.head())));
+    if (!at) continue;
+    const made = calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === step) + 1;
+    const settled = made - continuationAt(at.row, { calls, results: [] }).beside.waiting.length;
+    const warning = `state_restored: checkpoint ${step}, after ${settled} of ${calls.length} sub-calls`;
+    warn(state, warning);
+    if (await keep(at.machine)) return true;
+    state.warnings.splice(state.warnings.indexOf(warning), 1);
+    await parts.guest.end();
+  }
+  const before = history.checkpoint === null ? "a fresh guest" : `checkpoint ${history.checkpoint}`;
+  warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
+  if (asides.length === 0) return false;
+  // What failed must not fail the next exec too.
+  const machine = await parts.guest.use(positionOf(recorder.head()));
+  for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });
+  return keep(machine);
+}
+
+async function unlessLost<T>(opening: Promise<T>): Promise<T | null> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "checkpoint_lost") return null;
+    throw error;
+  }
+}

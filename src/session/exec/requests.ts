@@ -1,0 +1,52 @@
+import { resolve } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import { type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
+import type { LoadSource } from "../api.ts";
+import { type LoadInput, readLoadInput } from "../contexts/contexts.ts";
+import type { Granted } from "../contexts/granted.ts";
+import type { Start } from "../journal/records.ts";
+import type { ExecRequest } from "./work.ts";
+
+type LoadKind = "load" | "append";
+
+/** A load or append of what a caller names: a path, or text at hand. */
+export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptions): ExecRequest {
+  const { cwd, roots } = options;
+  if (typeof from !== "string") {
+    return reading(kind, { name: from.name }, { kind: "text", text: from.text, name: from.name }, options);
+  }
+  const input = { path: resolve(cwd, from), roots: roots.map((root) => resolve(cwd, root)) };
+  return reading(kind, input, { kind: "path", path: from }, options);
+}
+
+/** What an exec was asked for, by its first record. It reads only what the caller still grants. */
+export function requestOf(
+  { kind, input, cell, limits, rest }: Start,
+  granted: Granted,
+  options: Omit<LoadOptions, "roots">,
+): ExecRequest {
+  switch (kind) {
+    case "cell":
+      return { kind, source: cell ?? "", limits, rest };
+    case "query":
+      return { kind, prompt: String(input), source: cell ?? "" };
+    case "load":
+    case "append": {
+      const from = readLoadInput(input);
+      if (!("path" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
+      return reading(kind, from, { kind: "path", path: from.path }, { ...options, roots: granted.among(from.roots) });
+    }
+    default:
+      return { kind, input };
+  }
+}
+
+function reading(kind: LoadKind, input: LoadInput, source: Source, options: LoadOptions): ExecRequest {
+  return { kind, input, read: (current) => (current ? loadAppend(current, source, options) : load(source, options)) };
+}
+
+function textIsGone(name: string): RlmError {
+  return new RlmError("context_lost", `${name} was loaded from text at hand, and the process that had it is gone`, {
+    suggestion: "Load it again.",
+  });
+}

@@ -1,0 +1,113 @@
+import { type ExecLimits, type ExecState, type Json, noOutput } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
+import type { ToolOverrideEvent } from "../../model/index.ts";
+import type { LoadInput } from "../contexts/contexts.ts";
+import type { CellFile, Complete, Resume, Start } from "../journal/records.ts";
+import type { Guest } from "../machine/guest.ts";
+import type { Head, Recorder, RecorderParts } from "./recorder.ts";
+import type { CellParts } from "./run-cell.ts";
+
+/** What is asked of an exec. */
+export type ExecRequest =
+  | {
+      readonly kind: "cell";
+      readonly source: string;
+      readonly limits: Partial<ExecLimits>;
+      readonly sites?: boolean;
+      readonly name?: string;
+      readonly rest?: readonly CellFile[];
+    }
+  /** A cell of ours, on another machine at the same checkpoint: only the ledger moves. */
+  | { readonly kind: "query"; readonly prompt: string; readonly source: string }
+  | { readonly kind: "load" | "append"; readonly input: LoadInput; read(current: Context | null): Promise<Context> }
+  | { readonly kind: "memory" | "helpers"; readonly input: Json };
+
+/** All that an exec needs and that does not change from exec to exec. */
+export interface ExecParts extends CellParts, RecorderParts {
+  readonly guest: Guest;
+  readonly keepSteps: boolean;
+}
+
+/** An exec that is running. */
+export interface Work {
+  readonly parts: ExecParts;
+  readonly recorder: Recorder;
+  readonly exec_id: string;
+  /** On the scale of `clock.monotonic()`; an earlier process's part of the exec taken off. */
+  startedAt: number;
+  /** Decisions on tools. */
+  readonly events: ToolOverrideEvent[];
+}
+
+/** The record that an exec begins with. */
+export function startOf(parts: ExecParts, { history }: Head, request: ExecRequest, exec_id: string): Start {
+  return {
+    record: "rlm_start",
+    exec_id,
+    kind: request.kind,
+    input: inputOf(request),
+    cell: "source" in request ? request.source : null,
+    ...("name" in request && request.name !== undefined ? { name: request.name } : {}),
+    limits: request.kind === "cell" ? request.limits : {},
+    helpers_hash: history.helpers_hash,
+    rest: request.kind === "cell" ? (request.rest ?? []) : [],
+    at: parts.clock.now(),
+  };
+}
+
+function inputOf(request: ExecRequest): Json {
+  if (request.kind === "query") return request.prompt;
+  if (request.kind === "cell") return request.source;
+  return JSON.parse(JSON.stringify(request.input));
+}
+
+/** The record of a process that takes the exec over. */
+export function resumeOf(
+  { parts, exec_id }: Work,
+  checkpoint_id: string | null,
+  replay: readonly unknown[],
+  open: string[],
+): Resume {
+  const failed = parts.onRestart === "fail" ? open : [];
+  return {
+    record: "rlm_resume",
+    exec_id,
+    checkpoint_id,
+    replayed: replay.length,
+    resent: open.filter((id) => !failed.includes(id)),
+    failed,
+    at: parts.clock.now(),
+  };
+}
+
+/** The end of an exec as the recorder's head has it. */
+export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work, fields: Partial<Complete>): Complete {
+  const { history, context } = recorder.head();
+  const last = history.last;
+  return {
+    record: "rlm_complete",
+    exec_id,
+    kind: last?.start.kind ?? "cell",
+    success: true,
+    error_code: null,
+    error_message: null,
+    end: null,
+    state: null,
+    events,
+    call_count: last?.calls.length ?? 0,
+    time_ms: parts.clock.monotonic() - startedAt,
+    resumed: last?.resumed ?? 0,
+    replayed_sub_calls: last?.replayed ?? 0,
+    checkpoint_id: null,
+    helpers_hash: history.helpers_hash,
+    context_hash: context?.hash ?? null,
+    at: parts.clock.now(),
+    ...fields,
+  };
+}
+
+/** Of an exec that has run nothing yet. */
+export function unstarted({ exec_id, recorder, parts }: Work): ExecState {
+  const cell = recorder.head().history.cells + 1;
+  return { exec_id, cell, limits: parts.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
+}

@@ -1,0 +1,159 @@
+import type { Json } from "../../../runtime/index.ts";
+import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
+import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
+
+/** What a session's journal says of it: a fold over its records, the same while it runs and when it is opened again. */
+export interface History {
+  readonly ledger: Ledger;
+  /** The state that the next exec starts from; null: a fresh guest without a context. */
+  readonly checkpoint: string | null;
+  readonly context_hash: string | null;
+  readonly helpers_hash: string | null;
+  /** The load and the appends that made the context. */
+  readonly loads: readonly Start[];
+  /** Cells run since the last load: the next is `<cell N + 1>`. */
+  readonly cells: number;
+  /** The newest of them. */
+  readonly sources: readonly CellSource[];
+  /** The newest exec, whether it is over or not. */
+  readonly last: ExecRecords | null;
+  /** Of the session's whole life. */
+  readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd">;
+}
+
+export interface CellSource {
+  readonly number: number;
+  readonly source: string;
+  /** The file that it is from. */
+  readonly name?: string;
+}
+
+/** All records of one exec, in journal order. */
+export interface ExecRecords {
+  readonly start: Start;
+  readonly resumed: number;
+  /** Recorded results that the newest process was given again. */
+  readonly replayed: number;
+  readonly calls: readonly ToolCall[];
+  readonly results: readonly ToolResult[];
+  readonly complete: Complete | null;
+}
+
+export const NO_HISTORY: History = {
+  ledger: EMPTY_LEDGER,
+  checkpoint: null,
+  context_hash: null,
+  helpers_hash: null,
+  loads: [],
+  cells: 0,
+  sources: [],
+  last: null,
+  totals: { execs: 0, sub_calls: 0, tokens: 0, cost_usd: 0 },
+};
+
+/** Tracebacks name older cells too, without their columns. */
+const SOURCES_KEPT = 200;
+
+/** The history after one more record. */
+export function follow(history: History, record: JournalRecord): History {
+  const ledger = spend(history.ledger, record);
+  const { last, totals } = history;
+  if (record.record === "rlm_start") {
+    const begun = { start: record, resumed: 0, replayed: 0, calls: [], results: [], complete: null };
+    return { ...history, ledger, last: begun, totals: { ...totals, execs: totals.execs + 1 } };
+  }
+  if (!last) return { ...history, ledger };
+  switch (record.record) {
+    case "rlm_resume":
+      return { ...history, ledger, last: { ...last, resumed: last.resumed + 1, replayed: record.replayed } };
+    case "rlm_tool_call":
+      return {
+        ...history,
+        ledger,
+        last: { ...last, calls: [...last.calls, record] },
+        totals: { ...totals, sub_calls: totals.sub_calls + 1 },
+      };
+    case "rlm_tool_result": {
+      const { usage, refused, cached } = record;
+      return {
+        ...history,
+        ledger,
+        last: { ...last, results: [...last.results, record] },
+        totals: {
+          ...totals,
+          sub_calls: totals.sub_calls - (refused || cached ? 1 : 0),
+          tokens: totals.tokens + usage.input + usage.output + usage.cache_read + usage.cache_write,
+          cost_usd: totals.cost_usd + usage.cost_usd,
+        },
+      };
+    }
+    case "rlm_complete":
+      return over({ ...history, ledger, last: { ...last, complete: record } }, last.start, record);
+  }
+}
+
+function over(before: History, start: Start, complete: Complete): History {
+  const checkpoint = complete.checkpoint_id ?? before.checkpoint;
+  const history = complete.checkpoint_id ? { ...before, helpers_hash: complete.helpers_hash } : before;
+  const { context_hash } = complete;
+  switch (start.kind) {
+    case "load":
+      if (!complete.success) return history;
+      return { ...history, checkpoint, context_hash, loads: [start], cells: 0, sources: [] };
+    case "append":
+      if (!complete.success) return history;
+      return { ...history, checkpoint, context_hash, loads: [...history.loads, start] };
+    case "cell": {
+      const cells = history.cells + 1;
+      const { cell, name } = start;
+      const source = { number: cells, source: cell ?? "", ...(name === undefined ? {} : { name }) };
+      const sources = [...history.sources, source].slice(-SOURCES_KEPT);
+      return { ...history, checkpoint, cells, sources };
+    }
+    default:
+      return { ...history, checkpoint };
+  }
+}
+
+/** The exec that has begun and not ended, or null. */
+export function interruptedIn({ last }: History): ExecRecords | null {
+  return last && !last.complete ? last : null;
+}
+
+/** The files that cells are from, by the cells' numbers. */
+export function cellFiles({ sources, last, cells }: History): ReadonlyMap<number, string> {
+  const files = sources.flatMap(({ number, name }) => (name === undefined ? [] : [[number, name] as const]));
+  const open = last && !last.complete && last.start.kind === "cell" ? last.start.name : undefined;
+  return new Map(open === undefined ? files : [...files, [cells + 1, open]]);
+}
+
+export function factsOf({ totals, last }: History, context: SessionFacts["context"]): SessionFacts {
+  return {
+    status: last && !last.complete ? "running" : "idle",
+    ...totals,
+    context,
+    last: last && {
+      exec_id: last.start.exec_id,
+      kind: last.start.kind,
+      input: firstLineOf(last.start).slice(0, INPUT_UNITS),
+    },
+  };
+}
+
+const INPUT_UNITS = 200;
+
+/** Of a cell the first line of its code, of a question of its text, of a load its path or name. */
+export function firstLineOf({ kind, input, cell }: Start): string {
+  const asked = kind === "cell" ? (cell ?? input) : input;
+  const text =
+    typeof asked === "string" ? asked : PLACES.map((key) => textOf(asked, key)).find((found) => found !== null);
+  return (text ?? JSON.stringify(asked)).trimStart().split("\n", 1)[0] ?? "";
+}
+
+/** What names the input of kinds whose input is an object. */
+const PLACES = ["path", "name", "prompt"];
+
+function textOf(value: Json, key: string): string | null {
+  const found: unknown = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+  return typeof found === "string" ? found : null;
+}

@@ -1,0 +1,266 @@
+import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../../runtime/index.ts";
+import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
+import type { ToolOverrideEvent } from "../../model/index.ts";
+import { type QueryNote, type QueryResult, readQueryResult } from "../../query/index.ts";
+import type { RemainingBudget } from "./ledger.ts";
+import type { CellComplete } from "./records.ts";
+
+/** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */
+export type ExecEnvelope = ExecSuccess | ExecFailure;
+
+interface ExecFields {
+  readonly session_id: string;
+  readonly exec_id: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly result_json: Json;
+  readonly result_meta: Json;
+  /** stdout or stderr was cut at `max_output_bytes`. */
+  readonly truncated: boolean;
+  /** Each begins with its code. */
+  readonly warnings: readonly string[];
+  /** Wall time, ms. */
+  readonly execution_time_ms: number;
+  readonly limits_applied: ExecLimits;
+  readonly tool_override_events: readonly ToolOverrideEvent[];
+  readonly budget: RemainingBudget;
+  /** How often the exec was continued in a new process. */
+  readonly resumed: number;
+  readonly replayed_sub_calls: number;
+}
+
+/** What an error has in place of each field of an exec that ran: it was refused before it began. */
+export const NOTHING_RUN = {
+  session_id: null,
+  exec_id: null,
+  stdout: "",
+  stderr: "",
+  result_json: null,
+  result_meta: null,
+  truncated: false,
+  warnings: [],
+  execution_time_ms: 0,
+  limits_applied: null,
+  tool_override_events: [],
+  budget: null,
+  resumed: 0,
+  replayed_sub_calls: 0,
+} as const satisfies Readonly<Record<keyof ExecFields, Json>>;
+
+export interface ExecSuccess extends ExecFields {
+  readonly success: true;
+}
+
+export interface ExecFailure extends ExecFields {
+  readonly success: false;
+  /** The exec is not over: `resume` finishes it. Only where it is so. */
+  readonly resumable?: true;
+  readonly error_code: ErrorCode;
+  /** `TypeError: …` for an error of the cell. */
+  readonly error_message: string;
+  readonly error_name: string;
+  /** 1-based, in the cell or helper that the traceback names first; null where the error has no place. */
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly traceback: string;
+  readonly suggestion: string;
+}
+
+export interface EnvelopeFacts {
+  readonly session_id: string;
+  readonly budget: RemainingBudget;
+  readonly isOpen: boolean;
+  /** The files that cells are from, by the cells' numbers. */
+  readonly files?: ReadonlyMap<number, string>;
+}
+
+/** The error code of a cell's end, or null for a success. */
+export function codeOf(end: CellEnd): ErrorCode | null {
+  switch (end.kind) {
+    case "ok":
+      return null;
+    case "error":
+      return isErrorCode(end.code) ? end.code : "js_error";
+    case "timeout":
+      return "js_timeout";
+    case "cancelled":
+      return "cancelled";
+  }
+}
+
+/** The envelope of an exec that ran a cell, from its record. */
+export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnvelope {
+  const answer = closedEnvelope(complete, fieldsOf(complete, facts));
+  if (answer.success) return answer;
+  const named = { ...answer, traceback: withFiles(answer.traceback, facts.files ?? new Map()) };
+  if (!facts.isOpen) return named;
+  const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion : named.suggestion;
+  return { ...named, suggestion, resumable: true };
+}
+
+/** A traceback whose frames name files: `at main (scan.js:3:5)` in place of `at main (<cell 2>:3:5)`. */
+export function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {
+  return traceback.replaceAll(
+    /^( {4}at .*?)<cell (\d+)>(?=:\d+:\d+\)?$)/gm,
+    (frame, before: string, number: string) => {
+      const file = files.get(Number(number));
+      return file === undefined ? frame : `${before}${file.replaceAll(/\s/g, " ")}`;
+    },
+  );
+}
+
+/** A suspended exec is not over: to run its cell again would pay for its answers twice. */
+const resumeSuggestion = `${firstly("resume")}.`;
+
+function closedEnvelope({ end, state }: CellComplete, fields: ExecFields): ExecEnvelope {
+  switch (end.kind) {
+    case "ok":
+      return {
+        success: true,
+        ...fields,
+        result_json: JSON.parse(end.result),
+        result_meta: end.meta === null ? null : JSON.parse(end.meta),
+      };
+    case "error": {
+      const { name, message, line, column, traceback } = end.error;
+      return {
+        success: false,
+        error_code: codeOf(end) ?? "js_error",
+        error_message: message ? `${name}: ${message}` : name,
+        error_name: name,
+        line,
+        column,
+        traceback,
+        suggestion: end.suggestion ?? "",
+        ...fields,
+      };
+    }
+    case "timeout":
+      return failure("js_timeout", `the cell ran longer than ${state.limits.max_execution_ms} ms`, fields, {
+        name: "TimeoutError",
+        suggestion: `Do less in one cell, use find and search instead of loops over P, or ${remedy("raiseTime")}.`,
+      });
+    case "cancelled":
+      return failure("cancelled", "the cell was cancelled", fields, {
+        name: "CancelledError",
+        suggestion: "Run the cell again, or end the session.",
+      });
+  }
+}
+
+function failure(
+  error_code: ErrorCode,
+  error_message: string,
+  fields: ExecFields,
+  { name, suggestion }: { name: string; suggestion: string },
+): ExecFailure {
+  const traceback = `${name}: ${error_message}`;
+  return {
+    success: false,
+    error_code,
+    error_message,
+    error_name: name,
+    line: null,
+    column: null,
+    traceback,
+    suggestion,
+    ...fields,
+  };
+}
+
+function fieldsOf(complete: CellComplete, facts: EnvelopeFacts): ExecFields {
+  const { state, events, time_ms, resumed, replayed_sub_calls } = complete;
+  const { output } = state;
+  return {
+    session_id: facts.session_id,
+    exec_id: state.exec_id,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    result_json: null,
+    result_meta: null,
+    truncated: output.truncated,
+    warnings: state.warnings,
+    execution_time_ms: Math.round(time_ms),
+    // Records of earlier builds do not have every limit.
+    limits_applied: { ...DEFAULT_EXEC_LIMITS, ...state.limits },
+    tool_override_events: events,
+    budget: facts.budget,
+    resumed,
+    replayed_sub_calls,
+  };
+}
+
+/** What a query answers (spec §3.4), with the facts of the exec. */
+export type QueryEnvelope =
+  | (QueryRead &
+      QueryFacts & {
+        readonly success: true;
+        /** Cites its sources, each as it stands in `sections`. */
+        readonly answer: string;
+      })
+  | (ExecFailure &
+      QueryRead & {
+        readonly answer: null;
+        /** What the model noted of each section that helps: what was paid for, if only the last call failed. */
+        readonly notes: readonly QueryNote[];
+      });
+
+type QueryFacts = Pick<
+  ExecFields,
+  "session_id" | "exec_id" | "warnings" | "execution_time_ms" | "budget" | "resumed" | "replayed_sub_calls"
+>;
+
+/** As `NOTHING_RUN`, of a query. */
+export const NOTHING_READ = {
+  answer: null,
+  notes: [],
+  sections_analyzed: 0,
+  sections: [],
+  search_strategy_used: null,
+} as const satisfies Readonly<Record<keyof QueryRead | "answer" | "notes", Json>>;
+
+/** What a query read, also if it has no answer. */
+interface QueryRead {
+  readonly sections_analyzed: number;
+  /** The source of each: `path:line` of where it begins, with `:column` if that is within a line. */
+  readonly sections: readonly string[];
+  /** null if the query failed before it chose sections. */
+  readonly search_strategy_used: string | null;
+}
+
+/** The answer of a query from the envelope of its cell. */
+export function queryEnvelope(answer: ExecEnvelope): QueryEnvelope {
+  const result = readQueryResult(answer.result_json);
+  const read = readOf(result);
+  const { failed, error, notes } = result;
+  if (!answer.success) return { ...answer, ...read, answer: null, notes };
+  // A text that was read may say "[object Promise]": nothing of the query's own cell is unawaited.
+  const own = answer.warnings.filter((warning) => !warning.startsWith("unawaited_value_in_prompt"));
+  const warnings = [...own, ...result.warnings, ...(failed > 0 ? [`sections_failed: ${failed}`] : [])];
+  if (error || result.answer === null)
+    return { ...queryFailure(answer, result), ...read, answer: null, notes, warnings };
+  const { session_id, exec_id, execution_time_ms, budget, resumed, replayed_sub_calls } = answer;
+  const facts = { session_id, exec_id, warnings, execution_time_ms, budget, resumed, replayed_sub_calls };
+  return { success: true, ...facts, ...read, answer: result.answer };
+}
+
+function readOf({ sections, failed, strategy }: QueryResult): QueryRead {
+  return { sections_analyzed: sections.length - failed, sections, search_strategy_used: strategy };
+}
+
+/** The error code of a query's end: its cell comes to an end also if it has no answer. */
+export function queryCodeOf(end: CellEnd): ErrorCode | null {
+  return end.kind === "ok" ? (readQueryResult(JSON.parse(end.result)).error?.code ?? null) : codeOf(end);
+}
+
+function queryFailure({ success, ...fields }: ExecSuccess, { error }: QueryResult): ExecFailure {
+  const { code, message, name, suggestion } = error ?? NO_ANSWER;
+  return failure(code, message, { ...fields, result_json: null }, { name, suggestion });
+}
+
+const NO_ANSWER = {
+  code: "sub_agent_error",
+  name: "Error",
+  message: "the query gave no answer",
+  suggestion: "Ask again.",
+} as const;

@@ -1,0 +1,70 @@
+import type { JournalRecord } from "./records.ts";
+
+/** What a session may spend since its last load. */
+export interface BudgetLimits {
+  readonly max_tokens: number;
+  readonly max_sub_calls: number;
+  readonly max_time_ms: number;
+  /** USD by the models' price lists; null: no limit. */
+  readonly max_cost_usd: number | null;
+}
+
+/** What a session has spent since its last load: a fold over its journal. */
+export interface Ledger {
+  readonly sub_calls: number;
+  /** Input and output, cache reads and writes included. */
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** ms of wall time inside execs. */
+  readonly time_ms: number;
+}
+
+/** The remaining budget as the envelope shows it (spec §3.3). */
+export interface RemainingBudget {
+  remaining_tokens: number;
+  remaining_sub_calls: number;
+  remaining_time_ms: number;
+  /** Only where there is a limit. */
+  remaining_cost_usd?: number;
+}
+
+export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 };
+
+/** The ledger after one more record: a load that succeeded begins anew. */
+export function spend(ledger: Ledger, record: JournalRecord): Ledger {
+  switch (record.record) {
+    case "rlm_start":
+    case "rlm_resume":
+      return ledger;
+    case "rlm_tool_call":
+      return { ...ledger, sub_calls: ledger.sub_calls + 1 };
+    case "rlm_tool_result": {
+      const { input, output, cache_read, cache_write, cost_usd } = record.usage;
+      return {
+        ...ledger,
+        // Nothing was sent for it.
+        sub_calls: Math.max(0, ledger.sub_calls - (record.refused || record.cached ? 1 : 0)),
+        tokens: [input, output, cache_read, cache_write].reduce(plus, ledger.tokens),
+        cost_usd: plus(ledger.cost_usd, cost_usd),
+      };
+    }
+    case "rlm_complete":
+      if (record.kind === "load" && record.success) return EMPTY_LEDGER;
+      return { ...ledger, time_ms: plus(ledger.time_ms, record.time_ms) };
+  }
+}
+
+/** A store may come from somebody else: a record that gives something back would raise the budget. */
+function plus(spent: number, more: number): number {
+  return more > 0 ? spent + more : spent;
+}
+
+export function remaining(ledger: Ledger, limits: BudgetLimits): RemainingBudget {
+  const left = (limit: number, spent: number) => Math.max(0, limit - spent);
+  return {
+    remaining_tokens: left(limits.max_tokens, ledger.tokens),
+    remaining_sub_calls: left(limits.max_sub_calls, ledger.sub_calls),
+    remaining_time_ms: Math.floor(left(limits.max_time_ms, ledger.time_ms)),
+    ...(limits.max_cost_usd === null ? {} : { remaining_cost_usd: left(limits.max_cost_usd, ledger.cost_usd) }),
+  };
+}

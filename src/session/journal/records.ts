@@ -1,0 +1,209 @@
+import { hash } from "node:crypto";
+import {
+  type CellEnd,
+  DEFAULT_EXEC_LIMITS,
+  type ExecLimits,
+  type ExecState,
+  type Json,
+} from "../../../runtime/index.ts";
+import type { ToolOverrideEvent, Usage } from "../../model/index.ts";
+
+/** What an exec does. Every change of a session is an exec of one of these kinds. */
+export type ExecKind = "cell" | "query" | "load" | "append" | "helpers" | "memory";
+
+/** The ordered records of a session. Field names are those of the checkpointing spec. */
+export type JournalRecord = Start | Resume | ToolCall | ToolResult | Complete;
+
+export interface Start {
+  readonly record: "rlm_start";
+  readonly exec_id: string;
+  readonly kind: ExecKind;
+  /** The cell's source, or what the host asked for. */
+  readonly input: Json;
+  /** The code that runs: the cell, or that of a query. */
+  readonly cell: string | null;
+  /** The file that the cell is from, if it is from one. */
+  readonly name?: string;
+  readonly limits: Partial<ExecLimits>;
+  /** SHA-256 of the helpers that run before the cell, hex. */
+  readonly helpers_hash: string | null;
+  /** Cells that are to be run after this one, if it succeeds. */
+  readonly rest: readonly CellFile[];
+  /** ms since the epoch. */
+  readonly at: number;
+}
+
+/** A cell that has not been run yet, and what it is called in messages. */
+export interface CellFile {
+  readonly name: string;
+  readonly source: string;
+}
+
+/** Another process has taken the exec over. */
+export interface Resume {
+  readonly record: "rlm_resume";
+  readonly exec_id: string;
+  /** Where it goes on from; null: from the start. */
+  readonly checkpoint_id: string | null;
+  /** Recorded results that it is given again. */
+  readonly replayed: number;
+  /** Ids of calls in flight when the process ended, which are sent again. */
+  readonly resent: readonly string[];
+  /** Ids of such calls that are answered with `process_restarted`. */
+  readonly failed: readonly string[];
+  readonly at: number;
+}
+
+/** Written before the call is sent, together with the checkpoint that waits for it. */
+export interface ToolCall {
+  readonly record: "rlm_tool_call";
+  readonly exec_id: string;
+  readonly call_id: string;
+  /** Its state has what was printed so far. */
+  readonly checkpoint_id: string;
+  readonly name: string;
+  readonly args: readonly Json[];
+  /** SHA-256 of the arguments' JSON, hex. */
+  readonly args_hash: string;
+  /** Calls that the exec has made, this one included. */
+  readonly call_count: number;
+  /** Bytes printed so far. */
+  readonly output_bytes: number;
+  readonly at: number;
+}
+
+/** Written before the guest sees the answer. */
+export interface ToolResult {
+  readonly record: "rlm_tool_result";
+  readonly exec_id: string;
+  readonly call_id: string;
+  readonly name: string;
+  readonly success: boolean;
+  /** The answer, or the error that the guest sees. */
+  readonly value: Json;
+  readonly usage: Usage;
+  /** Requests that failed and were sent again. */
+  readonly attempts: readonly Attempt[];
+  /** `provider/id`; empty where no model was asked. */
+  readonly model: string;
+  /** By policy, or for want of a price: nothing was sent, and it counts as no sub-call. */
+  readonly refused: boolean;
+  /** The answer came from the cache: nothing was sent, and it counts as no sub-call. */
+  readonly cached: boolean;
+  readonly tool_override_event: ToolOverrideEvent | null;
+  /** Wall time of the exec so far, without the time in which no process ran it, ms. */
+  readonly elapsed_ms: number;
+  readonly at: number;
+}
+
+export interface Attempt {
+  readonly code: string;
+  /** How long was waited before the next one, ms. */
+  readonly waited_ms: number;
+}
+
+export interface Complete {
+  readonly record: "rlm_complete";
+  readonly exec_id: string;
+  readonly kind: ExecKind;
+  readonly success: boolean;
+  readonly error_code: string | null;
+  /** Why an exec failed that ran no cell. */
+  readonly error_message: string | null;
+  /** How the cell ended, its result or error; null for kinds that run none. */
+  readonly end: CellEnd | null;
+  /** What the exec gathered: output, warnings, counts; null for kinds that run no cell. */
+  readonly state: ExecState | null;
+  readonly events: readonly ToolOverrideEvent[];
+  /** Calls made. */
+  readonly call_count: number;
+  /** Wall time of the exec, ms: what the budget counts. */
+  readonly time_ms: number;
+  readonly resumed: number;
+  readonly replayed_sub_calls: number;
+  /** The session's state after it; null where nothing changed it. */
+  readonly checkpoint_id: string | null;
+  /** SHA-256 of the helpers in that state, hex. */
+  readonly helpers_hash: string | null;
+  /** Hash of the context after the exec. */
+  readonly context_hash: string | null;
+  readonly at: number;
+}
+
+/** The record of an exec that ran a cell: all that its envelope is made of. */
+export type CellComplete = Complete & { readonly end: CellEnd; readonly state: ExecState };
+
+/** What a session says of itself in lists: of its whole life, not since the last load. */
+export interface SessionFacts {
+  /** `running`: an exec has begun and not ended; where no process holds the session it is unfinished. */
+  readonly status: "idle" | "running";
+  readonly execs: number;
+  readonly sub_calls: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  readonly context: { readonly hash: string; readonly sources: readonly string[]; readonly chars: number } | null;
+  /** The newest exec: `input` is the first line of what was asked. */
+  readonly last: { readonly exec_id: string; readonly kind: ExecKind; readonly input: string } | null;
+}
+
+/** What stands beside the image of an exec's end: enough to go on where the image can no longer be read. */
+export interface BesideEnd {
+  readonly kind: "end";
+  readonly memory: { readonly [key: string]: Json };
+  readonly helpers: readonly { readonly name: string; readonly code: string }[];
+  readonly context_hash: string | null;
+  readonly ledger: {
+    readonly sub_calls: number;
+    readonly tokens: number;
+    readonly cost_usd: number;
+    readonly time_ms: number;
+  };
+  /** Cells run since the last load. */
+  readonly cells: number;
+}
+
+/** What stands beside the image of an exec that waits for calls. */
+export interface BesideStep {
+  readonly kind: "step";
+  readonly state: ExecState;
+  /** Ids of the calls that the guest waits for. */
+  readonly waiting: readonly string[];
+  /** Wall time of the exec so far, ms. */
+  readonly elapsed_ms: number;
+}
+
+/** What the store gives back as it was written and verified; a field that is missing is empty. */
+export function readBesideEnd(beside: Json): BesideEnd {
+  const kept: Partial<BesideEnd> = JSON.parse(JSON.stringify(beside ?? {}));
+  return {
+    kind: "end",
+    memory: kept.memory ?? {},
+    helpers: kept.helpers ?? [],
+    context_hash: kept.context_hash ?? null,
+    ledger: kept.ledger ?? { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 },
+    cells: kept.cells ?? 0,
+  };
+}
+
+/** As `readBesideEnd`. */
+export function readBesideStep(beside: Json): BesideStep {
+  const kept: Partial<BesideStep> = JSON.parse(JSON.stringify(beside ?? {}));
+  const { state, waiting = [], elapsed_ms = 0 } = kept;
+  if (!state) throw new Error("a step was kept without its state");
+  // Steps of earlier builds do not have every limit.
+  const limits = { ...DEFAULT_EXEC_LIMITS, ...state.limits };
+  return { kind: "step", state: { ...state, limits }, waiting, elapsed_ms };
+}
+
+/** A record as the store gives it back: written by this module's types and verified by its checksum. */
+export function readRecord(record: { readonly record: string }): JournalRecord {
+  if (!RECORDS.has(record.record)) throw new Error(`the journal has a record ${record.record}`);
+  return JSON.parse(JSON.stringify(record));
+}
+
+const RECORDS = new Set<string>(["rlm_start", "rlm_resume", "rlm_tool_call", "rlm_tool_result", "rlm_complete"]);
+
+/** SHA-256 of a call's arguments as JSON, hex. */
+export function hashOf(args: Json): string {
+  return hash("sha256", JSON.stringify(args));
+}

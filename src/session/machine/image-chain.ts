@@ -1,0 +1,113 @@
+import {
+  type Checkpoint,
+  type CheckpointRequest,
+  countPages,
+  type ImageDelta,
+  type Json,
+  PAGE_BYTES,
+  type Sandbox,
+} from "../../../runtime/index.ts";
+import type { CheckpointRow, NewCheckpoint } from "../../store/index.ts";
+
+/**
+ * The images of one machine, one after the other, and which one the next is based on. A step is based on the checkpoint before it, the
+ * end of an exec on the end before it, so that steps can go when the exec is over.
+ */
+export interface ImageChain {
+  /** What to take as the next step. The machine does so by itself, as soon as its guest waits for calls. */
+  step(): CheckpointRequest;
+  /**
+   * Captures an image of the machine, which must be at rest. It counts once `kept` is called.
+   * @param image what the machine has made of the newest `step()`; null: nothing
+   */
+  capture(sandbox: Pick<Sandbox, "checkpoint">, capturing: Capturing, image: Checkpoint | null): Promise<Captured>;
+}
+
+/** The checkpoint of a state in which only what stands beside the image has changed: no page of its own. */
+export function unchanged(
+  row: CheckpointRow,
+  capturing: Omit<Capturing, "commands">,
+  id: string,
+): Captured["checkpoint"] {
+  const { meta, chain } = row;
+  const next = { id, parent: row.id, base: row.id, exec_id: capturing.exec_id, kind: capturing.kind, at: capturing.at };
+  return { ...next, meta, pages: [], chain: { length: chain.length + 1, bytes: chain.bytes } };
+}
+
+export interface Capturing {
+  readonly kind: "step" | "end";
+  readonly exec_id: string;
+  /** The checkpoint that the session stands at: the parent, unless this exec has taken one since. */
+  readonly after: string | null;
+  /** Guest commands whose answers belong to this state. */
+  readonly commands: readonly string[];
+  readonly at: number;
+}
+
+export interface Captured {
+  readonly checkpoint: Omit<NewCheckpoint, "beside">;
+  readonly answers: readonly Json[];
+  /** Ids of the calls that the guest waits for. */
+  readonly waiting: readonly string[];
+  /** How many changed. */
+  readonly pages: number;
+  /** The checkpoint is in the store. */
+  kept(): void;
+}
+
+interface Link {
+  readonly id: string;
+  readonly chain: NewCheckpoint["chain"];
+}
+
+/**
+ * A whole image is captured if the way back to one is longer than this, or if the changes on it are too many to apply
+ * quickly, bytes of pages: docs/decisions/0007-whole-images.md has the measurement.
+ */
+const LONGEST_CHAIN = 32;
+const mostChanges = (linearBytes: number) => Math.max(8 * 2 ** 20, 2 * linearBytes);
+
+/** The chain of a machine that was just opened: fresh from a baseline, or from a checkpoint. */
+export function openImageChain(origin: string, row: CheckpointRow | null, newId: () => string): ImageChain {
+  let newest: Link = { id: origin, chain: row?.chain ?? { length: 0, bytes: 0 } };
+  // An end that is based on a step would keep the step from going.
+  let anchor: Link | null = row?.kind === "step" ? null : newest;
+  let lastKept: { readonly exec_id: string; readonly id: string } | undefined;
+
+  const isHeavy = ({ chain }: Link, { meta }: ImageDelta) =>
+    chain.length >= LONGEST_CHAIN || chain.bytes > mostChanges(meta.linearBytes);
+  let heavy = false;
+
+  function request(kind: Capturing["kind"], commands: readonly string[]): CheckpointRequest {
+    const from = kind === "end" ? anchor : newest;
+    return { id: newId(), base: heavy ? null : (from?.id ?? null), kind, commands };
+  }
+
+  return {
+    step: () => request("step", []),
+    async capture(sandbox, { kind, exec_id, after, commands, at }, image) {
+      const from = kind === "end" ? anchor : newest;
+      const { delta, answers, waiting } = image ?? (await sandbox.checkpoint(request(kind, commands)));
+      const { id } = delta;
+      const pages = countPages(delta.pages);
+      const whole = delta.base === null || !from;
+      const chain = whole
+        ? { length: 0, bytes: 0 }
+        : { length: from.chain.length + 1, bytes: from.chain.bytes + pages * PAGE_BYTES };
+      const parent = lastKept?.exec_id === exec_id ? lastKept.id : after;
+      const next = { id, parent, base: delta.base, exec_id, kind, meta: delta.meta, pages: delta.pages, chain, at };
+      return {
+        checkpoint: next,
+        answers,
+        waiting,
+        pages,
+        kept() {
+          newest = { id, chain };
+          heavy = isHeavy(newest, delta);
+          if (kind === "end") anchor = newest;
+          lastKept = { exec_id, id };
+        },
+      };
+    },
+  };
+}

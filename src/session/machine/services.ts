@@ -1,0 +1,96 @@
+import {
+  type Builtin,
+  type ContextServices,
+  contextNotLoaded,
+  createLibrary,
+  type Services,
+} from "../../../builtins/index.ts";
+import { type Library, RlmError } from "../../../runtime/index.ts";
+import {
+  compileFind,
+  find,
+  openPlaces,
+  openRoutes,
+  openSearchIndex,
+  openText,
+  type SearchIndex,
+} from "../../context/index.ts";
+import type { ContextMessage } from "./context-message.ts";
+
+/** What builtins reach in the worker: the context that the host sent last. */
+export interface WorkerServices extends Services {
+  use(message: ContextMessage): void;
+  /** The context is not needed any more. */
+  close(): void;
+}
+
+/** What a session's machine puts into its guest: builtins over the context that the session sends. */
+export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessage> {
+  const services = openServices();
+  const receive = (message: ContextMessage) => {
+    services.use(message);
+    return { command: "P.forget" };
+  };
+  return { ...createLibrary(services, receive, defined), close: services.close };
+}
+
+export function openServices(): WorkerServices {
+  let current: (ContextServices & Disposable) | undefined;
+  return {
+    loaded: () => current,
+    context() {
+      if (!current) throw contextNotLoaded();
+      return current;
+    },
+    use(message) {
+      current?.[Symbol.dispose]();
+      current = contextServices(message);
+    },
+    close() {
+      current?.[Symbol.dispose]();
+      current = undefined;
+    },
+  };
+}
+
+function contextServices(message: ContextMessage): ContextServices & Disposable {
+  const text = openText(message.text);
+  const places = openPlaces(text, message.documents);
+  const routes = openRoutes(message.routes);
+  let index: SearchIndex | undefined;
+  return {
+    hash: message.hash,
+    sources: message.stats.sources,
+    length: text.length,
+    lines: message.stats.line_count,
+    documents: message.documents,
+    slice: text.slice,
+    utf8: () => text.data.bytes,
+    find: (pattern, flags, limit) => find(text, compileFind(pattern, flags), limit),
+    prepareLines: places.prepare,
+    place: places.at,
+    lineText: places.lineText,
+    prepareSearch(onProgress) {
+      index ??= openIndex({ text, documents: message.documents, hash: message.hash }, message.indexDir, onProgress);
+    },
+    search: (query, k) => index?.search(query, k) ?? [],
+    routes: (topic, limit) => routes.find(topic, limit),
+    [Symbol.dispose]: () => index?.[Symbol.dispose](),
+  };
+}
+
+function openIndex(
+  source: Parameters<typeof openSearchIndex>[0],
+  dir: string,
+  onProgress: (fraction: number) => void,
+): SearchIndex {
+  try {
+    return openSearchIndex(source, { dir, onProgress });
+  } catch (cause) {
+    const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
+    throw new RlmError("search_unavailable", `the search index could not be written (${reason})`, {
+      suggestion: "Free space, or set BELAY_HOME to a folder that can be written; find works without an index.",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import { resolve } from "node:path";
+import { ulid } from "ulid";
+import { systemClock } from "../../../runtime/index.ts";
+import { openSigner } from "../../signed-settings.ts";
+import { type Collected, shareStore } from "../../store/index.ts";
+import { COLLECT_OPTIONS, checkOptions, FORK_OPTIONS } from "../options.ts";
+import { describeSession, type SessionDescription } from "./description.ts";
+import { forkSession, listSessions, removeSession, type SessionSummary } from "./sessions.ts";
+
+/**
+ * The sessions that a folder keeps. A session is known by its name, its id, or the end of its id. Every method may
+ * reject with RlmError: `session_not_found`, `session_busy`, `store_failed`, `store_corrupt`.
+ */
+export interface SessionStore extends AsyncDisposable {
+  /** All of them, the one changed last first. */
+  list(): Promise<readonly SessionSummary[]>;
+  /** Its execs, sub-calls and checkpoints. */
+  describe(session: string): Promise<SessionDescription>;
+  /**
+   * A new session that stands where a checkpoint (default: the newest of an exec's end) of another one stood.
+   * `openSession` with its id or name goes on from there. Also rejects with `session_exists`, `checkpoint_not_found`.
+   */
+  fork(session: string, options?: { readonly checkpoint?: string; readonly name?: string }): Promise<SessionSummary>;
+  remove(session: string): Promise<void>;
+  /** Drops what no session needs, and sessions that are old enough; then gives the space back. */
+  collect(options?: CollectOptions): Promise<Collected>;
+  /** Reads everything. One line for each finding; those that begin with `info:` are no faults. */
+  verify(): Promise<readonly string[]>;
+}
+
+export interface CollectOptions {
+  /** Finished sessions without a name go after this time, ms (default: a day). */
+  readonly anonymousMs?: number;
+  /** Those with a name go after this time, ms (default: never). */
+  readonly namedMs?: number;
+  /** `namedMs` counts for sessions of Pi too (default false). */
+  readonly pi?: boolean;
+  /** Only tells what would go (default false). */
+  readonly dryRun?: boolean;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** Opens the store in a folder, which is made where it is missing. @throws RlmError `store_failed`, `store_too_new` */
+export async function openStore(folder: string, { clock = systemClock } = {}): Promise<SessionStore> {
+  const store = await shareStore(resolve(folder));
+  const signer = openSigner(resolve(folder), process.env);
+  return {
+    list: () => listSessions(store),
+    describe: (session) => describeSession(store, session),
+    async fork(session, options = {}) {
+      checkOptions("fork()", FORK_OPTIONS, options);
+      const { checkpoint = null, name = null } = options;
+      const at = clock.now();
+      const id = ulid(at);
+      const forking = { id, name, origin: "library", checkpoint, at, settings: signer.forFork(id) } as const;
+      return forkSession(store, session, forking);
+    },
+    async remove(session) {
+      await removeSession(store, session);
+    },
+    async collect(options = {}) {
+      checkOptions("collect()", COLLECT_OPTIONS, options);
+      const { anonymousMs = DAY_MS, namedMs = null, pi = false, dryRun = false } = options;
+      return store.collect({ now: clock.now(), anonymousMs, namedMs, pi, dryRun });
+    },
+    verify: () => store.verify(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

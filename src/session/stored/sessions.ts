@@ -1,0 +1,190 @@
+import * as v from "valibot";
+import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts";
+import { sessionLabel } from "../../ids.ts";
+import { nearest } from "../../nearest.ts";
+import type { SessionRow, Store } from "../../store/index.ts";
+import { factsOf, follow, NO_HISTORY } from "../journal/account.ts";
+import { readRecord, type SessionFacts } from "../journal/records.ts";
+
+/** What lists say of a stored session. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
+export interface SessionSummary extends Omit<SessionFacts, "status"> {
+  readonly id: string;
+  /** null for a session without one. */
+  readonly name: string | null;
+  readonly origin: SessionRow["origin"];
+  /**
+   * `idle`: nobody has it open. `open`: a process has, and runs nothing. `running`: a process runs an exec.
+   * `unfinished`: an exec was interrupted, and can be resumed.
+   */
+  readonly status: "idle" | "open" | "running" | "unfinished";
+  readonly created_at: number;
+  readonly changed_at: number;
+  /** On disk; the context is shared and not counted. */
+  readonly bytes: number;
+  /** The process that has it open, or null. */
+  readonly holder: { readonly pid: number; readonly host: string } | null;
+  readonly forked_from: string | null;
+}
+
+/** Every session of the store, the one changed last first. */
+export async function listSessions(store: Pick<Store, "list">): Promise<SessionSummary[]> {
+  return (await store.list()).map(summaryOf);
+}
+
+export function summaryOf(row: SessionRow): SessionSummary {
+  const { id, name, origin, created_at, changed_at, bytes, busy, holder, forked_from } = row;
+  const { status, ...facts } = factsIn(row);
+  const running = busy ? "running" : "unfinished";
+  return {
+    id,
+    name,
+    origin,
+    status: status === "running" ? running : busy ? "open" : "idle",
+    ...facts,
+    created_at,
+    changed_at,
+    bytes,
+    holder: busy ? holder : null,
+    forked_from,
+  };
+}
+
+/** Stands for the session that was changed last, those of Pi left out. It cannot be a session's name. */
+export const LAST_SESSION = "@last";
+
+/**
+ * The session with this name, id or end of an id, or `@last`.
+ *
+ * @throws RlmError `session_not_found`, naming what was probably meant
+ */
+export async function sessionNamed(store: Pick<Store, "find" | "list">, nameOrId: string): Promise<SessionRow> {
+  const isLast = nameOrId === LAST_SESSION;
+  const found = isLast ? null : await store.find(nameOrId);
+  if (found) return found;
+  const rows = await store.list();
+  const last = isLast ? rows.find(({ origin }) => origin !== "pi") : undefined;
+  if (last) return last;
+  throw new RlmError("session_not_found", `there is no session ${nameOrId}`, { suggestion: cure(nameOrId, rows) });
+}
+
+const NAMED_AT_MOST = 5;
+
+function cure(typed: string, rows: readonly SessionRow[]): string {
+  if (rows.length === 0) return "The store holds no session; is it the right folder?";
+  const meant = nearest(
+    typed,
+    rows.flatMap(({ name }) => name ?? []),
+  );
+  if (meant) return `Did you mean ${meant}?`;
+  const [one, other] = typed === "" ? [] : rows.filter(({ id }) => id.endsWith(typed.toUpperCase()));
+  if (one && other) return `Several ids end so: ${one.id}, ${other.id}`;
+  if (one) return `Did you mean ${sessionLabel(one)}?`;
+  const labels = rows.slice(0, NAMED_AT_MOST).map(sessionLabel);
+  return `Sessions are ${labels.join(", ")}${rows.length > NAMED_AT_MOST ? ", …" : ""}`;
+}
+
+/** @throws RlmError `invalid_argument` for a name that a session cannot have */
+export function checkSessionName(name: string): void {
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u.test(name)) return;
+  throw new RlmError("invalid_argument", `${JSON.stringify(name)} is no name for a session`, {
+    suggestion:
+      "Use up to 100 letters, digits, spaces, dots, dashes and underscores, beginning with a letter or digit.",
+  });
+}
+
+/** Where a fork begins, and what it is called. */
+export interface Forking {
+  /** Of the new session, a ULID. */
+  readonly id: string;
+  readonly name: string | null;
+  readonly origin: SessionRow["origin"];
+  /** Id of a checkpoint, or a beginning or end of one that fits it alone; null: the newest of an exec's end. */
+  readonly checkpoint: string | null;
+  /** ms since the epoch. */
+  readonly at: number;
+  /** The settings to be kept with the new session, made of its parent's. */
+  readonly settings: (parent: SessionRow) => Json;
+}
+
+/**
+ * A new session that stands where a checkpoint of another one stood; that one is untouched.
+ *
+ * @throws RlmError `session_not_found`, `session_exists`, `checkpoint_not_found`, `checkpoint_lost`
+ */
+export async function forkSession(store: Store, nameOrId: string, forking: Forking): Promise<SessionSummary> {
+  if (forking.name !== null) checkSessionName(forking.name);
+  const parent = await sessionNamed(store, nameOrId);
+  const { checkpoint, settings, ...fork } = forking;
+  const from = checkpoint === null ? null : await checkpointNamed(store, parent, checkpoint);
+  const forked = await store.fork(parent.id, from, { ...fork, settings: settings(parent) });
+  const facts = await factsAt(store, forked.id, factsIn(parent).context);
+  await store.lease(forked.id);
+  await store.commit(forked.id, { facts: JSON.parse(JSON.stringify(facts)) });
+  await store.release(forked.id);
+  return summaryOf({ ...forked, facts: JSON.parse(JSON.stringify(facts)) });
+}
+
+/** What a session says of itself where it now stands, which is not what its parent says. */
+async function factsAt(store: Store, id: string, parents: SessionFacts["context"]): Promise<SessionFacts> {
+  const history = (await store.journal(id)).map(({ record }) => readRecord(record)).reduce(follow, NO_HISTORY);
+  const { context_hash: hash } = history;
+  if (hash === null || hash === parents?.hash) return factsOf(history, hash === null ? null : parents);
+  const { stats } = v.parse(IndexSchema, await store.contextIndex(hash));
+  return factsOf(history, { hash, sources: stats.sources, chars: stats.length_chars });
+}
+
+async function checkpointNamed(store: Store, session: SessionRow, typed: string): Promise<string> {
+  const label = sessionLabel(session);
+  const ids = (await store.checkpoints(session.id)).map((row) => row.id);
+  const wanted = typed.toUpperCase();
+  const fitting = ids.filter((known) => known.toUpperCase().startsWith(wanted) || known.toUpperCase().endsWith(wanted));
+  const [found] = ids.includes(typed) ? [typed] : fitting;
+  if (found !== undefined && (found === typed || fitting.length === 1)) return found;
+  const problem = found === undefined ? "has no checkpoint" : "has several checkpoints";
+  throw new RlmError("checkpoint_not_found", `${label} ${problem} ${typed}`, {
+    suggestion: `${firstly("listCheckpoints", label)}; ${remedy("keepSteps")}.`,
+  });
+}
+
+/** Drops a session with all that only it needs. @throws RlmError `session_not_found`, `session_busy` */
+export async function removeSession(store: Store, nameOrId: string): Promise<SessionSummary> {
+  const row = await sessionNamed(store, nameOrId);
+  await store.remove(row.id);
+  return summaryOf(row);
+}
+
+const count = v.number();
+
+const IndexSchema = v.object({ stats: v.object({ sources: v.array(v.string()), length_chars: count }) });
+
+const FactsSchema = v.object({
+  status: v.picklist(["idle", "running"]),
+  execs: count,
+  sub_calls: count,
+  tokens: count,
+  cost_usd: count,
+  context: v.nullable(v.object({ hash: v.string(), sources: v.array(v.string()), chars: count })),
+  last: v.nullable(
+    v.object({
+      exec_id: v.string(),
+      kind: v.picklist(["cell", "query", "load", "append", "helpers", "memory"]),
+      input: v.string(),
+    }),
+  ),
+});
+
+const NO_FACTS: SessionFacts = {
+  status: "idle",
+  execs: 0,
+  sub_calls: 0,
+  tokens: 0,
+  cost_usd: 0,
+  context: null,
+  last: null,
+};
+
+/** A session that has done nothing yet has said nothing of itself. */
+function factsIn({ facts }: SessionRow): SessionFacts {
+  const read = v.safeParse(FactsSchema, facts);
+  return read.success ? read.output : NO_FACTS;
+}

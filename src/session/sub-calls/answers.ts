@@ -1,0 +1,116 @@
+import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
+import { type Clock, firstly, LIMITS, remedy } from "../../../runtime/index.ts";
+import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
+import type { Answered, Answers, CallContext } from "../exec/ports.ts";
+import type { AnswerCache } from "./cache.ts";
+import { type Limiter, openLimiter } from "./concurrency.ts";
+
+import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./plan.ts";
+
+/** For cells that make a sub-call without a model. */
+const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
+
+export interface AnswersOptions extends PlanOptions {
+  /** Folders that sub-agents may read, as they are now. */
+  readonly roots: () => readonly string[];
+  readonly cwd: string;
+  readonly concurrency: number;
+  /** null: every answer is asked for. */
+  readonly cache: AnswerCache | null;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
+export function openAnswers(options: AnswersOptions): Answers {
+  const session = openLimiter(options.concurrency);
+  /** Of the batches in flight; a batch ends with the exec that made it. */
+  const batches = new Map<string, Limiter>();
+
+  function gateOf(callId: string, { batch }: SubCallRequest): Limiter {
+    if (batch?.max_concurrent === undefined) return session;
+    const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
+    const limiter = batches.get(key) ?? openLimiter(Math.min(batch.max_concurrent, LIMITS.maxConcurrency));
+    batches.set(key, limiter);
+    if (batches.size > 100) batches.delete(batches.keys().next().value ?? "");
+    return limiter;
+  }
+
+  return {
+    facts: { no_model: options.models.fallback === null ? NO_MODEL : null },
+    async answer(call, context) {
+      const request = readSubCall(call.name, call.args);
+      const stop = AbortSignal.any([context.signal, context.timeOver]);
+      const answered = await gateOf(call.id, request).run(stop, () => {
+        context.begun();
+        return ask(options, request, context, stop);
+      });
+      if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
+      return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
+    },
+    repeatable(call) {
+      const { tools = [] } = readSubCall(call.name, call.args);
+      return !(options.policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
+    },
+  };
+}
+
+async function ask(
+  options: AnswersOptions,
+  request: SubCallRequest,
+  context: CallContext,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const cacheKey = options.cache?.keyOf(request) ?? null;
+  const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
+  if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
+  const plan = await planSubCall(options, request);
+  if (!plan.ok) return plan.answered;
+  const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
+  const { policy, clock } = options;
+  const outcome = await runSubCall(
+    plan.call,
+    {
+      models: options.models,
+      budget: context.budget,
+      tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...(policy.tools ?? [])],
+      thread: taskThread(),
+      maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
+      clock,
+      random: options.random,
+      sleep: (ms, aborted) => sleep(clock, ms, aborted),
+    },
+    signal,
+  );
+  const { usage, attempts, model } = outcome;
+  const record = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
+  const settlement = outcome.ok
+    ? ({ ok: true, value: outcome.value } as const)
+    : ({ ok: false, error: guestError(outcome.error) } as const);
+  return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
+}
+
+function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const callOff = clock.after(ms, resolve);
+    const wake = () => {
+      callOff();
+      resolve();
+    };
+    signal.addEventListener("abort", wake, { once: true });
+  });
+}
+
+function wasCancelled({ settlement }: Answered): boolean {
+  return !settlement.ok && settlement.error.code === "cancelled";
+}
+
+const CANCELLED = failure("cancelled", "the call was cancelled");
+
+const TIME_OVER: SubCallError = {
+  code: "budget_exceeded",
+  message: "the session's time is over",
+  suggestion: "Finish now with what there is.",
+  retriable: false,
+};

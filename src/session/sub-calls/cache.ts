@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import type { SubCallRequest } from "../../../builtins/index.ts";
+import { type Json, LIMITS } from "../../../runtime/index.ts";
+import type { Models } from "../../model/index.ts";
+import type { Store } from "../../store/index.ts";
+
+/** Answers of earlier identical plain calls. */
+export interface AnswerCache {
+  /** Under which key a call's answer is kept; null for one that may not be taken again. */
+  keyOf(request: SubCallRequest): string | null;
+  find(key: string): Promise<{ readonly value: Json } | null>;
+}
+
+export function openCache(store: Pick<Store, "cached">, models: Models, baseUrl: string | undefined): AnswerCache {
+  return {
+    keyOf({ prompt, system, schema, model, max_tokens, tools }) {
+      // What a sub-agent reads may have changed.
+      if (tools?.length !== 0) return null;
+      const asked = [
+        model ?? models.fallback,
+        baseUrl ?? null,
+        prompt,
+        system ?? null,
+        schema ?? null,
+        max_tokens ?? LIMITS.subCallMaxTokens,
+      ];
+      return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
+    },
+    async find(key) {
+      const found = await store.cached(key);
+      return typeof found === "object" && found !== null && "value" in found ? { value: found.value } : null;
+    },
+  };
+}

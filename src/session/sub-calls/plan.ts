@@ -1,0 +1,96 @@
+import type { SubCallRequest } from "../../../builtins/index.ts";
+import { type CallError, LIMITS } from "../../../runtime/index.ts";
+import {
+  loadSubCallLayer,
+  type Model,
+  type Models,
+  type SubCall,
+  type SubCallError,
+  type ToolOverrideEvent,
+} from "../../model/index.ts";
+import type { SubAgentPolicy } from "../api.ts";
+import type { Answered } from "../exec/ports.ts";
+
+export interface PlanOptions {
+  readonly models: Models;
+  /** Dollars are limited: models without a known price cannot be asked. */
+  readonly limitsCost: boolean;
+  readonly policy: SubAgentPolicy;
+}
+
+/** What is sent for a call of a cell, or why nothing is. */
+export type SubCallPlan =
+  | { readonly ok: true; readonly call: SubCall; readonly event: ToolOverrideEvent | null }
+  | { readonly ok: false; readonly answered: Answered };
+
+/** Decides on the tools of a sub-call, and whether it may be sent at all. */
+export async function planSubCall(options: PlanOptions, request: SubCallRequest): Promise<SubCallPlan> {
+  const { decideTools } = await loadSubCallLayer();
+  const { policy } = options;
+  const decision = await decideTools(request.tools, {
+    builtin: "llm_query",
+    prompt: request.prompt,
+    grantable: policy.tools ?? [],
+    allowed_tool_overrides: policy.allowed_tool_overrides ?? [],
+    require_approval: policy.require_approval ?? true,
+    ...(policy.approve ? { approve: policy.approve } : {}),
+  });
+  const { event } = decision;
+  const notSent = { ...FREE, refused: true, tool_override_event: event };
+  if (!decision.ok) return { ok: false, answered: { ...refused(decision.error), record: notSent } };
+  if (options.limitsCost && priceOf(options.models, request) === null) {
+    return { ok: false, answered: { ...refused(unpriced(request, options.models)), record: notSent } };
+  }
+  const call: SubCall = {
+    prompt: request.prompt,
+    system: request.system ?? null,
+    tools: decision.granted,
+    schema: request.schema ?? null,
+    max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens,
+    timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
+    model: request.model ?? null,
+  };
+  return { ok: true, call, event };
+}
+
+/** The record of a call for which nothing was sent. */
+export const FREE: Answered["record"] = {
+  usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+  attempts: [],
+  model: "",
+  refused: false,
+  cached: false,
+  tool_override_event: null,
+};
+
+export function refused(error: SubCallError): Answered {
+  return { settlement: { ok: false, error: guestError(error) }, record: FREE, cacheKey: null };
+}
+
+/** The error as the guest gets it: its class by its code. */
+export function guestError({ code, message, suggestion, retriable }: SubCallError): CallError {
+  return { name: CLASS_OF[code] ?? "SubAgentError", code, message, suggestion, retriable };
+}
+
+const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
+  budget_exceeded: "BudgetExceededError",
+  policy_violation: "PolicyViolationError",
+  timeout: "SubCallTimeoutError",
+  reentrancy_error: "ReentrancyError",
+};
+
+/** undefined for a model that is not known: asking it says so. */
+function priceOf(models: Models, { model }: SubCallRequest): Model["price"] | undefined {
+  try {
+    return models.price(model ?? null);
+  } catch {
+    return undefined;
+  }
+}
+
+const unpriced = ({ model }: SubCallRequest, { fallback }: Models): SubCallError => ({
+  code: "budget_exceeded",
+  message: `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`,
+  suggestion: "Name a model with a known price, or leave max_cost_usd out.",
+  retriable: false,
+});

@@ -1,0 +1,89 @@
+import { expect, onTestFinished, test } from "vitest";
+import type { AgentTool } from "../../../../src/model/agent-tools/index.ts";
+import { openSession } from "../../../../src/session/session.ts";
+import { type ChatBody, startModelServer } from "../../../support/model-server.ts";
+
+const shell: AgentTool = {
+  name: "shell",
+  description: "Runs a command in the working folder and gives what it prints.",
+  parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+  sideEffects: true,
+  run: async () => ({ text: "" }),
+};
+const SCHEMA = {
+  type: "object",
+  properties: { size: { type: "integer" }, names: { type: "array", items: { type: "string" } } },
+  required: ["size", "names"],
+};
+
+/** Tokens of a request as the server received it, at four characters each: texts of messages, and tools as JSON. */
+function countedTokens({ messages, tools }: ChatBody): number {
+  const texts = messages.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
+  return (texts.join("").length + (tools === undefined ? 0 : JSON.stringify(tools).length)) / 4;
+}
+
+/** A session whose models answer from a server; `approve` says yes and keeps count. */
+async function openServed() {
+  const server = await startModelServer(() => ({ text: '{"size":1,"names":["a"]}' }));
+  let asked = 0;
+  const session = await openSession({
+    model: "local/scripted",
+    baseUrl: server.url,
+    subAgents: {
+      tools: [shell],
+      allowed_tool_overrides: ["shell"],
+      approve: async () => {
+        asked++;
+        return true;
+      },
+    },
+  });
+  onTestFinished(async () => {
+    await session.close();
+    await server.close();
+  });
+  return { session, server, asked: () => asked };
+}
+
+test("an estimate is within 15 % of what the server then counts", async () => {
+  const { session, server, asked } = await openServed();
+  const options = [
+    "{}",
+    "{ tools: [] }",
+    `{ schema: ${JSON.stringify(SCHEMA)} }`,
+    `{ tools: [], schema: ${JSON.stringify(SCHEMA)}, system: "You count things. ".repeat(20) }`,
+    '{ tools: ["read", "shell"] }',
+  ];
+  for (const given of options) {
+    const cell = `await llm_query("How many doors has the house that stands at the end of the road? ".repeat(3), ${given}); 1`;
+    const { estimate } = await session.dryRun(cell);
+    const before = server.requests.length;
+    expect(await session.exec(cell), given).toMatchObject({ success: true });
+    const [request, ...others] = server.requests.slice(before);
+    expect(others).toEqual([]);
+    const counted = request ? countedTokens(request.body) : 0;
+    expect(
+      Math.abs(estimate.input_tokens / counted - 1),
+      `${given}: ${estimate.input_tokens} for ${counted}`,
+    ).toBeLessThan(0.15);
+  }
+  expect(asked()).toBe(1);
+});
+
+test("a dry run tells how many requests there may be at the most", async () => {
+  const { session } = await openServed();
+  const { estimate } = await session.dryRun(
+    `await llm_query("a"); await llm_query("b", []); await llm_query("c", { tools: [], schema: ${JSON.stringify(SCHEMA)} })`,
+  );
+  expect(estimate.sites.map(({ max_requests }) => max_requests)).toEqual([13]);
+  expect(estimate).toMatchObject({ sub_calls: 3, max_requests: 10 + 1 + 2 });
+});
+
+test("what policy refuses is refused in a dry run, and counts as no call", async () => {
+  const { session } = await openServed();
+  const cell = "[await llm_query('a', ['bash']).catch((error) => error.name), await llm_query('b', [])]";
+  const { envelope, estimate } = await session.dryRun(cell);
+  expect(envelope).toMatchObject({ success: true, result_json: ["PolicyViolationError", "placeholder answer"] });
+  expect(envelope.warnings).toEqual(["tool_override_denied"]);
+  expect(estimate).toMatchObject({ sub_calls: 1, max_requests: 1 });
+});
