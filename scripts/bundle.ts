@@ -13,7 +13,7 @@ export const ENTRIES: readonly string[] = [
   "src/cli/main",
   "src/cli/worker",
   "src/cli/store-worker",
-  "src/model/worker",
+  "src/model/tasks/thread-entry",
   "src/pi/index",
 ];
 

@@ -1,11 +1,11 @@
 export type { AgentTool } from "./agent-tools/index.ts";
 export { failure } from "./failure.ts";
-export type { Authorization } from "./keys.ts";
-export { loadSubCallLayer } from "./load-sub-call-layer.ts";
+export type { Authorization } from "./keys/authorize.ts";
+export { agentDirOf } from "./keys/pi-files.ts";
 export { openModels } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
-export { piAiModel } from "./pi-ai.ts";
-export { agentDirOf } from "./pi-files.ts";
-export type { ToolOverrideEvent } from "./policy.ts";
+export { piAiModel } from "./pi-ai/model.ts";
 export type { Model, Models, RequestBudget, RequestEstimate, Reservation, SubCallError, Usage } from "./port.ts";
-export type { SubCall } from "./sub-call.ts";
+export { loadSubCallLayer } from "./sub-call/load-layer.ts";
+export type { ToolOverrideEvent } from "./sub-call/policy.ts";
+export type { SubCall } from "./sub-call/sub-call.ts";

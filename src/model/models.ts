@@ -1,6 +1,6 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
-import { registeredModel, registeredPrice, serverModel } from "./pi-ai-registry.ts";
-import { agentDirOf, type Env } from "./pi-files.ts";
+import { agentDirOf, type Env } from "./keys/pi-files.ts";
+import { registeredModel, registeredPrice, serverModel } from "./pi-ai/registry.ts";
 import type { Model, Models } from "./port.ts";
 
 export interface ModelsOptions {

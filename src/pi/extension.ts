@@ -3,10 +3,10 @@ import { monotonicFactory } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
 import { openStore } from "../store/index.ts";
 import { type Tool, tools } from "../tools/index.ts";
-import type { ProgressDetails, ToolDetails } from "./details.ts";
-import { lentTools } from "./lent-tools.ts";
-import type { LifeParts } from "./life.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
+import { lentTools } from "./opened/lent-tools.ts";
+import type { LifeParts } from "./opened/opened.ts";
+import type { ProgressDetails, ToolDetails } from "./runs/details.ts";
 
 /** What a test may replace, and what shows. */
 export interface ExtensionParts extends LifeParts {

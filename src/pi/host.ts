@@ -1,6 +1,6 @@
 import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
-import type { BranchEntry } from "./entries.ts";
-import type { PiRegistry } from "./models.ts";
+import type { BranchEntry } from "./branch/entries.ts";
+import type { PiRegistry } from "./opened/models.ts";
 
 /** What is used of a running Pi: the context of its events and tools. */
 export interface PiContext {

@@ -3,16 +3,16 @@ import type { PiSettings } from "../config/index.ts";
 import { summaryOf } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
 import { type Tool, type ToolEnvelope, tools } from "../tools/index.ts";
-import { withAnswers } from "./answers-in-context.ts";
-import { type ProgressDetails, tallyOf } from "./details.ts";
-import { type BranchHead, type BranchView, readBranch, type Unanswered } from "./entries.ts";
+import { type BranchHead, type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
-import { type Life, type LifeParts, openLife } from "./life.ts";
-import { statsOf } from "./recorded.ts";
-import { recover } from "./recovery.ts";
-import { contextState, openRuns, outcomeOf, type RunOutcome, type Runs, showSession } from "./runs.ts";
-import { type ContextState, openStateBoard, type StateBoard } from "./status.ts";
-import { endTornLine } from "./torn-tail.ts";
+import { type Life, type LifeParts, openLife } from "./opened/opened.ts";
+import { withAnswers } from "./recovery/answers-in-context.ts";
+import { statsOf } from "./recovery/recorded.ts";
+import { recover } from "./recovery/recover.ts";
+import { endTornLine } from "./recovery/torn-tail.ts";
+import { type ContextState, openStateBoard, type StateBoard } from "./runs/board.ts";
+import { type ProgressDetails, tallyOf } from "./runs/details.ts";
+import { contextState, openRuns, outcomeOf, type RunOutcome, type Runs, showSession } from "./runs/runs.ts";
 
 /** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */
 export interface Lifecycle {

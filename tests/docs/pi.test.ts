@@ -5,7 +5,7 @@ import { isErrorCode } from "../../runtime/index.ts";
 import { ROOT } from "../../scripts/process.ts";
 import { PI_KEYS, readPiConfig } from "../../src/config/pi.ts";
 import { PI_DEFAULTS } from "../../src/config/pi-origins.ts";
-import { completions } from "../../src/pi/commands.ts";
+import { completions } from "../../src/pi/view/commands.ts";
 import { TOOLS_BUDGET } from "../../src/tools/index.ts";
 import { PI_LINES } from "../support/pi-process.ts";
 import { folderWith } from "../support/tree.ts";

@@ -1,9 +1,9 @@
 import { registerFauxProvider } from "belay-pi-ai";
 import { onTestFinished } from "vitest";
-import type { Authorization } from "../../src/model/keys.ts";
+import type { Authorization } from "../../src/model/keys/authorize.ts";
 import { openModels } from "../../src/model/models.ts";
-import { piAiModel } from "../../src/model/pi-ai.ts";
-import { loadPiAi } from "../../src/model/pi-ai-load.ts";
+import { loadPiAi } from "../../src/model/pi-ai/load.ts";
+import { piAiModel } from "../../src/model/pi-ai/model.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest } from "../../src/model/port.ts";
 import { type ModelScript, type ModelServer, type ScriptedAnswer, startModelServer } from "./model-server.ts";
 

@@ -1,6 +1,6 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ToolSpec } from "../port.ts";
-import { violations } from "../schema.ts";
+import { violations } from "../schema/schema.ts";
 
 /** What a tool answers to the model: text, also where it failed. */
 export interface ToolAnswer {

@@ -11,12 +11,12 @@ import {
   type SessionSummary,
 } from "../../session/index.ts";
 import { tools } from "../../tools/index.ts";
-import type { BranchView } from "../entries.ts";
+import type { BranchView } from "../branch/entries.ts";
+import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
-import type { Life } from "../life.ts";
-import { completeEntry } from "../mirror.ts";
-import type { Runs } from "../runs.ts";
-import type { StateBoard } from "../status.ts";
+import type { Life } from "../opened/opened.ts";
+import type { StateBoard } from "../runs/board.ts";
+import type { Runs } from "../runs/runs.ts";
 
 /** What a person can ask of the extension. What fails throws an RlmError. */
 export interface Control {

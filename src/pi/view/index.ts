@@ -1,9 +1,9 @@
 import { type ExtensionAPI, highlightCode } from "@mariozechner/pi-coding-agent";
 import { systemClock } from "../../../runtime/index.ts";
 import { tools } from "../../tools/index.ts";
-import { registerCommands } from "../commands.ts";
 import type { ExtensionParts } from "../extension.ts";
 import type { Lifecycle } from "../lifecycle.ts";
+import { registerCommands } from "./commands.ts";
 import { openControl } from "./control.ts";
 import { type KnownCalls, rowRenderers } from "./rows.ts";
 import { showWidget } from "./widget.ts";

@@ -2,7 +2,7 @@ import type { PiOrigins } from "../../config/index.ts";
 import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../figures.ts";
 import { idEnd, sessionLabel } from "../../ids.ts";
 import type { SessionDescription, SessionSummary } from "../../session/index.ts";
-import type { State } from "../status.ts";
+import type { State } from "../runs/board.ts";
 import { progress } from "./summary.ts";
 import { harmless, oneLine, sourcesOf } from "./texts.ts";
 

@@ -1,5 +1,5 @@
 import { type Component, Text, truncateToWidth } from "@mariozechner/pi-tui";
-import type { RunningState } from "../status.ts";
+import type { RunningState } from "../runs/board.ts";
 import type { ShownResult } from "./answer.ts";
 import { readArguments } from "./arguments.ts";
 import type { Highlight, Paint } from "./paint.ts";

@@ -1,5 +1,5 @@
-import type { ProgressDetails } from "../details.ts";
-import type { RunningState } from "../status.ts";
+import type { RunningState } from "../runs/board.ts";
+import type { ProgressDetails } from "../runs/details.ts";
 import { type Answer, readAnswer, type ShownResult, textOf } from "./answer.ts";
 import { type ShownArguments, subject } from "./arguments.ts";
 import { answered, asked, unread } from "./body.ts";

@@ -1,5 +1,5 @@
 import { amount, compact, dollars, duration, priced, size } from "../../figures.ts";
-import type { RunningState } from "../status.ts";
+import type { RunningState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
 

@@ -1,6 +1,6 @@
 import { type Component, type TUI, truncateToWidth } from "@mariozechner/pi-tui";
 import { amount, compact, elapsed } from "../../figures.ts";
-import type { State, StateBoard } from "../status.ts";
+import type { State, StateBoard } from "../runs/board.ts";
 import { dotted, type Paint } from "./paint.ts";
 import { progress } from "./summary.ts";
 import { sourcesOf } from "./texts.ts";

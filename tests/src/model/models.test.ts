@@ -4,7 +4,7 @@ import { findEnvKeys } from "belay-pi-ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { ROOT, run } from "../../../scripts/process.ts";
-import { KEY_VARIABLES } from "../../../src/model/key-variables.ts";
+import { KEY_VARIABLES } from "../../../src/model/keys/variables.ts";
 import { type ModelsOptions, openModels } from "../../../src/model/models.ts";
 import type { Model, ModelAnswer } from "../../../src/model/port.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";

@@ -5,7 +5,7 @@ import { monotonicFactory } from "ulid";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import type { AgentTool } from "../../../src/model/agent-tools/index.ts";
-import type { BranchEntry } from "../../../src/pi/entries.ts";
+import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "../../../src/pi/host.ts";
 import { type Lifecycle, openLifecycle } from "../../../src/pi/lifecycle.ts";
 import type { Store } from "../../../src/store/port.ts";

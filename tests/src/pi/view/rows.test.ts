@@ -1,6 +1,6 @@
 import { visibleWidth } from "@mariozechner/pi-tui";
 import { expect, test } from "vitest";
-import type { RunningState } from "../../../../src/pi/status.ts";
+import type { RunningState } from "../../../../src/pi/runs/board.ts";
 import type { ShownResult } from "../../../../src/pi/view/answer.ts";
 import type { Paint } from "../../../../src/pi/view/paint.ts";
 import { type KnownCalls, type RowState, rowRenderers } from "../../../../src/pi/view/rows.ts";

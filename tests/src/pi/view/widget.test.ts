@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NO_STATE, openStateBoard, type RunningState, type State } from "../../../../src/pi/status.ts";
+import { NO_STATE, openStateBoard, type RunningState, type State } from "../../../../src/pi/runs/board.ts";
 import { showWidget, type WidgetPlace, widgetLine } from "../../../../src/pi/view/widget.ts";
 
 const PAINT = { fg: (_colour: string, text: string) => text, bold: (text: string) => text };

@@ -1,0 +1,21 @@
+import type { Json } from "../../../runtime/index.ts";
+import { isJsonObject, type JsonObject } from "../schema/pointer.ts";
+import { violations } from "../schema/schema.ts";
+
+export interface CheckedArguments {
+  readonly args: { readonly [name: string]: Json };
+  /** Where they do not conform to the parameters, in words. */
+  readonly problems: readonly string[];
+}
+
+/** Arguments as a tool takes them. A null for an optional argument is left out, because many models pass one. */
+export function checkArguments(parameters: JsonObject, given: { readonly [name: string]: Json }): CheckedArguments {
+  const required: Json = parameters.required ?? [];
+  const properties = isJsonObject(parameters.properties) ? parameters.properties : {};
+  const isLeftOut = (name: string, value: Json) =>
+    value === null &&
+    !(Array.isArray(required) && required.includes(name)) &&
+    violations(properties[name] ?? true, null, parameters).length > 0;
+  const args = Object.fromEntries(Object.entries(given).filter(([name, value]) => !isLeftOut(name, value)));
+  return { args, problems: violations(parameters, args) };
+}

@@ -1,0 +1,114 @@
+import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
+import { type Env, type PiCredential, type PiFiles, resolveEntry } from "./pi-files.ts";
+import { KEY_VARIABLES } from "./variables.ts";
+
+/** What a request is sent with. */
+export interface Authorization {
+  /** Null where the provider's SDK finds its credentials itself (AWS, Google Cloud). */
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** When it ceases to work, ms since 1970. */
+  readonly expires: number;
+}
+
+export interface KeySources {
+  readonly env: Env;
+  /** The variable that the user named. */
+  readonly apiKeyEnv: string | undefined;
+  readonly files: PiFiles;
+  /** Names of the variables that pi-ai looks at for this provider, as far as they are set. */
+  readonly envNames: readonly string[];
+  readonly now: () => number;
+}
+
+/** A place where keys were looked for: what was found there, or why it cannot be used. */
+type Found = { readonly key: string; readonly expires: number } | RlmError | undefined;
+
+/** Providers whose SDK finds credentials in places of its own. */
+const AMBIENT = new Set(["amazon-bedrock", "google-vertex"]);
+
+/**
+ * The key and headers for a provider (semantics 36): the variable that the user named, pi-ai's variables, keys of Pi's
+ * auth.json and models.json, a login of auth.json that has not expired (it is never refreshed).
+ *
+ * @throws RlmError `auth_expired`, or `no_model_configured` where there is no key
+ */
+export function authorize(
+  provider: string,
+  modelHeaders: Readonly<Record<string, string>>,
+  sources: KeySources,
+): Authorization {
+  const entry = sources.files.providers.get(provider);
+  const { key, expires } = keyOf(provider, sources);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries({ ...entry?.headers, ...modelHeaders })) {
+    headers[name] = resolveEntry(value, sources.env, `the header ${name} of ${provider} in models.json`);
+  }
+  if (entry?.authHeader && key !== null) headers.Authorization = `Bearer ${key}`;
+  return { key, headers, expires };
+}
+
+/** @throws RlmError `no_model_configured` if the variable is not set */
+export function namedKey(name: string, env: Env): string {
+  const key = env[name];
+  if (key) return key;
+  throw new RlmError("no_model_configured", `the environment variable ${name} is not set`, {
+    suggestion: `Set it to the API key, or ${remedy("nameKey")}.`,
+  });
+}
+
+function keyOf(provider: string, sources: KeySources): { key: string | null; expires: number } {
+  if (sources.apiKeyEnv !== undefined) return lasting(namedKey(sources.apiKeyEnv, sources.env));
+  let unusable: RlmError | undefined;
+  for (const find of [fromEnv, fromAuthFile, fromModelsFile, fromLogin]) {
+    const found = find(provider, sources);
+    if (found instanceof RlmError) unusable = found;
+    else if (found) return found;
+  }
+  if (unusable) throw unusable;
+  if (AMBIENT.has(provider)) return { key: null, expires: Number.POSITIVE_INFINITY };
+  throw new RlmError("no_model_configured", `no API key for the provider ${provider}`, {
+    suggestion: noKeyCure(KEY_VARIABLES[provider]),
+  });
+}
+
+function noKeyCure(variable: string | undefined): string {
+  if (variable === undefined) return `${firstly("nameKey")}, or run pi and /login.`;
+  return `Set ${variable}, ${remedy("nameKey")}, or run pi and /login.`;
+}
+
+function fromEnv(_provider: string, { env, envNames }: KeySources): Found {
+  const name = envNames.find((candidate) => env[candidate]);
+  return name === undefined ? undefined : lasting(env[name] ?? "");
+}
+
+function fromAuthFile(provider: string, { env, files }: KeySources): Found {
+  const credential = files.credentials.get(provider);
+  return credential?.type === "api_key" ? read(credential.key, env, `the key of ${provider} in auth.json`) : undefined;
+}
+
+function fromModelsFile(provider: string, { env, files }: KeySources): Found {
+  const key = files.providers.get(provider)?.apiKey;
+  return key === undefined ? undefined : read(key, env, `the key of ${provider} in models.json`);
+}
+
+function fromLogin(provider: string, { files, now }: KeySources): Found {
+  const login: PiCredential | undefined = files.credentials.get(provider);
+  if (login?.type !== "oauth") return undefined;
+  if (now() < login.expires) return { key: login.access, expires: login.expires };
+  return new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: "Run pi and /login." });
+}
+
+/** A value that is a command is a reason to look further, not yet a failure. */
+function read(entry: string, env: Env, what: string): Found {
+  try {
+    return lasting(resolveEntry(entry, env, what));
+  } catch (error) {
+    if (error instanceof RlmError) return error;
+    throw error;
+  }
+}
+
+function lasting(key: string): { key: string; expires: number } {
+  return { key, expires: Number.POSITIVE_INFINITY };
+}

@@ -1,0 +1,169 @@
+import type { Api, KnownProvider, Model as PiModel } from "belay-pi-ai";
+import { RlmError, remedy } from "../../../runtime/index.ts";
+import { isTexts, type PiFiles, type PiModelEntry, type PiProvider } from "../keys/pi-files.ts";
+import { KEY_VARIABLES } from "../keys/variables.ts";
+import { nearestNames } from "../nearest-names.ts";
+import type { Model } from "../port.ts";
+import { isRecord } from "../records.ts";
+import type { PiAi } from "./load.ts";
+
+export interface ListedModel {
+  readonly model: PiModel<Api>;
+  readonly price: Model["price"];
+  /** Headers that models.json wants for this model; values as they stand there. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A provider and the model's id there, which may itself contain slashes. */
+export interface ModelName {
+  readonly provider: string;
+  readonly id: string;
+}
+
+/** @throws RlmError `no_model_configured` for what is not PROVIDER/ID */
+export function readModelName(name: string): ModelName {
+  const slash = name.indexOf("/");
+  if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), id: name.slice(slash + 1) };
+  throw new RlmError("no_model_configured", `${name} is no model: names are PROVIDER/ID`, {
+    suggestion: `Write it as PROVIDER/ID; for local/NAME, ${remedy("nameServer")}.`,
+  });
+}
+
+/** A model of any OpenAI-compatible server. */
+export function modelAt(baseUrl: string, { provider, id }: ModelName): ListedModel {
+  const official = URL.parse(baseUrl)?.hostname.endsWith(".openai.com") ?? false;
+  return {
+    model: { ...UNLISTED, id, name: id, provider, baseUrl, ...(official ? {} : PLAIN) },
+    price: null,
+    headers: {},
+  };
+}
+
+/** What pi-ai wants to know of a model and nobody told. */
+const UNLISTED = {
+  api: "openai-completions",
+  reasoning: false,
+  input: ["text"] satisfies PiModel<Api>["input"],
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+  contextWindow: 128_000,
+  // No limit of its own: a request's maxTokens goes out as it is.
+  maxTokens: 0,
+};
+
+/** Servers that imitate the protocol know its first fields: an unknown limit of tokens would be ignored. */
+const PLAIN = {
+  compat: { supportsStore: false, supportsDeveloperRole: false, maxTokensField: "max_tokens" },
+} satisfies Pick<PiModel<"openai-completions">, "compat">;
+
+/**
+ * A model by name: from models.json, else from pi-ai's list with what models.json changes in it.
+ *
+ * @throws RlmError `no_model_configured` naming the nearest known names
+ */
+export function findModel(piAi: PiAi, files: PiFiles, name: ModelName): ListedModel {
+  const provider = files.providers.get(name.provider);
+  const listed = listedModels(piAi, name.provider);
+  const entry = provider?.models.find((candidate) => candidate.id === name.id);
+  const custom = provider && entry ? customModel(name.provider, provider, entry, listed[0]) : undefined;
+  if (custom) return custom;
+  const model = listed.find((candidate) => candidate.id === name.id);
+  if (model) return overridden(model, provider);
+  throw unknownModel(name, allNames(piAi, files));
+}
+
+function listedModels(piAi: PiAi, provider: string): PiModel<Api>[] {
+  const isKnown = (name: string): name is KnownProvider => piAi.getProviders().some((known) => known === name);
+  return isKnown(provider) ? piAi.getModels(provider) : [];
+}
+
+/** A model that models.json defines; what it leaves out comes from another model of that provider. */
+function customModel(
+  name: string,
+  provider: PiProvider,
+  entry: PiModelEntry,
+  sibling: PiModel<Api> | undefined,
+): ListedModel | undefined {
+  const api = textOf(entry.api) ?? provider.api ?? sibling?.api;
+  const baseUrl = textOf(entry.baseUrl) ?? provider.baseUrl ?? sibling?.baseUrl;
+  if (api === undefined || baseUrl === undefined) return undefined;
+  const { id } = entry;
+  const base = { ...UNLISTED, id, name: id, api, baseUrl, provider: name, maxTokens: 16_384 };
+  const model = changed({ ...base, ...compatOf(provider.compat) }, entry);
+  return { model, price: isRecord(entry.cost) ? priceOf(model) : null, headers: headersOf(entry) };
+}
+
+function overridden(listed: PiModel<Api>, provider: PiProvider | undefined): ListedModel {
+  const overrides = provider?.modelOverrides[listed.id] ?? {};
+  const baseUrl = provider?.baseUrl ?? listed.baseUrl;
+  const compat = compatOf({ ...listed.compat, ...provider?.compat });
+  const model = changed({ ...listed, baseUrl, ...(provider?.compat ? compat : {}) }, overrides);
+  return { model, price: priceOf(model), headers: headersOf(overrides) };
+}
+
+/** A model with the fields of an entry of models.json; unknown and malformed ones are left out. */
+function changed(model: PiModel<Api>, entry: Readonly<Record<string, unknown>>): PiModel<Api> {
+  const { cost, compat, thinkingLevelMap } = entry;
+  return {
+    ...model,
+    reasoning: typeof entry.reasoning === "boolean" ? entry.reasoning : model.reasoning,
+    contextWindow: numberOf(entry.contextWindow) ?? model.contextWindow,
+    maxTokens: numberOf(entry.maxTokens) ?? model.maxTokens,
+    cost: isRecord(cost) ? changedCost(model.cost, cost) : model.cost,
+    ...(isRecord(compat) ? compatOf({ ...model.compat, ...compat }) : {}),
+    ...(isLevels(thinkingLevelMap) ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),
+  };
+}
+
+function changedCost(cost: PiModel<Api>["cost"], changes: Readonly<Record<string, unknown>>): PiModel<Api>["cost"] {
+  return {
+    input: numberOf(changes.input) ?? cost.input,
+    output: numberOf(changes.output) ?? cost.output,
+    cacheRead: numberOf(changes.cacheRead) ?? cost.cacheRead,
+    cacheWrite: numberOf(changes.cacheWrite) ?? cost.cacheWrite,
+  };
+}
+
+function compatOf(compat: unknown): Pick<PiModel<Api>, "compat"> {
+  return isCompat(compat) ? { compat } : {};
+}
+
+/** All fields are optional, and pi-ai passes over those it does not know. */
+function isCompat(value: unknown): value is NonNullable<PiModel<Api>["compat"]> {
+  return isRecord(value);
+}
+
+function isLevels(value: unknown): value is NonNullable<PiModel<Api>["thinkingLevelMap"]> {
+  return isRecord(value) && Object.values(value).every((level) => level === null || typeof level === "string");
+}
+
+function priceOf({ cost }: PiModel<Api>): { input: number; output: number } {
+  return { input: cost.input, output: cost.output };
+}
+
+function headersOf(entry: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return isTexts(entry.headers) ? entry.headers : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && value >= 0 ? value : undefined;
+}
+
+function allNames(piAi: PiAi, files: PiFiles): string[] {
+  const listed = piAi.getProviders().flatMap((provider) => piAi.getModels(provider));
+  const custom = Array.from(files.providers, ([name, provider]) => provider.models.map(({ id }) => `${name}/${id}`));
+  return [...listed.map((model) => `${model.provider}/${model.id}`), ...custom.flat()];
+}
+
+function unknownModel({ provider, id }: ModelName, known: readonly string[]): RlmError {
+  const near = nearestNames(`${provider}/${id}`, known);
+  const isProvider = known.some((name) => name.startsWith(`${provider}/`));
+  const providers = isProvider ? "" : `Providers are ${Object.keys(KEY_VARIABLES).join(", ")} and others. `;
+  const question = near.length > 0 ? `Did you mean ${near.join(", ")}? ` : providers;
+  return new RlmError("no_model_configured", `unknown ${isProvider ? "model" : "provider in"} ${provider}/${id}`, {
+    suggestion: `${question}Any name goes if you ${remedy("nameServer")}.`,
+  });
+}

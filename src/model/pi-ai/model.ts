@@ -1,0 +1,140 @@
+import type { Api, AssistantMessage, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
+import { RlmError } from "../../../runtime/index.ts";
+import { failure, unsent } from "../failure.ts";
+import type { Authorization } from "../keys/authorize.ts";
+import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "../port.ts";
+import { type Limited, limited } from "../tasks/time-limit.ts";
+import { watchFinish } from "./finish.ts";
+import type { PiAi } from "./load.ts";
+import { toContext, toTurn, toUsage } from "./messages.ts";
+import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
+import { type SeenResponse, watchResponses } from "./response-watch.ts";
+
+export interface PiAiModelParts {
+  readonly model: PiModel<Api>;
+  readonly price: Model["price"];
+  /** The address of the model came from --base-url. */
+  readonly isNamed?: boolean;
+  /** Asked before each request. @throws RlmError, which becomes the answer */
+  authorize(): Promise<Authorization> | Authorization;
+  /** The copy of pi-ai that sends. Asked before each request, outside of its time. */
+  load(): Pick<PiAi, "streamSimple">;
+}
+
+/** A model that pi-ai sends to. */
+export function piAiModel(parts: PiAiModelParts): Model {
+  const { model, price, isNamed = false } = parts;
+  const place: Place = {
+    id: `${model.provider}/${model.id}`,
+    api: model.api,
+    address: addressOf(model.baseUrl),
+    isNamed,
+  };
+  return {
+    id: place.id,
+    price,
+    async complete(request, signal) {
+      if (signal.aborted) return unsent(cancelled(place));
+      const secrets: string[] = [];
+      const seen: SeenResponse = { status: null, retryAfterMs: null, networkError: null };
+      let limit: Limited | undefined;
+      try {
+        const { streamSimple } = parts.load();
+        const authorization = await parts.authorize();
+        secrets.push(authorization.key ?? "", ...Object.values(authorization.headers));
+        limit = limited(signal, request.timeoutMs);
+        const options = optionsOf(request, model, authorization, limit.signal);
+        const stream = watchResponses(seen, () => streamSimple(model, toContext(request), options));
+        return await receive(stream, request.timeoutMs, limit, { place, seen, secrets });
+      } catch (error) {
+        return unsent(unsendable(error, { place, seen, secrets }));
+      } finally {
+        limit?.release();
+      }
+    },
+  };
+}
+
+/** Longer than any request: an SDK's own limit must not end one before ours does. */
+const NO_SDK_TIMEOUT_MS = 2 ** 31 - 1;
+
+function optionsOf(
+  request: ModelRequest,
+  model: PiModel<Api>,
+  { key, headers }: Authorization,
+  signal: AbortSignal,
+): NonNullable<Parameters<PiAi["streamSimple"]>[2]> {
+  return {
+    ...(key === null ? {} : { apiKey: key }),
+    headers: { ...headers },
+    signal,
+    maxTokens: model.maxTokens > 0 ? Math.min(request.maxTokens, model.maxTokens) : request.maxTokens,
+    maxRetries: 0,
+    timeoutMs: NO_SDK_TIMEOUT_MS,
+  };
+}
+
+async function receive(
+  stream: AssistantMessageEventStream,
+  timeoutMs: number,
+  limit: Limited,
+  refusal: Omit<Refusal, "said">,
+): Promise<ModelAnswer> {
+  const { place, seen } = refusal;
+  const unfinishedOf = watchFinish(place.api, stream);
+  const message = await Promise.race([stream.result(), limit.overdue]);
+  const usage = toUsage(message);
+  const failed = { ok: false, usage, charged: isReported(usage) || isFree(seen) } as const;
+  if (limit.ended() === "cancelled") return { ...failed, error: cancelled(place) };
+  if (limit.ended() === "timeout" || !message) return { ...failed, error: timedOut(place, timeoutMs) };
+  const unfinished = unfinishedOf(message);
+  if (message.stopReason === "error" || message.stopReason === "aborted") {
+    return { ...failed, ...explain({ ...refusal, said: message.errorMessage ?? "no reason given" }) };
+  }
+  if (unfinished === "broken") return { ...failed, error: broken(place) };
+  return answerOf(message, place, usage, unfinished === "length" || message.stopReason === "length");
+}
+
+function answerOf(message: AssistantMessage, { id }: Place, usage: Usage, cut: boolean): ModelAnswer {
+  const turn = toTurn(message, cut);
+  const charged = isReported(usage);
+  if (turn.stop !== "end" || turn.text.trim() !== "") return { ok: true, usage, charged, turn };
+  return { ok: false, usage, charged, error: failure("empty_answer", `${id}: the answer is empty`) };
+}
+
+function isReported(usage: Usage): boolean {
+  return usage.input + usage.output + usage.cache_read + usage.cache_write > 0;
+}
+
+/** Nothing is charged for a request that the server refused, or that never reached it. */
+function isFree(seen: SeenResponse): boolean {
+  return (seen.status ?? 0) >= 400 || isUnreached(seen);
+}
+
+function cancelled({ id }: Place): SubCallError {
+  return failure("cancelled", `${id}: the request was cancelled`);
+}
+
+function timedOut({ id }: Place, timeoutMs: number): SubCallError {
+  return failure("timeout", `${id}: no whole answer within ${timeoutMs} ms`);
+}
+
+function broken({ id }: Place): SubCallError {
+  return failure("provider_error", `${id}: the answer broke off before its end`);
+}
+
+/** Something threw before the request was on its way: it would do so again. */
+function unsendable(error: unknown, refusal: Omit<Refusal, "said">): SubCallError {
+  if (error instanceof RlmError) {
+    const code = error.code === "auth_expired" ? "auth_expired" : "no_model_configured";
+    return failure(code, error.message, { suggestion: error.suggestion });
+  }
+  const said = error instanceof Error ? error.message : String(error);
+  return { ...explain({ ...refusal, said }).error, retriable: false };
+}
+
+/** The base URL without credentials and query, in which keys are passed. */
+function addressOf(baseUrl: string): string {
+  const url = URL.parse(baseUrl);
+  return url?.host ? `${url.protocol}//${url.host}${url.pathname}`.replace(/\/$/, "") : baseUrl;
+}

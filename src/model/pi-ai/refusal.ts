@@ -1,0 +1,131 @@
+import { remedy } from "../../../runtime/index.ts";
+import { type Cure, type FailureCode, failure } from "../failure.ts";
+import type { SubCallError } from "../port.ts";
+import { isRecord, parseJson } from "../records.ts";
+import { redact } from "./redact.ts";
+import type { SeenResponse } from "./response-watch.ts";
+
+/** Characters of a provider's message that are kept: a gateway may answer with a whole page. */
+const MESSAGE_CHARS = 500;
+
+/** Who failed. */
+export interface Place {
+  /** `provider/id` */
+  readonly id: string;
+  /** pi-ai's name of the protocol. */
+  readonly api: string;
+  /** Where requests go, without what it may hold of a key. */
+  readonly address: string;
+  /** It came from --base-url. */
+  readonly isNamed: boolean;
+}
+
+/** What came in place of an answer. */
+export interface Refusal {
+  readonly place: Place;
+  /** pi-ai's error message. */
+  readonly said: string;
+  readonly seen: SeenResponse;
+  /** Never shown. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * Tells why a provider gave no answer: by the HTTP status where there was one of failure, else by the words of the
+ * provider's SDK.
+ */
+export function explain({ place, said, seen, secrets }: Refusal): { error: SubCallError; retryAfterMs?: number } {
+  const status = statusOf(said, seen);
+  const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
+  const code = codeOf(place.api, said, status);
+  const shown = redact(readable(said), secrets).slice(0, MESSAGE_CHARS);
+  const trouble = status === null ? troubleOf(place, shown, seen) : null;
+  const error = failure(code, `${place.id}: ${trouble?.message ?? shown}`, cureOf(code, status, place, trouble));
+  if (retryAfterMs !== null) return { error, retryAfterMs };
+  if (code !== "rate_limited" || !NO_CREDIT.test(said)) return { error };
+  return { error: { ...error, retriable: false, suggestion: "Check the plan and credit at the provider." } };
+}
+
+interface Trouble {
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+/** What was wrong with the connection, if anything was. */
+function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse): Trouble | null {
+  const { networkError } = seen;
+  const check = `Check that ${address} can be reached, then call again.`;
+  if (networkError !== null && !isUnreached(seen)) {
+    return { message: `${said} (${networkError}, ${address})`, suggestion: check };
+  }
+  if (networkError === null && said !== NO_CONNECTION) return null;
+  return {
+    message: `no connection to ${address}${networkError === null ? "" : ` (${networkError})`}`,
+    suggestion: isNamed ? `Is the server running? If it is, ${remedy("checkServer")}.` : check,
+  };
+}
+
+/** The connection was never made, so nothing was sent. */
+export function isUnreached({ status, networkError }: SeenResponse): boolean {
+  return status === null && networkError !== null && UNREACHED.includes(networkError);
+}
+
+/** All that some SDKs say where `fetch` refuses the address: a port of another protocol, for example. */
+const NO_CONNECTION = "Connection error.";
+const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
+
+function codeOf(api: string, said: string, status: number | null): FailureCode {
+  if (status === 429 || (status === null && RATE_LIMITED.test(said))) return "rate_limited";
+  if (FILTERED.test(said) || (said === UNNAMED && REFUSAL_IS_UNNAMED.test(api))) return "content_filtered";
+  if (status === 401 || status === 403 || (status === null && NO_KEY.test(said))) return "auth_failed";
+  return "provider_error";
+}
+
+/** Finish reasons and error codes of content filters. */
+const FILTERED = /content[_ ](?:filter|management policy|policy)|responsible ?ai|\bsafety\b|\bflagged\b/i;
+/** All that pi-ai says of a stop reason such as `refusal` or `SAFETY` in these protocols. */
+const UNNAMED = "An unknown error occurred";
+const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
+const RATE_LIMITED = /rate.?limit|too many requests|throttl|resource_exhausted/i;
+const NO_KEY = /no api key|api key is required|invalid.{0,9}api.?key|authentication_error/i;
+const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
+
+/** Statuses of the client's fault that pass by themselves. */
+const PASSING = [408, 409, 425];
+
+function cureOf(code: FailureCode, status: number | null, { address }: Place, trouble: Trouble | null): Cure {
+  if (code !== "provider_error") return {};
+  if (status === null) return trouble ? { suggestion: trouble.suggestion } : {};
+  if (status >= 500 || PASSING.includes(status)) return {};
+  const suggestion =
+    status === 404
+      ? `Check the model's name and the base URL (${address}).`
+      : "Change the request: the provider does not accept it.";
+  return { retriable: false, suggestion };
+}
+
+/** The status of failure. One of success says nothing about a body that broke off or held an error. */
+function statusOf(said: string, seen: SeenResponse): number | null {
+  // pi-ai's messages begin with the status; an error inside of a stream has it as a field, if at all.
+  const stated = /^([45]\d\d)\b/.exec(said)?.[1] ?? /"code"\s*:\s*"?([45]\d\d)\b/.exec(said)?.[1];
+  const status = (seen.status ?? 0) >= 400 ? seen.status : Number(stated ?? 0);
+  return status || null;
+}
+
+/** Some providers tell the wait in words only: `try again in 1.5s`. */
+function waitIn(said: string): number | null {
+  const found = /(?:try again|retry) in (?:(\d+)m)?(\d+(?:\.\d+)?)(ms|s)\b/i.exec(said);
+  if (!found) return null;
+  const [, minutes = "0", value = "0", unit] = found;
+  return Number(minutes) * 60_000 + Number(value) * (unit === "ms" ? 1 : 1000);
+}
+
+/** For people: the `message` inside of a JSON error, after the status that stands before it. */
+function readable(said: string): string {
+  if (said === UNNAMED) return "the provider ended the answer without saying why";
+  const at = said.indexOf("{");
+  const body = at < 0 ? undefined : parseJson(said.slice(at));
+  if (!isRecord(body)) return said;
+  const { message } = isRecord(body.error) ? body.error : body;
+  return typeof message === "string" ? `${said.slice(0, at)}${message}` : said;
+}

@@ -1,0 +1,166 @@
+import type { Json } from "../../../runtime/index.ts";
+import { mergedSchema } from "./merge.ts";
+import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
+import { violations } from "./violations.ts";
+
+const MAX_DEPTH = 24;
+/** Candidates tried for one place of the schema. */
+const MAX_TRIES = 60;
+const MAX_SCHEMAS = 5000;
+
+const TEXT = "placeholder";
+/** `format` is not checked, but a cell may well parse what it names. */
+const FORMATTED: Readonly<Record<string, string>> = {
+  "date-time": "2000-01-01T00:00:00Z",
+  date: "2000-01-01",
+  time: "00:00:00Z",
+  email: "placeholder@example.com",
+  uri: "https://example.com/",
+  uuid: "00000000-0000-4000-8000-000000000000",
+};
+/** For a `pattern`, which no value is made from: one of these may match. */
+const SAMPLES = [
+  "0",
+  "00",
+  "000",
+  "0000",
+  "a",
+  "A",
+  "aa",
+  "AA",
+  "a0",
+  "#000000",
+  "0.0.0",
+  "00:00",
+  ...Object.values(FORMATTED),
+];
+
+/**
+ * A small value that conforms to the schema, as the answer of a dry run: required properties only, lists as short as
+ * allowed. `{}` where none is found (contradictory schemas, most patterns).
+ */
+export function placeholderFor(schema: Json): Json {
+  const value = pick({ root: schema, left: MAX_SCHEMAS }, schema, 0);
+  return value === undefined ? {} : value;
+}
+
+interface Search {
+  readonly root: Json;
+  /** Schemas that may still be looked at: a recursive one has no end. */
+  left: number;
+}
+
+function pick(search: Search, schema: Json, depth: number, taken: readonly Json[] = []): Json | undefined {
+  const others = new Set(taken.map((value) => JSON.stringify(value)));
+  return candidates(search, schema, depth)
+    .take(MAX_TRIES)
+    .find((value) => !others.has(JSON.stringify(value)) && violations(schema, value, search.root).length === 0);
+}
+
+function* candidates(search: Search, schema: Json, depth: number): Generator<Json> {
+  search.left -= 1;
+  if (depth > MAX_DEPTH || search.left < 0) return;
+  if (!isJsonObject(schema)) {
+    if (schema === true) yield TEXT;
+    return;
+  }
+  const { $ref, allOf, anyOf, oneOf, enum: values, examples, ...rest } = schema;
+  if (schema.const !== undefined) yield schema.const;
+  if (Array.isArray(values)) yield* values;
+  if (schema.default !== undefined) yield schema.default;
+  if (Array.isArray(examples)) yield* examples;
+  const parts = [
+    ...(typeof $ref === "string" ? [pointed(search.root, $ref) ?? false] : []),
+    ...(Array.isArray(allOf) ? allOf : []),
+  ];
+  if (parts.length > 0) {
+    const others = { ...rest, ...(anyOf === undefined ? {} : { anyOf }), ...(oneOf === undefined ? {} : { oneOf }) };
+    yield* candidates(search, parts.reduce(mergedSchema, others), depth + 1);
+    return;
+  }
+  const branches = [...(Array.isArray(anyOf) ? anyOf : []), ...(Array.isArray(oneOf) ? oneOf : [])];
+  if (branches.length > 0) {
+    for (const branch of branches) yield* candidates(search, mergedSchema(rest, branch), depth + 1);
+    return;
+  }
+  for (const type of typesOf(schema)) yield* ofType(search, schema, type, depth);
+}
+
+function* ofType(search: Search, schema: JsonObject, type: Json, depth: number): Generator<Json> {
+  if (type === "null") yield null;
+  if (type === "boolean") yield* [false, true];
+  if (type === "string") yield* strings(schema);
+  if (type === "number" || type === "integer") yield* numbers(schema);
+  if (type === "array") yield* arrays(search, schema, depth);
+  if (type === "object") yield* objects(search, schema, depth);
+}
+
+function typesOf(schema: JsonObject): readonly Json[] {
+  const { type } = schema;
+  if (Array.isArray(type)) return type;
+  if (type !== undefined) return [type];
+  if ("properties" in schema || "required" in schema || "minProperties" in schema) return ["object"];
+  if ("items" in schema || "prefixItems" in schema || "minItems" in schema) return ["array"];
+  if ("minimum" in schema || "maximum" in schema || "multipleOf" in schema) return ["number"];
+  return ["string", "object", "array", "number", "boolean", "null"];
+}
+
+function* strings({ minLength, maxLength, format, pattern }: JsonObject): Generator<string> {
+  if (typeof format === "string" && Object.hasOwn(FORMATTED, format)) yield FORMATTED[format] ?? TEXT;
+  const text = TEXT.padEnd(Math.min(Number(minLength ?? 0), 100_000), "…");
+  yield typeof maxLength === "number" ? text.slice(0, maxLength) : text;
+  if (typeof pattern === "string") yield* SAMPLES;
+  for (let number = 2; number < MAX_TRIES; number++) yield `${text}${number}`;
+  for (let code = 97; code < 123; code++) yield String.fromCharCode(code).repeat(Math.min(Number(maxLength ?? 1), 11));
+}
+
+function* numbers(schema: JsonObject): Generator<number> {
+  const low = limitOf(schema, Math.max, "minimum", "exclusiveMinimum");
+  const high = limitOf(schema, Math.min, "maximum", "exclusiveMaximum");
+  const step = typeof schema.multipleOf === "number" ? schema.multipleOf : 1;
+  const first = low === undefined ? high : low;
+  yield 0;
+  if (first === undefined) {
+    for (let number = 1; number < MAX_TRIES; number++) yield number * step;
+    return;
+  }
+  const base = low === undefined ? Math.floor(first / step) - 20 : Math.ceil(first / step);
+  for (let number = 0; number <= 20; number++) yield (base + number) * step;
+  yield first;
+  if (low !== undefined && high !== undefined) yield (low + high) / 2;
+}
+
+function limitOf(schema: JsonObject, choose: (...limits: number[]) => number, ...names: string[]): number | undefined {
+  const limits = names.map((name) => schema[name]).filter((limit) => typeof limit === "number");
+  return limits.length === 0 ? undefined : choose(...limits);
+}
+
+function* arrays(search: Search, schema: JsonObject, depth: number): Generator<Json> {
+  const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+  const length = Math.min(Number(schema.minItems ?? 0), 1000);
+  const items: Json[] = [];
+  for (let index = 0; index < length; index++) {
+    const itemSchema = prefix[index] ?? schema.items ?? true;
+    const item = pick(search, itemSchema, depth + 1, schema.uniqueItems === true ? items : []);
+    if (item === undefined) return;
+    items.push(item);
+  }
+  yield items;
+}
+
+function* objects(search: Search, schema: JsonObject, depth: number): Generator<Json> {
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
+  const count = Math.min(Number(schema.minProperties ?? 0), 1000);
+  const names = new Set(required);
+  for (const name of Object.keys(properties)) if (names.size < count) names.add(name);
+  for (let number = 1; names.size < count; number++) names.add(`property${number}`);
+  const entries: [string, Json][] = [];
+  for (const name of names) {
+    const declared = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
+    const value = pick(search, declared ?? true, depth + 1);
+    if (value === undefined) return;
+    entries.push([name, value]);
+  }
+  yield Object.fromEntries(entries);
+}

@@ -1,0 +1,76 @@
+import { argumentError, type Json } from "../../../runtime/index.ts";
+import { compileFind } from "../../context/index.ts";
+import { ANNOTATIONS, KEYWORDS } from "./keywords.ts";
+import { isJsonObject, pointed } from "./pointer.ts";
+
+export { placeholderFor } from "./placeholder.ts";
+export { violations } from "./violations.ts";
+
+/** A schema goes into the prompt, and checking a value takes time in proportion to both. */
+const MAX_SCHEMA_CHARS = 64 * 1024;
+const MAX_DEPTH = 64;
+
+/**
+ * Throws a TypeError for the guest where an answer schema is no object, has a keyword that answers are not checked for,
+ * or a keyword with a wrong value. The supported keywords of JSON Schema 2020-12 are those of `KEYWORDS`; `format` and
+ * other annotations are passed to the model and not checked.
+ */
+export function checkSchema(schema: Json): void {
+  if (!isJsonObject(schema)) throw refusal("is not an object", "Pass a JSON Schema such as { type: 'object', … }.");
+  if (JSON.stringify(schema).length > MAX_SCHEMA_CHARS) {
+    throw refusal(`has more than ${MAX_SCHEMA_CHARS} characters`, "Ask for a simpler value.");
+  }
+  const places = new Set<Json>();
+  const references: string[] = [];
+  visit(schema, "", 0, places, references);
+  for (const reference of references) {
+    const target = pointed(schema, reference);
+    if (target !== undefined && places.has(target)) continue;
+    throw refusal(`has a $ref that leads to no schema in it: ${reference}`, "Refer to #/$defs/NAME.");
+  }
+}
+
+function visit(schema: Json, path: string, depth: number, places: Set<Json>, references: string[]): void {
+  if (typeof schema === "boolean") return;
+  if (!isJsonObject(schema)) throw refusal(`${placeOf(path)} is no schema`, "Pass an object, or true or false.");
+  if (depth > MAX_DEPTH) throw refusal(`is nested more than ${MAX_DEPTH} deep`, "Ask for a flatter value.");
+  places.add(schema);
+  for (const [keyword, value] of Object.entries(schema)) {
+    const at = `${path}/${keyword}`;
+    const rule = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : undefined;
+    if (rule === undefined) {
+      if (ANNOTATIONS.has(keyword)) continue;
+      throw refusal(`has an unsupported keyword at ${at}`, `Supported: ${Object.keys(KEYWORDS).join(", ")}.`);
+    }
+    if (!rule.accepts(value)) throw refusal(`is wrong at ${at}`, `Pass ${rule.expected}.`);
+    if (keyword === "$ref" && typeof value === "string") references.push(value);
+    if (keyword === "pattern" && typeof value === "string") checkPattern(value, at);
+    for (const [name, inner] of innerSchemas(rule.holds, value)) {
+      visit(inner, `${at}${name}`, depth + 1, places, references);
+    }
+  }
+}
+
+function innerSchemas(holds: "schema" | "list" | "map" | undefined, value: Json): [string, Json][] {
+  if (holds === "schema") return [["", value]];
+  if (holds === "list" && Array.isArray(value)) return value.map((inner, index) => [`/${index}`, inner]);
+  if (holds === "map" && isJsonObject(value)) return Object.entries(value).map(([name, inner]) => [`/${name}`, inner]);
+  return [];
+}
+
+function checkPattern(pattern: string, at: string): void {
+  try {
+    compileFind(pattern, "");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^find: /, "") : String(error);
+    throw refusal(`has a pattern at ${at} that does not compile: ${reason}`, "Use the syntax of Rust's regex crate.");
+  }
+}
+
+function placeOf(path: string): string {
+  return path === "" ? "" : `at ${path}`;
+}
+
+function refusal(problem: string, suggestion: string): Error {
+  return argumentError("TypeError", `schema ${problem}`, suggestion);
+}

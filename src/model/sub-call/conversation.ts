@@ -1,0 +1,101 @@
+import { type Json, LIMITS } from "../../../runtime/index.ts";
+import type { AgentTool } from "../agent-tools/index.ts";
+import { failure } from "../failure.ts";
+import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
+import type { TaskThread } from "../tasks/task-thread.ts";
+import { agentSystem, lastTurnNote, repairRequest, schemaRequest } from "./prompts.ts";
+import type { Requests } from "./requests.ts";
+import { schemaProblem, valueIn } from "./schema-answer.ts";
+import { answerTools } from "./tool-answers.ts";
+
+export type Answer = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError };
+
+interface Conversation {
+  readonly prompt: string;
+  readonly system: string | null;
+  readonly tools: readonly AgentTool[];
+  readonly schema: Json | null;
+  readonly max_tokens: number;
+}
+
+/**
+ * Asks until the model answers without using a tool; then, with a schema, once more if the answer does not fit. The
+ * repair has a turn of its own beyond `maxTurns`.
+ */
+export async function converse(
+  { prompt, system, tools, schema, max_tokens }: Conversation,
+  requests: Requests,
+  { maxTurns, thread }: { readonly maxTurns: number; readonly thread: TaskThread },
+  signal: AbortSignal,
+): Promise<Answer> {
+  const refused = schema === null ? null : await schemaProblem(schema, thread, signal);
+  if (refused) return { ok: false, error: refused };
+  const first = firstRequest({ prompt, system, tools, schema }, maxTurns);
+  const messages = [...first.messages];
+  let turnsLeft = maxTurns;
+  let repaired = false;
+  for (;;) {
+    const asked = await requests.ask(first.system, messages, first.tools);
+    if (!asked.ok) return asked;
+    const { turn } = asked;
+    turnsLeft -= 1;
+    messages.push({ role: "assistant", answer: turn });
+    if (turn.stop !== "length" && turn.toolUses.length > 0 && tools.length > 0) {
+      if (turnsLeft < 1) return { ok: false, error: noAnswer(maxTurns) };
+      const answers = await answerTools(tools, turn.toolUses, thread, signal);
+      messages.push(...(turnsLeft === 1 ? withNote(answers) : answers));
+      continue;
+    }
+    const flaw = flawOf(turn, max_tokens);
+    if (flaw !== undefined) return { ok: false, error: flaw };
+    if (schema === null) return { ok: true, value: turn.text };
+    const read = await valueIn(turn.text, schema, thread, signal);
+    if (read.ok || "error" in read) return read;
+    if (repaired) return { ok: false, error: mismatch(read.problems) };
+    repaired = true;
+    turnsLeft = Math.max(turnsLeft, 1);
+    messages.push({ role: "user", text: repairRequest(read.problems) });
+  }
+}
+
+/** The request that a sub-call begins with. */
+export function firstRequest(
+  { prompt, system, tools, schema }: Omit<Conversation, "max_tokens">,
+  maxTurns: number,
+): Pick<ModelRequest, "system" | "messages" | "tools"> {
+  return {
+    system: tools.length === 0 ? system : agentSystem(tools, maxTurns, system),
+    messages: [{ role: "user", text: schema === null ? prompt : `${prompt}\n\n${schemaRequest(schema)}` }],
+    tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+  };
+}
+
+/** What keeps a text from being an answer: nothing arrives as an empty or silently shortened string. */
+function flawOf({ text, stop }: ModelTurn, maxTokens: number): SubCallError | undefined {
+  if (stop === "length") {
+    const part = text.trim() === "" ? "before it began (thinking counts)" : `after ${text.length} characters`;
+    return failure("truncated_answer", `the answer was cut at max_tokens (${maxTokens}), ${part}`);
+  }
+  if (text.trim() === "") return failure("empty_answer", "the model answered with no text");
+  if (text.length <= LIMITS.answerUnits) return undefined;
+  const sizes = `${text.length} characters, the limit is ${LIMITS.answerUnits}`;
+  return failure("truncated_answer", `the answer is too long: ${sizes}`, {
+    suggestion: "Ask for a shorter answer, or for parts.",
+  });
+}
+
+function withNote(answers: readonly ModelMessage[]): ModelMessage[] {
+  return answers.map((message, index) =>
+    index === answers.length - 1 && message.role === "tool"
+      ? { ...message, text: `${message.text}\n\n${lastTurnNote()}` }
+      : message,
+  );
+}
+
+function noAnswer(turns: number): SubCallError {
+  return failure("sub_agent_error", `no answer after ${turns} turns`);
+}
+
+function mismatch(problems: readonly string[]): SubCallError {
+  return failure("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}`);
+}

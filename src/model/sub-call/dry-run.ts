@@ -1,0 +1,49 @@
+import type { Json } from "../../../runtime/index.ts";
+import type { Model, Models } from "../port.ts";
+import { TaskEnded, type TaskThread } from "../tasks/task-thread.ts";
+import { firstRequest } from "./conversation.ts";
+import { estimateRequest } from "./estimate.ts";
+import type { SubCall, SubCallParts } from "./sub-call.ts";
+
+/** What the first request of a sub-call would take, and how many requests there may be, without repeated ones. */
+export function estimateSubCall(
+  call: SubCall,
+  { models, tools, maxTurns }: Pick<SubCallParts, "models" | "tools" | "maxTurns">,
+): { input_tokens: number; max_output_tokens: number; max_requests: number; cost_usd: number } {
+  const granted = tools.filter(({ name }) => call.tools.includes(name));
+  const first = firstRequest({ ...call, tools: granted }, maxTurns);
+  const { input_tokens, max_tokens, cost_usd } = estimateRequest(
+    { ...first, maxTokens: call.max_tokens },
+    priceOf(call, models),
+  );
+  const max_requests = (granted.length > 0 ? maxTurns : 1) + (call.schema === null ? 0 : 1);
+  return { input_tokens, max_output_tokens: max_tokens, max_requests, cost_usd };
+}
+
+/** null also for a model that is not known: the real call says so. */
+function priceOf({ model }: SubCall, models: Models): Model["price"] {
+  if (model === null && models.fallback === null) return null;
+  try {
+    return models.price(model);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What a dry run answers instead of a model: a text, or a value that fits the schema. It is `{}` if looking for one takes too
+ * long.
+ */
+export async function placeholderAnswer(
+  { schema }: Pick<SubCall, "schema">,
+  thread: TaskThread,
+  signal: AbortSignal,
+): Promise<Json> {
+  if (schema === null) return "placeholder answer";
+  try {
+    return await thread.run("placeholder", [schema], signal);
+  } catch (error) {
+    if (error instanceof TaskEnded) return {};
+    throw error;
+  }
+}

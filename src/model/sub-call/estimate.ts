@@ -1,0 +1,43 @@
+import type { Model, ModelMessage, ModelRequest, RequestEstimate } from "../port.ts";
+
+/** Characters (UTF-16 units) a token, as for contexts (semantics 12). Text in other scripts than Latin takes more tokens. */
+const CHARS_PER_TOKEN = 4;
+
+/** Role markers and separators that a chat format adds to each message. */
+const TOKENS_PER_MESSAGE = 4;
+
+/**
+ * What a request will take at the most, as far as its characters tell: input tokens by length, output tokens by
+ * `maxTokens`, USD by the price list (0 where no price is known).
+ */
+export function estimateRequest(
+  request: Pick<ModelRequest, "system" | "messages" | "tools" | "maxTokens">,
+  price: Model["price"],
+): RequestEstimate {
+  const messages = request.messages.length + (request.system === null ? 0 : 1);
+  const input_tokens = estimateTokens(charsOf(request)) + messages * TOKENS_PER_MESSAGE;
+  return { input_tokens, max_tokens: request.maxTokens, cost_usd: costOf(price, input_tokens, request.maxTokens) };
+}
+
+/** Tokens for this many characters, rounded up. */
+export function estimateTokens(chars: number): number {
+  return Math.ceil(chars / CHARS_PER_TOKEN);
+}
+
+/** USD for these tokens; 0 where no price is known. */
+export function costOf(price: Model["price"], inputTokens: number, outputTokens: number): number {
+  return price === null ? 0 : (inputTokens * price.input + outputTokens * price.output) / 1e6;
+}
+
+function charsOf(request: Pick<ModelRequest, "system" | "messages" | "tools">): number {
+  let chars = request.system?.length ?? 0;
+  for (const message of request.messages) chars += charsOfMessage(message);
+  for (const tool of request.tools) chars += JSON.stringify(tool).length;
+  return chars;
+}
+
+function charsOfMessage(message: ModelMessage): number {
+  if (message.role !== "assistant") return message.text.length;
+  const uses = message.answer.toolUses.map((use) => use.name.length + JSON.stringify(use.arguments).length);
+  return uses.reduce((sum, chars) => sum + chars, message.answer.text.length);
+}

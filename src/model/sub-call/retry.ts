@@ -1,0 +1,71 @@
+import { failure } from "../failure.ts";
+import type { ModelAnswer, SubCallError } from "../port.ts";
+
+/** The first wait is up to this long; it doubles with each retry. */
+const BASE_MS = 500;
+const CAP_MS = 8000;
+
+export interface RetryOptions {
+  /** Milliseconds on the scale of `deadline`. */
+  now(): number;
+  /** Resolves after `ms`, or as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** From 0 up to 1. */
+  random(): number;
+  /** Default 3. */
+  readonly maxRetries?: number;
+  /** When the time of the call is over: no wait goes beyond it. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+/** An attempt that failed and was to be made again. */
+export interface FailedAttempt {
+  readonly code: SubCallError["code"];
+  /** How long it was waited before the next attempt, ms. */
+  readonly waited_ms: number;
+}
+
+export interface RetriedAnswer {
+  /** The last one. The usage of earlier attempts is not in it: each was an answer to `send`. */
+  readonly answer: ModelAnswer;
+  readonly attempts: readonly FailedAttempt[];
+}
+
+/**
+ * Sends until an answer comes that a retry would not change: transient failures (`rate_limited` and `provider_error`
+ * that say so) are sent again after exponential backoff with full jitter, or after the server's Retry-After. A wait that
+ * would go beyond the deadline is not begun: the failure is the answer. `attempt` counts from 0.
+ */
+export async function withRetries(
+  send: (attempt: number) => Promise<ModelAnswer>,
+  options: RetryOptions,
+): Promise<RetriedAnswer> {
+  const attempts: FailedAttempt[] = [];
+  for (;;) {
+    const answer = await send(attempts.length);
+    if (answer.ok || !isTransient(answer.error) || attempts.length >= (options.maxRetries ?? 3)) {
+      return { answer, attempts };
+    }
+    const wait = waitOf(answer.retryAfterMs, attempts.length, options.random());
+    if (options.now() + wait >= options.deadline) return { answer, attempts };
+    await options.sleep(wait, options.signal);
+    attempts.push({ code: answer.error.code, waited_ms: wait });
+    if (options.signal.aborted) return { answer: cancelledAfter(answer), attempts };
+  }
+}
+
+function isTransient(error: SubCallError): boolean {
+  return error.retriable && (error.code === "rate_limited" || error.code === "provider_error");
+}
+
+/** Calls that were told the same Retry-After come back spread over the base wait, not all at once. */
+function waitOf(retryAfterMs: number | undefined, retries: number, random: number): number {
+  if (retryAfterMs !== undefined) return Math.round(retryAfterMs + random * BASE_MS);
+  return Math.round(random * Math.min(CAP_MS, BASE_MS * 2 ** retries));
+}
+
+function cancelledAfter({ usage, charged }: ModelAnswer): ModelAnswer {
+  const error = failure("cancelled", "cancelled while waiting to send the call again");
+  return { ok: false, usage, charged, error };
+}

@@ -1,0 +1,106 @@
+import { type Clock, type Json, RlmError } from "../../../runtime/index.ts";
+import type { AgentTool } from "../agent-tools/index.ts";
+import { failure } from "../failure.ts";
+import type { Model, Models, RequestBudget, SubCallError, Usage } from "../port.ts";
+import type { TaskThread } from "../tasks/task-thread.ts";
+import { converse } from "./conversation.ts";
+import { NOTHING_SENT, openRequests, type SubCallAttempt } from "./requests.ts";
+
+/** One sub-call, as decided: nothing in it is optional any more. */
+export interface SubCall {
+  readonly prompt: string;
+  readonly system: string | null;
+  /** Granted by `decideTools`; [] for a plain completion. */
+  readonly tools: readonly string[];
+  /** JSON Schema that the answer must fit; null: the answer is text. */
+  readonly schema: Json | null;
+  /** Output tokens of each request, thinking included. */
+  readonly max_tokens: number;
+  /** For the whole call: waiting for the budget, retries and tools included; ms. */
+  readonly timeout_ms: number;
+  readonly model: string | null;
+}
+
+export interface SubCallParts {
+  readonly models: Models;
+  readonly budget: RequestBudget;
+  /** Holds at least the tools that the call names. */
+  readonly tools: readonly AgentTool[];
+  /** Compares schemas, arguments and answers. */
+  readonly thread: TaskThread;
+  /** Answers that a sub-agent with tools may give, the last one included. */
+  readonly maxTurns: number;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** From 0 up to 1: jitter of retries. */
+  random(): number;
+  /** Resolves after `ms`, or as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export type SubCallOutcome = {
+  /** Sum over all requests; where a provider reported none for an answer, its estimate. */
+  readonly usage: Usage;
+  /** Sent, retries included. */
+  readonly requests: number;
+  /** Answers of the model. */
+  readonly turns: number;
+  /** Failures that were retried, oldest first. */
+  readonly attempts: readonly SubCallAttempt[];
+  /** `provider/id`; the name that was asked for where it was not found. */
+  readonly model: string;
+} & ({ readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError });
+
+/**
+ * Answers one sub-call: a plain completion, or a sub-agent that uses tools until it answers. Each request is reserved
+ * in the budget before it is sent. Never rejects. An abort ends it within a second with `cancelled`.
+ */
+export async function runSubCall(call: SubCall, parts: SubCallParts, signal: AbortSignal): Promise<SubCallOutcome> {
+  const failed = (error: SubCallError) => ({ ...NOTHING_SENT, ok: false as const, error, model: call.model ?? "" });
+  if (signal.aborted) return failed(failure("cancelled", "the call was cancelled"));
+  const model = resolved(call, parts);
+  if ("code" in model) return failed(model);
+  const tools = call.tools.map((name) => parts.tools.find((tool) => tool.name === name));
+  const missing = call.tools[tools.indexOf(undefined)];
+  if (missing !== undefined) return failed(failure("policy_violation", `there is no tool ${missing} here`));
+
+  const done = new AbortController();
+  const timeOver = new AbortController();
+  void parts.sleep(call.timeout_ms, done.signal).then(() => {
+    if (!done.signal.aborted) timeOver.abort();
+  });
+  const stop = AbortSignal.any([signal, timeOver.signal]);
+  const deadline = parts.clock.monotonic() + call.timeout_ms;
+  const requests = openRequests(model, call, parts, { deadline, signal: stop });
+  const answer = await converse(
+    { ...call, tools: tools.filter((tool) => tool !== undefined) },
+    requests,
+    parts,
+    stop,
+  ).catch((error: unknown) => ({ ok: false as const, error: unexpected(error) }));
+  // With a reason of its own: making an AbortError for each call is not free.
+  done.abort("done");
+  const outcome = { ...requests.spent(), model: model.id };
+  if (answer.ok) return { ...outcome, ...answer };
+  return { ...outcome, ok: false, error: whatEndedIt(answer.error) };
+
+  /** What is aborted reports `cancelled`, also where the time of the call was the reason. */
+  function whatEndedIt(error: SubCallError): SubCallError {
+    if (error.code !== "cancelled" || signal.aborted || !timeOver.signal.aborted) return error;
+    return failure("timeout", `no answer within ${call.timeout_ms} ms`);
+  }
+}
+
+function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCallError {
+  try {
+    return models.resolve(model);
+  } catch (error) {
+    if (!(error instanceof RlmError)) return unexpected(error);
+    const code = error.code === "auth_expired" ? error.code : "no_model_configured";
+    return { code, message: error.message, suggestion: error.suggestion, retriable: false };
+  }
+}
+
+function unexpected(error: unknown): SubCallError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return failure("sub_agent_error", `the sub-call failed: ${reason}`);
+}

@@ -1,0 +1,57 @@
+import { type Json, RlmError } from "../../../runtime/index.ts";
+import { checkArguments } from "../agent-tools/check-arguments.ts";
+import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
+import { checkSchema, placeholderFor } from "../schema/schema.ts";
+import { readValue } from "../schema/value-in-text.ts";
+
+/**
+ * Work whose time a model, a guest or a file decides: it runs in the thread of `thread-entry.ts`, which can be ended. Arguments and
+ * answers are sent between threads, so they are plain data.
+ */
+export const TASKS = {
+  /** Runs one of the read-only tools. */
+  tool: runTool,
+  /** Compares a tool's arguments with its parameters. */
+  arguments: checkArguments,
+  /** Says why a schema is refused; null if it is not. */
+  schema: schemaRefusal,
+  /** Takes the value out of an answer. */
+  value: readValue,
+  /** Makes a value for a dry run. */
+  placeholder: placeholderFor,
+};
+
+export type Tasks = typeof TASKS;
+export type TaskName = keyof Tasks;
+
+/** What the host asks of the thread. */
+export type TaskRequest = {
+  [Name in TaskName]: { readonly name: Name; readonly args: Parameters<Tasks[Name]> };
+}[TaskName];
+
+export type TaskAnswer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+async function runTool(
+  readable: ReadableRoots,
+  name: string,
+  args: { readonly [name: string]: Json },
+): Promise<ToolAnswer> {
+  const tool = readOnlyTools(readable).find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`there is no tool ${name}`);
+  return await tool.run(args, NEVER);
+}
+
+/** An abort ends the whole thread. */
+const NEVER = new AbortController().signal;
+
+function schemaRefusal(schema: Json): { readonly message: string; readonly suggestion: string } | null {
+  try {
+    checkSchema(schema);
+    return null;
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return { message: error.message, suggestion: error.suggestion };
+  }
+}

@@ -1,0 +1,105 @@
+import { type Complete, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
+import type { SessionRow, Step, Store } from "../../store/index.ts";
+import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
+
+/** Where the mirror of the journal goes. */
+export interface MirrorTarget {
+  /** The call of Pi that the running exec answers. */
+  toolCallId(): string;
+  /** Appends an entry to Pi's branch. May throw: the session may have been left. */
+  append(type: RlmEntry, data: object): void;
+  /** Told of every record once it is kept. */
+  kept(session: string, record: JournalRecord): void;
+}
+
+/** A store that also tells Pi's branch of what it keeps. */
+export interface MirroredStore extends Store {
+  /** The newest checkpoint of an exec's end of a session that was leased or made here. */
+  head(session: string): string | null;
+  /** Whether an exec was begun in it through this store. */
+  isUsed(session: string): boolean;
+}
+
+/**
+ * Mirrors the journal as entries of Pi's branch: the start of an exec before it is kept (a start on the branch that is not
+ * in the store is run anew; one in the store alone would be nobody's), the rest after it.
+ */
+export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
+  const heads = new Map<string, string | null>();
+  const used = new Set<string>();
+  const seen = (row: SessionRow) => {
+    heads.set(row.id, row.head);
+    return row;
+  };
+  return {
+    ...store,
+    head: (session) => heads.get(session) ?? null,
+    isUsed: (session) => used.has(session),
+    create: async (session) => seen(await store.create(session)),
+    lease: async (id) => seen(await store.lease(id)),
+    async commit(session, step) {
+      const records = (step.records ?? []).map(readRecord);
+      for (const record of records) {
+        if (record.record === "rlm_start") {
+          const { exec_id, kind } = record;
+          const parent = heads.get(session) ?? null;
+          const entry: StartEntry = { tool_call_id: target.toolCallId(), session, exec_id, kind, parent };
+          target.append("rlm_start", entry);
+        }
+      }
+      const head = headAfter(step);
+      if (records.length > 0) used.add(session);
+      await store.commit(session, step);
+      if (head !== undefined) heads.set(session, head);
+      for (const record of records) {
+        mirror(target, session, record, heads.get(session) ?? null);
+        target.kept(session, record);
+      }
+    },
+  };
+}
+
+/** undefined where the step leaves the head as it is. */
+function headAfter({ checkpoint }: Step): string | undefined {
+  return checkpoint?.kind === "end" ? checkpoint.id : undefined;
+}
+
+/** The entry that mirrors the end of an exec. */
+export function completeEntry(session: string, complete: Complete, checkpoint: string | null): CompleteEntry {
+  const { exec_id, kind, success, error_code, context_hash, call_count, resumed } = complete;
+  const counts = { call_count, time_ms: Math.round(complete.time_ms), resumed };
+  return { session, exec_id, kind, success, error_code, checkpoint, context_hash, ...counts };
+}
+
+function mirror(target: MirrorTarget, session: string, record: JournalRecord, head: string | null): void {
+  const entry = entryOf(session, record, head);
+  if (!entry) return;
+  try {
+    target.append(entry.type, entry.data);
+  } catch {
+    // Kept is kept: whoever opens the branch again finds it in the store.
+  }
+}
+
+function entryOf(
+  session: string,
+  record: JournalRecord,
+  head: string | null,
+): { type: RlmEntry; data: object } | undefined {
+  switch (record.record) {
+    case "rlm_tool_call": {
+      const { exec_id, call_id, checkpoint_id: checkpoint, name, args_hash, call_count } = record;
+      return { type: record.record, data: { session, exec_id, call_id, checkpoint, name, args_hash, call_count } };
+    }
+    case "rlm_tool_result": {
+      const { exec_id, call_id, name, success, usage, cached, refused } = record;
+      const tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+      const facts = { tokens, cost_usd: usage.cost_usd, cached, refused, value_hash: hashOf(record.value) };
+      return { type: record.record, data: { session, exec_id, call_id, name, success, ...facts } };
+    }
+    case "rlm_complete":
+      return { type: record.record, data: completeEntry(session, record, head) };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+import { RlmError } from "../../../runtime/index.ts";
+import { forkSession, type Session } from "../../session/index.ts";
+import type { SessionRow } from "../../store/index.ts";
+import type { BranchHead } from "./entries.ts";
+import type { MirroredStore } from "./mirror.ts";
+
+export interface BranchSessionsParts {
+  readonly store: MirroredStore;
+  /** Opens the session with this id; without one a new session. It gets its options from the settings. */
+  open(store: MirroredStore, id: string | null): Promise<Session>;
+  readonly newId: () => string;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** The one session of the store that this process has open: that of the branch. */
+export interface BranchSessions {
+  /**
+   * The session at the state of the branch: the one that is open, the one that the branch names, or a fork of it where it
+   * has gone on elsewhere or another process has it.
+   *
+   * @param isReset the state is about to be replaced: where it is lost, a new session does as well
+   * @throws RlmError `session_not_found`, `checkpoint_not_found`, `checkpoint_lost`, `context_lost` and those of the store
+   */
+  at(head: BranchHead | null, isReset: boolean): Promise<Session>;
+  /** The session of an interrupted exec, as it is. @throws RlmError `session_busy` and the like */
+  interrupted(id: string): Promise<Session>;
+  current(): Session | null;
+  /** Ends the session. One that nothing was run in is dropped. */
+  close(): Promise<void>;
+}
+
+export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
+  const { store, open } = parts;
+  let current: Session | null = null;
+  /** The session that was made here for the branch as it is: it goes again where nothing is run in it. */
+  let made: { readonly id: string; readonly head: string | null } | null = null;
+
+  async function close(): Promise<void> {
+    const session = current;
+    const unused = made && !store.isUsed(made.id) ? made.id : null;
+    current = null;
+    made = null;
+    await session?.close();
+    if (unused !== null) await store.remove(unused);
+  }
+
+  async function switchTo(id: string | null): Promise<Session> {
+    await close();
+    current = await open(store, id);
+    return current;
+  }
+
+  async function fresh(): Promise<Session> {
+    const session = await switchTo(null);
+    made = { id: session.id, head: null };
+    return session;
+  }
+
+  async function forked(session: string, checkpoint: string): Promise<Session> {
+    await close();
+    // They are replaced when the fork is opened.
+    const settings = (parent: SessionRow) => parent.settings;
+    const forking = { id: parts.newId(), name: null, origin: "pi", checkpoint, at: parts.now(), settings } as const;
+    const { id } = await forkSession(store, session, forking);
+    made = { id, head: checkpoint };
+    current = await open(store, id);
+    return current;
+  }
+
+  /** The session itself, where it stands at the checkpoint and nobody else has it. */
+  async function continued(id: string, checkpoint: string | null): Promise<Session | null> {
+    const row = await store.find(id);
+    if (!row) throw missing(id);
+    if (row.head !== checkpoint || row.busy) return null;
+    try {
+      const session = await switchTo(id);
+      if (session.unfinished() === null && store.head(id) === checkpoint) return session;
+    } catch (error) {
+      if (!(error instanceof RlmError) || error.code !== "session_busy") throw error;
+    }
+    await close();
+    return null;
+  }
+
+  async function atHead({ session: id, checkpoint }: BranchHead): Promise<Session> {
+    if (current?.id === id && store.head(id) === checkpoint && current.unfinished() === null) return current;
+    // What was forked for this branch and has not run anything yet.
+    if (current && made?.id === current.id && made.head === checkpoint && !store.isUsed(current.id)) return current;
+    if (current?.id === id) await close();
+    const session = await continued(id, checkpoint);
+    if (session) return session;
+    return checkpoint === null ? fresh() : forked(id, checkpoint);
+  }
+
+  return {
+    current: () => current,
+    close,
+    async at(head, isReset) {
+      if (!head) return current && made?.id === current.id && !store.isUsed(current.id) ? current : fresh();
+      try {
+        return await atHead(head);
+      } catch (error) {
+        if (isReset && error instanceof RlmError && LOST.has(error.code)) return fresh();
+        throw error;
+      }
+    },
+    interrupted: (id) => (current?.id === id ? Promise.resolve(current) : switchTo(id)),
+  };
+}
+
+const LOST: ReadonlySet<string> = new Set([
+  "session_not_found",
+  "checkpoint_not_found",
+  "checkpoint_lost",
+  "context_lost",
+  "store_corrupt",
+]);
+
+function missing(id: string): RlmError {
+  return new RlmError("session_not_found", `the session ${id} of this branch is not in the store`, {
+    suggestion: "Call rlm_load to begin anew; the store is the folder of BELAY_HOME (~/.belay).",
+  });
+}

@@ -1,0 +1,90 @@
+import { type Api, type Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
+import { RlmError } from "../../../runtime/index.ts";
+import { type Authorization, type Model, type Models, nearestNames, piAiModel } from "../../model/index.ts";
+
+type Stream = typeof streamSimple;
+
+/** Pi's registry of models and keys, as far as it is used. */
+export interface PiRegistry {
+  find(provider: string, id: string): PiModel<Api> | undefined;
+  getAll(): readonly PiModel<Api>[];
+  getApiKeyAndHeaders(model: PiModel<Api>): Promise<PiAuthorization>;
+  /** Newer Pi: sends with the provider that extensions may have registered. */
+  readonly streamSimple?: Stream;
+}
+
+type PiAuthorization =
+  | { readonly ok: true; readonly apiKey?: string; readonly headers?: Readonly<Record<string, string | null>> }
+  | { readonly ok: false; readonly error: string };
+
+export interface PiModelsParts {
+  /** As it is when a model is asked for: the user may log in meanwhile. */
+  registry(): PiRegistry;
+  /** The model that Pi itself uses now. */
+  current(): PiModel<Api> | undefined;
+  /** Setting `sub_model`, `provider/id`. */
+  readonly subModel: string | undefined;
+  /** What sends: that of the host (semantics 36). */
+  readonly stream?: Stream;
+}
+
+/** Models of Pi: its registry, its keys and logins, its copy of pi-ai. */
+export function openPiModels({ registry, current, subModel, stream = streamSimple }: PiModelsParts): Models {
+  function modelOf(name: string | null): PiModel<Api> {
+    const wanted = name ?? subModel;
+    if (wanted !== undefined) return find(registry(), wanted);
+    const model = current();
+    if (model) return model;
+    throw new RlmError("no_model_configured", "Pi has no model, and sub_model is not set", {
+      suggestion: "Choose one with /model, or set sub_model in belay.json.",
+    });
+  }
+  return {
+    get fallback() {
+      const model = current();
+      return subModel ?? (model ? `${model.provider}/${model.id}` : null);
+    },
+    price: (name) => priceOf(modelOf(name)),
+    resolve(name) {
+      const model = modelOf(name);
+      const from = registry();
+      return piAiModel({
+        model,
+        price: priceOf(model),
+        authorize: () => authorization(from, model),
+        load: () => ({ streamSimple: from.streamSimple ? from.streamSimple.bind(from) : stream }),
+      });
+    },
+  };
+}
+
+/** Pi gives models without a price the price 0. */
+function priceOf({ cost }: PiModel<Api>): Model["price"] {
+  return cost.input === 0 && cost.output === 0 ? null : { input: cost.input, output: cost.output };
+}
+
+function find(registry: PiRegistry, name: string): PiModel<Api> {
+  const slash = name.indexOf("/");
+  const found = slash < 0 ? undefined : registry.find(name.slice(0, slash), name.slice(slash + 1));
+  if (found) return found;
+  const near = nearestNames(
+    name,
+    registry.getAll().map(({ provider, id }) => `${provider}/${id}`),
+  );
+  throw new RlmError("no_model_configured", `Pi has no model ${name}`, {
+    suggestion: near.length > 0 ? `Did you mean ${near.join(", ")}?` : "Names are provider/id, as /model lists them.",
+  });
+}
+
+async function authorization(registry: PiRegistry, model: PiModel<Api>): Promise<Authorization> {
+  const given = await registry.getApiKeyAndHeaders(model);
+  if (!given.ok) {
+    throw new RlmError("no_model_configured", `Pi has no key for ${model.provider}: ${given.error}`, {
+      suggestion: "Run /login, or set the provider's API key.",
+    });
+  }
+  const headers = Object.entries(given.headers ?? {}).flatMap(([name, value]): [string, string][] =>
+    value === null ? [] : [[name, value]],
+  );
+  return { key: given.apiKey ?? null, headers: Object.fromEntries(headers), expires: Number.POSITIVE_INFINITY };
+}

@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import { type Clock, DEFAULT_BUDGET } from "../../../runtime/index.ts";
+import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
+import { homeFolder, indexFolder } from "../../home.ts";
+import { agentDirOf } from "../../model/index.ts";
+import { type BudgetLimits, openSessionWith, type SubAgentPolicy } from "../../session/index.ts";
+// Loaded beforehand: Pi's loader gives whoever imports it while it is being loaded a module that is still empty.
+import "../../model/index.ts";
+import { openSigner } from "../../signed-settings.ts";
+import type { Store } from "../../store/index.ts";
+import { type MirroredStore, mirrored } from "../branch/mirror.ts";
+import { type BranchSessions, openBranchSessions } from "../branch/sessions.ts";
+import type { PiActions, PiContext } from "../host.ts";
+import type { Runs } from "../runs/runs.ts";
+import { openPiModels } from "./models.ts";
+import { sessionOptionsOf, settingsToKeep } from "./options.ts";
+
+/** What a test or another host may replace. */
+export interface LifeParts {
+  /** Opens the store in this folder. */
+  openStore(folder: string): Promise<Store>;
+  readonly worker: URL;
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Tools that Pi can lend to sub-agents. */
+  lent(cwd: string): NonNullable<SubAgentPolicy["tools"]>;
+}
+
+/** What is open while Pi is on one of its sessions, from the first time that it is needed. */
+export interface Life extends AsyncDisposable {
+  readonly settings: PiSettings;
+  readonly budget: BudgetLimits;
+  readonly store: MirroredStore;
+  readonly sessions: BranchSessions;
+}
+
+/** @throws RlmError `invalid_config`, `store_failed` and the like */
+export async function openLife(
+  parts: LifeParts,
+  context: () => PiContext,
+  actions: PiActions,
+  runs: Runs,
+): Promise<Life> {
+  const { env } = parts;
+  const { cwd } = context();
+  const settings = settingsAt(cwd, env);
+  const folder = homeFolder(env);
+  const opened = await parts.openStore(folder);
+  const signer = openSigner(folder, env);
+  const store = mirrored(opened, {
+    toolCallId: runs.toolCallId,
+    append: (type, data) => actions.appendEntry(type, data),
+    kept: runs.kept,
+  });
+  const models = openPiModels({
+    registry: () => context().modelRegistry,
+    current: () => context().model,
+    subModel: settings.sub_model,
+  });
+  const options = sessionOptionsOf(settings, {
+    cwd,
+    indexDir: indexFolder(env),
+    lent: parts.lent(cwd),
+    approve: (request) => approve(context(), request),
+    onProgress: runs.progress,
+  });
+  const sessions = openBranchSessions({
+    store,
+    newId: parts.newId,
+    now: () => parts.clock.now(),
+    open: (from, id) =>
+      openSessionWith(
+        { ...options, ...(id === null ? {} : { session: id }) },
+        {
+          store: from,
+          origin: "pi",
+          settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
+          models,
+          worker: parts.worker,
+          clock: parts.clock,
+          newId: parts.newId,
+        },
+      ),
+  });
+  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
+  return {
+    settings,
+    budget: { ...DEFAULT_BUDGET, ...given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }) },
+    store,
+    sessions,
+    async [Symbol.asyncDispose]() {
+      await sessions.close();
+      await opened[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** @throws RlmError `invalid_config` */
+function settingsAt(cwd: string, env: NodeJS.ProcessEnv): PiSettings {
+  const userFile = join(homeFolder(env), "config.json");
+  return readPiConfig({ cwd, env, agentDir: agentDirOf(env), userFile });
+}
+
+/** A tool that a sub-agent may not have by itself. Without a user interface nobody can be asked. */
+async function approve(
+  { hasUI, ui }: PiContext,
+  { tools, prompt }: { readonly tools: readonly string[]; readonly prompt: string },
+): Promise<boolean> {
+  if (!hasUI) return false;
+  return ui.confirm(`A sub-agent wants ${tools.join(", ")}`, `It is to do this:\n\n${prompt.slice(0, SHOWN)}`);
+}
+
+const SHOWN = 1_000;

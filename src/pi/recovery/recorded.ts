@@ -1,0 +1,110 @@
+import * as v from "valibot";
+import { RlmError } from "../../../runtime/index.ts";
+import type { ContextStats } from "../../context/index.ts";
+import {
+  type BesideEnd,
+  type BudgetLimits,
+  type Complete,
+  envelope,
+  follow,
+  type JournalRecord,
+  NO_HISTORY,
+  queryEnvelope,
+  readBesideEnd,
+  readRecord,
+  remaining,
+} from "../../session/index.ts";
+import type { Store } from "../../store/index.ts";
+import type { Tool, ToolEnvelope } from "../../tools/index.ts";
+
+/** An exec as the store has it. */
+export interface RecordedExec {
+  readonly session: string;
+  /** null: it has begun and not ended. */
+  readonly complete: Complete | null;
+  /** The session's head after it, and before it. */
+  readonly checkpoint: string | null;
+  readonly parent: string | null;
+  readonly records: readonly JournalRecord[];
+  readonly budget: ReturnType<typeof remaining>;
+}
+
+/** The records of an exec; null where the store has none. @throws RlmError of the store */
+export async function recordedExec(
+  store: Store,
+  session: string,
+  exec_id: string,
+  budget: BudgetLimits,
+): Promise<RecordedExec | null> {
+  if ((await store.find(session)) === null) return null;
+  const all = (await store.journal(session)).map(({ record }) => readRecord(record));
+  const first = all.findIndex((record) => record.exec_id === exec_id);
+  if (first < 0) return null;
+  const records = all.filter((record) => record.exec_id === exec_id);
+  const last = all.findLastIndex((record) => record.exec_id === exec_id);
+  const before = all.slice(0, first).reduce(follow, NO_HISTORY);
+  const after = all.slice(first, last + 1).reduce(follow, before);
+  return {
+    session,
+    complete: records.find((record) => record.record === "rlm_complete") ?? null,
+    checkpoint: after.checkpoint,
+    parent: before.checkpoint,
+    records,
+    budget: remaining(after.ledger, budget),
+  };
+}
+
+/** What the tool would have answered. null where its record does not tell. @throws RlmError of the store */
+export async function recordedAnswer(
+  store: Store,
+  tool: Tool,
+  args: unknown,
+  exec: RecordedExec,
+): Promise<ToolEnvelope | null> {
+  const { complete, session, budget } = exec;
+  if (!complete) return null;
+  const { end, state, success, kind } = complete;
+  if (end && state) {
+    const answer = envelope({ ...complete, end, state }, { session_id: session, budget, isOpen: false });
+    const shown = kind === "query" ? queryEnvelope(answer) : answer;
+    return { success: shown.success, ...JSON.parse(JSON.stringify(shown)) };
+  }
+  if (!success) {
+    const { error_code, error_message } = complete;
+    const suggestion = "Call the tool again.";
+    return tool.failed({ code: error_code ?? "machine_lost", message: error_message ?? "it failed", suggestion });
+  }
+  const stats = await statsOf(store, complete.context_hash);
+  return tool.recorded(args, { envelope: null, stats, before: await besideOf(store, exec.parent) });
+}
+
+async function besideOf(store: Store, checkpoint: string | null): Promise<BesideEnd> {
+  return readBesideEnd(checkpoint === null ? null : (await store.checkpoint(checkpoint)).beside);
+}
+
+/** Facts of a context of the store; null without one, or where it is lost. */
+export async function statsOf(store: Store, hash: string | null): Promise<ContextStats | null> {
+  if (hash === null) return null;
+  try {
+    return v.parse(IndexSchema, await store.contextIndex(hash)).stats;
+  } catch (error) {
+    if (error instanceof RlmError) return null;
+    throw error;
+  }
+}
+
+const count = v.number();
+
+const IndexSchema = v.object({
+  stats: v.object({
+    length_chars: count,
+    length_tokens_estimate: count,
+    line_count: count,
+    document_count: count,
+    has_routing: v.boolean(),
+    routing_entry_count: count,
+    sources: v.array(v.string()),
+    context_hash: v.string(),
+    skipped: v.object({ count, files: v.array(v.object({ path: v.string(), reason: v.string() })) }),
+  }),
+});

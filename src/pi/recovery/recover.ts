@@ -1,0 +1,178 @@
+import { RlmError } from "../../../runtime/index.ts";
+import type { Tool, ToolEnvelope } from "../../tools/index.ts";
+import { type BranchView, readBranch, type Unanswered } from "../branch/entries.ts";
+import { completeEntry } from "../branch/mirror.ts";
+import { appendMessage, type PiActions, type PiContext, type ToolResultMessage } from "../host.ts";
+import type { Life } from "../opened/opened.ts";
+import { tallyOf } from "../runs/details.ts";
+import { outcomeOf, type RunOutcome, type Runs } from "../runs/runs.ts";
+import { inPi } from "../wording.ts";
+import { type RecordedExec, recordedAnswer, recordedExec } from "./recorded.ts";
+
+export interface RecoveryParts {
+  readonly life: Life;
+  readonly runs: Runs;
+  readonly actions: PiActions;
+  context(): PiContext;
+  toolNamed(name: string): Tool | undefined;
+  /** Runs a call from its start, as if Pi had asked for it now. */
+  again(tool: Tool, call: Unanswered): Promise<RunOutcome>;
+  /** ms since the epoch. */
+  now(): number;
+  /** A result that stands in what the model is sent, wherever the session has none. */
+  answered(message: ToolResultMessage): void;
+}
+
+/** What became of a call that had no result. */
+type Recovered =
+  | {
+      readonly how: "recorded" | "finished" | "again";
+      readonly outcome: RunOutcome;
+      readonly exec: RecordedExec | null;
+      /** Answers that it had when the process ended. */
+      readonly kept?: number;
+    }
+  | { readonly how: "held"; readonly holder: string };
+
+/**
+ * Gives calls of our tools that an earlier process began, and that have no result, their real one: what the store has is
+ * put in place, what is unfinished is finished (semantics 34, 35).
+ *
+ * @returns how many calls at the branch's end were answered, by which the turn can go on
+ */
+export async function recover(parts: RecoveryParts, view: BranchView): Promise<number> {
+  let atTail = 0;
+  for (const call of view.unanswered) {
+    const tool = parts.toolNamed(call.tool);
+    if (!tool) continue;
+    try {
+      const recovered = await recoverCall(parts, tool, call);
+      if (!recovered) continue;
+      if (recovered.how === "held") {
+        parts.context().ui.notify(`${tool.name} is being finished by ${recovered.holder}; it is left to it`, "warning");
+        continue;
+      }
+      const isTail = insert(parts, call, recovered.outcome);
+      if (isTail) atTail += 1;
+      // Where the turn has gone on since, this is the same at every start.
+      if (isTail || recovered.how !== "recorded") parts.context().ui.notify(lineOf(tool, recovered), "info");
+    } catch (error) {
+      if (parts.runs.isSuspended()) return atTail;
+      const said = error instanceof RlmError ? `${error.message}. ${inPi(error.suggestion)}` : String(error);
+      parts.context().ui.notify(`${tool.name} was interrupted and could not be finished: ${said}`, "error");
+    }
+  }
+  return atTail;
+}
+
+async function recoverCall(parts: RecoveryParts, tool: Tool, call: Unanswered): Promise<Recovered | null> {
+  const exec = await newestExec(parts, call);
+  if (exec?.complete) {
+    const outcome = await outcomeOfRecord(parts, tool, call, exec);
+    mirrorEnd(parts, exec);
+    return outcome && { how: "recorded", outcome, exec };
+  }
+  if (!call.isTail) return null;
+  if (!exec) return { how: "again", outcome: await parts.again(tool, call), exec: null };
+  const holder = await holderOf(parts, exec.session);
+  if (holder !== null) return { how: "held", holder };
+  return finish(parts, tool, call, exec);
+}
+
+/** The newest of a call's execs that the store has. */
+async function newestExec({ life }: RecoveryParts, { starts }: Unanswered): Promise<RecordedExec | null> {
+  for (const { session, exec_id } of starts.toReversed()) {
+    const exec = await recordedExec(life.store, session, exec_id, life.budget);
+    if (exec) return exec;
+  }
+  return null;
+}
+
+/** The living process, other than this one, that has the session; null where nobody has. */
+async function holderOf({ life }: RecoveryParts, session: string): Promise<string | null> {
+  if (life.sessions.current()?.id === session) return null;
+  const row = await life.store.find(session);
+  if (!row?.busy) return null;
+  return row.holder ? `process ${row.holder.pid} on ${row.holder.host}` : "another process";
+}
+
+async function finish(
+  parts: RecoveryParts,
+  tool: Tool,
+  call: Unanswered,
+  { session: id, records }: RecordedExec,
+): Promise<Recovered> {
+  const exec_id = records[0]?.exec_id ?? "";
+  let finished: RecordedExec | null = null;
+  const work = async (signals: { signal: AbortSignal; suspend: AbortSignal }): Promise<ToolEnvelope> => {
+    const session = await parts.life.sessions.interrupted(id);
+    const open = session.unfinished();
+    // A load or a change of memory that fails rejects; it is over then, and its record says how.
+    const resuming = open?.exec_id === exec_id ? session.resume(signals) : Promise.resolve(null);
+    const [resumed] = await Promise.allSettled([resuming]);
+    finished = await recordedExec(parts.life.store, id, exec_id, parts.life.budget);
+    const answer = finished && (await recordedAnswer(parts.life.store, tool, call.args, finished));
+    if (answer) return answer;
+    if (resumed.status === "rejected") throw resumed.reason;
+    const envelope = resumed.value?.envelope;
+    const said = envelope && !envelope.success ? envelope.error_message : `the exec ${exec_id} is not over`;
+    throw new RlmError("exec_unfinished", said, { suggestion: "Start Pi on this session again." });
+  };
+  const { tool_call_id, args } = call;
+  const run = { tool, tool_call_id, args, cwd: parts.context().cwd, signal: undefined };
+  const outcome = await parts.runs.run(run, "recovering", work);
+  const exec = await recordedExec(parts.life.store, id, exec_id, parts.life.budget);
+  const details = { ...outcome.details, session: id, exec_id, calls: tallyOf(exec?.records ?? []) };
+  const kept = records.filter(({ record }) => record === "rlm_tool_result").length;
+  return { how: "finished", outcome: { ...outcome, details }, exec, kept };
+}
+
+async function outcomeOfRecord(
+  { life }: RecoveryParts,
+  tool: Tool,
+  call: Unanswered,
+  exec: RecordedExec,
+): Promise<RunOutcome | null> {
+  const answer = await recordedAnswer(life.store, tool, call.args, exec);
+  const exec_id = exec.complete?.exec_id ?? null;
+  const facts = { session: exec.session, exec_id, calls: tallyOf(exec.records), elapsed_ms: 0, recovered: true };
+  return answer && outcomeOf(tool, answer, facts);
+}
+
+/** The process may have died between the store's commit and the entry that mirrors it. */
+function mirrorEnd({ actions, context }: RecoveryParts, { complete, session, checkpoint }: RecordedExec): void {
+  const { completed } = readBranch(context().sessionManager.getBranch(), () => false);
+  if (!complete || completed.has(complete.exec_id)) return;
+  actions.appendEntry("rlm_complete", completeEntry(session, complete, checkpoint));
+}
+
+/**
+ * Puts a result in its place: in what the model is sent, and in the session where the branch still ends with the call.
+ * Tells whether it is so.
+ */
+function insert(parts: RecoveryParts, call: Unanswered, { text, details }: RunOutcome): boolean {
+  const { sessionManager } = parts.context();
+  const message: ToolResultMessage = {
+    role: "toolResult",
+    toolCallId: call.tool_call_id,
+    toolName: call.tool,
+    content: [{ type: "text", text }],
+    details,
+    isError: !details.envelope.success,
+    timestamp: parts.now(),
+  };
+  parts.answered(message);
+  const now = readBranch(sessionManager.getBranch(), (tool) => tool === call.tool);
+  const isTail = now.unanswered.some(({ tool_call_id, isTail }) => isTail && tool_call_id === call.tool_call_id);
+  if (isTail) appendMessage(sessionManager, message);
+  return isTail;
+}
+
+function lineOf({ name }: Tool, { how, outcome, kept = 0 }: Extract<Recovered, { outcome: RunOutcome }>): string {
+  const code = outcome.details.envelope.error_code;
+  const end = typeof code === "string" ? ` (${code})` : "";
+  if (how === "recorded") return `${name} had ended before Pi did; its result is in place${end}`;
+  const calls = outcome.details.calls.count;
+  const told = calls > 0 ? `: ${kept} of ${calls} sub-calls had their answers already` : "";
+  return `${name} was interrupted, and is finished now${told}${end}`;
+}

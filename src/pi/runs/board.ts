@@ -1,0 +1,86 @@
+import type { CallProgress, RemainingBudget } from "../../session/index.ts";
+
+/** What the widget and the commands show. A new object for every change; times are ms since the epoch. */
+export interface State {
+  /** False after `/rlm off`: the tools are not offered to the model. */
+  readonly enabled: boolean;
+  /** The session in Belay's store that the branch stands in; null where RLM was not used on it. */
+  readonly session: string | null;
+  /** The checkpoint that the next exec starts from. */
+  readonly checkpoint: string | null;
+  /** Completed execs of the branch, by their entries: each left a checkpoint. */
+  readonly checkpoints: number;
+  readonly context: ContextState | null;
+  /** null where the session has not been opened in this process yet. */
+  readonly budget: RemainingBudget | null;
+  readonly running: RunningState | null;
+}
+
+export interface ContextState {
+  readonly sources: readonly string[];
+  /** UTF-16 units of P, and `floor(chars / 4)`. */
+  readonly chars: number;
+  readonly tokens_estimate: number;
+  /** null where the session has not been opened in this process. */
+  readonly documents: number | null;
+  /** SHA-256, hex. */
+  readonly hash: string;
+}
+
+/** A call of one of our tools, or the recovery of one. */
+export interface RunningState {
+  /** `rlm_exec` and the like. */
+  readonly tool: string;
+  readonly tool_call_id: string;
+  /** null before the exec has begun. */
+  readonly exec_id: string | null;
+  /** `opening`: the session is made ready. `recovering`: an interrupted call is finished. */
+  readonly phase: "opening" | "loading" | "running" | "recovering" | "stopping";
+  readonly started_at: number;
+  /** Sub-calls, tokens and cost of the session so far; null before the first. */
+  readonly calls: CallProgress | null;
+  /** What a load has read. */
+  readonly load: { readonly files: number; readonly bytes: number } | null;
+  /** What a builtin is busy with. */
+  readonly notice: string | null;
+}
+
+/** The state, and who is told when it changes. */
+export interface StateBoard {
+  current(): State;
+  /** Called after every change; the function that it gives ends that. A listener must not throw. */
+  subscribe(listener: (state: State) => void): () => void;
+  change(change: Partial<State>): void;
+  /** Changes what runs; nothing where nothing does. */
+  progress(change: Partial<RunningState>): void;
+}
+
+export const NO_STATE: State = {
+  enabled: true,
+  session: null,
+  checkpoint: null,
+  checkpoints: 0,
+  context: null,
+  budget: null,
+  running: null,
+};
+
+export function openStateBoard(): StateBoard {
+  let state = NO_STATE;
+  const listeners = new Set<(state: State) => void>();
+  const change = (changed: Partial<State>) => {
+    state = { ...state, ...changed };
+    for (const listener of [...listeners]) listener(state);
+  };
+  return {
+    current: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    change,
+    progress(changed) {
+      if (state.running) change({ running: { ...state.running, ...changed } });
+    },
+  };
+}

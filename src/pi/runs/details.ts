@@ -1,0 +1,76 @@
+import type { JournalRecord, ToolCall, ToolResult } from "../../session/index.ts";
+import type { ToolEnvelope } from "../../tools/index.ts";
+import type { RunningState } from "./board.ts";
+
+/** `details` of a tool's result: what is shown of it, and what is known beside. */
+export interface ToolDetails {
+  readonly tool: string;
+  /** null for calls that are no execs, and where nothing could be begun. */
+  readonly session: string | null;
+  readonly exec_id: string | null;
+  /** As the model sees it, with long values cut shorter still. */
+  readonly envelope: ToolEnvelope;
+  readonly calls: CallTally;
+  /** Wall time in this process, ms. */
+  readonly elapsed_ms: number;
+  /** The call was interrupted, and finished by another process. */
+  readonly recovered: boolean;
+}
+
+/** `details` of a partial result, while the tool runs. */
+export interface ProgressDetails {
+  readonly tool: string;
+  readonly running: RunningState;
+}
+
+/** Sub-calls of one exec. */
+export interface CallTally {
+  readonly count: number;
+  readonly failed: number;
+  readonly tokens: number;
+  /** USD by price lists. */
+  readonly cost_usd: number;
+  /** The first 50. */
+  readonly items: readonly CallItem[];
+}
+
+export interface CallItem {
+  readonly call_id: string;
+  /** The beginning of what was asked. */
+  readonly prompt: string;
+  /** null: no answer yet. */
+  readonly success: boolean | null;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  readonly cached: boolean;
+}
+
+const ITEMS_KEPT = 50;
+const PROMPT_UNITS = 80;
+
+/** Adds up the sub-calls among the records of one exec. */
+export function tallyOf(records: readonly JournalRecord[]): CallTally {
+  const calls = records.filter((record) => record.record === "rlm_tool_call");
+  const results = new Map(
+    records.flatMap((record): [string, ToolResult][] =>
+      record.record === "rlm_tool_result" ? [[record.call_id, record]] : [],
+    ),
+  );
+  const items = calls.map((call) => itemOf(call, results.get(call.call_id)));
+  return {
+    count: items.length,
+    failed: items.filter(({ success }) => success === false).length,
+    tokens: items.reduce((sum, { tokens }) => sum + tokens, 0),
+    cost_usd: items.reduce((sum, { cost_usd }) => sum + cost_usd, 0),
+    items: items.slice(0, ITEMS_KEPT),
+  };
+}
+
+function itemOf({ call_id, args }: ToolCall, result: ToolResult | undefined): CallItem {
+  const [asked = ""] = args;
+  const prompt = (typeof asked === "string" ? asked : JSON.stringify(asked)).slice(0, PROMPT_UNITS);
+  if (!result) return { call_id, prompt, success: null, tokens: 0, cost_usd: 0, cached: false };
+  const { usage, success, cached } = result;
+  const tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+  return { call_id, prompt, success, tokens, cost_usd: usage.cost_usd, cached };
+}

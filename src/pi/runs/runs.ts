@@ -1,0 +1,147 @@
+import type { Clock } from "../../../runtime/index.ts";
+import type { JournalRecord, LoadResult, Progress, Session } from "../../session/index.ts";
+import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
+import { inPi } from "../wording.ts";
+import type { ContextState, StateBoard } from "./board.ts";
+import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
+
+/** A call of a tool that is to be run. */
+export interface Run {
+  readonly tool: Tool;
+  readonly tool_call_id: string;
+  readonly args: unknown;
+  readonly cwd: string;
+  /** Of Pi: Esc. */
+  readonly signal: AbortSignal | undefined;
+  onUpdate?(details: ProgressDetails): void;
+}
+
+export interface RunOutcome {
+  /** The envelope as JSON, on one line. */
+  readonly text: string;
+  readonly details: ToolDetails;
+}
+
+/** What a run is made of: it opens a session, or finishes an interrupted exec. */
+export type Work = (call: { readonly signal: AbortSignal; readonly suspend: AbortSignal }) => Promise<ToolEnvelope>;
+
+/** Runs calls one after the other, and tells the board of them. */
+export interface Runs {
+  run(run: Run, phase: "opening" | "recovering", work: Work): Promise<RunOutcome>;
+  /** Ends what runs as cancelled; false where nothing does. */
+  cancel(): boolean;
+  /** Stops what runs where it is. Its promise is never settled: Pi must not take this for its end. */
+  suspend(): void;
+  readonly isSuspended: () => boolean;
+  /** The call that runs. */
+  toolCallId(): string;
+  /** Told by the store of every record. */
+  kept(session: string, record: JournalRecord): void;
+  progress(progress: Progress): void;
+}
+
+interface Running {
+  readonly run: Run;
+  readonly cancel: AbortController;
+  readonly records: JournalRecord[];
+  session: string | null;
+}
+
+export function openRuns(board: StateBoard, clock: Clock): Runs {
+  const suspend = new AbortController();
+  let queue: Promise<unknown> = Promise.resolve();
+  let running: Running | null = null;
+
+  function tell(): void {
+    const { running: shown } = board.current();
+    if (running && shown) running.run.onUpdate?.({ tool: running.run.tool.name, running: shown });
+  }
+
+  async function perform(run: Run, phase: "opening" | "recovering", work: Work): Promise<RunOutcome> {
+    const own: Running = { run, cancel: new AbortController(), records: [], session: null };
+    running = own;
+    const from = clock.monotonic();
+    const { tool, tool_call_id } = run;
+    const signal = AbortSignal.any([own.cancel.signal, ...(run.signal ? [run.signal] : [])]);
+    const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
+    const unsubscribe = board.subscribe(tell);
+    board.change({ running: { ...shown, calls: null, load: null, notice: null } });
+    try {
+      const envelope = await work({ signal, suspend: suspend.signal });
+      if (suspend.signal.aborted) return await new Promise<never>(() => {});
+      const exec_id = own.records.at(-1)?.exec_id ?? null;
+      const elapsed_ms = Math.round(clock.monotonic() - from);
+      return outcomeOf(tool, envelope, {
+        session: own.session,
+        exec_id,
+        calls: tallyOf(own.records),
+        elapsed_ms,
+        recovered: phase === "recovering",
+      });
+    } finally {
+      unsubscribe();
+      running = null;
+      board.change({ running: null });
+    }
+  }
+
+  return {
+    run(run, phase, work) {
+      const turn = queue.then(() => perform(run, phase, work));
+      queue = turn.catch(() => {});
+      return turn;
+    },
+    cancel() {
+      if (!running) return false;
+      board.progress({ phase: "stopping" });
+      running.cancel.abort();
+      return true;
+    },
+    suspend: () => suspend.abort(),
+    isSuspended: () => suspend.signal.aborted,
+    toolCallId: () => running?.run.tool_call_id ?? "",
+    kept(session, record) {
+      if (!running) return;
+      running.session = session;
+      running.records.push(record);
+      const { exec_id } = record;
+      if (record.record === "rlm_start") board.progress({ exec_id, phase: "running" });
+    },
+    progress(progress) {
+      if (progress.kind === "calls") {
+        const { kind: _kind, ...calls } = progress;
+        board.progress({ calls });
+      } else if (progress.kind === "load") {
+        board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
+      } else board.progress({ notice: progress.text });
+    },
+  };
+}
+
+/** Details stand in the session's file beside the text. */
+const DETAILS_BYTES = 16_000;
+
+/** What Pi gets of an envelope, in Pi's words. */
+export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetails, "tool" | "envelope">): RunOutcome {
+  const { suggestion } = given;
+  const envelope = typeof suggestion === "string" ? { ...given, suggestion: inPi(suggestion) } : given;
+  const text = JSON.stringify(fitted(envelope, tool.rest));
+  return { text, details: { tool: tool.name, envelope: fitted(envelope, tool.rest, DETAILS_BYTES), ...facts } };
+}
+
+/** What the board shows of a session that is open. */
+export function showSession(board: StateBoard, session: Session, checkpoint: string | null): void {
+  const stats = session.stats();
+  const context = stats && contextState(stats);
+  board.change({ session: session.id, checkpoint, budget: session.budget(), context });
+}
+
+export function contextState(stats: LoadResult["stats"]): ContextState {
+  return {
+    sources: stats.sources,
+    chars: stats.length_chars,
+    tokens_estimate: stats.length_tokens_estimate,
+    documents: stats.document_count,
+    hash: stats.context_hash,
+  };
+}

@@ -1,0 +1,145 @@
+import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import { RlmError } from "../../../runtime/index.ts";
+import { nearest } from "../../nearest.ts";
+import { inPi } from "../wording.ts";
+import type { Control } from "./control.ts";
+import { sessionsPage, settingsPage, statusPage } from "./pages.ts";
+import { pickCheckpoint } from "./pick-checkpoint.ts";
+import { oneLine } from "./texts.ts";
+
+/** What a command is given of Pi. */
+export interface CommandContext {
+  readonly cwd: string;
+  /** Dialogs can be shown. */
+  readonly hasUI: boolean;
+  readonly ui: {
+    notify(message: string, type?: "info" | "warning" | "error"): void;
+    select(title: string, options: string[]): Promise<string | undefined>;
+  };
+}
+
+export interface CommandParts {
+  /** ms since the epoch. */
+  now(): number;
+  /** Where a command speaks when there is no user interface. */
+  write(text: string): void;
+}
+
+/** Adds `/rlm` to Pi. */
+export function registerCommands(
+  pi: Pick<ExtensionAPI, "registerCommand">,
+  control: Control,
+  parts: CommandParts,
+): void {
+  pi.registerCommand("rlm", {
+    description: "RLM: status, on, off, cancel, sessions, checkpoints, config",
+    getArgumentCompletions: completions,
+    handler: (args, context) => runCommand(args, control, context, parts),
+  });
+}
+
+interface Verb {
+  readonly name: string;
+  readonly description: string;
+  /** What is to be said, or null. */
+  run(
+    control: Control,
+    context: CommandContext,
+    parts: CommandParts,
+    argument: string,
+  ): Promise<string | null> | string;
+}
+
+const VERBS: readonly Verb[] = [
+  {
+    name: "status",
+    description: "Context, budget, checkpoints, what runs",
+    async run({ board, refresh }, _context, { now }) {
+      await refresh();
+      return statusPage(board.current(), now());
+    },
+  },
+  {
+    name: "on",
+    description: "Offer the rlm tools to the model",
+    run(control) {
+      control.setEnabled(true);
+      return "RLM is on: the model is offered its tools";
+    },
+  },
+  {
+    name: "off",
+    description: "Take the rlm tools away from the model; nothing is lost",
+    run(control) {
+      control.setEnabled(false);
+      return "RLM is off: the model is not offered its tools until /rlm on or the next session of Pi. Its state stays.";
+    },
+  },
+  {
+    name: "cancel",
+    description: "End what runs; what it changed so far stays",
+    run({ board, cancel }) {
+      const { running } = board.current();
+      if (!cancel()) return "nothing runs";
+      return `${running?.tool ?? "the call"} ends as cancelled; what it changed so far stays`;
+    },
+  },
+  {
+    name: "sessions",
+    description: "Sessions in Belay's store",
+    async run({ board, refresh, sessions }, _context, { now }) {
+      await refresh();
+      return sessionsPage(await sessions(), board.current().session, now());
+    },
+  },
+  {
+    name: "checkpoints",
+    description: "Go back to an earlier state, and on from there",
+    run: (control, { hasUI, ui }, { now }, wanted) =>
+      pickCheckpoint(control, wanted, hasUI ? (title, options) => ui.select(title, options) : null, now()),
+  },
+  {
+    name: "config",
+    description: "Settings in force, and where they come from",
+    run: ({ settings }, { cwd }) => settingsPage(settings(cwd)),
+  },
+];
+
+/** Never rejects: what goes wrong is said. */
+export async function runCommand(
+  line: string,
+  control: Control,
+  context: CommandContext,
+  parts: CommandParts,
+): Promise<void> {
+  const [typed = "", ...rest] = line.trim().split(/\s+/);
+  const verb = VERBS.find(({ name }) => name === (typed || "status"));
+  try {
+    if (!verb) throw unknownVerb(typed);
+    const text = await verb.run(control, context, parts, rest.join(" "));
+    if (text !== null) say(text, "info");
+  } catch (error) {
+    const { message, suggestion } = error instanceof RlmError ? error : { message: String(error), suggestion: "" };
+    say(suggestion === "" ? message : `${message}\n${inPi(suggestion)}`, "error");
+  }
+
+  function say(text: string, type: "info" | "error"): void {
+    if (context.hasUI) context.ui.notify(text, type);
+    else parts.write(`${text}\n`);
+  }
+}
+
+/** What can follow `/rlm `, as far as it is typed; null where nothing fits, or where it is whole: Enter then runs it. */
+export function completions(typed: string): { value: string; label: string; description: string }[] | null {
+  const fitting = VERBS.filter(({ name }) => name !== typed && name.startsWith(typed.toLowerCase()));
+  const items = fitting.map(({ name, description }) => ({ value: name, label: name, description }));
+  return items.length > 0 ? items : null;
+}
+
+function unknownVerb(typed: string): RlmError {
+  const names = VERBS.map(({ name }) => name);
+  const meant = nearest(typed, names);
+  return new RlmError("invalid_argument", `/rlm has no ${oneLine(typed, 40)}`, {
+    suggestion: meant ? `Did you mean /rlm ${meant}?` : `There are ${names.map((name) => `/rlm ${name}`).join(", ")}.`,
+  });
+}

@@ -1,0 +1,209 @@
+import { fauxAssistantMessage } from "belay-pi-ai";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openModels } from "../../../../src/model/models.ts";
+import type { ScriptedAnswer } from "../../../support/model-server.ts";
+import { answerTo, ask, faux, KEY, messageOf, serve } from "../../../support/scripted-model.ts";
+import { folderWith } from "../../../support/tree.ts";
+
+interface Expected {
+  readonly code: string;
+  readonly retriable: boolean;
+  readonly charged: boolean;
+  readonly message: string;
+}
+
+const FAILURES: readonly (ScriptedAnswer & { readonly name: string; readonly expected: Expected })[] = [
+  {
+    name: "429",
+    status: 429,
+    expected: { code: "rate_limited", retriable: true, charged: true, message: "429 scripted 429" },
+  },
+  {
+    name: "429 for want of credit",
+    status: 429,
+    body: '{"error":{"message":"You exceeded your current quota, check your plan and billing details."}}',
+    expected: { code: "rate_limited", retriable: false, charged: true, message: "429 You exceeded your current quota" },
+  },
+  {
+    name: "401",
+    status: 401,
+    expected: { code: "auth_failed", retriable: false, charged: true, message: "401 scripted 401" },
+  },
+  {
+    name: "403",
+    status: 403,
+    expected: { code: "auth_failed", retriable: false, charged: true, message: "403 scripted 403" },
+  },
+  {
+    name: "400",
+    status: 400,
+    expected: { code: "provider_error", retriable: false, charged: true, message: "400 scripted 400" },
+  },
+  {
+    name: "404",
+    status: 404,
+    expected: { code: "provider_error", retriable: false, charged: true, message: "404 scripted 404" },
+  },
+  {
+    name: "408",
+    status: 408,
+    expected: { code: "provider_error", retriable: true, charged: true, message: "408 scripted 408" },
+  },
+  {
+    name: "500",
+    status: 500,
+    expected: { code: "provider_error", retriable: true, charged: true, message: "500 scripted 500" },
+  },
+  {
+    name: "529 with a page",
+    status: 529,
+    body: "<html>overloaded",
+    expected: { code: "provider_error", retriable: true, charged: true, message: "529 <html>overloaded" },
+  },
+  {
+    name: "a content filter after the prompt",
+    status: 400,
+    body: '{"error":{"code":"content_filter","message":"filtered due to the content management policy"}}',
+    expected: { code: "content_filtered", retriable: false, charged: true, message: "content management policy" },
+  },
+  {
+    name: "a content filter in the answer",
+    text: "I",
+    finish: "content_filter",
+    expected: { code: "content_filtered", retriable: false, charged: true, message: "content_filter" },
+  },
+  {
+    name: "an empty text",
+    text: " \n",
+    expected: { code: "empty_answer", retriable: true, charged: true, message: "the answer is empty" },
+  },
+  {
+    name: "thinking alone",
+    text: "",
+    thinking: "hm",
+    expected: { code: "empty_answer", retriable: true, charged: true, message: "the answer is empty" },
+  },
+  {
+    name: "a destroyed connection",
+    text: "half",
+    pieceMs: 10,
+    end: "destroyed",
+    expected: { code: "provider_error", retriable: true, charged: false, message: "UND_ERR_SOCKET, http://127.0.0.1" },
+  },
+  {
+    name: "a stream that ends without a finish reason",
+    text: "half",
+    finish: null,
+    expected: { code: "provider_error", retriable: true, charged: false, message: "broke off before its end" },
+  },
+  {
+    name: "garbage in an event",
+    body: "data: {no json\n\n",
+    expected: { code: "provider_error", retriable: true, charged: false, message: "JSON" },
+  },
+  {
+    name: "a page in place of events",
+    body: "<html>welcome</html>",
+    expected: { code: "provider_error", retriable: true, charged: false, message: "broke off before its end" },
+  },
+  {
+    name: "an error inside of the stream",
+    body: 'data: {"error":{"message":"Rate limit exceeded"}}\n\n',
+    expected: { code: "rate_limited", retriable: true, charged: false, message: "Rate limit exceeded" },
+  },
+  {
+    name: "a finish reason that names a failure",
+    text: "x",
+    finish: "network_error",
+    expected: { code: "provider_error", retriable: true, charged: true, message: "network_error" },
+  },
+];
+
+test.each(FAILURES)("$name is told apart", async ({ name: _, expected, ...scripted }) => {
+  // The SDK prints what it cannot parse.
+  vi.stubEnv("OPENAI_LOG", "off");
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const { server, model } = await serve([scripted]);
+  const answer = await ask(model);
+  const { code, retriable, charged } = expected;
+  expect(answer).toMatchObject({ ok: false, charged, error: { code, retriable } });
+  expect(messageOf(answer)).toMatch(/^local\/scripted: /);
+  expect(messageOf(answer)).toContain(expected.message);
+  expect(server.requests).toHaveLength(1);
+});
+
+test("a server that is not there", async () => {
+  const { server, model } = await serve([]);
+  await server.close();
+  const answer = await ask(model);
+  const message = `local/scripted: no connection to ${server.url} (ECONNREFUSED)`;
+  const suggestion = "Is the server running? If it is, check `baseUrl`.";
+  const error = { code: "provider_error", retriable: true, message, suggestion };
+  expect(answer).toMatchObject({ ok: false, charged: true, error });
+  const mine = { baseUrl: server.url, api: "openai-completions", apiKey: KEY, models: [{ id: "m" }] };
+  const agentDir = folderWith({ "models.json": JSON.stringify({ providers: { mine } }) });
+  expect(await ask(openModels({ env: {}, agentDir }).resolve("mine/m"))).toMatchObject({
+    error: { suggestion: `Check that ${server.url} can be reached, then call again.` },
+  });
+  // A port that fetch refuses: nobody says why.
+  const refused = await ask(openModels({ env: {}, baseUrl: "http://127.0.0.1:9/v1?key=secret" }).resolve("local/x"));
+  expect(messageOf(refused)).toBe("local/x: no connection to http://127.0.0.1:9/v1");
+});
+
+test.each<[Record<string, string>, string | undefined, number | undefined]>([
+  [{ "retry-after": "7" }, undefined, 7000],
+  [{ "retry-after": "0.5" }, undefined, 500],
+  [{ "retry-after-ms": "250", "retry-after": "9" }, undefined, 250],
+  [{ date: "Wed, 21 Oct 2015 07:28:00 GMT", "retry-after": "Wed, 21 Oct 2015 07:28:30 GMT" }, undefined, 30_000],
+  [{ date: "Wed, 21 Oct 2015 07:28:00 GMT", "retry-after": "Wed, 21 Oct 2015 07:27:00 GMT" }, undefined, 0],
+  [{ "retry-after": "soon" }, undefined, undefined],
+  [{}, '{"error":{"message":"Please try again in 1m2.5s."}}', 62_500],
+  [{}, '{"error":{"message":"Please try again in 20ms."}}', 20],
+  [{}, undefined, undefined],
+])("Retry-After %j with the body %s is %s ms", async (headers, body, ms) => {
+  const { model } = await serve([{ status: 429, headers, ...(body === undefined ? {} : { body }) }]);
+  const answer = await ask(model);
+  expect(answer).toMatchObject({ ok: false, error: { code: "rate_limited" } });
+  expect(answer.ok ? undefined : answer.retryAfterMs).toBe(ms);
+});
+
+test("each of many requests at once gets its own Retry-After", async () => {
+  const { promise: allAreIn, resolve } = Promise.withResolvers<void>();
+  const { server, model } = await serve(async ({ prompt, index }) => {
+    if (index === 29) resolve();
+    await allAreIn;
+    return { status: 429, delayMs: ((Number(prompt) * 7) % 20) + 1, headers: { "retry-after": prompt } };
+  });
+  const waits = await Promise.all(
+    Array.from({ length: 30 }, async (_, index) => {
+      const answer = await ask(model, { messages: [{ role: "user", text: String(index) }] });
+      return answer.ok ? undefined : answer.retryAfterMs;
+    }),
+  );
+  expect(waits).toEqual(Array.from({ length: 30 }, (_, index) => index * 1000));
+  expect(server.peak).toBe(30);
+});
+
+test("keys are taken out of messages, and whatever looks like one", async () => {
+  const message = `wrong key ${KEY}: Authorization: Bearer abcdef.ghi, sk-proj-0123456789 and sk-abc***xyz12`;
+  const answer = await answerTo({ status: 401, body: JSON.stringify({ error: { message } }) });
+  expect(messageOf(answer)).toBe("local/scripted: 401 wrong key [key]: Authorization: [key], [key] and [key]");
+});
+
+test("a long page is shortened", async () => {
+  const answer = await answerTo({ status: 500, body: "<p>".repeat(5000) });
+  expect(answer.ok ? 0 : answer.error.message.length).toBeLessThan(600);
+});
+
+test.each([
+  ["anthropic-test", "content_filtered"],
+  ["google-test", "content_filtered"],
+  ["mistral-test", "provider_error"],
+])("a refusal that pi-ai gives no name to, in the protocol %s, is %s", async (api, code) => {
+  const { provider, model } = faux(api);
+  const errorMessage = "An unknown error occurred";
+  provider.setResponses([fauxAssistantMessage("", { stopReason: "error", errorMessage })]);
+  expect(await ask(model)).toMatchObject({ ok: false, error: { code } });
+});

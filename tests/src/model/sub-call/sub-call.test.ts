@@ -1,0 +1,427 @@
+import { expect, test } from "vitest";
+import { type Json, RlmError } from "../../../../runtime/index.ts";
+import { type AgentTool, readOnlyTools } from "../../../../src/model/agent-tools/index.ts";
+import type {
+  Model,
+  ModelAnswer,
+  ModelRequest,
+  ModelTurn,
+  RequestBudget,
+  RequestEstimate,
+  SubCallCode,
+  SubCallError,
+  Usage,
+} from "../../../../src/model/port.ts";
+import { runSubCall, type SubCall, type SubCallParts } from "../../../../src/model/sub-call/sub-call.ts";
+import { taskThread } from "../../../../src/model/tasks/task-thread.ts";
+import { folderWith } from "../../../support/tree.ts";
+
+const NONE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
+const USAGE: Usage = { input: 10, output: 2, cache_read: 1, cache_write: 0, cost_usd: 0.5 };
+
+const CALL: SubCall = {
+  prompt: "Q",
+  system: null,
+  tools: [],
+  schema: null,
+  max_tokens: 4096,
+  timeout_ms: 120_000,
+  model: null,
+};
+
+/** What the model does with one request. */
+type Step = ModelAnswer | ((request: ModelRequest, signal: AbortSignal) => ModelAnswer | Promise<ModelAnswer>);
+
+function turn(part: Partial<ModelTurn>, usage: Usage | null = USAGE): ModelAnswer {
+  const { text = "", toolUses = [], stop = toolUses.length > 0 ? "tools" : "end" } = part;
+  return { ok: true, turn: { text, toolUses, stop, raw: null }, usage: usage ?? NONE, charged: usage !== null };
+}
+
+const says = (text: string, usage: Usage | null = USAGE) => turn({ text }, usage);
+
+function uses(...list: [name: string, args: { [name: string]: Json }][]): ModelAnswer {
+  return turn({ toolUses: list.map(([name, args], index) => ({ id: `use-${index}`, name, arguments: args })) });
+}
+
+function fails(code: SubCallCode, retriable: boolean, retryAfterMs?: number): ModelAnswer {
+  const error: SubCallError = { code, message: `it was ${code}`, suggestion: "Wait.", retriable };
+  return { ok: false, error, usage: NONE, charged: false, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+/** A model that follows a script; the last step repeats. It keeps the requests. */
+function script(...steps: Step[]): Model & { requests: ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  return {
+    id: "test/model",
+    price: { input: 1000, output: 2000 },
+    requests,
+    async complete(request, signal) {
+      requests.push({ ...request, messages: [...request.messages] });
+      const step = steps[Math.min(requests.length, steps.length) - 1] ?? says("");
+      return typeof step === "function" ? step(request, signal) : step;
+    },
+  };
+}
+
+interface Budget extends RequestBudget {
+  readonly reserved: RequestEstimate[];
+  readonly settled: Usage[];
+}
+
+/** Allows so many requests. */
+function budgetOf(allowed = Number.POSITIVE_INFINITY): Budget {
+  const reserved: RequestEstimate[] = [];
+  const settled: Usage[] = [];
+  return {
+    reserved,
+    settled,
+    async reserve(estimate) {
+      if (reserved.length >= allowed) {
+        return { code: "budget_exceeded", message: "no tokens are left", suggestion: "Finish.", retriable: false };
+      }
+      reserved.push(estimate);
+      return { settle: (usage) => settled.push(usage) };
+    },
+  };
+}
+
+/** Time that stands still but for `sleep`, which passes at once and is counted; the sleep of the whole call waits for its end. */
+function partsOf(model: Model, more: Partial<SubCallParts> = {}): SubCallParts & { readonly waits: number[] } {
+  let now = 1000;
+  const waits: number[] = [];
+  return {
+    models: { fallback: model.id, resolve: () => model, price: () => model.price },
+    budget: budgetOf(),
+    tools: [],
+    thread: taskThread(),
+    maxTurns: 10,
+    clock: { monotonic: () => now },
+    random: () => 0.5,
+    sleep(ms, signal) {
+      if (ms === CALL.timeout_ms) {
+        return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      }
+      waits.push(ms);
+      now += ms;
+      return Promise.resolve();
+    },
+    waits,
+    ...more,
+  };
+}
+
+const run = (model: Model, call: Partial<SubCall> = {}, more: Partial<SubCallParts> = {}, signal = NEVER) =>
+  runSubCall({ ...CALL, ...call }, partsOf(model, more), signal);
+const NEVER = new AbortController().signal;
+
+const TOOL: AgentTool = {
+  name: "look",
+  description: "Looks.",
+  parameters: {
+    type: "object",
+    properties: { at: { type: "string" }, often: { type: "integer" } },
+    required: ["at"],
+  },
+  sideEffects: false,
+  run: async ({ at }) => ({ text: `seen ${String(at)}` }),
+};
+
+const AGENT = { tools: ["look"] };
+
+test("a plain completion: one request, its text and what it cost", async () => {
+  const model = script(says("A"));
+  const budget = budgetOf();
+  expect(await run(model, { system: "S", max_tokens: 100 }, { budget })).toEqual({
+    ok: true,
+    value: "A",
+    usage: USAGE,
+    requests: 1,
+    turns: 1,
+    attempts: [],
+    model: "test/model",
+  });
+  expect(model.requests).toEqual([
+    { system: "S", messages: [{ role: "user", text: "Q" }], tools: [], maxTokens: 100, timeoutMs: 120_000 },
+  ]);
+  expect(budget.reserved).toEqual([{ input_tokens: 9, max_tokens: 100, cost_usd: (9 * 1000 + 100 * 2000) / 1e6 }]);
+  expect(budget.settled).toEqual([USAGE]);
+});
+
+test("an answer without usage is charged its estimate, a failure without usage nothing", async () => {
+  const budget = budgetOf();
+  const outcome = await run(script(fails("provider_error", true), says("12345678", null)), {}, { budget });
+  const charged = { ...NONE, input: 5, output: 2, cost_usd: (5 * 1000 + 2 * 2000) / 1e6 };
+  expect(outcome).toMatchObject({ ok: true, usage: charged, requests: 2 });
+  expect(budget.settled).toEqual([NONE, charged]);
+});
+
+test.each<[string, ModelAnswer, SubCallCode, RegExp]>([
+  ["cut", turn({ text: "half", stop: "length" }), "truncated_answer", /cut at max_tokens \(4096\), after 4 characters/],
+  ["cut while thinking", turn({ stop: "length" }), "truncated_answer", /before it began \(thinking counts\)/],
+  ["empty", says(""), "empty_answer", /no text/],
+  ["blank", says(" \n"), "empty_answer", /no text/],
+  ["too long", says("x".repeat(200_001)), "truncated_answer", /200001 characters, the limit is 200000/],
+  ["filtered", fails("content_filtered", false), "content_filtered", /it was content_filtered/],
+  ["refused", fails("auth_failed", false), "auth_failed", /it was auth_failed/],
+  ["a tool that was not offered", uses(["look", {}]), "empty_answer", /no text/],
+])("no answer arrives as an empty or shortened string: %s", async (_, answer, code, message) => {
+  const outcome = await run(script(answer));
+  expect(outcome).toMatchObject({ ok: false, error: { code, message: expect.stringMatching(message) } });
+});
+
+test("transient failures are retried, counted and reserved anew; Retry-After is honoured", async () => {
+  const model = script(fails("rate_limited", true, 2000), fails("provider_error", true), says("A"));
+  const budget = budgetOf();
+  const parts = partsOf(model, { budget });
+  expect(await runSubCall(CALL, parts, NEVER)).toMatchObject({
+    ok: true,
+    requests: 3,
+    turns: 1,
+    usage: USAGE,
+    attempts: [
+      { code: "rate_limited", waited_ms: 2250 },
+      { code: "provider_error", waited_ms: 500 },
+    ],
+  });
+  expect(parts.waits).toEqual([2250, 500]);
+  expect(budget.settled).toEqual([NONE, NONE, USAGE]);
+  expect(model.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([120_000, 117_750, 117_250]);
+});
+
+test("three retries at the most; what will not change is not retried", async () => {
+  const busy = script(fails("provider_error", true));
+  expect(await run(busy)).toMatchObject({ ok: false, error: { code: "provider_error" }, requests: 4, turns: 0 });
+  const denied = script(fails("auth_failed", false));
+  expect(await run(denied)).toMatchObject({ requests: 1, attempts: [] });
+});
+
+test("a sub-agent uses tools until it answers", async () => {
+  const model = script(
+    uses(["look", { at: "x" }], ["look", { at: "y", often: null }]),
+    uses(["look", { at: "z" }]),
+    says("A"),
+  );
+  const budget = budgetOf();
+  const outcome = await run(model, { ...AGENT, system: "Be brief." }, { tools: [TOOL], budget });
+  expect(outcome).toMatchObject({ ok: true, value: "A", turns: 3, requests: 3, usage: { input: 30, cost_usd: 1.5 } });
+  const [first, , third] = model.requests;
+  expect(first?.system).toMatch(/^You are a sub-agent.*Tools: look\. They only read\..*10 turns.*\n\nBe brief\.$/s);
+  expect(first?.tools).toEqual([{ name: "look", description: "Looks.", parameters: TOOL.parameters }]);
+  expect(third?.messages.map((message) => ("text" in message ? message.text : message.role))).toEqual([
+    "Q",
+    "assistant",
+    "seen x",
+    "seen y",
+    "assistant",
+    "seen z",
+  ]);
+  expect(third?.messages[3]).toEqual({
+    role: "tool",
+    use: { id: "use-1", name: "look" },
+    text: "seen y",
+    isError: false,
+  });
+  const inputs = budget.reserved.map(({ input_tokens }) => input_tokens);
+  expect(inputs).toEqual(inputs.toSorted((a, b) => a - b));
+  expect(new Set(inputs).size).toBe(3);
+});
+
+test("what goes wrong with a tool is an answer that the model can react to", async () => {
+  const broken: AgentTool = { ...TOOL, name: "broken", run: () => Promise.reject(new Error("disk on fire")) };
+  const thrower: AgentTool = {
+    ...TOOL,
+    name: "thrower",
+    run: () => {
+      throw new Error("at once");
+    },
+  };
+  const wide: AgentTool = { ...TOOL, name: "wide", run: async () => ({ text: "w".repeat(70_000) }) };
+  const tools = [TOOL, broken, thrower, wide];
+  const all = { at: "x" };
+  const model = script(
+    uses(["nothing", {}], ["look", { at: 1 }], ["look", {}], ["broken", all], ["thrower", all], ["wide", all]),
+    says("A"),
+  );
+  expect(await run(model, { tools: tools.map(({ name }) => name) }, { tools })).toMatchObject({ ok: true, value: "A" });
+  const answers = model.requests[1]?.messages.slice(2) ?? [];
+  expect(answers).toMatchObject([
+    { text: "There is no tool nothing. Tools: look, broken, thrower, wide", isError: true },
+    { text: "look: wrong arguments: /at is integer, must be string", isError: true },
+    { text: 'look: wrong arguments: the value lacks "at"', isError: true },
+    { text: "broken failed: disk on fire", isError: true },
+    { text: "thrower failed: at once", isError: true },
+    { text: expect.stringMatching(/w\n\n\[Cut: 60000 of 70000 characters\]$/), isError: false },
+  ]);
+});
+
+test("after the last turn without an answer the call fails; the model is told before it", async () => {
+  const model = script(uses(["look", { at: "x" }]));
+  const outcome = await run(model, AGENT, { tools: [TOOL] });
+  expect(outcome).toMatchObject({
+    ok: false,
+    error: { code: "sub_agent_error", message: "no answer after 10 turns" },
+    turns: 10,
+    requests: 10,
+  });
+  const notes = model.requests.map(({ messages }) => JSON.stringify(messages).includes("your last turn"));
+  expect(notes).toEqual([...Array.from({ length: 9 }, () => false), true]);
+});
+
+test("a budget that ends in the middle of a sub-agent ends it, with what it spent", async () => {
+  const model = script(uses(["look", { at: "x" }]));
+  const budget = budgetOf(3);
+  expect(await run(model, AGENT, { tools: [TOOL], budget })).toMatchObject({
+    ok: false,
+    error: { code: "budget_exceeded", message: "no tokens are left" },
+    turns: 3,
+    requests: 3,
+    usage: { input: 30 },
+  });
+  expect(budget.settled).toHaveLength(3);
+});
+
+const SCHEMA = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+
+test("a schema: the value, after instructions with the schema", async () => {
+  const model = script(says('```json\n{"n": 3}\n```'));
+  expect(await run(model, { schema: SCHEMA })).toMatchObject({ ok: true, value: { n: 3 }, requests: 1 });
+  const [message] = model.requests[0]?.messages ?? [];
+  expect(message).toMatchObject({ text: expect.stringContaining(JSON.stringify(SCHEMA)) });
+});
+
+test("a schema: one repair that names the problems, then an error with them", async () => {
+  const repaired = script(says('{"n": "three"}'), says('{"n": 3}'));
+  expect(await run(repaired, { schema: SCHEMA })).toMatchObject({ ok: true, value: { n: 3 }, requests: 2, turns: 2 });
+  expect(repaired.requests[1]?.messages.slice(1)).toMatchObject([
+    { role: "assistant", answer: { text: '{"n": "three"}' } },
+    { role: "user", text: expect.stringContaining("- /n is string, must be integer") },
+  ]);
+  const stubborn = script(says("No."), says("{}"));
+  expect(await run(stubborn, { schema: SCHEMA })).toMatchObject({
+    ok: false,
+    error: { code: "schema_mismatch", message: 'the answer does not fit the schema: the value lacks "n"' },
+    requests: 2,
+  });
+});
+
+test("a schema and tools: the repair has a turn beyond the limit", async () => {
+  const model = script(uses(["look", { at: "x" }]), says("no JSON"), says('{"n": 1}'));
+  const more = { tools: [TOOL], maxTurns: 2 };
+  expect(await run(model, { ...AGENT, schema: SCHEMA }, more)).toMatchObject({ ok: true, value: { n: 1 }, turns: 3 });
+});
+
+test("nothing is sent for an invalid schema, an unknown model, or a tool that is not there", async () => {
+  const model = script(says("A"));
+  const budget = budgetOf();
+  expect(await run(model, { schema: { type: "int" } }, { budget })).toMatchObject({
+    ok: false,
+    error: { code: "schema_mismatch", message: "schema is wrong at /type" },
+  });
+  const resolve = () => {
+    throw new RlmError("no_model_configured", "unknown model x/y", { suggestion: "Pass --model." });
+  };
+  expect(
+    await run(model, { model: "x/y" }, { budget, models: { fallback: null, resolve, price: () => null } }),
+  ).toMatchObject({
+    ok: false,
+    error: { code: "no_model_configured", message: "unknown model x/y", suggestion: "Pass --model." },
+    model: "x/y",
+  });
+  expect(await run(model, AGENT, { budget })).toMatchObject({ ok: false, error: { code: "policy_violation" } });
+  expect(budget.reserved).toEqual([]);
+  expect(model.requests).toEqual([]);
+});
+
+/** Ends with `cancelled` when the signal aborts, as a model's port has to. */
+const hangs: Step = (_, signal) =>
+  new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(fails("cancelled", false)), { once: true });
+  });
+
+test("an abort ends a call before, in and between its requests", async () => {
+  const cancelled = { ok: false, error: { code: "cancelled" } };
+  expect(await run(script(says("A")), {}, {}, AbortSignal.abort())).toMatchObject({ ...cancelled, requests: 0 });
+
+  const inRequest = new AbortController();
+  const budget = budgetOf();
+  const waiting = run(script(hangs), {}, { budget }, inRequest.signal);
+  setImmediate(() => inRequest.abort());
+  expect(await waiting).toMatchObject({ ...cancelled, requests: 1 });
+  expect(budget.settled).toEqual([NONE]);
+
+  const inTool = new AbortController();
+  const deaf: AgentTool = { ...TOOL, run: () => new Promise(() => setImmediate(() => inTool.abort())) };
+  const model = script(uses(["look", { at: "x" }]));
+  expect(await run(model, AGENT, { tools: [deaf] }, inTool.signal)).toMatchObject({
+    ...cancelled,
+    requests: 1,
+    turns: 1,
+  });
+
+  const inWait = new AbortController();
+  const sleep: SubCallParts["sleep"] = async (ms, signal) => {
+    if (ms < CALL.timeout_ms) inWait.abort();
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  };
+  const retrying = script(fails("rate_limited", true));
+  expect(await run(retrying, {}, { sleep }, inWait.signal)).toMatchObject({ ...cancelled, requests: 1 });
+});
+
+test("the time of a call holds for all of it: requests, tools and the wait for the budget", async () => {
+  const timeout = { ok: false, error: { code: "timeout", message: "no answer within 50 ms", retriable: true } };
+  const sleep: SubCallParts["sleep"] = async () => {
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  };
+  const call = { timeout_ms: 50 };
+  expect(await run(script(hangs), call, { sleep })).toMatchObject(timeout);
+  const deaf: AgentTool = { ...TOOL, run: () => new Promise(() => {}) };
+  const model = script(uses(["look", { at: "x" }]));
+  expect(await run(model, { ...AGENT, ...call }, { sleep, tools: [deaf] })).toMatchObject(timeout);
+  const full: RequestBudget = {
+    reserve: (_, signal) =>
+      new Promise((resolve) => {
+        const error = { code: "cancelled", message: "", suggestion: "", retriable: true } as const;
+        signal.addEventListener("abort", () => resolve(error), { once: true });
+      }),
+  };
+  expect(await run(script(says("A")), call, { sleep, budget: full })).toMatchObject({ ...timeout, requests: 0 });
+});
+
+test("a model that breaks its contract is an error, and its reservation is given back", async () => {
+  const budget = budgetOf();
+  const model = script(() => Promise.reject(new Error("bug")));
+  expect(await run(model, {}, { budget })).toMatchObject({
+    ok: false,
+    error: { code: "sub_agent_error", message: "the sub-call failed: bug" },
+  });
+  expect(budget.settled).toEqual([NONE]);
+});
+
+test("the read-only tools in a sub-agent, to the end", async () => {
+  const folder = folderWith({ "docs/a.md": "the answer is 42\n", ".gitignore": "secret\n", secret: "key" });
+  const model = script(
+    uses(["glob", { pattern: "*.md" }], ["grep", { pattern: "answer" }]),
+    uses(
+      ["read_file", { path: "docs/a.md" }],
+      ["read_file", { path: "secret" }],
+      ["read_file", { path: "/etc/hosts" }],
+    ),
+    says("42"),
+  );
+  const tools = readOnlyTools({ roots: [folder], cwd: folder });
+  expect(await run(model, { tools: ["read_file", "glob", "grep"] }, { tools })).toMatchObject({
+    ok: true,
+    value: "42",
+  });
+  const texts = model.requests[2]?.messages.flatMap((message) => (message.role === "tool" ? [message.text] : []));
+  expect(texts).toEqual([
+    "docs/a.md",
+    "docs/a.md:1: the answer is 42",
+    "the answer is 42",
+    "secret is left out: .gitignore excludes it, or it is in .git",
+    "/etc/hosts is outside the allowed roots",
+  ]);
+});

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import { type BranchEntry, readBranch } from "../../../../src/pi/branch/entries.ts";
+import type { ToolResultMessage } from "../../../../src/pi/host.ts";
+import { withAnswers } from "../../../../src/pi/recovery/answers-in-context.ts";
+
+const custom = (customType: string, data: unknown): BranchEntry => ({ type: "custom", customType, data });
+const start = (tool_call_id: string, exec_id: string) =>
+  custom("rlm_start", { tool_call_id, session: "S", exec_id, kind: "cell", parent: null });
+const complete = (exec_id: string, checkpoint: string | null) =>
+  custom("rlm_complete", {
+    session: "S",
+    exec_id,
+    kind: "cell",
+    success: true,
+    error_code: null,
+    checkpoint,
+    context_hash: "c",
+    later: 1,
+  });
+const message = (said: object): BranchEntry => ({ type: "message", message: said });
+const use = (id: string, name = "rlm_exec") => ({ type: "toolCall", id, name, arguments: { code: id } });
+const says = (...content: object[]) => message({ role: "assistant", stopReason: "toolUse", content });
+const result = (toolCallId: string) => message({ role: "toolResult", toolCallId, content: [] });
+const user = message({ role: "user", content: "hi" });
+
+const read = (...entries: BranchEntry[]) => readBranch(entries, (name) => name.startsWith("rlm_"));
+
+test("the state is that of the last exec that ended", () => {
+  expect(read()).toEqual({ head: null, completed: new Set(), unanswered: [], isUsed: false });
+  const view = read(user, start("a", "1"), complete("1", "K1"), start("b", "2"), complete("2", "K2"), start("c", "3"));
+  expect(view.head).toEqual({ session: "S", checkpoint: "K2", context_hash: "c" });
+  expect(view.completed).toEqual(new Set(["1", "2"]));
+  // An entry that names an earlier exec again goes back to it.
+  expect(read(complete("1", "K1"), complete("2", "K2"), complete("1", "K1")).head?.checkpoint).toBe("K1");
+});
+
+test("entries that are not whole, and those of others, are passed over", () => {
+  const view = read(
+    custom("rlm_complete", { session: "S" }),
+    custom("rlm_start", null),
+    custom("other", { session: "S" }),
+    { type: "custom_message", customType: "rlm_complete", data: {} },
+    message({ role: "assistant" }),
+    message({ role: "bashExecution" }),
+    { type: "message" },
+  );
+  expect(view).toEqual({ head: null, completed: new Set(), unanswered: [], isUsed: false });
+});
+
+test("a call without a result is unanswered where it has begun, and at the tail where nobody has spoken since", () => {
+  const both = [says(use("a"), use("b"), use("x", "bash")), start("a", "1"), start("a", "2"), start("x", "9")];
+  expect(read(...both).unanswered).toMatchObject([
+    {
+      tool_call_id: "a",
+      tool: "rlm_exec",
+      args: { code: "a" },
+      isTail: true,
+      starts: [{ exec_id: "1" }, { exec_id: "2" }],
+    },
+  ]);
+  expect(read(...both, start("b", "3"), result("a")).unanswered).toMatchObject([{ tool_call_id: "b", isTail: true }]);
+  expect(read(...both, user).unanswered).toMatchObject([{ tool_call_id: "a", isTail: false }]);
+  expect(read(...both, custom("rlm_complete", {}), result("a")).unanswered).toEqual([]);
+  const broken = message({ role: "assistant", stopReason: "aborted", content: [use("a")] });
+  expect(read(broken, start("a", "1")).unanswered).toEqual([]);
+});
+
+test("a result stands behind the message that called, only where there is none", () => {
+  const answer = (toolCallId: string): ToolResultMessage => ({
+    role: "toolResult",
+    toolCallId,
+    toolName: "rlm_exec",
+    content: [],
+    details: {},
+    isError: false,
+    timestamp: 0,
+  });
+  const answers = new Map([
+    ["a", answer("a")],
+    ["b", answer("b")],
+    ["z", answer("z")],
+  ]);
+  const messages = [
+    { role: "user", content: "hi" },
+    { role: "assistant", content: [{ type: "text" }, use("a"), use("b"), use("c")] },
+    { role: "toolResult", toolCallId: "b" },
+    { role: "user", content: "on" },
+  ];
+  const whole = withAnswers(messages, answers);
+  expect(whole).toEqual([messages[0], messages[1], answer("a"), messages[2], messages[3]]);
+  expect(withAnswers(whole, answers)).toEqual(whole);
+  expect(withAnswers(messages, new Map())).toBe(messages);
+});

@@ -1,0 +1,189 @@
+import { expect, test } from "vitest";
+import { RlmError } from "../../../../runtime/index.ts";
+import { openStateBoard, type State } from "../../../../src/pi/runs/board.ts";
+import { completions, runCommand } from "../../../../src/pi/view/commands.ts";
+import type { Control } from "../../../../src/pi/view/control.ts";
+import type { SessionDescription } from "../../../../src/session/stored/description.ts";
+
+const SUMMARY = {
+  id: "01SESSION",
+  name: null,
+  origin: "pi",
+  status: "open",
+  created_at: 0,
+  changed_at: 55_000,
+  bytes: 0,
+  holder: null,
+  forked_from: null,
+  execs: 2,
+  sub_calls: 12,
+  tokens: 400,
+  cost_usd: 0.02,
+  context: { hash: "", sources: ["/a/docs"], chars: 5 },
+  last: { exec_id: "E2", kind: "cell", input: "result = 1" },
+} as const;
+
+function checkpoint(id: string, exec_id: string, at: number, kind: "end" | "step" = "end") {
+  return { id, parent: null, exec_id, kind, at, pages: 1, bytes: 1, head: false };
+}
+
+function exec(exec_id: string, input: string, error_code: string | null = null) {
+  const counts = { number: 1, began_at: 0, time_ms: 1, resumed: 0, tokens: 0, cost_usd: 0, calls: [], rest: [] };
+  const outcome = { source: input, file: null, stdout: "", stderr: "", warnings: [], result_json: null, error: null };
+  return {
+    exec_id,
+    kind: "cell",
+    input,
+    status: error_code ? "failed" : "ok",
+    error_code,
+    ...counts,
+    ...outcome,
+  } as const;
+}
+
+const SESSION: SessionDescription = {
+  ...SUMMARY,
+  execs: [exec("E1", "let a = 1"), exec("E2", "nope()", "js_error")],
+  checkpoints: [
+    checkpoint("01AAAAAAAAAA", "E1", 30_000),
+    checkpoint("01BBBBBBBBBB", "E2", 40_000, "step"),
+    checkpoint("01CCCCCCCCCC", "E2", 59_000),
+  ],
+};
+
+const CONTEXT = { sources: ["/a/docs"], chars: 1_234_567, tokens_estimate: 308_641, documents: 30, hash: "" };
+const USED: Partial<State> = { session: "01SESSION", checkpoint: "01CCCCCCCCCC", checkpoints: 2, context: CONTEXT };
+const RUNNING: Partial<State> = {
+  running: {
+    tool: "rlm_exec",
+    tool_call_id: "call",
+    exec_id: null,
+    phase: "running",
+    started_at: 50_000,
+    calls: null,
+    load: null,
+    notice: null,
+  },
+};
+
+interface Scene {
+  readonly state?: Partial<State>;
+  readonly control?: Partial<Control>;
+  readonly hasUI?: boolean;
+  /** What the person chooses of a list. */
+  readonly choose?: (options: readonly string[]) => string | undefined;
+}
+
+/** Runs `/rlm LINE` 60 s after 1970 began: what was done, and said. */
+async function ran(line: string, { state = {}, control = {}, hasUI = true, choose }: Scene = {}) {
+  const board = openStateBoard();
+  board.change(state);
+  const done: unknown[] = [];
+  const said: string[] = [];
+  const whole: Control = {
+    board,
+    refresh: async () => board.change(state),
+    setEnabled: (enabled) => void done.push(enabled),
+    cancel: () => board.current().running !== null,
+    sessions: async () => [SUMMARY],
+    branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),
+    goTo: async (...place) => void done.push(place),
+    settings: (cwd) => ({ settings: [{ key: "max_tokens", value: "7", from: cwd }], files: ["a", "b"] }),
+    ...control,
+  };
+  const ui = {
+    notify: (text: string, type = "info") => void said.push(type === "info" ? text : `${type}: ${text}`),
+    async select(_title: string, options: string[]) {
+      done.push(options);
+      return choose?.(options);
+    },
+  };
+  const write = (text: string) => void said.push(`stderr: ${text}`);
+  await runCommand(line, whole, { cwd: "/project", hasUI, ui }, { now: () => 60_000, write });
+  return { done, said: said.join("\n") };
+}
+
+test("status says what there is", async () => {
+  expect((await ran("")).said).toBe("RLM is on\nnot used in this session; the model begins with rlm_load");
+  const budget = { remaining_sub_calls: 47, remaining_tokens: 498_766, remaining_time_ms: 298_000 };
+  expect((await ran("status", { state: { ...USED, ...RUNNING, budget, enabled: false } })).said).toBe(
+    [
+      "RLM is off: the model is not offered its tools (/rlm on)",
+      "context      /a/docs · 30 documents · 1,234,567 characters (~309k tokens)",
+      "running      rlm_exec running 10 s",
+      "budget left  47 sub-calls · 499k tokens · 4 min 58 s",
+      "checkpoints  2, at CCCCCCCC",
+      "session      1SESSION",
+    ].join("\n"),
+  );
+});
+
+test("on and off", async () => {
+  expect(await ran("off")).toMatchObject({ done: [false], said: expect.stringContaining("RLM is off") });
+  expect(await ran(" on ")).toMatchObject({ done: [true], said: expect.stringContaining("RLM is on") });
+});
+
+test("cancel ends what runs", async () => {
+  expect((await ran("cancel")).said).toBe("nothing runs");
+  expect((await ran("cancel", { state: RUNNING })).said).toBe(
+    "rlm_exec ends as cancelled; what it changed so far stays",
+  );
+});
+
+test("sessions are listed, that of the branch with a mark", async () => {
+  const sessions = async () => [SUMMARY, { ...SUMMARY, id: "01OTHER", name: "notes", context: null, last: null }];
+  expect((await ran("sessions", { state: USED, control: { sessions } })).said.split("\n")).toEqual([
+    "* 1SESSION  pi  open  5 s ago  docs  2 execs  12 calls $0.020  result = 1",
+    "  notes     pi  open  5 s ago  -     2 execs  12 calls $0.020",
+  ]);
+  expect((await ran("sessions", { control: { sessions: async () => [] } })).said).toBe("no sessions in the store yet");
+});
+
+test("a checkpoint is picked, and the branch goes there", async () => {
+  const { done, said } = await ran("checkpoints", { choose: ([, older]) => older });
+  const labels = ["* 1 s ago     cell nope() (js_error)  CCCCCCCC", "  30 s ago    cell let a = 1  AAAAAAAA"];
+  expect(done).toEqual([labels, ["01SESSION", "01AAAAAAAAAA"]]);
+  expect(said).toContain("the branch stands at checkpoint AAAAAAAA");
+});
+
+test("a checkpoint is not gone to when nothing is picked, or where the branch stands, or while something runs", async () => {
+  expect(await ran("checkpoints", { choose: () => undefined })).toMatchObject({ done: [expect.anything()], said: "" });
+  const same = await ran("checkpoints", { choose: ([newest]) => newest });
+  expect(same).toMatchObject({ done: [expect.anything()], said: "the branch stands there already" });
+  const busy = await ran("checkpoints AAAAAAAA", { state: RUNNING });
+  expect(busy).toEqual({ done: [], said: "error: rlm_exec is running\nWait for it, or end it with /rlm cancel." });
+  const unused = await ran("checkpoints", { control: { branch: async () => null } });
+  expect(unused.said).toBe("RLM was not used on this branch: there is no checkpoint");
+});
+
+test("without dialogs checkpoints are listed, and one is named by the end of its id", async () => {
+  expect((await ran("checkpoints", { hasUI: false })).said).toContain("stderr: * 1 s ago     cell nope()");
+  expect((await ran("checkpoints aaaaaaaa", { hasUI: false })).done).toEqual([["01SESSION", "01AAAAAAAAAA"]]);
+  expect((await ran("checkpoints zz")).said).toBe("error: no checkpoint ends in zz\n/rlm checkpoints lists them.");
+});
+
+test("config shows settings and where they come from", async () => {
+  expect((await ran("config")).said).toBe(
+    "max_tokens  7  /project\n\nfiles, the first goes before the others:\n  a\n  b",
+  );
+});
+
+test("what goes wrong is said with what to do about it", async () => {
+  const settings = () => {
+    throw new RlmError("invalid_config", "belay.json: unknown key x", { suggestion: "Take it out." });
+  };
+  expect((await ran("config", { control: { settings } })).said).toBe("error: belay.json: unknown key x\nTake it out.");
+  expect((await ran("cancle")).said).toBe("error: /rlm has no cancle\nDid you mean /rlm cancel?");
+  expect((await ran("?", { hasUI: false })).said).toContain("There are /rlm status, /rlm on");
+  const broken = { sessions: () => Promise.reject(new Error("disk")) };
+  expect((await ran("sessions", { control: broken })).said).toBe("error: Error: disk");
+});
+
+test("arguments are completed until they are whole", () => {
+  const names = (typed: string) => completions(typed)?.map(({ value }) => value) ?? null;
+  expect(names("")).toEqual(["status", "on", "off", "cancel", "sessions", "checkpoints", "config"]);
+  expect(names("c")).toEqual(["cancel", "checkpoints", "config"]);
+  expect(names("CH")).toEqual(["checkpoints"]);
+  expect(names("cancel")).toBeNull();
+  expect(names("x")).toBeNull();
+});
