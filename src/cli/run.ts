@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
-import { type Arguments, parseArguments } from "./arguments.ts";
-import { COMMANDS, type Command } from "./commands.ts";
-import { commandHelp, help, helpWidth } from "./help.ts";
+import { COMMANDS, type Command } from "./commands/index.ts";
+import { type Arguments, parseArguments } from "./flags/arguments.ts";
+import { commandLine, UsageError } from "./flags/usage.ts";
 import { type Host, processHost } from "./host.ts";
-import { commandLine, UsageError } from "./usage.ts";
+import { commandHelp, help, helpWidth } from "./render/help.ts";
+import { inFlags } from "./render/wording.ts";
 import { version } from "./version.ts";
-import { inFlags } from "./wording.ts";
 
 /** Runs `belay` with these arguments. Gives the exit code: `belay --help` lists them. */
 export async function run(args: readonly string[], host: Host = processHost): Promise<number> {

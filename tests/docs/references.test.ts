@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { isErrorCode } from "../../runtime/index.ts";
 import { ROOT } from "../../scripts/process.ts";
-import { parseArguments } from "../../src/cli/arguments.ts";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { COMMANDS } from "../../src/cli/commands/index.ts";
+import { parseArguments } from "../../src/cli/flags/arguments.ts";
 
 // What pages name is there: files, commands and their options, scripts, error codes.
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { firstly, REMEDIES, type Remedy, remedy, worded } from "../../runtime/remedies.ts";
 import { ROOT } from "../../scripts/process.ts";
-import { inFlags } from "../../src/cli/wording.ts";
+import { inFlags } from "../../src/cli/render/wording.ts";
 import { inPi } from "../../src/pi/wording.ts";
 
 function names(): Remedy[] {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readCells } from "../../../src/cli/cells.ts";
+import { readCells } from "../../../src/cli/input/cells.ts";
 import { folderWith } from "../../support/tree.ts";
 
 function fifo(): string {

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMMANDS } from "../../../src/cli/commands.ts";
-import { completionScript, SHELLS } from "../../../src/cli/completion-scripts.ts";
+import { COMMANDS } from "../../../src/cli/commands/index.ts";
+import { completionScript, SHELLS } from "../../../src/cli/completion/scripts.ts";
 import { openSession } from "../../../src/index.ts";
 import { belayLine, ENV, temporaryFolder } from "./belay.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ROOT } from "../../../scripts/process.ts";
-import { openScriptedModel } from "../../../src/cli/demo-model.ts";
+import { openScriptedModel } from "../../../src/cli/demo/model.ts";
 import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
 
 /** What differs from run to run. */

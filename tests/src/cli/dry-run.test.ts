@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { showDryRun } from "../../../src/cli/dry-run.ts";
-import type { Output } from "../../../src/cli/terminal.ts";
+import { showDryRun } from "../../../src/cli/render/dry-run.ts";
+import type { Output } from "../../../src/cli/render/terminal.ts";
 import type { DryRun, ExecEnvelope } from "../../../src/index.ts";
 
 const ENVELOPE: ExecEnvelope = {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Format, formatted } from "../../../src/cli/formats.ts";
+import { type Format, formatted } from "../../../src/cli/render/formats.ts";
 
 const text = (value: unknown, format: Format | null) => [...formatted(JSON.stringify(value), format)].join("");
 

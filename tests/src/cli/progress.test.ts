@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { callLine, takenLine } from "../../../src/cli/call-line.ts";
-import { openProgress } from "../../../src/cli/progress.ts";
-import type { Output } from "../../../src/cli/terminal.ts";
+import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
+import { openProgress } from "../../../src/cli/render/progress.ts";
+import type { Output } from "../../../src/cli/render/terminal.ts";
 import { compact, dollars } from "../../../src/figures.ts";
 import type { CallProgress } from "../../../src/index.ts";
 

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkResultFile, writeResultFile } from "../../../src/cli/result-file.ts";
+import { checkResultFile, writeResultFile } from "../../../src/cli/running/result-file.ts";
 import { temporaryFolder } from "./belay.ts";
 
 test("a file is replaced whole, with its permissions, and nothing else is left", async () => {

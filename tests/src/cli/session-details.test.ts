@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { parseArguments } from "../../../src/cli/arguments.ts";
-import { COMMANDS } from "../../../src/cli/commands.ts";
-import { detailOf, showCall, showExec } from "../../../src/cli/exec-details.ts";
-import { showSession, treeOf } from "../../../src/cli/session-details.ts";
-import { showSessions } from "../../../src/cli/session-list.ts";
-import type { Output } from "../../../src/cli/terminal.ts";
+import { COMMANDS } from "../../../src/cli/commands/index.ts";
+import { parseArguments } from "../../../src/cli/flags/arguments.ts";
+import type { Output } from "../../../src/cli/render/terminal.ts";
+import { showSessions } from "../../../src/cli/store/sessions.ts";
+import { showSession, treeOf } from "../../../src/cli/store/show.ts";
+import { detailOf, showCall, showExec } from "../../../src/cli/store/show-exec.ts";
 import type { CallDescription, CheckpointDescription, SessionDescription } from "../../../src/index.ts";
 
 const checkpoint = (id: string, parent: string | null): CheckpointDescription => ({

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonParts, prettyJson } from "../../../src/cli/pretty-json.ts";
-import { showValue } from "../../../src/cli/show.ts";
-import { skippedLine, skippedSince } from "../../../src/cli/skipped.ts";
-import { visible } from "../../../src/cli/terminal.ts";
+import { showValue } from "../../../src/cli/render/envelope.ts";
+import { jsonParts, prettyJson } from "../../../src/cli/render/json.ts";
+import { skippedLine, skippedSince } from "../../../src/cli/render/skipped.ts";
+import { visible } from "../../../src/cli/render/terminal.ts";
 import type { Json } from "../../../src/index.ts";
 
 const json = fc.jsonValue().map((value): Json => JSON.parse(JSON.stringify(value)));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cut, table } from "../../../src/cli/table.ts";
+import { cut, table } from "../../../src/cli/render/table.ts";
 
 test("columns stand under each other", () => {
   const rows = [

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { tidy } from "../../../src/cli/tidy.ts";
+import { tidy } from "../../../src/cli/store/daily-gc.ts";
 import type { CollectRule } from "../../../src/store/port.ts";
 import { temporaryFolder } from "./belay.ts";
 

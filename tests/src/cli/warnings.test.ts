@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
-import { hasLoss, warningText } from "../../../src/cli/warnings.ts";
+import { hasLoss, warningText } from "../../../src/cli/render/warnings.ts";
 
 test.each([
   ["find_results_capped", "find stopped at 10,000 matches; --max-find-results N"],

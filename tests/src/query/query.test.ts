@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inFlags } from "../../../src/cli/wording.ts";
+import { inFlags } from "../../../src/cli/render/wording.ts";
 import { inPi } from "../../../src/pi/wording.ts";
 import type { QueryEnvelope } from "../../../src/session/journal/envelope.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";

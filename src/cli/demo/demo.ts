@@ -1,0 +1,45 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RlmError } from "../../index.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import type { Host } from "../host.ts";
+import { failureJson, showFailure } from "../render/envelope.ts";
+import { processTerminal } from "../render/terminal.ts";
+import { type Stop, untilStopped } from "../stop.ts";
+import { play } from "./play.ts";
+
+/** `belay demo`: explores, asks a scripted model, kills the process with SIGKILL and resumes. Gives the exit code. */
+export function demo(args: Arguments, host: Host): Promise<number> {
+  return untilStopped(async (stop) => {
+    const terminal = processTerminal(stop.close);
+    const isJson = args.has("json");
+    try {
+      const output = isJson ? null : terminal.stdout;
+      const found = await inFolder(stop, (folder) => play({ folder, host, stop, output }));
+      if (isJson) terminal.stdout.writeRaw(`${JSON.stringify({ success: true, ...found })}\n`);
+      return 0;
+    } catch (error) {
+      if (stop.signal.aborted) {
+        if (stop.exitCode) terminal.stderr.write("stopped; nothing of the demo is left\n");
+        return stop.exitCode ?? 1;
+      }
+      if (!(error instanceof RlmError)) throw error;
+      if (isJson) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
+      else showFailure(error, terminal);
+      return 1;
+    }
+  });
+}
+
+/** Runs work in a temporary folder that is gone afterwards, however it ends. */
+async function inFolder<T>(stop: Stop, work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-demo-")));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  stop.leaving.after(async () => remove());
+  try {
+    return await work(folder);
+  } finally {
+    remove();
+  }
+}

@@ -1,0 +1,162 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { amount, duration } from "../../figures.ts";
+import type { ExecDescription, Json } from "../../index.ts";
+import { describeExecs } from "../../session/index.ts";
+import type { Store } from "../../store/index.ts";
+import { commandLine } from "../flags/usage.ts";
+import type { Host } from "../host.ts";
+import type { Output, Style } from "../render/terminal.ts";
+import { paragraph } from "../render/wrap.ts";
+import type { Stop } from "../stop.ts";
+import { openScriptedModel, type ScriptedModel } from "./model.ts";
+import { startBelay } from "./process.ts";
+import { ASK, EXPLORE, LETTERS, RECORDED, scriptedAnswer } from "./text.ts";
+
+export interface Stage {
+  /** Gets the letters, the cell and the store. */
+  readonly folder: string;
+  readonly host: Host;
+  readonly stop: Stop;
+  /** null: nothing is told while it runs. */
+  readonly output: Output | null;
+}
+
+/** What the demo found, as --json prints it. */
+export interface Found {
+  readonly model: string;
+  readonly explored: Json;
+  readonly killed: { readonly pid: number | undefined; readonly signal: "SIGKILL" };
+  readonly sub_calls: number;
+  /** By the journal: answers that it had when the process was killed, and calls that the resume sent again. */
+  readonly recorded: number;
+  readonly sent_again: number;
+  /** By the model's own count, over both processes. */
+  readonly requests: number;
+  readonly result_json: Json;
+  readonly time_ms: number;
+}
+
+const MODEL = "scripted/reader";
+const COUNT = Object.keys(LETTERS).length;
+
+/** Plays the demo in three acts. Throws where one of them went otherwise than it should. */
+export async function play(stage: Stage): Promise<Found> {
+  const began = performance.now();
+  const { folder, host, output } = stage;
+  writeFiles(folder);
+  await using model = await openScriptedModel(scriptedAnswer);
+  await using store = await host.openStore(join(folder, "home"));
+  say("Belay explores, asks a model, is killed with kill -9, and goes on.", output, "bold");
+  say(INTRODUCTION, output);
+
+  say("\n1. Explore: a cell of JavaScript, without a model", output, "bold");
+  const explored = await succeeded(["exec", "-c", "letters", "-e", EXPLORE], stage);
+
+  say("\n2. Ask about every letter, and kill the process in the middle", output, "bold");
+  const killed = await askAndKill(stage, model, store);
+
+  say("\n3. Go on in a new process", output, "bold");
+  const before = model.requests;
+  // Requests of the killed process wait too: no number would be enough for certain.
+  model.allow(Number.POSITIVE_INFINITY);
+  const result_json = await succeeded(["resume", "demo"], stage);
+  const { calls } = await lastExec(store);
+  const sent_again = calls.filter(({ resent }) => resent > 0).length;
+  const { requests } = model;
+  const counted = `The model counted ${requests} requests: ${before} before the kill, ${requests - before} after it.`;
+  const again = `${amount(sent_again, "question")} that had no answer ${sent_again === 1 ? "was" : "were"} sent again.`;
+  say(`${amount(killed.recorded, "recorded answer")} came from the journal. ${again} ${counted}`, output, "green");
+  const isSound = requests - before === sent_again && calls.every(({ status }) => status === "ok");
+  if (!isSound) throw broken("the journal and the model disagree");
+  const time_ms = Math.round(performance.now() - began);
+  say(`\nThat took ${duration(time_ms)}, and nothing of it is left. Now with files of your own:`, output);
+  showCommand(commandLine(["exec", "-c", "FOLDER", "-e", "stats()"]), output);
+  return {
+    ...{ model: MODEL, explored, killed: { pid: killed.pid, signal: "SIGKILL" }, sub_calls: calls.length },
+    ...{ recorded: killed.recorded, sent_again, requests, result_json, time_ms },
+  };
+}
+
+const INTRODUCTION = `It works on ${COUNT} short letters in a temporary folder. The model is scripted: a part of this command that goes by words. It needs no key and no network, and it is not clever.`;
+
+function writeFiles(folder: string): void {
+  mkdirSync(join(folder, "letters"));
+  for (const [name, text] of Object.entries(LETTERS)) writeFileSync(join(folder, "letters", name), `${text}\n`);
+  writeFileSync(join(folder, "ask.js"), ASK);
+}
+
+/** Runs a command to its end, which must be a success; shows it and what it printed. Gives its result. */
+async function succeeded(args: readonly string[], { folder, stop, output }: Stage): Promise<Json> {
+  showCommand(commandLine(args), output);
+  const { code, stdout, stderr } = await startBelay(args, folder, stop.signal).ended;
+  stop.signal.throwIfAborted();
+  if (code !== 0) throw broken(`\`${commandLine(args)}\` ended with ${code}: ${stderr || stdout}`);
+  output?.write(stderr, "dim");
+  output?.write(stdout);
+  return JSON.parse(stdout);
+}
+
+/** How often the journal is looked at, ms. */
+const LOOK_MS = 20;
+
+/** Starts the cell that asks, and kills its process as soon as the journal has some of the answers. */
+async function askAndKill({ folder, stop, output }: Stage, model: ScriptedModel, store: Store) {
+  const ask = ["exec", "ask.js", "-c", "letters", "--session", "demo", "--concurrency", String(COUNT)];
+  const args = [...ask, "--model", MODEL, "--base-url", model.url];
+  showCommand("cat ask.js", output);
+  output?.write(ASK);
+  showCommand(commandLine(args), output);
+  model.allow(RECORDED);
+  const { child, ended } = startBelay(args, folder, stop.signal);
+  let isOver = false;
+  const over = ended.finally(() => {
+    isOver = true;
+  });
+  while (!isOver && (model.requests < COUNT || (await recordedIn(store)) < RECORDED)) await setTimeout(LOOK_MS);
+  child.kill("SIGKILL");
+  const { code, stdout, stderr } = await over;
+  stop.signal.throwIfAborted();
+  if (code !== null) throw broken(`it ended with ${code} before it was killed: ${stderr || stdout}`);
+  const { calls } = await lastExec(store);
+  const recorded = calls.filter(({ status }) => status === "ok").length;
+  showCommand(`kill -9 ${child.pid}`, output);
+  const flying = `${calls.length - recorded} questions were in flight`;
+  say(
+    `The journal has ${amount(calls.length, "question")} and ${amount(recorded, "answer")}; ${flying}.`,
+    output,
+    "green",
+  );
+  return { pid: child.pid, recorded };
+}
+
+/** Answers that the journal has; 0 before the session is there. */
+async function recordedIn(store: Store): Promise<number> {
+  return (await journalOf(store)).filter(({ record }) => record === "rlm_tool_result").length;
+}
+
+async function lastExec(store: Store): Promise<ExecDescription> {
+  const last = describeExecs(await journalOf(store)).at(-1);
+  if (!last) throw broken("the session is not in the store");
+  return last;
+}
+
+async function journalOf(store: Store) {
+  const row = await store.find("demo");
+  return row ? (await store.journal(row.id)).map(({ record }) => record) : [];
+}
+
+function showCommand(line: string, output: Output | null): void {
+  output?.write(`$ ${line}\n`, "cyan");
+}
+
+const WIDEST = 100;
+
+function say(text: string, output: Output | null, style?: Style): void {
+  output?.write(`${paragraph(text, Math.min(output.columns, WIDEST))}\n`, style);
+}
+
+function broken(problem: string): Error {
+  return new Error(`the demo did not come to its end: ${problem}`);
+}

@@ -1,0 +1,102 @@
+import { existsSync } from "node:fs";
+import { findProjectFile, readConfig } from "../../config/index.ts";
+import { megabytes } from "../../figures.ts";
+import { type Json, RlmError } from "../../index.ts";
+import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
+import { inFlags } from "../render/wording.ts";
+import { openQuietly } from "../session/session.ts";
+import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
+import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
+
+/** One thing that Belay needs. `detail` is what was found; `cure` what to do about it where it is not ok. */
+export interface Check {
+  readonly name: string;
+  readonly state: "ok" | "warning" | "failed";
+  readonly detail: string;
+  readonly cure?: string;
+}
+
+/** All checks, in the order in which a failure explains the next one. None of them throws. */
+export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
+  const checks: [name: string, cure: string, () => Promise<Omit<Check, "name">>][] = [
+    ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
+    ["engine", REINSTALL, checkEngine],
+    ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
+    ["settings", "correct the file or variable", checkSettings],
+    ["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place.folder)],
+    [
+      "key",
+      "remove the file: a new key is made, and settings of older sessions are to be typed once more",
+      () => checkKey(place.folder),
+    ],
+    [
+      "sessions",
+      "`belay rm SESSION` drops one that is damaged; keep a copy of the folder before",
+      () => checkSessions(place),
+    ],
+    ["memory", "close other programs, or load smaller contexts", checkMemory],
+  ];
+  return checks.map(([name, cure, run]) => async () => {
+    const found = await run().catch((error: unknown) => ({
+      state: "failed" as const,
+      detail: error instanceof Error ? error.message : String(error),
+    }));
+    return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };
+  });
+}
+
+const REINSTALL = "install Belay again: npm install belay-rlm";
+/** A context of 100 MB with its index and the engine. */
+const ENOUGH_MEMORY = 512 * 2 ** 20;
+
+async function checkNode(): Promise<Omit<Check, "name">> {
+  const problem = nodeProblem(process.versions.node);
+  const detail = problem ?? `${process.versions.node} on ${process.platform} ${process.arch}`;
+  return { state: problem === null ? "ok" : "failed", detail };
+}
+
+async function checkEngine(): Promise<Omit<Check, "name">> {
+  await expectCell('[6 * 7, find("needle").matches]', [42, [[2, 8]]]);
+  return { state: "ok", detail: "a cell ran, and a find" };
+}
+
+/** Through the session, since that is where an index is built: a SQLite without FTS5 fails here. */
+async function checkSqlite(): Promise<Omit<Check, "name">> {
+  await expectCell('search("needle")[0].start', 0);
+  return { state: "ok", detail: `${process.versions.sqlite} with full-text search` };
+}
+
+async function expectCell(source: string, expected: Json): Promise<void> {
+  await using session = await openQuietly({});
+  await session.load({ text: "a needle in a haystack\n", name: "probe" });
+  const envelope = await session.exec(source);
+  const got = envelope.success ? JSON.stringify(envelope.result_json) : envelope.error_message;
+  if (got !== JSON.stringify(expected)) throw new Error(`${source} gave ${got} and not ${JSON.stringify(expected)}`);
+}
+
+/** Files and variables, and whether the model can be asked as far as that shows without asking it. */
+async function checkSettings(): Promise<Omit<Check, "name">> {
+  const places = configPlaces();
+  const files = [findProjectFile(places.cwd) ?? "", places.userFile].filter((path) => existsSync(path));
+  const origin = files.length > 0 ? `read ${files.join(", ")}` : `there is no ${places.userFile}`;
+  let state: Check["state"] = "failed";
+  try {
+    const settings = readConfig({}, places);
+    const { model } = settings;
+    if (model === undefined) return { state: "ok", detail: `no model, so llm_query needs --model; ${origin}` };
+    state = "warning";
+    modelsOf(settings).resolve(null);
+    checkPrice(settings);
+    return { state: "ok", detail: `model ${model}; ${origin}` };
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return { state, detail: error.message, cure: inFlags(error.suggestion) };
+  }
+}
+
+async function checkMemory(): Promise<Omit<Check, "name">> {
+  const free = process.availableMemory();
+  const detail = `${megabytes(free)} free`;
+  if (free >= ENOUGH_MEMORY) return { state: "ok", detail };
+  return { state: "warning", detail: `${detail}: large contexts may not fit` };
+}

@@ -1,0 +1,30 @@
+import type { Arguments } from "../flags/arguments.ts";
+import { storeFolder } from "../flags/store-flags.ts";
+import type { Host } from "../host.ts";
+import { processTerminal, type Style } from "../render/terminal.ts";
+import { version } from "../version.ts";
+import { type Check, checkInstallation } from "./checks.ts";
+
+/** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */
+export async function doctor(args: Arguments, host: Host): Promise<number> {
+  const terminal = processTerminal(() => {});
+  const { stdout } = terminal;
+  const checks: Check[] = [];
+  for (const check of checkInstallation({ folder: storeFolder(args), host, terminal })) checks.push(await check());
+  const isWell = checks.every(({ state }) => state !== "failed");
+  if (args.has("json")) {
+    stdout.writeRaw(`${JSON.stringify({ success: isWell, version: version(), checks })}\n`);
+    return isWell ? 0 : 1;
+  }
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  stdout.write(`belay ${version()}\n`);
+  for (const { name, state, detail, cure } of checks) {
+    stdout.write(state.padEnd(9), STYLES[state]);
+    stdout.write(`${name.padEnd(width)}  ${detail.replaceAll("\n", `\n${" ".repeat(11 + width)}`)}\n`);
+    if (cure) stdout.write(`${" ".repeat(9 + width)}  cure: ${cure}\n`);
+  }
+  stdout.write(isWell ? "all is well\n" : `${checks.filter(({ state }) => state === "failed").length} failed\n`);
+  return isWell ? 0 : 1;
+}
+
+const STYLES: Record<Check["state"], Style> = { ok: "green", warning: "yellow", failed: "red" };

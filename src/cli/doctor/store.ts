@@ -1,0 +1,120 @@
+import { existsSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { amount, size } from "../../figures.ts";
+import { errorCode, folderProblem } from "../../home.ts";
+import { RlmError } from "../../index.ts";
+import { makeFolder } from "../../make-folder.ts";
+import { listSessions, type SessionSummary } from "../../session/index.ts";
+import { openSigner } from "../../signed-settings.ts";
+import type { Host } from "../host.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { inFlags } from "../render/wording.ts";
+import { withStore } from "../store/opened-store.ts";
+import type { Check } from "./checks.ts";
+
+/** The store that is looked at. */
+export interface StorePlace {
+  readonly folder: string;
+  readonly host: Host;
+  readonly terminal: Terminal;
+}
+
+type Found = Omit<Check, "name">;
+
+/** Whether the folder can be written, and by whom. */
+export async function checkFolder(folder: string): Promise<Found> {
+  const isThere = existsSync(folder);
+  for (const each of [folder, join(folder, "index"), join(folder, "locks")]) {
+    const problem = folderProblem(each) ?? writingProblem(each);
+    if (problem !== null) return { state: "failed", detail: problem };
+  }
+  if (!isThere) return { state: "ok", detail: `${folder} will be made when it is needed` };
+  const mode = statSync(folder).mode & 0o777;
+  if ((mode & 0o077) === 0 || process.platform === "win32") return { state: "ok", detail: folder };
+  return {
+    state: "warning",
+    detail: `${folder} has mode ${mode.toString(8).padStart(4, "0")}: other users may read what is kept there`,
+    cure: `chmod 700 ${folder}`,
+  };
+}
+
+/** Why no file can be made in this folder, or null. Tries it, and leaves nothing behind. */
+function writingProblem(folder: string): string | null {
+  let made: string | null = null;
+  try {
+    made = makeFolder(folder);
+    const probe = join(folder, `probe-${process.pid}`);
+    writeFileSync(probe, "", { mode: 0o600 });
+    rmSync(probe);
+    return null;
+  } catch (error) {
+    return `${folder} cannot be written (${errorCode(error)})`;
+  } finally {
+    if (made !== null) removeEmpty(folder, made);
+  }
+}
+
+/** Removes a folder and those above it up to `uppermost`. One that another process has used meanwhile stays. */
+function removeEmpty(folder: string, uppermost: string): void {
+  try {
+    rmdirSync(folder);
+    if (folder !== uppermost) removeEmpty(dirname(folder), uppermost);
+  } catch {}
+}
+
+/** The key that signs what sessions keep: without it, each command needs their flags again. */
+export async function checkKey(folder: string): Promise<Found> {
+  const { path, isThere, problem } = openSigner(folder, process.env).look();
+  if (problem !== null) {
+    return { state: "warning", detail: `${path} ${problem}: settings that sessions have kept do not count` };
+  }
+  return { state: "ok", detail: isThere ? path : `${path} will be made when it is needed` };
+}
+
+const DATABASE = "belay.db";
+/** What the store found worth saying, and nothing is wrong with. */
+const INFO = "info: ";
+
+/** Reads all that the store holds. */
+export async function checkSessions({ folder, host, terminal: { stderr } }: StorePlace): Promise<Found> {
+  const path = join(folder, DATABASE);
+  if (!existsSync(path)) return { state: "ok", detail: "none are kept yet" };
+  const bytes = statSync(path).size;
+  if (stderr.isTerminal) stderr.write(`reading all of ${path} (${size(bytes)}) …`, "dim");
+  try {
+    const schema = schemaVersion(path);
+    const [sessions, lines] = await withStore(folder, host, (store) =>
+      Promise.all([listSessions(store), store.verify()]),
+    );
+    const facts = `${countOf(sessions)} in ${size(bytes)}, schema ${schema}`;
+    const wrong = lines.filter((line) => !line.startsWith(INFO));
+    if (wrong.length > 0)
+      return { state: "failed", detail: [`${amount(wrong.length, "finding")}`, ...wrong].join("\n") };
+    const notes = lines.map((line) => line.slice(INFO.length));
+    return { state: "ok", detail: [facts, ...notes].join("\n") };
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return { state: "failed", detail: error.message, cure: inFlags(error.suggestion) };
+  } finally {
+    if (stderr.isTerminal) stderr.writeRaw("\r\x1b[K");
+  }
+}
+
+function schemaVersion(path: string): string {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return String(database.prepare("PRAGMA user_version").get()?.user_version);
+  } finally {
+    database.close();
+  }
+}
+
+/** `12 sessions (1 unfinished, 2 open)` */
+function countOf(sessions: readonly SessionSummary[]): string {
+  const parts = (["unfinished", "running", "open"] as const).flatMap((wanted) => {
+    const count = sessions.filter(({ status }) => status === wanted).length;
+    return count > 0 ? [`${count} ${wanted}`] : [];
+  });
+  return amount(sessions.length, "session") + (parts.length > 0 ? ` (${parts.join(", ")})` : "");
+}

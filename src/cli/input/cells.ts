@@ -1,0 +1,96 @@
+import { errorCode } from "../../home.ts";
+import { LIMITS, RlmError } from "../../index.ts";
+import type { Argument } from "../flags/arguments.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { checkScripts } from "./scripts.ts";
+import { openFile, readStdin, readStream } from "./sources.ts";
+
+/** A cell to run: its source, and what it is called in messages. */
+export interface Cell {
+  readonly name: string;
+  readonly source: string;
+}
+
+const CODE = "-e";
+const STDIN = "stdin";
+
+/** The file that a cell is from, for tracebacks; none for code that was typed. */
+export function fileOf({ name }: Cell): { name?: string } {
+  return name === CODE || name === STDIN ? {} : { name };
+}
+
+/** The cells named by FILE, `-` and `-e`, in the order of the command line. @throws UsageError, RlmError */
+export async function readCells(args: readonly Argument[], signal: AbortSignal): Promise<Cell[]> {
+  const named = args.filter(({ option }) => option === null || option === "eval");
+  if (named.length === 0) throw noCell(args);
+  const reads = args.filter(({ option, value }) => value === "-" && option !== "eval").length;
+  if (reads > 1) {
+    throw new UsageError("stdin can be read only once: - stands there twice", commandLine(["help", "exec"]));
+  }
+  checkScripts(args);
+  const cells: Cell[] = [];
+  for (const { option, value } of named) {
+    if (option === "eval") cells.push({ name: CODE, source: value });
+    else if (value !== "-")
+      cells.push({ name: value, source: decoded(value, await readCellFile(value, args, signal)) });
+    else cells.push({ name: STDIN, source: decoded(STDIN, await readStdinCell(signal)) });
+  }
+  return cells;
+}
+
+async function readStdinCell(signal: AbortSignal): Promise<Buffer> {
+  if (process.stdin.isTTY) process.stderr.write("type the cell, then Ctrl-D on a line of its own\n");
+  const source = await readStdin(LIMITS.sourceBytes, signal);
+  if (source) return source;
+  throw tooLarge("the cell on stdin", "A context comes from stdin with `-c -`");
+}
+
+function tooLarge(name: string, cure: string): RlmError {
+  return new RlmError("source_too_large", `${name} has more than ${LIMITS.sourceBytes} bytes`, {
+    suggestion: `${cure}; a cell reads it with peek, find and search.`,
+  });
+}
+
+function noCell(args: readonly Argument[]): UsageError {
+  const contexts = contextsOf(args);
+  return new UsageError(
+    "there is no cell to run: name a FILE, pass -e CODE, or - to read it from stdin",
+    commandLine(["exec", "-e", "stats()", ...(contexts.length > 0 ? contexts : ["-c", "."])]),
+  );
+}
+
+const contextsOf = (args: readonly Argument[]) =>
+  args.filter(({ option }) => option === "context").flatMap(({ value }) => ["-c", value]);
+
+async function readCellFile(path: string, args: readonly Argument[], signal: AbortSignal): Promise<Buffer> {
+  try {
+    const source = await readStream(openFile(path), LIMITS.sourceBytes, signal);
+    if (source) return source;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EISDIR") {
+      throw new UsageError(
+        `${path} is a folder, and a cell is a file; to load it as the context use -c`,
+        commandLine(["exec", "-e", "stats()", "-c", path]),
+      );
+    }
+    if (code === "ENOENT" && /[\s();=]/.test(path)) {
+      throw new UsageError(
+        `no such file: ${path}; code is passed with -e`,
+        commandLine(["exec", "-e", path, ...contextsOf(args)]),
+      );
+    }
+    if (signal.aborted) throw error;
+    const problem = code === "ENOENT" ? "no such file" : `cannot be read (${code})`;
+    throw new UsageError(`${path}: ${problem}`, commandLine(["help", "exec"]));
+  }
+  throw tooLarge(path, `As a context it is loaded with \`-c ${path}\``);
+}
+
+function decoded(name: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError(`${name} is not UTF-8 text`, `iconv -f ENCODING -t UTF-8 ${name}`);
+  }
+}

@@ -1,0 +1,141 @@
+import {
+  type Context,
+  type Known,
+  knownHash,
+  type LoadOptions,
+  load,
+  loadAppend,
+  openKnownLoads,
+  type Source,
+} from "../../context/index.ts";
+import { indexFolder } from "../../home.ts";
+import { type LoadSource, RlmError, type Session } from "../../index.ts";
+import type { JournalRow } from "../../store/index.ts";
+import type { DurableFlags } from "../flags/store-flags.ts";
+import type { ProgressLine } from "../render/progress.ts";
+import { contextSource } from "./sources.ts";
+
+/** What `-c` names, with what is needed to read it. */
+export interface Contexts {
+  readonly paths: readonly string[];
+  readonly roots: readonly string[];
+  readonly change: DurableFlags["change"];
+}
+
+/** The session whose context they are to be. */
+export interface Target {
+  readonly session: Session;
+  journal(): Promise<readonly JournalRow[]> | readonly JournalRow[];
+  readonly progress: ProgressLine;
+  load(source: LoadSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
+}
+
+interface NamedSource {
+  readonly path: string;
+  readonly source: LoadSource;
+}
+
+/**
+ * Brings the contexts that the user names into a session (semantics 32): into a fresh one they are loaded; for another
+ * they are read again, and must be what it has.
+ *
+ * @throws RlmError `context_changed`
+ */
+export async function bringContexts(
+  { paths, roots, change }: Contexts,
+  target: Target,
+  signal: AbortSignal,
+): Promise<void> {
+  if (paths.length === 0) return;
+  const { session } = target;
+  const sources: NamedSource[] = [];
+  for (const path of paths) sources.push({ path, source: await contextSource(path, signal) });
+  const kept = session.stats()?.context_hash ?? null;
+  const holdsMore = await hasRun(target);
+  if (!change && (kept || holdsMore)) {
+    const hash = await hashOf(sources, roots, target.progress, signal);
+    if (hash === kept) return;
+    // Where nothing but loads was done, a run may have ended between two of them; there is nothing to lose.
+    if (holdsMore) throw changed(kept, hash);
+  }
+  for (const [index, { path, source }] of sources.entries()) {
+    await target.load(source, path, index === 0 && change !== "append" ? "load" : "append", signal);
+  }
+}
+
+/** Whether the session holds anything that a load would take away. */
+async function hasRun({ journal }: Target): Promise<boolean> {
+  return (await journal()).some(({ record }) => {
+    const kind: unknown = "kind" in record ? record.kind : undefined;
+    return record.record === "rlm_start" && kind !== "load" && kind !== "append";
+  });
+}
+
+async function hashOf(
+  sources: readonly NamedSource[],
+  roots: readonly string[],
+  progress: ProgressLine,
+  signal: AbortSignal,
+): Promise<string> {
+  const [first] = sources;
+  if (!first) return "";
+  const dir = indexFolder(process.env);
+  const known = dir === undefined ? null : { loads: openKnownLoads(dir), now: Date.now, open: async () => null };
+  const options = (path: string) => ({
+    roots: [...roots, ...(path === "-" ? [] : [path])],
+    cwd: process.cwd(),
+    signal,
+    onProgress: (read: { files: number; bytes: number }) => progress.report({ kind: "load", ...read }),
+    ...(known ? { known } : {}),
+  });
+  progress.begin(first.path);
+  try {
+    return (
+      (known && (await hashKnown(sources, (path) => ({ ...options(path), known })))) ??
+      (await hashRead(sources, options))
+    );
+  } finally {
+    progress.end();
+  }
+}
+
+async function hashKnown(
+  sources: readonly NamedSource[],
+  options: (path: string) => LoadOptions & { readonly known: Known },
+): Promise<string | undefined> {
+  let hash: string | null = null;
+  for (const { path, source } of sources) {
+    const next: string | undefined =
+      typeof source === "string" ? await knownHash(source, hash, options(path)) : undefined;
+    if (next === undefined) return undefined;
+    hash = next;
+  }
+  return hash ?? undefined;
+}
+
+async function hashRead(sources: readonly NamedSource[], options: (path: string) => LoadOptions): Promise<string> {
+  let context: Context | undefined;
+  for (const { path, source } of sources) {
+    const from = sourceOf(source);
+    context = await (context ? loadAppend(context, from, options(path)) : load(from, options(path)));
+  }
+  return context?.hash ?? "";
+}
+
+function sourceOf(source: LoadSource): Source {
+  return typeof source === "string" ? { kind: "path", path: source } : { kind: "text", ...source };
+}
+
+function changed(kept: string | null, now: string): RlmError {
+  const [has, is] = [kept, now].map((hash) => hash?.slice(0, DIGITS));
+  return new RlmError(
+    "context_changed",
+    `the session has ${has ? `the context ${has}` : "no context"}, and -c is ${is}`,
+    {
+      suggestion:
+        "--reload loads it, which resets variables, helpers, memory and budget; --append adds it to what is there; without -c the session goes on as it is.",
+    },
+  );
+}
+
+const DIGITS = 12;

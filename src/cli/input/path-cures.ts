@@ -1,0 +1,128 @@
+import { closeSync, globSync, openSync, readSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { tooLarge } from "../../context/index.ts";
+import { LIMITS, RlmError } from "../../index.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
+import { commandLine } from "../flags/usage.ts";
+
+type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
+
+/**
+ * Looks for what people name as a context and no load can read, and gives them the line to type instead: a pattern that the
+ * shell did not expand, a compressed file, a file over the limit.
+ *
+ * @throws RlmError `path_not_found`, `invalid_argument`, `context_too_large`
+ */
+export function checkContexts(flags: Typed): void {
+  for (const path of flags.contexts) if (path !== "-") checkContext(path, flags);
+}
+
+function checkContext(path: string, flags: Typed): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats) {
+    if (/[*?[\]{}]/.test(path)) throw pattern(path, flags);
+    return;
+  }
+  if (!stats.isFile()) return;
+  const packed = packingOf(path);
+  if (packed) {
+    const suggestion = `Type: ${packed.isArchive ? unpacked(path, packed, flags) : piped(packed.line(path), path, flags)}`;
+    throw new RlmError("invalid_argument", `${path} is compressed (${packed.name})`, { suggestion });
+  }
+  if (stats.size <= LIMITS.contextBytes) return;
+  const { message } = tooLarge(path, { files: 1, bytes: stats.size });
+  const suggestion = `Its last 100 MB: ${piped(`tail -c ${LIMITS.contextBytes} ${quoted(path)}`, path, flags)}`;
+  throw new RlmError("context_too_large", message, { suggestion });
+}
+
+const LISTED_MATCHES = 20;
+
+function pattern(path: string, flags: Typed): RlmError {
+  const found = matchesOf(path);
+  const some = found.slice(0, LISTED_MATCHES);
+  const message = `${path} does not exist; patterns are not expanded after -c`;
+  if (some.length === 0) {
+    return new RlmError("path_not_found", message, { suggestion: "Check its spelling, or name a folder." });
+  }
+  const left = found.length > some.length ? ` (and ${found.length - some.length} more: -c takes a folder too)` : "";
+  const suggestion = `Type: ${lineWith(path, some, flags)}${left}`;
+  return new RlmError("path_not_found", message, { suggestion });
+}
+
+/** A whole tree is not searched for them: it may be the disk. */
+function matchesOf(path: string): string[] {
+  return path.includes("**") ? [] : globSync(path).sort();
+}
+
+interface Packing {
+  readonly name: string;
+  readonly isArchive: boolean;
+  /** Writes the text to stdout, or an archive's files into the folder. */
+  line(path: string, folder?: string): string;
+}
+
+const unpackTo = (tool: string) => (path: string) => `${tool} -dc ${quoted(path)}`;
+
+const PACKINGS: readonly { readonly magic: string; readonly packing: Packing }[] = [
+  { magic: "1f8b", packing: { name: "gzip", isArchive: false, line: unpackTo("gzip") } },
+  { magic: "425a68", packing: { name: "bzip2", isArchive: false, line: unpackTo("bzip2") } },
+  { magic: "fd377a585a00", packing: { name: "xz", isArchive: false, line: unpackTo("xz") } },
+  { magic: "28b52ffd", packing: { name: "zstd", isArchive: false, line: unpackTo("zstd") } },
+  {
+    magic: "504b0304",
+    packing: {
+      name: "zip",
+      isArchive: true,
+      line: (path, folder = "") => `unzip -q ${quoted(path)} -d ${quoted(folder)}`,
+    },
+  },
+];
+
+const TAR: Packing = {
+  name: "tar",
+  isArchive: true,
+  line: (path, folder = "") => `mkdir ${quoted(folder)} && tar -xf ${quoted(path)} -C ${quoted(folder)}`,
+};
+
+function packingOf(path: string): Packing | undefined {
+  const start = startOf(path);
+  const found = PACKINGS.find(({ magic }) => start.startsWith(magic))?.packing;
+  return found && /\.(tar\.\w+|tgz|tbz2?|txz)$/i.test(path) ? TAR : found;
+}
+
+/** The first bytes, hex; none of a file that cannot be read, which its load will tell. */
+function startOf(path: string): string {
+  const bytes = Buffer.alloc(6);
+  try {
+    const file = openSync(path, "r");
+    try {
+      return bytes.subarray(0, readSync(file, bytes)).toString("hex");
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return "";
+  }
+}
+
+function unpacked(path: string, { line }: Packing, flags: Typed): string {
+  const folder = basename(path).replace(/\.(zip|tar\.\w+|tgz|tbz2?|txz|[^.]*)$/i, "") || "unpacked";
+  return `${line(path, folder)} && ${lineWith(path, [folder], flags)}`;
+}
+
+/** The command with stdin as the context; a file of its own if stdin is in use. */
+function piped(source: string, path: string, flags: Typed): string {
+  if (!flags.typed.includes("-")) return `${source} | ${lineWith(path, ["-"], flags)}`;
+  const file = `${basename(path)}.txt`;
+  return `${source} > ${quoted(file)} && ${lineWith(path, [file], flags)}`;
+}
+
+/** What was typed, with other contexts in place of this one. */
+function lineWith(path: string, others: readonly string[], { command, typed }: Typed): string {
+  const at = typed.findIndex((word, index) => word === path && /^(-c|--context)$/.test(typed[index - 1] ?? ""));
+  const contexts = others.flatMap((other) => ["-c", other]);
+  if (at < 0) return commandLine([command, ...contexts]);
+  return commandLine([command, ...typed.slice(0, at - 1), ...contexts, ...typed.slice(at + 1)]);
+}
+
+const quoted = (path: string) => commandLine([path]).replace(/^belay /, "");

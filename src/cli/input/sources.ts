@@ -1,0 +1,67 @@
+import { constants, createReadStream, openSync, type Stats, statSync } from "node:fs";
+import { Socket } from "node:net";
+import { addAbortSignal, type Readable } from "node:stream";
+import { megabytes } from "../../figures.ts";
+import { errorCode } from "../../home.ts";
+import { LIMITS, type LoadSource, RlmError } from "../../index.ts";
+
+/**
+ * Checks before anything is loaded that each path leads to a file or folder.
+ *
+ * @throws RlmError `path_not_found`; `invalid_argument` for a pipe, such as that of a shell's `<(command)`, or a device
+ */
+export function checkPaths(paths: readonly string[]): void {
+  for (const path of paths) {
+    if (path === "-") continue;
+    const found = reached(path);
+    if (found.isFile() || found.isDirectory()) continue;
+    throw new RlmError("invalid_argument", `${path} is neither a file nor a folder`, {
+      suggestion: "What a command prints is loaded from stdin: COMMAND | belay exec -c - -e 'stats()'",
+    });
+  }
+}
+
+function reached(path: string): Stats {
+  try {
+    return statSync(path);
+  } catch (cause) {
+    const code = errorCode(cause);
+    const problem = code === "ENOENT" || code === "ENOTDIR" ? "does not exist" : `cannot be reached (${code})`;
+    const suggestion = "Check the spelling of the path.";
+    throw new RlmError("path_not_found", `${path} ${problem}`, { suggestion, cause });
+  }
+}
+
+/** What `-c` names: a path, or stdin as the document `stdin`. @throws RlmError `context_too_large` */
+export async function contextSource(path: string, signal: AbortSignal): Promise<LoadSource> {
+  if (path !== "-") return path;
+  const text = await readStdin(LIMITS.contextBytes, signal);
+  if (text) return { text, name: "stdin" };
+  throw new RlmError("context_too_large", `stdin holds more than ${megabytes(LIMITS.contextBytes)}`, {
+    suggestion: "Pass a part of it, or split it into files and load a folder.",
+  });
+}
+
+/** All of stdin, or undefined where it holds more than `limit` bytes. Rejects with the signal's abort. */
+export function readStdin(limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
+  return readStream(process.stdin, limit, signal);
+}
+
+/** All of a stream, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */
+export async function readStream(stream: Readable, limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of addAbortSignal(signal, stream)) {
+    chunks.push(Buffer.from(chunk));
+    size += chunk.length;
+    if (size > limit) return undefined;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A file as a stream. To open a FIFO that has no writer would hold up the process: it is opened without waiting. */
+export function openFile(path: string): Readable {
+  if (!statSync(path).isFIFO()) return createReadStream(path);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return new Socket({ fd, readable: true, writable: false });
+}

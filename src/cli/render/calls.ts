@@ -1,0 +1,71 @@
+import { amount, compact, duration, elapsed, priced } from "../../figures.ts";
+import type { CallDescription, CallProgress } from "../../index.ts";
+import { type Column, table } from "./table.ts";
+import type { Output } from "./terminal.ts";
+
+/** What the sub-calls of a cell or query took. */
+export interface CallsTaken {
+  readonly done: number;
+  /** Given up: they were in flight when it ended. */
+  readonly unfinished: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** ms since the cell began. */
+  readonly elapsed: number;
+}
+
+/** `calls 12 done · 5 running · 33 left · 48k tokens (~9k held) · $0.021 · 14 s` */
+export function callLine(progress: CallProgress, ms: number): string {
+  const { done, running, left, tokens, held_tokens, cost_usd } = progress;
+  const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
+  const parts = [`calls ${done} done`, `${running} running`, `${left} left`, `${compact(tokens)} tokens${held}`];
+  return [...parts, ...priced(cost_usd), elapsed(ms)].join(" · ");
+}
+
+/** `12 sub-calls · 48k tokens · $0.021 · 14 s` */
+export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: CallsTaken): string {
+  const ended = unfinished > 0 ? [`${unfinished} given up`] : [];
+  return [amount(done, "sub-call"), ...ended, `${compact(tokens)} tokens`, ...priced(cost_usd), elapsed(ms)].join(
+    " · ",
+  );
+}
+
+/** A line for each call, with the first words of its prompt. */
+export function showCalls(calls: readonly CallDescription[], most: number, margin: string, output: Output): void {
+  const digits = String(Math.min(most, calls.length)).length;
+  const rows = calls
+    .slice(0, most)
+    .map((call) => [
+      margin + String(call.number).padStart(digits),
+      call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
+      call.model || "-",
+      call.time_ms === null ? "-" : duration(call.time_ms),
+      [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
+      [...sentAgain(call), firstWords(call.prompt ?? call.name)].join(" "),
+    ]);
+  for (const line of table(rows, COLUMNS, output)) output.write(`${line}\n`, "dim");
+}
+
+const COLUMNS: readonly Column[] = [
+  "left",
+  "left",
+  { align: "left", drop: 3 },
+  { align: "right", drop: 4 },
+  { align: "right", drop: 1 },
+  "left",
+];
+
+function sentAgain({ attempts, resent }: CallDescription): string[] {
+  const sent = 1 + attempts + resent;
+  return sent > 1 ? [`(sent ${sent}x)`] : [];
+}
+
+const WORDS_UNITS = 60;
+
+function firstWords(prompt: string): string {
+  const line = prompt
+    .slice(0, WORDS_UNITS * 4)
+    .trim()
+    .replaceAll(/\s+/g, " ");
+  return line.length > WORDS_UNITS ? `${line.slice(0, WORDS_UNITS)}…` : line;
+}

@@ -1,0 +1,32 @@
+import { amount, compact, dollars } from "../../figures.ts";
+import type { CallEstimate, DryRun } from "../../index.ts";
+import { showError, showWarnings } from "./envelope.ts";
+import { table } from "./table.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The estimate for people: a line for each place in the cell that makes sub-calls, then the sum of them. */
+export function showDryRun({ envelope, estimate }: DryRun, terminal: Terminal): void {
+  const { sites, partial } = estimate;
+  const rows = sites.map(({ site, ...of }) => [site, ...cellsOf(of)]);
+  if (sites.length > 1) rows.push(["all", ...cellsOf(estimate)]);
+  if (rows.length === 0) terminal.stdout.write("no sub-calls\n");
+  for (const line of table(rows, ["left", "left", "left", "left", "left"])) terminal.stdout.write(`${line}\n`);
+  if (estimate.max_requests > estimate.sub_calls) {
+    terminal.stdout.write(
+      `of first requests: with all turns of sub-agents and repairs there may be up to ${estimate.max_requests} requests\n`,
+    );
+  }
+  if (partial) terminal.stdout.write("partial: the cell did not come to its end, so the real run may take more\n");
+  showWarnings(envelope.warnings, envelope.limits_applied, terminal);
+  if (!envelope.success) showError(envelope, null, terminal);
+}
+
+/** `12 sub-calls`, `~34k tokens in`, `up to 49k out`, `up to ~$0.42`. */
+function cellsOf({ sub_calls, input_tokens, max_output_tokens, cost_usd }: CallEstimate): string[] {
+  return [
+    amount(sub_calls, "sub-call"),
+    `~${compact(input_tokens)} tokens in`,
+    `up to ${compact(max_output_tokens)} out`,
+    cost_usd > 0 ? `up to ~${dollars(cost_usd)}` : "price not known",
+  ];
+}

@@ -1,0 +1,120 @@
+import { KEYS } from "../../config/index.ts";
+import { COMMANDS, type Command } from "../commands/index.ts";
+import type { Option } from "../flags/arguments.ts";
+import { version } from "../version.ts";
+import { paragraph, wrap } from "./wrap.ts";
+
+/** Longer lines are hard to read, however wide the terminal is. */
+const WIDEST = 100;
+const NARROWEST = 40;
+
+/** The columns that help is wrapped at: those of the terminal, within reason; 100 in a file or pipe. */
+export function helpWidth({ isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "columns">): number {
+  return isTTY && columns > 0 ? Math.min(WIDEST, Math.max(NARROWEST, columns)) : WIDEST;
+}
+
+/** The help of `belay` itself: every command with an example. */
+export function help(width = WIDEST): string {
+  return `${paragraph(`belay ${version()}: explore a context of up to 100 MB with JavaScript, in a sandbox`, width)}
+
+usage: belay COMMAND [ARGUMENT]...
+
+${COMMANDS.map(({ name, summary, example }) => commandLines(name, summary, example, width)).join("\n")}
+
+  help COMMAND, --help, --version
+              $ belay help exec
+
+${paragraph(
+  "A cell is JavaScript. It sees the context as the string P and reads it with peek, find, search and list_docs; there are no files, no network and no modules. It answers with its last expression, or with what it assigns to `result`.",
+  width,
+)}
+
+exit codes
+${EXIT_CODES.map(([codes, meaning]) => hanging(codes, meaning, { margin: 7, width })).join("\n")}
+
+sessions
+${paragraph(
+  "Every cell and sub-call is recorded before anything depends on it. What a Ctrl-C, a crash or a closed terminal interrupts is continued by `belay resume`, and no answer that is recorded is requested again. --session NAME keeps a session for later commands.",
+  width,
+)}
+
+settings
+${paragraph(
+  `Flags go before environment variables (BELAY_MODEL, BELAY_MAX_SUB_CALLS, ...), these before belay.config.json in this folder or above it in its repository, and this before ~/.belay/config.json. A file is a JSON object, such as { "model": "anthropic/claude-sonnet-4-5" }. Keys: ${KEYS.join(", ")}.`,
+  width,
+)}
+${paragraph(
+  "A project's file may choose the model and lower limits; the rest is for your own file, variables and flags.",
+  width,
+)}
+
+environment
+${ENVIRONMENT.map(([name, meaning]) => hanging(name, meaning, { margin: 14, width })).join("\n")}
+`;
+}
+
+const EXIT_CODES = [
+  ["0", "success"],
+  ["1", "a cell, a load or a setting failed"],
+  ["2", "wrong usage"],
+  [
+    "3",
+    "it ended, and not all that was asked for is there: a warning says what was left out, and which flag changes it",
+  ],
+  ["129", "ended by SIGHUP: the terminal was closed"],
+  ["130", "ended by SIGINT: Ctrl-C"],
+  ["143", "ended by SIGTERM: kill"],
+] as const;
+
+const ENVIRONMENT = [
+  ["BELAY_HOME", "folder of sessions, config.json, search indexes and the REPL's history (default ~/.belay)"],
+  ["NO_COLOR", "no colours on a terminal"],
+] as const;
+
+function commandLines(name: string, summary: string, example: string, width: number): string {
+  return `${hanging(name, summary, { margin: 12, width })}\n              $ ${example}`;
+}
+
+/** A word and what it means, the lines of which stand under each other. */
+function hanging(word: string, text: string, { margin, width }: { margin: number; width: number }): string {
+  const lines = wrap(text.split(" "), width - margin);
+  const lead = `  ${word}`;
+  // A word that reaches into the text has a line of its own.
+  const first = lead.length + 2 <= margin ? lead.padEnd(margin) : `${lead}\n${" ".repeat(margin)}`;
+  return first + lines.join(`\n${" ".repeat(margin)}`);
+}
+
+/** The help of one command, with its options. */
+export function commandHelp({ name, usage, summary, details, options, example }: Command, width = WIDEST): string {
+  return `${paragraph(`belay ${name}: ${summary}`, width)}
+
+${usageLine({ name, usage }, width)}
+
+${details.map((text) => paragraph(text, width)).join("\n\n")}
+
+options
+${options.map((option) => optionHelp(option, width)).join("\n")}
+
+example
+  $ ${example}
+`;
+}
+
+/** `usage: belay exec …`, wrapped under its first argument; on a narrow terminal the arguments begin on the next line. */
+function usageLine({ name, usage }: Pick<Command, "name" | "usage">, width: number): string {
+  const lead = `usage: belay ${name} `;
+  const words = usage.match(/\[[^\]]*\]\S*|\S+/g) ?? [];
+  if (width < NARROW) return `${lead.trimEnd()}\n  ${wrap(words, width - 2).join("\n  ")}`;
+  return lead + wrap(words, width - lead.length).join(`\n${" ".repeat(lead.length)}`);
+}
+
+/** Where the texts of options begin; on a narrow terminal they stand under their options. */
+const MARGIN = 30;
+const NARROW_MARGIN = 8;
+const NARROW = 70;
+
+function optionHelp({ name, short, value, summary, repeatable }: Option, width: number): string {
+  const spelling = `${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
+  const text = repeatable ? `${summary} (may be repeated)` : summary;
+  return hanging(spelling, text, { margin: width < NARROW ? NARROW_MARGIN : MARGIN, width });
+}

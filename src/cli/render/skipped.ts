@@ -1,0 +1,45 @@
+import { addSkips } from "../../context/index.ts";
+import { amount } from "../../figures.ts";
+import type { ContextStats } from "../../index.ts";
+
+type Skipped = ContextStats["skipped"];
+
+const NAMED = 3;
+
+/**
+ * `skipped 12 files (7 binary, 5 over 10 MB); --verbose lists them`, or null where nothing was left out. A few are named,
+ * and all of them in lines of their own if that is wanted.
+ */
+export function skippedLine({ count, files, reasons }: Skipped, isVerbose = false): string | null {
+  if (count === 0) return null;
+  const head = `skipped ${amount(count, "file")}`;
+  if (!isVerbose && count <= NAMED && files.length === count) {
+    return `${head}: ${files.map(({ path, reason }) => `${path} (${brief(reason)})`).join(", ")}`;
+  }
+  const counts = Object.entries(reasons ?? addSkips({}, files)).sort(([, a], [, b]) => b - a);
+  const kinds = counts.map(([kind, of]) => `${of.toLocaleString("en-US")} ${kind}`);
+  const summary = kinds.length > 0 ? `${head} (${kinds.join(", ")})` : head;
+  if (!isVerbose) return `${summary}; --verbose lists them`;
+  const lines = files.map(({ path, reason }) => `  ${path}: ${reason}`);
+  if (count > files.length) lines.push(`  … ${(count - files.length).toLocaleString("en-US")} more`);
+  return [summary, ...lines].join("\n");
+}
+
+/** What an append has left out, on top of what was left out before. */
+export function skippedSince(before: Skipped | undefined, now: Skipped): Skipped {
+  if (!before) return now;
+  const { reasons } = now;
+  const more = Object.entries(reasons ?? {})
+    .map(([kind, count]) => [kind, count - (before.reasons?.[kind] ?? 0)] as const)
+    .filter(([, count]) => count > 0);
+  return {
+    count: now.count - before.count,
+    files: now.files.slice(before.files.length),
+    ...(reasons ? { reasons: Object.fromEntries(more) } : {}),
+  };
+}
+
+/** `binary` for `binary (NUL in the first 8 KB)`. */
+function brief(reason: string): string {
+  return reason.startsWith("binary") ? "binary" : reason;
+}

@@ -1,0 +1,36 @@
+import { type Wording, worded } from "../../../runtime/index.ts";
+
+const COMMAND: Wording = {
+  load: "load one with `-c PATH`",
+  addRoot: "allow the folder with `--root DIR`",
+  raiseMemory: "raise `--memory-mb`",
+  raiseTime: "raise `--max-execution-ms`",
+  resume: "finish it with `belay resume SESSION`",
+  discard: "give it up with `--discard`",
+  listSessions: "`belay sessions` lists those there are",
+  listCheckpoints: "`belay show *` lists them",
+  keepSteps: "those within an exec are kept with `--keep-steps`",
+  fork: "work on a copy, made with `belay fork *`",
+  removeSession: "`belay rm *` drops one",
+  verify: "run `belay doctor`",
+  moreSections: "let more sections be read with `--max-sections`",
+  fewerSections: "ask again with a smaller `--max-sections`",
+  moreSubCalls: "raise `--max-sub-calls`",
+  beginAnew: "begin a new session with `--session NAME`, or load the context again with `--reload`",
+  removeHelper: "remove it in a cell with `helpers.remove(*)`",
+  nameModel: "pass `--model PROVIDER/ID`",
+  nameServer: "pass `--base-url URL` for a server of your own",
+  nameKey: "name the variable that holds the key with `--api-key-env NAME`",
+  checkServer: "check `--base-url`",
+};
+
+/** A suggestion in the words of the command: its flags and subcommands. */
+export function inFlags(suggestion: string): string {
+  return worded(suggestion, COMMAND);
+}
+
+/** An envelope whose suggestion is in the words of the command. */
+export function envelopeInFlags(envelope: object): object {
+  const { suggestion }: { readonly suggestion?: unknown } = envelope;
+  return typeof suggestion === "string" ? { ...envelope, suggestion: inFlags(suggestion) } : envelope;
+}

@@ -1,0 +1,156 @@
+import { homedir } from "node:os";
+import { nearest } from "../../nearest.ts";
+import { inConversation, showAnswer, showEnvelope, showValue } from "../render/envelope.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { openDelivery } from "../running/delivery.ts";
+import type { CliSession } from "../session/session.ts";
+import { type DotHelp, describe, helpNames, overview } from "./help.ts";
+import { contextLine, showHelpers, showMemory, showPlace, showStats } from "./show.ts";
+
+/** What a dot-command works with. */
+export interface DotScope {
+  readonly opened: CliSession;
+  readonly terminal: Terminal;
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly quiet: boolean;
+}
+
+/** A line of the REPL that is for the REPL itself. An argument in brackets may be left out. */
+interface DotCommand extends DotHelp {
+  /** Gives what is wrong with the line, or undefined. @throws RlmError */
+  run(argument: string, scope: DotScope): Promise<string | undefined>;
+}
+
+const COMMANDS: readonly DotCommand[] = [
+  {
+    name: "help",
+    argument: "[NAME]",
+    summary: "this list, or what a builtin does",
+    async run(name, { terminal }) {
+      if (name === "") terminal.stdout.write(overview(DOT_COMMANDS));
+      else if (!describe(name, DOT_COMMANDS, terminal.stdout)) {
+        return unknown("builtin or command", name, helpNames(DOT_COMMANDS));
+      }
+      return undefined;
+    },
+  },
+  {
+    name: "load",
+    argument: "PATH",
+    summary: "load a file or folder as the context; variables, helpers and memory are reset",
+    run: (path, scope) => load(path, "load", scope),
+  },
+  {
+    name: "append",
+    argument: "PATH",
+    summary: "add a file or folder to the context; everything else stays",
+    run: (path, scope) => load(path, "append", scope),
+  },
+  {
+    name: "stats",
+    argument: "",
+    summary: "size and sources of the context, and which files were skipped",
+    run: async (_argument, { opened, terminal }) =>
+      showStats(opened.session, terminal.stdout) ? undefined : contextLine(opened.session),
+  },
+  {
+    name: "memory",
+    argument: "[KEY]",
+    summary: "what cells have put into memory",
+    async run(key, { opened, terminal }) {
+      const { memory } = opened.session;
+      if (key === "") return void (await showMemory(opened.session, terminal.stdout));
+      const keys = await memory.list();
+      if (!keys.includes(key)) return unknown("key", key, keys);
+      return void showValue(await memory.get(key), terminal.stdout);
+    },
+  },
+  {
+    name: "helpers",
+    argument: "[NAME]",
+    summary: "scripts that run before each cell",
+    async run(name, { opened, terminal }) {
+      if (name === "") return void (await showHelpers(opened.session, terminal.stdout));
+      const helpers = await opened.session.helpers.list();
+      const found = helpers.find((helper) => helper.name === name);
+      if (found) return void showValue(found.code, terminal.stdout);
+      return unknown(
+        "helper",
+        name,
+        helpers.map((helper) => helper.name),
+      );
+    },
+  },
+  {
+    name: "session",
+    argument: "",
+    summary: "name of this session, and how to continue it later",
+    run: async (_argument, { opened, terminal }) => showPlace(opened, terminal.stdout),
+  },
+  {
+    name: "resume",
+    argument: "",
+    summary: "finish the cell that was interrupted in an earlier process",
+    async run(_argument, { opened, terminal, signal }) {
+      if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
+      opened.checkRecorded();
+      opened.progress.begin();
+      const delivery = openDelivery(opened);
+      const resumed = await opened.session.resume({ signal, ...delivery.asked });
+      const taken = opened.progress.end();
+      const envelope = resumed?.envelope;
+      if (!envelope) return undefined;
+      const showing = inConversation(opened.limits, delivery.written());
+      if ("answer" in envelope) return void showAnswer(envelope, taken, terminal, showing);
+      showEnvelope(envelope, taken, terminal, showing);
+      return envelope.success ? undefined : "the cell that was resumed failed";
+    },
+  },
+  {
+    name: "discard",
+    argument: "",
+    summary: "give up the cell that was interrupted; the state is that before it",
+    async run(_argument, { opened }) {
+      if (!opened.session.unfinished()) return NOTHING_UNFINISHED;
+      return void (await opened.session.discard());
+    },
+  },
+];
+
+const NOTHING_UNFINISHED = "nothing is unfinished";
+
+/** All dot-commands. The loop itself obeys `.break` and `.exit`. */
+export const DOT_COMMANDS: readonly DotHelp[] = [
+  ...COMMANDS,
+  { name: "break", argument: "", summary: "drop the cell that is being typed (so does Ctrl-C)" },
+  { name: "exit", argument: "", summary: "end the session (so does Ctrl-D)" },
+];
+
+/** Runs a line such as `.load src`; gives what is wrong with it, or undefined. @throws RlmError */
+export async function runDotCommand(line: string, scope: DotScope): Promise<string | undefined> {
+  const [, name = "", argument = ""] = /^\.(\S*)\s*(.*?)\s*$/s.exec(line) ?? [];
+  const command = COMMANDS.find((known) => known.name === name);
+  if (!command) {
+    const meant = nearest(
+      name,
+      DOT_COMMANDS.map((known) => known.name),
+    );
+    return `unknown command .${name}; ${meant ? `did you mean .${meant}?` : ".help lists the commands"}`;
+  }
+  if (command.argument === "" && argument !== "") return `.${name} takes no argument`;
+  if (argument === "" && /^[A-Z]/.test(command.argument)) return `type .${name} ${command.argument}`;
+  return command.run(argument, scope);
+}
+
+async function load(argument: string, kind: "load" | "append", scope: DotScope): Promise<undefined> {
+  // No shell has taken quotes and the tilde away; and stdin holds the cells, so `-` is a file of that name.
+  const path = argument.replace(/^(["'])(.*)\1$/, "$2").replace(/^~(?=\/|$)/, homedir());
+  await scope.opened.load(path === "-" ? "./-" : path, kind, scope.signal);
+  if (!scope.quiet) scope.terminal.stderr.write(`${contextLine(scope.opened.session)}\n`, "dim");
+}
+
+function unknown(noun: string, name: string, names: readonly string[]): string {
+  const meant = nearest(name, names);
+  return `there is no ${noun} ${name}${meant ? `; did you mean ${meant}?` : ""}`;
+}

@@ -1,0 +1,90 @@
+import { createInterface, type Interface } from "node:readline";
+import { complete } from "./completion.ts";
+import type { Control } from "./control.ts";
+import { HISTORY_LINES, openHistory } from "./history.ts";
+
+/** The lines of the input, one at a time. */
+export interface Lines extends Disposable {
+  /** Whether a person types at a terminal: then there are prompts, completion and a history. */
+  readonly isInteractive: boolean;
+  /** The next line; undefined at the end of the input. `dropped`: Ctrl-C took back what was typed so far. */
+  next(prompt: string): Promise<string | { readonly dropped: true } | undefined>;
+}
+
+/** Reads stdin. Ctrl-C at a prompt drops the cell; twice at an empty one ends; on piped input it ends at once. */
+export function openLines(control: Control): Lines {
+  const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
+  const history = isInteractive ? openHistory(process.env) : undefined;
+  const reader = openReader(history?.lines);
+  const waiting: (string | { readonly dropped: true })[] = [];
+  let wake: (() => void) | undefined;
+  let isOver = false;
+  let isFirstLine = true;
+  let isWarned = false;
+
+  reader.on("line", (line) => {
+    isWarned = false;
+    history?.add(line);
+    waiting.push(line);
+    wake?.();
+  });
+  reader.on("close", () => {
+    isOver = true;
+    wake?.();
+  });
+  reader.on("SIGINT", control.interrupt);
+  control.attach({
+    stop() {
+      waiting.length = 0;
+      reader.close();
+    },
+    interrupted() {
+      if (!isInteractive) return control.end(130);
+      const isEmpty = reader.line === "" && isFirstLine;
+      if (isEmpty && isWarned) return reader.close();
+      reader.write(null, { ctrl: true, name: "e" });
+      reader.write(null, { ctrl: true, name: "u" });
+      isWarned = isEmpty;
+      process.stdout.write(isEmpty ? "\n(Ctrl-C again, Ctrl-D or .exit ends the session)\n" : "\n");
+      waiting.push({ dropped: true });
+      wake?.();
+    },
+  });
+
+  return {
+    isInteractive,
+    async next(prompt) {
+      isFirstLine = prompt === FIRST_PROMPT;
+      if (waiting.length === 0 && !isOver) {
+        if (isInteractive) {
+          reader.setPrompt(prompt);
+          reader.prompt(true);
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = undefined;
+      }
+      const line = waiting.shift();
+      if (line === undefined && isInteractive) process.stdout.write("\n");
+      return line;
+    },
+    [Symbol.dispose]: () => reader.close(),
+  };
+}
+
+export const FIRST_PROMPT = "belay> ";
+export const NEXT_PROMPT = "... ";
+
+/** @param history newest first; none for piped input */
+function openReader(history: string[] | undefined): Interface {
+  if (!history) return createInterface({ input: process.stdin, terminal: false });
+  return createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    completer: complete,
+    history,
+    historySize: HISTORY_LINES,
+    removeHistoryDuplicates: true,
+  });
+}

@@ -1,0 +1,66 @@
+import { amount } from "../../figures.ts";
+import { sessionLabel } from "../../ids.ts";
+import type { Session } from "../../index.ts";
+import { showValue } from "../render/envelope.ts";
+import type { Output } from "../render/terminal.ts";
+import type { CliSession } from "../session/session.ts";
+
+/** `34 documents, 132,432 characters (about 33,108 tokens)`. */
+export function contextLine(session: Session): string {
+  const stats = session.stats();
+  if (!stats) return "no context is loaded; .load PATH loads one";
+  const tokens = `about ${amount(stats.length_tokens_estimate, "token")}`;
+  return `${amount(stats.document_count, "document")}, ${amount(stats.length_chars, "character")} (${tokens})`;
+}
+
+/** The context's facts as JSON; false where none is loaded. */
+export function showStats(session: Session, output: Output): boolean {
+  const stats = session.stats();
+  if (!stats) return false;
+  const { count, files } = stats.skipped;
+  showValue({ ...stats, skipped: { count, files: files.map(({ path, reason }) => ({ path, reason })) } }, output);
+  return true;
+}
+
+/** How the session is called and how it is continued. */
+export function showPlace({ session, kept, line }: CliSession, output: Output): undefined {
+  if (!kept) output.write("this session is not kept; --session NAME keeps one\n");
+  else output.write(`${sessionLabel(session)}\n${line("repl --session")}\n`);
+}
+
+/** Every key of memory with the beginning of its value. */
+export async function showMemory({ memory }: Session, output: Output): Promise<void> {
+  const rows: Row[] = [];
+  for (const key of await memory.list()) rows.push({ name: key, text: JSON.stringify(await memory.get(key)) });
+  if (rows.length === 0) output.write("memory is empty; a cell fills it with memory.put(key, value)\n");
+  table(rows, output);
+}
+
+/** Every helper with the beginning of its code. */
+export async function showHelpers({ helpers }: Session, output: Output): Promise<void> {
+  const rows = (await helpers.list()).map(({ name, code, set_aside }) => ({
+    name,
+    text: set_aside === undefined ? code : `(left out: ${set_aside}) ${code}`,
+  }));
+  if (rows.length === 0) output.write("there are no helpers; a cell adds one with helpers.add(name, code)\n");
+  table(rows, output);
+}
+
+interface Row {
+  readonly name: string;
+  readonly text: string;
+}
+
+const NAME_COLUMNS = 40;
+const LEAST_TEXT = 20;
+
+/** Name, size and beginning of each text, a line each. */
+function table(rows: readonly Row[], output: Output): void {
+  const width = Math.min(NAME_COLUMNS, Math.max(...rows.map(({ name }) => name.length)));
+  for (const { name, text } of rows) {
+    const lead = `${name.padEnd(width)}  ${amount(Buffer.byteLength(text), "byte").padStart(12)}  `;
+    const room = Math.max(LEAST_TEXT, output.columns - lead.length - 1);
+    const shown = text.length > room ? `${text.slice(0, room - 1)}…` : text;
+    output.write(`${lead}${shown.replaceAll("\n", " ")}\n`);
+  }
+}

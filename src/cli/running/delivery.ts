@@ -1,0 +1,104 @@
+import { resolve } from "node:path";
+import { type ExecEnvelope, type QueryEnvelope, RlmError, type Session } from "../../index.ts";
+import type { Arguments, Option } from "../flags/arguments.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { FORMATS, type Format, formatted } from "../render/formats.ts";
+import { isResultLeftOut } from "../render/warnings.ts";
+import { writeResultFile } from "./result-file.ts";
+
+/** Where the last result of a command goes: null for `file` is stdout, for `format` as people read it. */
+export interface ResultPlace {
+  /** Absolute. */
+  readonly file: string | null;
+  readonly format: Format | null;
+}
+
+export const OUTPUT_OPTIONS: readonly Option[] = [
+  {
+    name: "output",
+    short: "o",
+    value: "FILE",
+    summary:
+      "write the last result to FILE, whole up to 100 MB: a string as it is, else JSON, unless --format says otherwise",
+  },
+  {
+    name: "format",
+    value: "json|jsonl|csv|raw",
+    summary:
+      "the last result as JSON, JSON lines of an array, CSV of rows, or a string as it is. On stdout nothing else is then printed: what cells print goes to stderr",
+  },
+];
+
+/** @throws UsageError */
+export function resultPlace(args: Arguments, command: string): ResultPlace {
+  const wrong = (problem: string) => new UsageError(problem, commandLine(["help", command]));
+  const file = args.all("output").at(-1);
+  const asked = args.all("format").at(-1);
+  const format = FORMATS.find((known) => known === asked) ?? null;
+  if (asked !== undefined && !format) throw wrong(`--format is ${asked}: it takes ${FORMATS.join(", ")}`);
+  if (file === "-") throw wrong("--output takes a file; on stdout the result is without it");
+  if (args.has("json") && format && file === undefined) throw wrong("--json prints envelopes; --format needs --output");
+  return { file: file === undefined ? null : resolve(file), format };
+}
+
+/** The file of a result, written before the end of its exec is recorded. */
+export interface Delivery {
+  /** For `exec`, `query` and `resume` of a session. */
+  readonly asked: { readonly deliver?: (json: string) => Promise<void> };
+  /** For an outcome that was recorded before: its exec is over, and only what is kept of it can be written. @throws RlmError */
+  again(envelope: ExecEnvelope | QueryEnvelope): Promise<void>;
+  /** What was written, or null. */
+  written(): Written | null;
+}
+
+export interface Written {
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** What a delivery knows of its session. */
+export interface Delivering {
+  readonly output: ResultPlace;
+  readonly session: Pick<Session, "id">;
+  /** null: the session ends with the process. */
+  readonly kept: object | null;
+}
+
+/** @param isLast the result of an earlier cell goes nowhere but to stdout */
+export function openDelivery({ output, session, kept }: Delivering, isLast = true): Delivery {
+  const { file, format } = output;
+  let written: Written | null = null;
+  if (file === null || !isLast) return { asked: {}, again: async () => {}, written: () => null };
+  const path = file;
+  const write = (pieces: Iterable<string>) => writeResultFile(path, pieces, session.id);
+  async function deliver(json: string): Promise<void> {
+    const pieces = fitting(json, format);
+    if (!("misfit" in pieces)) {
+      written = { path, bytes: await write(pieces) };
+      return;
+    }
+    // An exec that can be resumed is not over, and loses nothing.
+    if (!kept) await write(formatted(json, "json"));
+    const cure = kept
+      ? "Resume it with --format json: nothing that was answered is asked for again."
+      : `${path} has it as JSON.`;
+    throw new RlmError("output_failed", pieces.misfit.message, { suggestion: cure, cause: pieces.misfit });
+  }
+  return {
+    asked: { deliver },
+    async again(envelope) {
+      const isThere = envelope.success && !envelope.warnings.some(isResultLeftOut);
+      if (isThere) await deliver(JSON.stringify("answer" in envelope ? envelope.answer : envelope.result_json));
+    },
+    written: () => written,
+  };
+}
+
+function fitting(json: string, format: Format | null): Iterable<string> | { readonly misfit: RlmError } {
+  try {
+    return formatted(json, format);
+  } catch (error) {
+    if (error instanceof RlmError) return { misfit: error };
+    throw error;
+  }
+}

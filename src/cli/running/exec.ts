@@ -1,0 +1,70 @@
+import type { Arguments } from "../flags/arguments.ts";
+import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import type { Host } from "../host.ts";
+import { type Cell, fileOf, readCells } from "../input/cells.ts";
+import { processTerminal } from "../render/terminal.ts";
+import { reportingFailures } from "../session/opening.ts";
+import type { CliSession } from "../session/session.ts";
+import { readSettings } from "../session/settings.ts";
+import { type Stop, untilStopped } from "../stop.ts";
+import { jsonReport, type Report, runCells, textReport } from "./run-cells.ts";
+
+/** `belay exec`: brings in the contexts, then runs the cells in one session until one fails. Gives the exit code. */
+export function exec(args: Arguments, host: Host): Promise<number> {
+  return untilStopped((stop) => execUntil(stop, args, host));
+}
+
+async function execUntil(stop: Stop, args: Arguments, host: Host): Promise<number> {
+  const terminal = processTerminal(stop.close);
+  const flags = sessionFlags(args, "exec");
+  const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
+  return reportingFailures(stop, report.failure, async (open) => {
+    // Before stdin is waited for.
+    if (flags.durable.session === null) readSettings(flags);
+    const cells = await readCells(args.inOrder, stop.signal);
+    const asked = { kind: "cell", input: cells[0]?.source ?? "" } as const;
+    const opening = { flags, host, terminal, asked };
+    if (!args.has("dry-run")) {
+      const opened = await open(opening);
+      return runCells({ cells, opened, report, stop, isBegun: opened.isBegun });
+    }
+    const cell = onlyCell(cells);
+    return estimate(cell, await open({ ...opening, flags: lookingOnly(flags), looksOnly: true }), report, stop);
+  });
+}
+
+/** Each dry run has a copy of the guest for itself, so a second cell would miss what the first defines. */
+function onlyCell(cells: readonly Cell[]): Cell {
+  const [cell] = cells;
+  if (cell && cells.length === 1) return cell;
+  throw new UsageError(
+    `--dry-run takes one cell, and there are ${cells.length}; put them into one file`,
+    commandLine(["help", "exec"]),
+  );
+}
+
+/** A dry run changes nothing; without a session's name there is nothing that it could look at. */
+function lookingOnly(flags: SessionFlags): SessionFlags {
+  const { session, store, change, discard } = flags.durable;
+  const { file, format } = flags.output;
+  if (file !== null || format !== null) {
+    const option = file === null ? "format" : "output";
+    const problem = `--dry-run prints an estimate, and there is no result for --${option}`;
+    throw new UsageError(problem, commandLine(["help", "exec"]));
+  }
+  if (change || discard) {
+    const option = change ?? "discard";
+    throw new UsageError(`--dry-run changes nothing, and --${option} would`, commandLine(["help", "exec"]));
+  }
+  return { ...flags, durable: { ...flags.durable, store: session === null ? null : store } };
+}
+
+async function estimate(cell: Cell, { session, progress }: CliSession, report: Report, stop: Stop): Promise<number> {
+  progress.begin();
+  const dry = await session.dryRun(cell.source, { signal: stop.signal, ...fileOf(cell) });
+  progress.end();
+  if (stop.exitCode === 0) return 0;
+  report.dryRun(dry);
+  return stop.exitCode ?? (dry.envelope.success ? 0 : 1);
+}

@@ -1,0 +1,120 @@
+import { accessSync, closeSync, constants, openSync, realpathSync, rmSync, statSync } from "node:fs";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errorCode } from "../../home.ts";
+import { RlmError } from "../../index.ts";
+
+/** @throws RlmError `output_failed` if nothing can be written there, which is tried */
+export function checkResultFile(path: string): void {
+  const target = targetOf(path);
+  const isThere = target.mode !== null;
+  if (target.isFolder) throw notWritten(path, "it is a folder", "Name a file in it.");
+  try {
+    if (isThere) accessSync(target.path, constants.W_OK);
+    if (target.isSpecial) return;
+    const probe = besides(target.path, String(process.pid));
+    closeSync(openSync(probe, "wx", MODE));
+    rmSync(probe);
+  } catch (error) {
+    throw failed(path, error);
+  }
+}
+
+/**
+ * Writes a whole file or none: into a temporary one beside it, which is on disk before it takes the name. Done once more,
+ * it gives the same. Devices and pipes are written to as they are.
+ *
+ * @param run names the temporary file: what an earlier process of the same run left there is replaced
+ * @returns bytes
+ * @throws RlmError `output_failed`
+ */
+export async function writeResultFile(path: string, pieces: Iterable<string>, run: string): Promise<number> {
+  const target = targetOf(path);
+  const temporary = target.isSpecial ? target.path : besides(target.path, run);
+  try {
+    if (target.isSpecial) return await written(await open(temporary, "w"), pieces);
+    await rm(temporary, { force: true });
+    const file = await open(temporary, "wx", MODE);
+    const bytes = await written(file, pieces, target.mode);
+    await rename(temporary, target.path);
+    await syncFolder(dirname(target.path));
+    return bytes;
+  } catch (error) {
+    if (!target.isSpecial) await rm(temporary, { force: true });
+    throw failed(path, error);
+  }
+}
+
+/** As the umask leaves it. */
+const MODE = 0o666;
+
+/** @param mode of the file that it is to replace. null: there is none; undefined: this is no regular file */
+async function written(file: FileHandle, pieces: Iterable<string>, mode?: number | null): Promise<number> {
+  let bytes = 0;
+  try {
+    for (const piece of chunks(pieces)) bytes += (await file.write(piece)).bytesWritten;
+    if (typeof mode === "number") await file.chmod(mode);
+    if (mode !== undefined) await file.sync();
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}
+
+const CHUNK_UNITS = 2 ** 20;
+
+/** The pieces as few writes of about a megabyte. */
+function* chunks(pieces: Iterable<string>): Iterable<Buffer> {
+  let held = "";
+  for (const piece of pieces) {
+    held += piece;
+    if (held.length < CHUNK_UNITS) continue;
+    yield Buffer.from(held);
+    held = "";
+  }
+  yield Buffer.from(held);
+}
+
+/** A rename is on disk once its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+interface Target {
+  /** Where a link leads. */
+  readonly path: string;
+  /** Permissions; null where there is nothing yet. */
+  readonly mode: number | null;
+  readonly isFolder: boolean;
+  readonly isSpecial: boolean;
+}
+
+function targetOf(path: string): Target {
+  try {
+    const stats = statSync(path);
+    const isSpecial = !stats.isFile() && !stats.isDirectory();
+    const real = isSpecial ? path : realpathSync(path);
+    return { path: real, mode: stats.mode & 0o777, isFolder: stats.isDirectory(), isSpecial };
+  } catch {
+    return { path, mode: null, isFolder: false, isSpecial: false };
+  }
+}
+
+const besides = (path: string, run: string) => join(dirname(path), `.${basename(path)}.${run}.part`);
+
+function failed(path: string, error: unknown): RlmError {
+  if (error instanceof RlmError) return error;
+  const code = errorCode(error);
+  const folder = dirname(path);
+  if (code === "ENOENT") return notWritten(path, `the folder ${folder} does not exist`, `Make it: mkdir -p ${folder}`);
+  return notWritten(path, code, "Free space, check its permissions, or name another file with --output.");
+}
+
+function notWritten(path: string, why: string, suggestion: string): RlmError {
+  return new RlmError("output_failed", `${path} cannot be written: ${why}`, { suggestion });
+}

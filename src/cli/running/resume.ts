@@ -1,0 +1,98 @@
+import { amount } from "../../figures.ts";
+import { sessionLabel } from "../../ids.ts";
+import { RlmError } from "../../index.ts";
+import { describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
+import type { SessionRow, Store } from "../../store/index.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { sessionFlags } from "../flags/session-flags.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import type { Host } from "../host.ts";
+import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { reportingFailures } from "../session/opening.ts";
+import type { CliSession } from "../session/session.ts";
+import { brief } from "../session/unfinished.ts";
+import { type Stop, untilStopped } from "../stop.ts";
+import { namesIn } from "../store/opened-store.ts";
+import { openDelivery } from "./delivery.ts";
+import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
+
+/** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. Gives the exit code. */
+export function resume(args: Arguments, host: Host): Promise<number> {
+  return untilStopped((stop) => resumeUntil(stop, args, host));
+}
+
+async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<number> {
+  const terminal = processTerminal(stop.close);
+  const flags = sessionFlags(args, "resume");
+  const asked = nameOf(args);
+  const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
+  return reportingFailures(stop, report.failure, async (open) => {
+    const opened = await open({ flags, host, terminal, choose: (store) => choose(store, asked) });
+    if (!flags.quiet) await announce(opened, terminal);
+    const { session, progress } = opened;
+    if (session.unfinished()) opened.checkRecorded();
+    progress.begin();
+    const isLast = (session.unfinished()?.rest.length ?? 0) === 0;
+    const delivery = openDelivery(opened, isLast);
+    const resumed = await session.resume({ ...signalsOf(opened, stop), ...delivery.asked });
+    const taken = progress.end();
+    if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
+    const { envelope, rest, kind } = resumed;
+    if (!envelope && !args.has("json")) terminal.stderr.write(`the ${kind} is finished\n`);
+    if (rest.length > 0) opened.checkRecorded();
+    // What was recorded before may have been written before too: only a flag asks for it once more.
+    const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;
+    if (envelope && isAgain) await delivery.again(envelope);
+    const ended = envelope && ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
+    if (ended?.isOver || stop.exitCode !== undefined) return ended?.code ?? stop.exitCode ?? 0;
+    return Math.max(ended?.code ?? 0, await runCells({ cells: rest, opened, report, stop, isBegun: false }));
+  });
+}
+
+function nameOf(args: Arguments): string | undefined {
+  const [name, ...more] = namesIn(args);
+  if (name === undefined || more.length === 0) return name;
+  throw new UsageError("resume takes one session", commandLine(["resume", name]));
+}
+
+/** The session named; without a name the latest unfinished one, or where there is none the latest. */
+async function choose(store: Store, name: string | undefined): Promise<SessionRow> {
+  if (name !== undefined) return sessionNamed(store, name);
+  const own = (await store.list()).filter(({ origin }) => origin !== "pi");
+  const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
+  const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
+  if (latest) return latest;
+  throw new RlmError("session_not_found", "there is no session to resume", {
+    suggestion: "`belay exec` makes one whenever it runs cells; `belay sessions` lists them.",
+  });
+}
+
+/** `resuming NAME: cell 2, 3 of 5 sub-calls are recorded` */
+async function announce({ session, kept }: CliSession, { stderr }: Terminal): Promise<void> {
+  const journal = (await kept?.store.journal(session.id)) ?? [];
+  const execs = describeExecs(journal.map(({ record }) => record));
+  stderr.write(`${whatIsResumed(sessionLabel(session), execs)}\n`, "dim");
+}
+
+function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {
+  const last = execs.at(-1);
+  if (last?.status !== "unfinished") {
+    const rest = last?.status === "ok" ? last.rest.length : 0;
+    if (rest > 0) return `resuming ${name}: the last cell is recorded, ${amount(rest, "cell")} to follow`;
+    return `nothing is unfinished in ${name}; this is the record of its last cell or query`;
+  }
+  const { calls, kind, input } = last;
+  const lastLoad = execs.findLastIndex((exec) => exec.kind === "load" && exec.status === "ok");
+  const number = execs.slice(lastLoad + 1).filter((exec) => exec.kind === "cell").length;
+  const what = kind === "cell" ? `cell ${number}` : `${kind} ${brief(input)}`;
+  const recorded = calls.filter(({ status }) => status !== "pending").length;
+  const progress = `${recorded} of ${amount(calls.length, "sub-call")} ${recorded === 1 || calls.length === 1 ? "is" : "are"} recorded`;
+  return `resuming ${name}: ${what}${calls.length > 0 ? `, ${progress}` : ""}`;
+}
+
+function nothingToResume({ session }: CliSession): RlmError {
+  const name = sessionLabel(session);
+  return new RlmError("session_not_found", `no cell or query was ever run in ${name}`, {
+    suggestion: `Run one: ${commandLine(["exec", "-e", "stats()", "--session", name])}`,
+  });
+}

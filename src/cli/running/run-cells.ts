@@ -1,0 +1,144 @@
+import { amount } from "../../figures.ts";
+import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope } from "../../index.ts";
+import { type Cell, fileOf } from "../input/cells.ts";
+import type { CallsTaken } from "../render/calls.ts";
+import { showDryRun } from "../render/dry-run.ts";
+import { failureJson, type Showing, showAnswer, showEnvelope, showFailure } from "../render/envelope.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { hasLoss } from "../render/warnings.ts";
+import { envelopeInFlags } from "../render/wording.ts";
+import type { ReportFailure } from "../session/opening.ts";
+import type { CliSession } from "../session/session.ts";
+import type { Stop } from "../stop.ts";
+import { openDelivery, type Written } from "./delivery.ts";
+
+/** How the outcome of cells and queries is told. */
+export interface Report {
+  /** False if the result does not fit its format, which is then told. */
+  envelope(envelope: ExecEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
+  /** As `envelope`. */
+  answer(answer: QueryEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
+  /** What is not over, a cell or the cells after it, can be continued with this line. */
+  suspended(open: ExecFailure | null, taken: CallsTaken | null, resume: string, showing: Showing): void;
+  dryRun(dry: DryRun): void;
+  readonly failure: ReportFailure;
+  stoppedAt(cell: Cell, index: number, count: number): void;
+}
+
+/** The cells of a command, in one session until one fails. */
+export interface CellRun {
+  readonly cells: readonly Cell[];
+  readonly opened: CliSession;
+  readonly report: Report;
+  readonly stop: Stop;
+  /** The first was begun before and is resumed. */
+  readonly isBegun: boolean;
+}
+
+/** Gives the exit code. */
+export async function runCells({ cells, opened, report, stop, isBegun }: CellRun): Promise<number> {
+  const { session, progress } = opened;
+  const signals = signalsOf(opened, stop);
+  let code = 0;
+  for (const [index, cell] of cells.entries()) {
+    progress.begin();
+    const rest = cells.slice(index + 1);
+    const delivery = openDelivery(opened, rest.length === 0);
+    const asked = { ...signals, ...delivery.asked };
+    const resumed = isBegun && index === 0 ? await session.resume(asked) : null;
+    const envelope = resumed?.envelope ?? (await session.exec(cell.source, { ...asked, rest, ...fileOf(cell) }));
+    const taken = progress.end();
+    const ended = ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
+    code = Math.max(code, ended.code);
+    if (!ended.isOver) continue;
+    if (stop.exitCode === undefined && cells.length > 1) report.stoppedAt(cell, index, cells.length);
+    return ended.code;
+  }
+  return code;
+}
+
+/** What a command does with the outcome of an exec. */
+export interface Ending {
+  /** Cells that are still to be run. */
+  readonly rest: readonly Cell[];
+  readonly taken: CallsTaken | null;
+  readonly opened: CliSession;
+  readonly report: Report;
+  readonly stop: Stop;
+  /** The file that the result is in. */
+  readonly written: Written | null;
+}
+
+/** Not all that was asked for is there. */
+const INCOMPLETE = 3;
+
+/** Reports how an exec ended. Gives the exit code, and whether the command ends with it. */
+export function ending(
+  envelope: ExecEnvelope | QueryEnvelope,
+  { rest, taken, opened, report, stop, written }: Ending,
+): { readonly code: number; readonly isOver: boolean } {
+  // The reader of stdout has gone: nobody is left to report to.
+  if (stop.exitCode === 0) return { code: 0, isOver: true };
+  const showing = showingOf(opened, rest.length === 0, written);
+  const isOpen = opened.kept !== null && !envelope.success && envelope.resumable === true;
+  const line = opened.line("resume");
+  let isShown = true;
+  if (isOpen) report.suspended(envelope, taken, line, showing);
+  else if ("answer" in envelope) isShown = report.answer(envelope, taken, showing);
+  else if ("stdout" in envelope) isShown = report.envelope(envelope, taken, showing);
+  if (stop.exitCode !== undefined) {
+    if (envelope.success && rest.length > 0 && opened.kept) report.suspended(null, null, line, showing);
+    return { code: stop.exitCode, isOver: true };
+  }
+  if (!envelope.success || !isShown) return { code: 1, isOver: true };
+  return { code: hasLoss(envelope.warnings, written !== null) ? INCOMPLETE : 0, isOver: false };
+}
+
+function showingOf({ output, limits, kept, line }: CliSession, isLast: boolean, written: Written | null): Showing {
+  const again = kept === null ? null : line("resume --format json");
+  return { format: output.file === null ? output.format : null, isLast, written, limits, again };
+}
+
+/** What ends an exec: a session that is kept is suspended by signals, another is cancelled. */
+export function signalsOf({ kept }: CliSession, stop: Stop): { signal: AbortSignal; suspend?: AbortSignal } {
+  return kept ? { signal: stop.cancel, suspend: stop.suspend } : { signal: stop.signal };
+}
+
+/** One JSON object a line, and nothing else on stdout. */
+export const jsonReport = ({ stdout }: Terminal): Report => {
+  const print = (fields: object) => stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
+  const told = (envelope: object, _taken: CallsTaken | null, { written }: Showing) => {
+    print(written ? { ...envelope, output: written } : envelope);
+    return true;
+  };
+  return {
+    envelope: told,
+    answer: told,
+    suspended(open, _taken, resume) {
+      if (!open) return;
+      // What failed otherwise, as a store does on a full disk, has a cure of its own.
+      const suggestion = open.error_code === "cancelled" ? `\`${resume}\` finishes it.` : open.suggestion;
+      print({ ...open, suggestion, resume });
+    },
+    dryRun: ({ envelope, estimate }) => print({ ...envelope, estimate }),
+    failure: (error, session) => stdout.writeRaw(`${failureJson(error, session)}\n`),
+    stoppedAt() {},
+  };
+};
+
+export const textReport = (terminal: Terminal): Report => ({
+  envelope: (envelope, taken, showing) => showEnvelope(envelope, taken, terminal, showing),
+  answer: (answer, taken, showing) => showAnswer(answer, taken, terminal, showing),
+  suspended(open, taken, resume, showing) {
+    // What failed otherwise, as a store does on a full disk, says why.
+    if (open && open.error_code !== "cancelled") showEnvelope(open, taken, terminal, showing);
+    terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
+  },
+  dryRun: (dry) => showDryRun(dry, terminal),
+  failure: (error) => showFailure(error, terminal),
+  stoppedAt(cell, index, count) {
+    const left = count - index - 1;
+    const rest = left > 0 ? `; ${amount(left, "cell")} not run` : "";
+    terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${cell.name})${rest}\n`);
+  },
+});

@@ -1,0 +1,193 @@
+import { resolve } from "node:path";
+import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
+import type { Settings } from "../../config/index.ts";
+import { sessionLabel } from "../../ids.ts";
+import type { LoadSource, Session } from "../../index.ts";
+import {
+  type HostedOptions,
+  LAST_SESSION,
+  openSessionWith,
+  type SessionParts,
+  sessionNamed,
+  summaryOf,
+} from "../../session/index.ts";
+import type { SessionRow, Store } from "../../store/index.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
+import type { DurableFlags } from "../flags/store-flags.ts";
+import { commandLine } from "../flags/usage.ts";
+import { type Host, storeWorker } from "../host.ts";
+import { bringContexts } from "../input/contexts.ts";
+import { checkContexts } from "../input/path-cures.ts";
+import { checkPaths, contextSource } from "../input/sources.ts";
+import { openProgress, type ProgressLine, processClock, quietProgress } from "../render/progress.ts";
+import { skippedLine, skippedSince } from "../render/skipped.ts";
+import type { Terminal } from "../render/terminal.ts";
+import type { ResultPlace } from "../running/delivery.ts";
+import { checkResultFile } from "../running/result-file.ts";
+import { openStoreIn } from "../store/opened-store.ts";
+import { openKeeping } from "./keeping.ts";
+import { optionsOf } from "./kept-settings.ts";
+import { checkPrice, readSettings } from "./settings.ts";
+
+/** A session of the command: it loads what the user names and says on stderr what takes long. */
+export interface CliSession extends AsyncDisposable {
+  readonly session: Session;
+  /** Where it is kept; null: it ends with the process. */
+  readonly kept: { readonly store: Store; readonly folder: string } | null;
+  readonly progress: ProgressLine;
+  /** Where the last result goes. */
+  readonly output: ResultPlace;
+  readonly limits: ExecLimits;
+  /** A line about this session, such as `belay resume NAME`. */
+  line(command: string): string;
+  /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
+  loadAll(signal: AbortSignal): Promise<void>;
+  /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
+  load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
+  /** To be called before what another process began goes on. @throws RlmError `settings_untrusted` */
+  checkRecorded(): void;
+}
+
+/** What a session is opened with. */
+export interface Opening {
+  readonly flags: SessionFlags;
+  readonly host: Host;
+  readonly terminal: Terminal;
+  /** Which session of the store, where it is not the one that the flags name. @throws RlmError */
+  choose?(store: Store): Promise<SessionRow>;
+  /** Nothing may be changed: where there is no such session yet, none is made in the store. */
+  readonly looksOnly?: boolean;
+  /** Looks at the settings before anything is opened or read. @throws RlmError */
+  check?(settings: Settings): void;
+}
+
+/** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
+export async function openCliSession(opening: Opening): Promise<CliSession> {
+  const { flags, host, looksOnly = false } = opening;
+  const { session: name, store: folder } = flags.durable;
+  // A session may have been begun with settings that are missing here.
+  if (name === null && !opening.choose) checkSettings(readSettings(flags), opening);
+  checkContexts(flags);
+  checkPaths(flags.contexts);
+  if (folder === null) return openIn(null, null, opening);
+  const store = await openStoreIn(folder, host);
+  try {
+    const row = opening.choose ? await opening.choose(store) : name === null ? null : await sessionToOpen(store, name);
+    if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
+    await store[Symbol.asyncDispose]();
+    return await openIn(null, null, opening);
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The session that --session names; null: it is to be made. */
+function sessionToOpen(store: Store, name: string): Promise<SessionRow | null> {
+  return name === LAST_SESSION ? sessionNamed(store, name) : store.find(name);
+}
+
+async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening: Opening): Promise<CliSession> {
+  const {
+    flags,
+    terminal: { stderr },
+    looksOnly = false,
+  } = opening;
+  const isTakenUp = willBeTakenUp(opening, row);
+  const keeping = openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
+  const now = keeping.settings;
+  const { output } = now;
+  checkSettings(now.settings, opening);
+  checkPaths(now.settings.roots ?? []);
+  if (output.file !== null) checkResultFile(output.file);
+  const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
+  const name = row?.id ?? flags.durable.session;
+  const options: HostedOptions = {
+    ...optionsOf(now),
+    ...(name === null || !kept ? {} : { session: name }),
+    onProgress: progress.report,
+  };
+  const parts = kept && { store: kept.store, origin: "command" as const };
+  const session = await openQuietly(options, { ...parts, settings: keeping.signed });
+  const { roots = [] } = now.settings;
+  // A session goes on in the folder in which it was begun.
+  const isElsewhere = process.cwd() !== now.cwd;
+  const place = (source: LoadSource) => (typeof source === "string" && isElsewhere ? resolve(source) : source);
+
+  async function loadSource(
+    source: LoadSource,
+    path: string,
+    kind: "load" | "append",
+    signal: AbortSignal,
+  ): Promise<void> {
+    const name = path === "-" ? "stdin" : path;
+    const before = kind === "append" ? session.stats()?.skipped : undefined;
+    progress.begin(name);
+    try {
+      const options = { signal, roots: path === "-" ? [] : [resolve(path)] };
+      const { stats } = await (kind === "load"
+        ? session.load(place(source), options)
+        : session.loadAppend(place(source), options));
+      progress.end();
+      if (kind === "load") progress.reset();
+      const line = skippedLine(skippedSince(before, stats.skipped), flags.verbose);
+      if (line !== null && !flags.quiet) stderr.write(`${name}: ${line}\n`, "dim");
+    } finally {
+      progress.end();
+    }
+  }
+
+  return {
+    session,
+    kept,
+    progress,
+    output,
+    limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
+    line: (command) => sessionLine(command, session, flags.durable),
+    loadAll: (signal) =>
+      bringContexts(
+        { paths: flags.contexts, roots, change: flags.durable.change },
+        { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
+        signal,
+      ),
+    checkRecorded: keeping.checkRecorded,
+    async load(path, kind, signal) {
+      checkPaths([path]);
+      if (path !== "-") await keeping.addRoot(session.id, path);
+      await loadSource(await contextSource(path, signal), path, kind, signal);
+    },
+    async [Symbol.asyncDispose]() {
+      await session.close();
+      await kept?.store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Whether the command goes on with what an earlier one began. */
+function willBeTakenUp({ flags, choose }: Opening, row: SessionRow | null): boolean {
+  return choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !flags.durable.discard);
+}
+
+function checkSettings(settings: Settings, { check }: Opening): void {
+  checkPrice(settings);
+  check?.(settings);
+}
+
+/** `belay resume NAME`, with the store where it is not the usual one. */
+function sessionLine(
+  command: string,
+  { id, name }: Pick<Session, "id" | "name">,
+  { store, isStoreNamed }: Pick<DurableFlags, "store" | "isStoreNamed">,
+): string {
+  return commandLine([
+    ...command.split(" "),
+    sessionLabel({ id, name }),
+    ...(isStoreNamed && store !== null ? ["--store", store] : []),
+  ]);
+}
+
+/** `openSession` with a worker that keeps node:sqlite's warning off stderr. */
+export function openQuietly(options: HostedOptions, parts: Partial<SessionParts> = {}): Promise<Session> {
+  const worker = new URL(import.meta.url.endsWith(".ts") ? "../worker.ts" : "../worker.js", import.meta.url);
+  return openSessionWith(options, { worker, storeWorker, ...parts });
+}

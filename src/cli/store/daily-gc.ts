@@ -1,0 +1,28 @@
+import { statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DAY } from "../../figures.ts";
+import type { Store } from "../../store/index.ts";
+
+/** Sessions without a name are kept for this long after their last use (semantics 33), ms. */
+export const ANONYMOUS_MS = DAY;
+
+/**
+ * Drops finished sessions without a name that are older than a day. Does so at most once a day, which the time of the file
+ * `collected` in the folder tells. What goes wrong is for `belay gc` and `belay doctor` to say.
+ */
+export async function tidy(store: Pick<Store, "collect">, folder: string, now: number): Promise<void> {
+  try {
+    if (!isDue(join(folder, "collected"), now)) return;
+    await store.collect({ now, anonymousMs: ANONYMOUS_MS, namedMs: null, pi: false, dryRun: false });
+  } catch {}
+}
+
+/** Marks the day before the work, so that two processes do not both do it. */
+function isDue(marker: string, now: number): boolean {
+  const last = statSync(marker, { throwIfNoEntry: false })?.mtimeMs;
+  // A clock that was set back must not put it off for ever.
+  if (last !== undefined && Math.abs(now - last) < DAY) return false;
+  writeFileSync(marker, "", { mode: 0o600 });
+  utimesSync(marker, now / 1000, now / 1000);
+  return true;
+}

@@ -1,0 +1,60 @@
+import { folderProblem } from "../../home.ts";
+import { RlmError } from "../../index.ts";
+import type { Store } from "../../store/index.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import type { Host } from "../host.ts";
+import { failureJson, showFailure } from "../render/envelope.ts";
+import { processTerminal, type Terminal } from "../render/terminal.ts";
+
+/** Opens the store in this folder (null: in memory). @throws RlmError `store_failed` for a folder that cannot be written */
+export async function openStoreIn(folder: string | null, host: Host, cure = KEEP_NOTHING): Promise<Store> {
+  const problem = folder === null ? null : folderProblem(folder);
+  if (problem === null) return host.openStore(folder);
+  throw new RlmError("store_failed", `sessions cannot be kept: ${problem}`, {
+    suggestion: `Name a folder that can be written with --store DIR or BELAY_HOME${cure}.`,
+  });
+}
+
+const KEEP_NOTHING = ", or keep nothing with --no-store";
+
+/** Opens a store for commands that only look, closes it after the work. */
+export async function withStore<T>(folder: string, host: Host, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStoreIn(folder, host, "");
+  try {
+    return await work(store);
+  } finally {
+    await store[Symbol.asyncDispose]();
+  }
+}
+
+/** Runs a command that only deals with the store. Gives the exit code: 1 where it failed, which is then reported. */
+export async function showingFailures(args: Arguments, work: (terminal: Terminal) => Promise<void>): Promise<number> {
+  let closed: number | undefined;
+  const terminal = processTerminal((exitCode) => {
+    closed = exitCode;
+  });
+  try {
+    await work(terminal);
+    return closed ?? 0;
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    if (args.has("json")) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
+    else showFailure(error, terminal);
+    return 1;
+  }
+}
+
+/** What was typed without an option. */
+export function namesIn(args: Arguments): string[] {
+  return args.inOrder.filter(({ option }) => option === null).map(({ value }) => value);
+}
+
+/** The one session that a command is about. @throws UsageError */
+export function onlyName(args: Arguments, command: string): string {
+  const names = namesIn(args);
+  const [name] = names;
+  if (name !== undefined && names.length === 1) return name;
+  const problem = name === undefined ? "name a session; belay sessions lists them" : `${command} takes one session`;
+  throw new UsageError(problem, commandLine(name === undefined ? ["sessions"] : [command, name]));
+}

@@ -1,0 +1,89 @@
+import { age, amount, compact, dollars, size } from "../../figures.ts";
+import { sessionLabel } from "../../ids.ts";
+import { listSessions, type SessionSummary } from "../../session/index.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { storeFolder } from "../flags/store-flags.ts";
+import type { Host } from "../host.ts";
+import { type Column, table } from "../render/table.ts";
+import type { Output, Style } from "../render/terminal.ts";
+import { showingFailures, withStore } from "./opened-store.ts";
+
+/** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
+export function sessions(args: Arguments, host: Host): Promise<number> {
+  return showingFailures(args, async ({ stdout }) => {
+    const folder = storeFolder(args);
+    const all = await withStore(folder, host, listSessions);
+    const found = all.filter(wantedBy(args));
+    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
+    else if (all.length === 0)
+      stdout.write(`no sessions in ${folder}\nmake one: belay exec FILE -c PATH --session NAME\n`);
+    else if (found.length === 0)
+      stdout.write(`none of ${amount(all.length, "session")} in ${folder} is ${wanted(args)}\n`);
+    else showSessions(found, Date.now(), stdout, args.has("all") ? found.length : SHOWN);
+  });
+}
+
+const wanted = (args: Arguments) => ["named", "unfinished"].filter((option) => args.has(option)).join(" and ");
+
+/** Without --all. */
+const SHOWN = 20;
+
+function wantedBy(args: Arguments): (session: SessionSummary) => boolean {
+  const [named, unfinished] = [args.has("named"), args.has("unfinished")];
+  return ({ name, status }) => (!named || name !== null) && (!unfinished || status === "unfinished");
+}
+
+const HEADER = ["session", "status", "changed", "context", "execs", "calls", "tokens", "cost", "size", "last"];
+const COLUMNS: readonly Column[] = [
+  "left",
+  "left",
+  "right",
+  { align: "left", drop: 5 },
+  { align: "right", drop: 2 },
+  { align: "right", drop: 4 },
+  { align: "right", drop: 3 },
+  { align: "right", drop: 6 },
+  { align: "right", drop: 1 },
+  "left",
+];
+
+/** A table for people. @param now ms since the epoch @param most how many to show */
+export function showSessions(all: readonly SessionSummary[], now: number, output: Output, most: number): void {
+  const found = all.slice(0, most);
+  const rows = found.map((session) => rowOf(session, now));
+  const [header = "", ...lines] = table([HEADER, ...rows], COLUMNS, output);
+  output.write(`${header}\n`, "dim");
+  for (const [index, line] of lines.entries()) {
+    const { status } = found[index] ?? {};
+    output.write(`${line}\n`, status && STYLES[status]);
+  }
+  if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
+  const open = all.find(({ status }) => status === "unfinished");
+  if (open) output.write(`unfinished: belay resume ${sessionLabel(open)}\n`);
+}
+
+const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
+
+function rowOf(session: SessionSummary, now: number): string[] {
+  const { status, changed_at, execs, sub_calls, tokens, cost_usd, bytes, last } = session;
+  return [
+    sessionLabel(session),
+    status,
+    age(now - changed_at),
+    contextOf(session),
+    String(execs),
+    String(sub_calls),
+    compact(tokens),
+    cost_usd > 0 ? dollars(cost_usd) : "-",
+    size(bytes),
+    last ? (last.kind === "cell" ? last.input : `${last.kind} ${last.input}`) : "-",
+  ];
+}
+
+/** The first source by its last name, and how many more there are. */
+export function contextOf({ context }: Pick<SessionSummary, "context">): string {
+  const [first = "", ...more] = context?.sources ?? [];
+  if (!context) return "-";
+  const name = first.split(/[/\\]/).findLast((part) => part !== "") ?? first;
+  return more.length > 0 ? `${name} +${more.length}` : name;
+}

@@ -1,0 +1,112 @@
+import { ago, amount, compact, duration, priced } from "../../figures.ts";
+import { sessionLabel } from "../../ids.ts";
+import {
+  type CallDescription,
+  type ExecDescription,
+  type Json,
+  RlmError,
+  type SessionDescription,
+} from "../../index.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { showCalls } from "../render/calls.ts";
+import { showValue } from "../render/envelope.ts";
+import type { Output, Style } from "../render/terminal.ts";
+
+/** What of a session is to be shown whole. */
+export type Detail =
+  | { readonly exec: ExecDescription }
+  | { readonly exec: ExecDescription; readonly call: CallDescription };
+
+/**
+ * The exec or call that --exec, --last and --call name; null: the session.
+ *
+ * @throws RlmError `invalid_argument` for one that there is not
+ */
+export function detailOf(args: Arguments, session: SessionDescription): Detail | null {
+  const number = args.number("exec");
+  const call = args.number("call");
+  if (number !== undefined && args.has("last")) {
+    throw new UsageError("--exec and --last exclude each other", commandLine(["help", "show"]));
+  }
+  if (number === undefined && call === undefined && !args.has("last")) return null;
+  const { execs } = session;
+  const label = sessionLabel(session);
+  const latest =
+    call === undefined || args.has("last") ? execs.at(-1) : execs.findLast(({ calls }) => calls.length > 0);
+  const exec = number === undefined ? latest : execs[number - 1];
+  if (!exec && number === undefined)
+    throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`, label);
+  if (!exec) throw missing(`${label} has no exec ${number}: it has ${amount(execs.length, "exec")}`, label);
+  if (call === undefined) return { exec };
+  const found = exec.calls[call - 1];
+  if (found) return { exec, call: found };
+  throw missing(
+    `exec ${exec.number} of ${label} has no call ${call}: it has ${amount(exec.calls.length, "call")}`,
+    label,
+  );
+}
+
+function missing(problem: string, label: string): RlmError {
+  return new RlmError("invalid_argument", problem, { suggestion: `\`belay show ${label}\` lists what there is.` });
+}
+
+/** An exec whole: what was run, what it printed, its calls in a line each, its result or error. @param now ms since the epoch */
+export function showExec(exec: ExecDescription, label: string, now: number, output: Output): void {
+  const { kind, number, began_at, time_ms, resumed, calls, tokens, cost_usd, file, source, stdout, stderr } = exec;
+  heading(`exec ${number} of ${label} (${kind})`, exec.error_code ?? exec.status, output);
+  const again = resumed > 0 ? `, resumed ${resumed === 1 ? "once" : `${resumed} times`}` : "";
+  output.write(`begun     ${ago(now - began_at)}${again}\n`);
+  const made = calls.length > 0 ? [amount(calls.length, "call"), `${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
+  const took = [...(time_ms === null ? ["not over"] : [duration(time_ms)]), ...made];
+  output.write(`took      ${took.join(" · ")}\n`);
+  section(`asked${file === null ? "" : ` (${file})`}`, source, output);
+  if (stdout) section("printed", stdout, output);
+  if (stderr) section("printed on stderr", stderr, output);
+  if (calls.length > 0) {
+    title("calls", output);
+    showCalls(calls, calls.length, "  ", output);
+    output.write(`one of them whole: belay show ${label} --exec ${number} --call N\n`, "dim");
+  }
+  if (exec.warnings.length > 0) section("warnings", exec.warnings.join("\n"), output, "yellow");
+  if (exec.status === "ok" && kind === "cell") section("result", exec.result_json, output);
+  if (exec.error !== null) section("error", exec.error, output, "red");
+  if (exec.status === "unfinished") output.write(`\nunfinished: belay resume ${label}\n`, "yellow");
+}
+
+/** A call whole: what was asked, with which options, and what was answered. */
+export function showCall({ exec, call }: Extract<Detail, { call: unknown }>, label: string, output: Output): void {
+  const { number, name, model, status, error_code, time_ms, tokens, cost_usd, cached, refused, attempts, resent } =
+    call;
+  heading(`call ${number} of exec ${exec.number} of ${label}`, error_code ?? status, output);
+  output.write(`asked by  ${name}${model ? `, of ${model}` : ""}\n`);
+  const took = [
+    ...(time_ms === null ? ["no answer is recorded"] : [duration(time_ms), `${compact(tokens)} tokens`]),
+    ...priced(cost_usd),
+    ...(cached ? ["from the cache"] : []),
+    ...(refused ? ["refused: nothing was sent"] : []),
+    ...(attempts > 0 ? [`sent ${attempts + 1} times`] : []),
+    ...(resent > 0 ? ["sent again by a resume"] : []),
+  ];
+  output.write(`took      ${took.join(" · ")}\n`);
+  const [prompt = null, options = null] = call.args;
+  section("asked", prompt, output);
+  if (options !== null && JSON.stringify(options) !== "{}") section("options", options, output);
+  if (status !== "pending") section(status === "ok" ? "answer" : "error", call.answer, output);
+}
+
+function heading(text: string, status: string, output: Output): void {
+  output.write(text, "bold");
+  output.write(`  ${status}\n`);
+}
+
+function title(text: string, output: Output): void {
+  output.write(`\n${text}\n`, "dim");
+}
+
+/** A value under its title. */
+function section(name: string, value: Json, output: Output, style?: Style): void {
+  title(name, output);
+  if (typeof value === "string") output.write(value.endsWith("\n") ? value : `${value}\n`, style);
+  else showValue(value, output);
+}
