@@ -17,7 +17,7 @@ export type {
   SubAgentPolicy,
   Unfinished,
 } from "./api.ts";
-export { follow, NO_HISTORY } from "./journal/account.ts";
+export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,
@@ -30,11 +30,11 @@ export {
 } from "./journal/envelope.ts";
 export { type BudgetLimits, type RemainingBudget, remaining } from "./journal/ledger.ts";
 export {
-  type BesideEnd,
   type Complete,
+  type EndExtras,
   hashOf,
   type JournalRecord,
-  readBesideEnd,
+  readEndExtras,
   readRecord,
   type ToolCall,
   type ToolResult,

@@ -27,14 +27,14 @@ import type {
 } from "./api.ts";
 import { knownIn, openContext, readLoadInput } from "./contexts/contexts.ts";
 import { openGranted } from "./contexts/granted.ts";
-import { openRetention } from "./exec/gc.ts";
+import { openEndGc } from "./exec/gc.ts";
 import type { Answers } from "./exec/ports.ts";
-import type { Head } from "./exec/recorder.ts";
+import type { SessionState } from "./exec/recorder.ts";
 import { positionOf } from "./exec/reopening.ts";
 import { loadRequest, requestOf } from "./exec/requests.ts";
-import { discard, type ExecAsked, type ExecOutcome, exec } from "./exec/run-exec.ts";
+import { discard, type ExecAsked, type ExecOutcome, runExec } from "./exec/run-exec.ts";
 import type { ExecParts, ExecRequest } from "./exec/work.ts";
-import { cellFiles, type ExecRecords, follow, interruptedIn, NO_HISTORY } from "./journal/account.ts";
+import { cellFiles, EMPTY_ACCOUNT, type ExecRecords, follow, interruptedIn } from "./journal/account.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
 import { remaining } from "./journal/ledger.ts";
 import { readRecord, type Start } from "./journal/records.ts";
@@ -131,12 +131,12 @@ async function open(
 ): Promise<Session> {
   const { store, clock } = given;
   const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
-  const history = records.reduce(follow, NO_HISTORY);
+  const account = records.reduce(follow, EMPTY_ACCOUNT);
   const cwd = options.cwd ?? process.cwd();
   const granted = openGranted(options.roots ?? [cwd], cwd);
-  const { context_hash: hash, loads } = history;
+  const { context_hash: hash, loads } = account;
   const context = hash === null ? null : await openContext(store, hash, loads, granted);
-  let head: Head = { history, context };
+  let current: SessionState = { account, context };
   const indexFolder = openIndexFolder(options.indexDir);
   // A folder that goes with the session has nothing of earlier ones.
   const known = options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) };
@@ -160,7 +160,7 @@ async function open(
       given.answers ??
       openAnswers({
         models,
-        roots: () => [...new Set([...granted.roots, ...granted.among(head.history.loads.flatMap(rootsOf))])],
+        roots: () => [...new Set([...granted.roots, ...granted.among(current.account.loads.flatMap(rootsOf))])],
         cwd,
         concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
         limitsCost: budget.max_cost_usd !== null,
@@ -172,10 +172,10 @@ async function open(
     onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
     onRestart: options.onRestart ?? "send",
     keepSteps: options.keepSteps ?? false,
-    superfluous: storing.isInMemory ? openRetention() : () => [],
+    gcEnds: storing.isInMemory ? openEndGc() : () => [],
     ...(onCheckpoint ? { onCheckpoint } : {}),
     moved(next) {
-      head = next;
+      current = next;
     },
     clock,
     newId: given.newId,
@@ -210,9 +210,9 @@ async function open(
 
   const perform = (request: ExecRequest, signals: ExecAsked = {}): Promise<ExecOutcome> =>
     inTurn(() => {
-      const interrupted = interruptedIn(head.history);
+      const interrupted = interruptedIn(current.account);
       if (interrupted) throw unfinishedError(row, interrupted);
-      return exec(parts, head, request, signals);
+      return runExec(parts, current, request, signals);
     });
 
   async function loading(
@@ -239,28 +239,28 @@ async function open(
   /** Reads change nothing, so they are no execs. */
   const read = (kind: "memory" | "helpers", input: Json): Promise<Json> =>
     inTurn(async () => {
-      const { sandbox } = await parts.guest.use(positionOf(head));
+      const { sandbox } = await parts.guest.use(positionOf(current));
       return sandbox.enter(kind, input).catch(async (error: unknown) => {
         if (error instanceof RlmError && error.code === "machine_lost") await parts.guest.end();
         throw error;
       });
     });
 
-  const factsOf = (isOpen: boolean) => ({
+  const factsOf = (unfinished: boolean) => ({
     session_id: row.id,
-    budget: remaining(head.history.ledger, parts.budget),
-    isOpen,
-    files: cellFiles(head.history),
+    budget: remaining(current.account.ledger, parts.budget),
+    unfinished,
+    files: cellFiles(current.account),
   });
   /** @param name the file of a cell that is in no journal */
   function answerOf(outcome: ExecOutcome, name?: string): ExecEnvelope {
     if (!("complete" in outcome)) throw new Error("a cell gave another outcome");
-    const facts = factsOf(outcome.isOpen);
-    if (name === undefined) return envelope(outcome.complete, facts);
-    return envelope(outcome.complete, { ...facts, files: new Map([...facts.files, [head.history.cells + 1, name]]) });
+    const facts = factsOf(outcome.unfinished);
+    const own = name === undefined ? [] : [[current.account.cells + 1, name] as const];
+    return envelope(outcome.complete, { ...facts, files: new Map([...facts.files, ...own]) });
   }
 
-  /** The cell on another machine at the same checkpoint, with a journal, answers and a head that are thrown away. */
+  /** The cell on another machine at the same checkpoint, with a journal, answers and a state that are thrown away. */
   async function dryRun(source: string, { limits = {}, name, signal }: ExecOptions): Promise<DryRun> {
     const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
     const { approve, ...policy } = options.subAgents ?? {};
@@ -278,9 +278,9 @@ async function open(
     const guest = openGuest({ ...guestOptions, store: forgetful });
     try {
       const scratch: ExecParts = { ...kept, store: forgetful, guest, answers, moved() {} };
-      const outcome = await exec(
+      const outcome = await runExec(
         scratch,
-        head,
+        current,
         { kind: "cell", source, limits, sites: true },
         signal ? { signal } : {},
       );
@@ -292,11 +292,11 @@ async function open(
   }
 
   async function resume(signals: ExecAsked): Promise<Resumed | null> {
-    const interrupted = interruptedIn(head.history);
-    if (!interrupted) return recorded(head.history.last);
+    const interrupted = interruptedIn(current.account);
+    if (!interrupted) return recorded(current.account.last);
     const { start } = interrupted;
     const request = requestOf(start, granted, { cwd, onProgress: onLoad, ...known });
-    const outcome = await exec(parts, head, request, signals, interrupted);
+    const outcome = await runExec(parts, current, request, signals, interrupted);
     return resumed("finished", start, "complete" in outcome ? answerOf(outcome) : null);
   }
 
@@ -341,7 +341,7 @@ async function open(
       return inTurn(() => dryRun(source, dryOptions));
     },
     unfinished() {
-      const interrupted = interruptedIn(head.history);
+      const interrupted = interruptedIn(current.account);
       if (!interrupted) return null;
       const { exec_id, kind, input, rest } = interrupted.start;
       return { exec_id, kind, input, rest };
@@ -352,15 +352,15 @@ async function open(
     },
     discard: () =>
       inTurn(async () => {
-        const interrupted = interruptedIn(head.history);
+        const interrupted = interruptedIn(current.account);
         if (!interrupted) return;
         await parts.guest.end();
-        await discard(parts, head, interrupted);
+        await discard(parts, current, interrupted);
       }),
     memory: memoryOf({ change: (input) => change("memory", input), read: (input) => read("memory", input) }),
     helpers: helpersOf({ change: (input) => change("helpers", input), read: (input) => read("helpers", input) }),
-    stats: () => head.context?.stats ?? null,
-    budget: () => remaining(head.history.ledger, parts.budget),
+    stats: () => current.context?.stats ?? null,
+    budget: () => remaining(current.account.ledger, parts.budget),
     close,
     [Symbol.asyncDispose]: close,
   };

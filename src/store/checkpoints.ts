@@ -21,7 +21,7 @@ type Kind = CheckpointRow["kind"] | "baseline";
 /** What is written: pages are packed before the transaction begins. */
 export type Writing = Pick<NewCheckpoint, "id" | "parent" | "base" | "meta" | "chain" | "at"> & {
   readonly session: string | null;
-  readonly beside: NewCheckpoint["beside"] | null;
+  readonly extras: NewCheckpoint["extras"] | null;
   readonly exec_id: string | null;
   readonly kind: Kind;
   readonly seq: number;
@@ -34,14 +34,14 @@ export function insertCheckpoint(database: Database, writing: Writing, pages: Pa
   const last = database.get("SELECT coalesce(max(n), 0) AS n FROM checkpoints");
   const n = (last ? number(last, "n") : 0) + 1;
   const meta = JSON.stringify(writing.meta);
-  const beside = JSON.stringify(writing.beside);
+  const extras = JSON.stringify(writing.extras);
   const { id, session, parent, exec_id, kind, seq, at } = writing;
   const before = [n, id, session, parent, base, exec_id, kind, seq];
   const after = [chain.length, chain.bytes, pages.count, pages.bytes, at, pages.seals];
   database.run(
     `INSERT INTO checkpoints (n, id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes,
       pages, stored_bytes, at, parts, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[...before, packText(meta), packText(beside), ...after, seal([...before, meta, beside, ...after])],
+    ...[...before, packText(meta), packText(extras), ...after, seal([...before, meta, extras, ...after])],
   );
   insertPages(database, n, pages);
   if (session !== null) addReach(database, session, n);
@@ -118,10 +118,10 @@ export function deleteCheckpoint(database: Database, n: number): void {
 /** Null where the row is damaged. */
 export function decode(row: Row): Checkpoint | null {
   const meta = unpackText(row, "meta");
-  const beside = unpackText(row, "beside");
+  const extras = unpackText(row, "beside");
   const columns = (names: readonly string[]) => names.map((name) => value(row, name));
-  if (meta === null || beside === null) return null;
-  if (!isSealed(row, [...columns(BEFORE), meta, beside, ...columns(AFTER)])) return null;
+  if (meta === null || extras === null) return null;
+  if (!isSealed(row, [...columns(BEFORE), meta, extras, ...columns(AFTER)])) return null;
   const kind = kindOf(text(row, "kind"));
   const parsed: ImageMeta = JSON.parse(meta);
   return {
@@ -134,7 +134,7 @@ export function decode(row: Row): Checkpoint | null {
     kind,
     seq: number(row, "seq"),
     meta: parsed,
-    beside: JSON.parse(beside),
+    extras: JSON.parse(extras),
     chain: { length: number(row, "chain_length"), bytes: number(row, "chain_bytes") },
     pages: number(row, "pages"),
     stored_bytes: number(row, "stored_bytes"),

@@ -52,7 +52,7 @@ export interface Store extends AsyncDisposable {
   /** Drops a session with all that only it needs. Takes the lease for that. @throws `session_busy` */
   remove(session: string): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
-  collect(rule: CollectRule): Promise<Collected>;
+  gc(rule: GcRule): Promise<Collected>;
   /** Everything that can be checked without being repaired; one line for each finding, none where all is well. */
   verify(): Promise<readonly string[]>;
 }
@@ -136,7 +136,7 @@ export interface NewCheckpoint {
   /** How many images lie between this and a whole one, and bytes of their pages, this one's included. */
   readonly chain: { readonly length: number; readonly bytes: number };
   /** What the session keeps beside the image, as JSON: the exec's state, or memory, helpers, context and ledger. */
-  readonly beside: object;
+  readonly extras: object;
   /** ms since the epoch. */
   readonly at: number;
 }
@@ -150,7 +150,7 @@ export interface CheckpointRow {
   readonly kind: "step" | "end";
   readonly meta: ImageMeta;
   readonly chain: { readonly length: number; readonly bytes: number };
-  readonly beside: Json;
+  readonly extras: Json;
   /** Seq of the last record of its commit. */
   readonly seq: number;
   /** Pages of this image alone, and what they take on disk, bytes. */
@@ -168,7 +168,7 @@ export interface StoredContext {
   readonly index: Json;
 }
 
-export interface CollectRule {
+export interface GcRule {
   /** ms since the epoch. */
   readonly now: number;
   /** Sessions without a name that are finished (`facts.status` is not `running`) go when they are older than this, ms. */

@@ -4,12 +4,12 @@ import { remedy } from "../../runtime/remedies.ts";
 import { sessionLabel } from "../ids.ts";
 import { readAnswer } from "./cache.ts";
 import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint, shown } from "./checkpoints.ts";
-import { collect, removeSession } from "./collect.ts";
 import { commit } from "./commit.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import { guarded, misuse } from "./failure.ts";
 import { blank, fork } from "./fork.ts";
+import { gc, removeSession } from "./gc.ts";
 import { readImage } from "./images.ts";
 import { readRecords } from "./journal.ts";
 import { checkSessionId, type Leases, openFileLeases, openMemoryLeases } from "./lease.ts";
@@ -119,7 +119,7 @@ export function openSqliteStore(folder: string | null, holder: Holder): SyncStor
         held.delete(id);
         leases.forget(id);
       }),
-    collect: (rule) => guard(() => collect(database, leases, rule)),
+    gc: (rule) => guard(() => gc(database, leases, rule)),
     verify: () => reading(() => verify(database, leases)),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
@@ -136,7 +136,7 @@ const BASELINE = {
   kind: "baseline",
   seq: 0,
   chain: { length: 0, bytes: 0 },
-  beside: null,
+  extras: null,
   at: 0,
 } as const;
 

@@ -48,7 +48,7 @@ export async function openStore(
     cached: (key) => ask("cached", [key]),
     fork: (session, checkpoint, fork) => ask("fork", [session, checkpoint, fork]),
     remove: (session) => ask("remove", [session]),
-    collect: (rule) => ask("collect", [rule]),
+    gc: (rule) => ask("gc", [rule]),
     verify: () => ask("verify", []),
     [Symbol.asyncDispose]: thread.close,
   };

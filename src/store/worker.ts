@@ -63,8 +63,8 @@ function perform(store: SyncStore, request: Request): unknown {
       return store.fork(...request.args);
     case "remove":
       return store.remove(...request.args);
-    case "collect":
-      return store.collect(...request.args);
+    case "gc":
+      return store.gc(...request.args);
     case "verify":
       return store.verify(...request.args);
     case "close":

@@ -2,7 +2,7 @@ import { IsObject, type Static, type TObject, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
-import type { BesideEnd, LoadResult, Session } from "../session/index.ts";
+import type { EndExtras, LoadResult, Session } from "../session/index.ts";
 
 /** What a tool answers: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
@@ -24,7 +24,7 @@ export interface RecordedCall {
   /** Facts of the context after it, or null. */
   readonly stats: LoadResult["stats"] | null;
   /** Memory and helpers before it. */
-  readonly before: Pick<BesideEnd, "memory" | "helpers">;
+  readonly before: Pick<EndExtras, "memory" | "helpers">;
 }
 
 /** A tool that a host offers to its model: its words, its parameters, and what it does with a session. */

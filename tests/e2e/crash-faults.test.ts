@@ -148,7 +148,7 @@ test.each([
       await session.close();
       await store.remove(session.id);
       // The next one has to keep its contexts anew.
-      await store.collect(UNREACHED);
+      await store.gc(UNREACHED);
     }
     expect([...failed]).toEqual(expect.arrayContaining(lasting ? ["commit"] : ["create", "commit", "putContext"]));
   },

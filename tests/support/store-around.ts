@@ -13,7 +13,7 @@ export const WRITES: ReadonlySet<Operation> = new Set([
   "putContext",
   "fork",
   "remove",
-  "collect",
+  "gc",
 ]);
 
 /** Carries an operation out, or does something else in its stead. */
@@ -41,7 +41,7 @@ export function storeAround(store: Store, around: Around): Store {
     cached: (key) => around("cached", () => store.cached(key)),
     fork: (session, checkpoint, fork) => around("fork", () => store.fork(session, checkpoint, fork)),
     remove: (session) => around("remove", () => store.remove(session)),
-    collect: (rule) => around("collect", () => store.collect(rule)),
+    gc: (rule) => around("gc", () => store.gc(rule)),
     verify: () => around("verify", () => store.verify()),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

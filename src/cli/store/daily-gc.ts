@@ -10,10 +10,10 @@ export const ANONYMOUS_MS = DAY;
  * Drops finished sessions without a name that are older than a day. Does so at most once a day, which the time of the file
  * `collected` in the folder tells. What goes wrong is for `belay gc` and `belay doctor` to say.
  */
-export async function tidy(store: Pick<Store, "collect">, folder: string, now: number): Promise<void> {
+export async function tidy(store: Pick<Store, "gc">, folder: string, now: number): Promise<void> {
   try {
     if (!isDue(join(folder, "collected"), now)) return;
-    await store.collect({ now, anonymousMs: ANONYMOUS_MS, namedMs: null, pi: false, dryRun: false });
+    await store.gc({ now, anonymousMs: ANONYMOUS_MS, namedMs: null, pi: false, dryRun: false });
   } catch {}
 }
 

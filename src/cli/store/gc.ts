@@ -26,7 +26,7 @@ export function gc(args: Arguments, host: Host): Promise<number> {
   }
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
   return showingFailures(args, async ({ stdout }) => {
-    const collected = await withStore(storeFolder(args), host, (store) => store.collect(rule));
+    const collected = await withStore(storeFolder(args), host, (store) => store.gc(rule));
     if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, dry_run: dryRun, ...collected })}\n`);
     else stdout.write(collectedText(collected, dryRun));
   });

@@ -2,15 +2,15 @@ import * as v from "valibot";
 import { RlmError } from "../../../runtime/index.ts";
 import type { ContextStats } from "../../context/index.ts";
 import {
-  type BesideEnd,
   type BudgetLimits,
   type Complete,
+  EMPTY_ACCOUNT,
+  type EndExtras,
   envelope,
   follow,
   type JournalRecord,
-  NO_HISTORY,
   queryEnvelope,
-  readBesideEnd,
+  readEndExtras,
   readRecord,
   remaining,
 } from "../../session/index.ts";
@@ -42,7 +42,7 @@ export async function recordedExec(
   if (first < 0) return null;
   const records = all.filter((record) => record.exec_id === exec_id);
   const last = all.findLastIndex((record) => record.exec_id === exec_id);
-  const before = all.slice(0, first).reduce(follow, NO_HISTORY);
+  const before = all.slice(0, first).reduce(follow, EMPTY_ACCOUNT);
   const after = all.slice(first, last + 1).reduce(follow, before);
   return {
     session,
@@ -65,7 +65,7 @@ export async function recordedAnswer(
   if (!complete) return null;
   const { end, state, success, kind } = complete;
   if (end && state) {
-    const answer = envelope({ ...complete, end, state }, { session_id: session, budget, isOpen: false });
+    const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
     const shown = kind === "query" ? queryEnvelope(answer) : answer;
     return { success: shown.success, ...JSON.parse(JSON.stringify(shown)) };
   }
@@ -75,11 +75,11 @@ export async function recordedAnswer(
     return tool.failed({ code: error_code ?? "machine_lost", message: error_message ?? "it failed", suggestion });
   }
   const stats = await statsOf(store, complete.context_hash);
-  return tool.recorded(args, { envelope: null, stats, before: await besideOf(store, exec.parent) });
+  return tool.recorded(args, { envelope: null, stats, before: await extrasOf(store, exec.parent) });
 }
 
-async function besideOf(store: Store, checkpoint: string | null): Promise<BesideEnd> {
-  return readBesideEnd(checkpoint === null ? null : (await store.checkpoint(checkpoint)).beside);
+async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExtras> {
+  return readEndExtras(checkpoint === null ? null : (await store.checkpoint(checkpoint)).extras);
 }
 
 /** Facts of a context of the store; null without one, or where it is lost. */

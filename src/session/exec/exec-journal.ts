@@ -1,8 +1,8 @@
 import type { Checkpoint, Clock, Json } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import type { Step } from "../../store/index.ts";
-import type { History } from "../journal/account.ts";
-import { type BesideStep, hashOf, type JournalRecord } from "../journal/records.ts";
+import type { Account } from "../journal/account.ts";
+import { hashOf, type JournalRecord, type StepExtras } from "../journal/records.ts";
 import type { Machine } from "../machine/guest.ts";
 import type { Captured } from "../machine/image-chain.ts";
 import type { ExecCalls } from "./calls.ts";
@@ -19,14 +19,14 @@ export interface CellRun {
   /** Decisions on tools, added to as they are made. */
   readonly events: ToolOverrideEvent[];
   /** By the records committed so far. */
-  history(): History;
+  account(): Account;
   /** Keeps records, and with them answers for the cache. */
   commit(records: readonly JournalRecord[], cache?: Step["cache"]): Promise<void>;
   /** Keeps a checkpoint of the machine, which waits for calls, with the records that name it; takes it where it is not. */
   step(
     machine: Machine,
     taken: Checkpoint | null,
-    make: (captured: Captured) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
+    make: (captured: Captured) => { readonly records: readonly JournalRecord[]; readonly extras: StepExtras },
   ): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function openExecJournal(
   return {
     nextImage: machine.images.step,
     async keepStep({ calls: waiting, state, image }) {
-      const recorded = run.history().last?.calls ?? [];
+      const recorded = run.account().last?.calls ?? [];
       const ids = new Set(recorded.map(({ call_id }) => call_id));
       const made = waiting.filter(({ id }) => !ids.has(id));
       if (made.length === 0) return;
@@ -57,7 +57,7 @@ export function openExecJournal(
           output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
           at,
         })),
-        beside: { kind: "step", state, waiting: captured.waiting, elapsed_ms: time.elapsed() },
+        extras: { kind: "step", state, waiting: captured.waiting, elapsed_ms: time.elapsed() },
       }));
       calls.made();
     },

@@ -1,7 +1,7 @@
 import { type PendingCall, RlmError, remedy, type Settlement } from "../../../runtime/index.ts";
 import type { CheckpointRow } from "../../store/index.ts";
 import type { ExecRecords } from "../journal/account.ts";
-import { type BesideStep, hashOf, readBesideStep, type ToolCall, type ToolResult } from "../journal/records.ts";
+import { hashOf, readStepExtras, type StepExtras, type ToolCall, type ToolResult } from "../journal/records.ts";
 import type { Continuation, Replayed } from "./ports.ts";
 
 /** Ids of the checkpoints within an exec, the newest first. */
@@ -13,11 +13,11 @@ export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
 export function continuationAt(
   row: CheckpointRow,
   records: Pick<ExecRecords, "calls" | "results">,
-): Continuation & { readonly beside: BesideStep } {
-  const beside = readBesideStep(row.beside);
+): Continuation & { readonly extras: StepExtras } {
+  const extras = readStepExtras(row.extras);
   const byId = new Map(records.calls.map((call) => [call.call_id, call]));
-  const waiting = beside.waiting.map((id) => pendingCall(byId.get(id), id, row.id));
-  const waits = new Set(beside.waiting);
+  const waiting = extras.waiting.map((id) => pendingCall(byId.get(id), id, row.id));
+  const waits = new Set(extras.waiting);
   const last = records.calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === row.id);
   const absorbed = new Set(
     records.calls
@@ -26,10 +26,10 @@ export function continuationAt(
       .filter((id) => !waits.has(id)),
   );
   return {
-    at: { state: beside.state, waiting },
+    at: { state: extras.state, waiting },
     replay: records.results.filter(({ call_id }) => !absorbed.has(call_id)).map((result) => replayed(result, byId)),
     recorded: new Set(byId.keys()),
-    beside,
+    extras,
   };
 }
 
@@ -50,8 +50,8 @@ export function inFlight({ calls, results }: ExecRecords): string[] {
 }
 
 /** How long the exec had run as far as its records tell, ms. */
-export function elapsedIn(records: ExecRecords, beside: BesideStep | null): number {
-  return Math.max(beside?.elapsed_ms ?? 0, ...records.results.map(({ elapsed_ms }) => elapsed_ms), 0);
+export function elapsedIn(records: ExecRecords, extras: StepExtras | null): number {
+  return Math.max(extras?.elapsed_ms ?? 0, ...records.results.map(({ elapsed_ms }) => elapsed_ms), 0);
 }
 
 function pendingCall(call: ToolCall | undefined, id: string, checkpoint: string): PendingCall {

@@ -2,21 +2,21 @@ import { type Checkpoint, type Clock, type Json, PAGE_BYTES } from "../../../run
 import type { Context } from "../../context/index.ts";
 import type { NewCheckpoint, Step, Store } from "../../store/index.ts";
 import type { CheckpointNotice } from "../api.ts";
-import { factsOf, follow, type History } from "../journal/account.ts";
+import { type Account, factsOf, follow } from "../journal/account.ts";
 import {
-  type BesideEnd,
-  type BesideStep,
+  type EndExtras,
   hashOf,
   type JournalRecord,
-  readBesideEnd,
+  readEndExtras,
   type SessionFacts,
+  type StepExtras,
 } from "../journal/records.ts";
 import type { Machine } from "../machine/guest.ts";
 import { type Captured, unchanged } from "../machine/image-chain.ts";
 
-/** Where a session stands: what an exec starts from and what it leaves. */
-export interface Head {
-  readonly history: History;
+/** What an exec starts from, and what it leaves: the account of the journal, and the context in memory. */
+export interface SessionState {
+  readonly account: Account;
   readonly context: Context | null;
 }
 
@@ -26,22 +26,22 @@ export interface RecorderParts {
   readonly clock: Clock;
   readonly newId: () => string;
   /** Checkpoints of earlier ends that are not kept when this one is. */
-  superfluous(end: { readonly id: string; readonly isWhole: boolean }): readonly string[];
+  gcEnds(end: { readonly id: string; readonly isWhole: boolean }): readonly string[];
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
-  /** Told of the new head once it is kept. */
-  moved(head: Head): void;
+  /** Called with the session's new state once the commit is on disk. */
+  moved(next: SessionState): void;
 }
 
 /** Writes the records and checkpoints of one exec. Each method is one transaction: kept whole when it resolves. */
 export interface Recorder {
   /** Where the session stands by what was kept. */
-  head(): Head;
+  state(): SessionState;
   commit(records: readonly JournalRecord[], more?: Pick<Step, "cache" | "drop">): Promise<void>;
   /** The exec waits for calls: the machine's state, which it may have taken already, with the records that name it. */
   step(
     machine: Machine,
     taken: Checkpoint | null,
-    make: (captured: Captured) => { readonly records: readonly JournalRecord[]; readonly beside: BesideStep },
+    make: (captured: Captured) => { readonly records: readonly JournalRecord[]; readonly extras: StepExtras },
   ): Promise<void>;
   /** The exec is over: the machine's state, with this context, and the record that says so. */
   end(
@@ -61,16 +61,16 @@ export interface EndFacts {
 
 type EndRecord = Extract<JournalRecord, { record: "rlm_complete" }>;
 
-export function openRecorder(parts: RecorderParts, exec_id: string, start: Head): Recorder {
+export function openRecorder(parts: RecorderParts, exec_id: string, start: SessionState): Recorder {
   const { store, session, clock } = parts;
-  let head = start;
+  let current = start;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
-    const facts = factsOf(records.reduce(follow, head.history), contextFacts(context));
+    const facts = factsOf(records.reduce(follow, current.account), contextFacts(context));
     await store.commit(session, { records, facts, ...more });
     // Others may have been kept meanwhile.
-    head = { history: records.reduce(follow, head.history), context };
-    parts.moved(head);
+    current = { account: records.reduce(follow, current.account), context };
+    parts.moved(current);
   }
 
   /** Takes a checkpoint and keeps it with what is made of it. */
@@ -80,18 +80,18 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
     already: Checkpoint | null,
     make: (captured: Captured) => {
       records: readonly JournalRecord[];
-      beside: BesideStep | GivenEnd;
+      extras: StepExtras | GivenExtras;
       drop: readonly string[];
     },
     context: () => Context | null,
   ): Promise<void> {
     const from = clock.monotonic();
     const commands = kind === "end" ? EXPORTS : [];
-    const after = head.history.checkpoint;
+    const after = current.account.checkpoint;
     const capturing = { kind, exec_id, after, commands, at: clock.now() };
     const captured = await machine.images.capture(machine.sandbox, capturing, already);
-    const { records, beside, drop } = make(captured);
-    await write(records, { checkpoint: { ...captured.checkpoint, beside }, drop }, context());
+    const { records, extras, drop } = make(captured);
+    await write(records, { checkpoint: { ...captured.checkpoint, extras }, drop }, context());
     captured.kept();
     const { pages, checkpoint } = captured;
     const ms = clock.monotonic() - from + (already?.ms ?? 0);
@@ -99,28 +99,28 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
   }
 
   return {
-    head: () => head,
-    commit: (records, more = {}) => write(records, more, head.context),
+    state: () => current,
+    commit: (records, more = {}) => write(records, more, current.context),
     step: (machine, already, make) =>
       keep(
         machine,
         "step",
         already,
         (captured) => ({ ...make(captured), drop: [] }),
-        () => head.context,
+        () => current.context,
       ),
     async endUnchanged(make, drop) {
-      const { checkpoint, helpers_hash } = head.history;
+      const { checkpoint, helpers_hash } = current.account;
       const row = checkpoint === null ? null : await store.checkpoint(checkpoint);
       // A session that nothing was run in has no state to stand at.
-      if (!row) return write([make({})], { drop }, head.context);
+      if (!row) return write([make({})], { drop }, current.context);
       const id = parts.newId();
       const record = make({ checkpoint_id: id, ...(helpers_hash === null ? {} : { helpers_hash }) });
-      const { ledger } = follow(head.history, record);
-      const beside = { ...readBesideEnd(row.beside), ledger };
+      const { ledger } = follow(current.account, record);
+      const extras = { ...readEndExtras(row.extras), ledger };
       const next = unchanged(row, { kind: "end", exec_id, after: row.id, at: clock.now() }, id);
-      const superfluous = parts.superfluous({ id, isWhole: false });
-      await write([record], { checkpoint: { ...next, beside }, drop: [...drop, ...superfluous] }, head.context);
+      const gcEnds = parts.gcEnds({ id, isWhole: false });
+      await write([record], { checkpoint: { ...next, extras }, drop: [...drop, ...gcEnds] }, current.context);
       parts.onCheckpoint?.({ id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 });
     },
     end: (machine, context, make, steps) =>
@@ -131,11 +131,11 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
         ({ checkpoint, answers }) => {
           const [memory = {}, helpers = []] = answers;
           const record = make({ checkpoint_id: checkpoint.id, helpers_hash: hashOf(helpers) });
-          const { ledger, cells } = follow(head.history, record);
+          const { ledger, cells } = follow(current.account, record);
           return {
             records: [record],
-            beside: { kind: "end", memory, helpers, context_hash: context?.hash ?? null, ledger, cells },
-            drop: [...steps, ...parts.superfluous({ id: checkpoint.id, isWhole: checkpoint.base === null })],
+            extras: { kind: "end", memory, helpers, context_hash: context?.hash ?? null, ledger, cells },
+            drop: [...steps, ...parts.gcEnds({ id: checkpoint.id, isWhole: checkpoint.base === null })],
           };
         },
         () => context,
@@ -147,7 +147,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, start: Head)
 const EXPORTS = ["memory.export", "helpers.sources"];
 
 /** Memory and helpers as the guest gave them. */
-type GivenEnd = Omit<BesideEnd, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
+type GivenExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
 function contextFacts(context: Context | null): SessionFacts["context"] {
   return context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };

@@ -4,13 +4,13 @@ import type { Machine, Position } from "../machine/guest.ts";
 import { warn } from "./ends.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
 import type { Continuation } from "./ports.ts";
-import type { Head } from "./recorder.ts";
+import type { SessionState } from "./recorder.ts";
 import { type ExecParts, resumeOf, type Work } from "./work.ts";
 
-export const positionOf = ({ history, context }: Head): Position => ({
-  checkpoint: history.checkpoint,
+export const positionOf = ({ account, context }: SessionState): Position => ({
+  checkpoint: account.checkpoint,
   context,
-  sources: history.sources,
+  sources: account.sources,
 });
 
 /** @param isScratch on a machine of its own, which the session does not go on with */
@@ -29,7 +29,7 @@ export async function reopen(
   isScratch: boolean,
 ): Promise<{ machine: Machine; from: Continuation }> {
   const { parts, recorder } = work;
-  const position = positionOf(recorder.head());
+  const position = positionOf(recorder.state());
   for (const { tool_override_event: event } of records.results) if (event) work.events.push(event);
   const since = (ms: number) => {
     work.startedAt = parts.clock.monotonic() - ms;
@@ -40,7 +40,7 @@ export async function reopen(
     );
     if (!at) continue;
     const from = continuationAt(at.row, records);
-    since(elapsedIn(records, from.beside));
+    since(elapsedIn(records, from.extras));
     await recorder.commit([resumeOf(work, step, from.replay, inFlight(records))]);
     return { machine: at.machine, from };
   }
@@ -66,27 +66,27 @@ export async function restored(
   keep: (machine: Machine) => Promise<boolean>,
 ): Promise<boolean> {
   const { parts, recorder } = work;
-  const { history } = recorder.head();
-  const calls = history.last?.calls ?? [];
+  const { account } = recorder.state();
+  const calls = account.last?.calls ?? [];
   await parts.guest.end();
   // Records that do not fit an image leave only what was there before them.
   const isLost = end.kind === "error" && end.code === "checkpoint_lost";
   for (const step of isLost ? [] : stepsOf({ calls })) {
-    const at = await unlessLost(parts.guest.useStep(step, "drop", positionOf(recorder.head())));
+    const at = await unlessLost(parts.guest.useStep(step, "drop", positionOf(recorder.state())));
     if (!at) continue;
     const made = calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === step) + 1;
-    const settled = made - continuationAt(at.row, { calls, results: [] }).beside.waiting.length;
+    const settled = made - continuationAt(at.row, { calls, results: [] }).extras.waiting.length;
     const warning = `state_restored: checkpoint ${step}, after ${settled} of ${calls.length} sub-calls`;
     warn(state, warning);
     if (await keep(at.machine)) return true;
     state.warnings.splice(state.warnings.indexOf(warning), 1);
     await parts.guest.end();
   }
-  const before = history.checkpoint === null ? "a fresh guest" : `checkpoint ${history.checkpoint}`;
+  const before = account.checkpoint === null ? "a fresh guest" : `checkpoint ${account.checkpoint}`;
   warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
   if (asides.length === 0) return false;
   // What failed must not fail the next exec too.
-  const machine = await parts.guest.use(positionOf(recorder.head()));
+  const machine = await parts.guest.use(positionOf(recorder.state()));
   for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });
   return keep(machine);
 }

@@ -53,7 +53,7 @@ export async function runCell(
   from: Continuation | null,
 ): Promise<Over> {
   const state = from?.at ? withinLimits(from.at.state, parts.limits) : newState(run, clampLimits(parts.limits, limits));
-  const budget = openBudget(parts.budget, run.history().ledger);
+  const budget = openBudget(parts.budget, run.account().ledger);
   const wholeMs = budget.left().remaining_time_ms;
   const spent = timeIsSpent(parts.budget.max_time_ms);
   // A machine that waits in the middle of a cell is of no use any more.
@@ -61,7 +61,7 @@ export async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(parts.clock, run.startedAt, wholeMs);
-  const ledger = () => run.history().ledger;
+  const ledger = () => run.account().ledger;
   const calls = openCalls({ parts, budget, time, ledger, from });
   const journal = openExecJournal(run, machine, { calls, time, clock: parts.clock });
   const replay = from?.replay ?? [];

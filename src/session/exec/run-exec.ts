@@ -18,18 +18,18 @@ import type { Machine } from "../machine/guest.ts";
 import { warn } from "./ends.ts";
 import type { CellRun } from "./exec-journal.ts";
 import { stepsOf } from "./interrupted.ts";
-import { type EndFacts, type Head, openRecorder } from "./recorder.ts";
+import { type EndFacts, openRecorder, type SessionState } from "./recorder.ts";
 import { openAt, positionOf, reopen, restored } from "./reopening.ts";
 import { runCell } from "./run-cell.ts";
 import { completeOf, type ExecParts, type ExecRequest, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
-/** What an exec gives; the head goes to `moved`. */
+/** What an exec gives its caller. The new session state goes to `moved`. */
 export type ExecOutcome =
   | {
       readonly kind: "cell" | "query";
       readonly complete: CellComplete;
       /** It is not over: it was suspended, or its end could not be kept. `complete` is in no journal. */
-      readonly isOpen: boolean;
+      readonly unfinished: boolean;
     }
   | { readonly kind: "load" | "append"; readonly context: Context }
   | { readonly kind: "memory" | "helpers"; readonly value: Json };
@@ -40,22 +40,22 @@ export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver">;
 type CellRequest = Extract<ExecRequest, { kind: "cell" | "query" }>;
 
 /**
- * One exec: `(head, request) → head'`. Its start is kept before it does anything; its end, in one commit with the state
+ * One exec: `(state, request) → state'`. Its start is kept before it does anything; its end, in one commit with the state
  * that it leaves, before it answers. A cell that fails is an outcome. Rejects where the caller asked for something that
- * cannot be done, or where the store fails; the head is then what the store has.
+ * cannot be done, or where the store fails; the session's state is then what the store has.
  *
  * @param interrupted the records of an exec that has begun and not ended: it is finished in place of a new one
  */
-export async function exec(
+export async function runExec(
   parts: ExecParts,
-  head: Head,
+  before: SessionState,
   request: ExecRequest,
   signals: ExecAsked = {},
   interrupted: ExecRecords | null = null,
 ): Promise<ExecOutcome> {
   const exec_id = interrupted?.start.exec_id ?? parts.newId();
-  const recorder = openRecorder(parts, exec_id, head);
-  if (!interrupted) await recorder.commit([startOf(parts, head, request, exec_id)]);
+  const recorder = openRecorder(parts, exec_id, before);
+  if (!interrupted) await recorder.commit([startOf(parts, before, request, exec_id)]);
   const work: Work = { parts, recorder, exec_id, startedAt: parts.clock.monotonic(), events: [] };
   if (request.kind === "cell" || request.kind === "query") {
     return { kind: request.kind, ...(await execCell(work, request, signals, interrupted)) };
@@ -72,9 +72,9 @@ export async function exec(
 }
 
 /** Ends an interrupted exec as cancelled: the state is that before it. */
-export async function discard(parts: ExecParts, head: Head, { start, calls }: ExecRecords): Promise<void> {
+export async function discard(parts: ExecParts, before: SessionState, { start, calls }: ExecRecords): Promise<void> {
   const { exec_id, kind, cell, limits } = start;
-  const recorder = openRecorder(parts, exec_id, head);
+  const recorder = openRecorder(parts, exec_id, before);
   const work: Work = { parts, recorder, exec_id, startedAt: parts.clock.monotonic(), events: [] };
   const state = cell === null ? null : { ...unstarted(work), limits: { ...parts.limits, ...limits } };
   const end: CellEnd | null = cell === null ? null : { kind: "cancelled" };
@@ -85,7 +85,7 @@ export async function discard(parts: ExecParts, head: Head, { start, calls }: Ex
 /** Kinds that make no calls: what interrupts them leaves nothing behind, and they are done again. */
 async function execAtOnce(work: Work, request: Exclude<ExecRequest, CellRequest>): Promise<ExecOutcome> {
   const { parts, recorder } = work;
-  const { context } = recorder.head();
+  const { context } = recorder.state();
   const end = async (machine: Machine, after: Context | null) => {
     const make = (facts: EndFacts) => completeOf(work, { ...facts, context_hash: after?.hash ?? null });
     try {
@@ -108,12 +108,12 @@ async function execAtOnce(work: Work, request: Exclude<ExecRequest, CellRequest>
       const loaded = await request.read(context);
       await keepContext(parts.store, loaded);
       // An image is opened with the context that it was made with. Its guest is then told of the longer one.
-      await parts.guest.use(positionOf(recorder.head()));
-      await end(await parts.guest.use({ ...positionOf(recorder.head()), context: loaded }), loaded);
+      await parts.guest.use(positionOf(recorder.state()));
+      await end(await parts.guest.use({ ...positionOf(recorder.state()), context: loaded }), loaded);
       return { kind: "append", context: loaded };
     }
     default: {
-      const machine = await parts.guest.use(positionOf(recorder.head()));
+      const machine = await parts.guest.use(positionOf(recorder.state()));
       const value = await machine.sandbox.enter(request.kind, request.input);
       await end(machine, context);
       return { kind: request.kind, value };
@@ -126,23 +126,23 @@ async function execCell(
   request: CellRequest,
   { deliver, ...signals }: ExecAsked,
   interrupted: ExecRecords | null,
-): Promise<{ complete: CellComplete; isOpen: boolean }> {
+): Promise<{ complete: CellComplete; unfinished: boolean }> {
   const { parts, recorder } = work;
-  const { history } = recorder.head();
+  const { account } = recorder.state();
   const isScratch = request.kind === "query";
   let machine: Machine | undefined;
   let ended: Over;
   try {
     const opened = interrupted
       ? await reopen(work, interrupted, isScratch)
-      : { machine: await openAt(parts, positionOf(recorder.head()), isScratch), from: null };
+      : { machine: await openAt(parts, positionOf(recorder.state()), isScratch), from: null };
     machine = opened.machine;
     const run: CellRun = {
       exec_id: work.exec_id,
-      cell: isScratch ? 0 : history.cells + 1,
+      cell: isScratch ? 0 : account.cells + 1,
       startedAt: work.startedAt,
       events: work.events,
-      history: () => recorder.head().history,
+      account: () => recorder.state().account,
       commit: (records, cache) => recorder.commit(records, cache ? { cache } : {}),
       step: recorder.step,
     };
@@ -169,9 +169,9 @@ async function execCell(
   if (signals.suspend?.aborted && ended.lost !== null) {
     if (isScratch) await machine?.[Symbol.asyncDispose]();
     else await parts.guest.end();
-    return { complete: { ...completeOf(work, fields), end, state }, isOpen: true };
+    return { complete: { ...completeOf(work, fields), end, state }, unfinished: true };
   }
-  const steps = parts.keepSteps ? [] : stepsOf(recorder.head().history.last ?? { calls: [] });
+  const steps = parts.keepSteps ? [] : stepsOf(recorder.state().account.last ?? { calls: [] });
   let complete: Complete | undefined;
   const make = (facts: Partial<EndFacts>) => {
     complete = completeOf(work, { ...fields, ...facts });
@@ -189,13 +189,13 @@ async function execCell(
       const kept = machine && ((ended.lost === null && (await keep(machine))) || (await restored(work, ended, keep)));
       if (!kept) await recorder.commit([make({})], { drop: steps });
     }
-    return { complete: { ...(complete ?? completeOf(work, fields)), end, state }, isOpen: false };
+    return { complete: { ...(complete ?? completeOf(work, fields)), end, state }, unfinished: false };
   } catch (error) {
     if (isScratch) await machine?.[Symbol.asyncDispose]();
     else await parts.guest.end();
     const failed = notKept(error);
     const open = { success: false, error_code: codeOf(failed), state };
-    return { complete: { ...completeOf(work, open), end: failed, state }, isOpen: true };
+    return { complete: { ...completeOf(work, open), end: failed, state }, unfinished: true };
   }
 }
 
@@ -214,7 +214,7 @@ async function keptEnd(
   steps: readonly string[],
 ): Promise<boolean> {
   try {
-    await recorder.end(machine, recorder.head().context, make, steps);
+    await recorder.end(machine, recorder.state().context, make, steps);
     return true;
   } catch (error) {
     if (error instanceof RlmError && NOT_TO_KEEP.has(error.code)) return false;

@@ -4,7 +4,7 @@ import type { ToolOverrideEvent } from "../../model/index.ts";
 import type { LoadInput } from "../contexts/contexts.ts";
 import type { CellFile, Complete, Resume, Start } from "../journal/records.ts";
 import type { Guest } from "../machine/guest.ts";
-import type { Head, Recorder, RecorderParts } from "./recorder.ts";
+import type { Recorder, RecorderParts, SessionState } from "./recorder.ts";
 import type { CellParts } from "./run-cell.ts";
 
 /** What is asked of an exec. */
@@ -40,7 +40,7 @@ export interface Work {
 }
 
 /** The record that an exec begins with. */
-export function startOf(parts: ExecParts, { history }: Head, request: ExecRequest, exec_id: string): Start {
+export function startOf(parts: ExecParts, { account }: SessionState, request: ExecRequest, exec_id: string): Start {
   return {
     record: "rlm_start",
     exec_id,
@@ -49,7 +49,7 @@ export function startOf(parts: ExecParts, { history }: Head, request: ExecReques
     cell: "source" in request ? request.source : null,
     ...("name" in request && request.name !== undefined ? { name: request.name } : {}),
     limits: request.kind === "cell" ? request.limits : {},
-    helpers_hash: history.helpers_hash,
+    helpers_hash: account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],
     at: parts.clock.now(),
   };
@@ -80,10 +80,10 @@ export function resumeOf(
   };
 }
 
-/** The end of an exec as the recorder's head has it. */
+/** The record of the exec's end, by what the recorder has kept. */
 export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work, fields: Partial<Complete>): Complete {
-  const { history, context } = recorder.head();
-  const last = history.last;
+  const { account, context } = recorder.state();
+  const last = account.last;
   return {
     record: "rlm_complete",
     exec_id,
@@ -99,7 +99,7 @@ export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work
     resumed: last?.resumed ?? 0,
     replayed_sub_calls: last?.replayed ?? 0,
     checkpoint_id: null,
-    helpers_hash: history.helpers_hash,
+    helpers_hash: account.helpers_hash,
     context_hash: context?.hash ?? null,
     at: parts.clock.now(),
     ...fields,
@@ -108,6 +108,6 @@ export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work
 
 /** Of an exec that has run nothing yet. */
 export function unstarted({ exec_id, recorder, parts }: Work): ExecState {
-  const cell = recorder.head().history.cells + 1;
+  const cell = recorder.state().account.cells + 1;
   return { exec_id, cell, limits: parts.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
 }

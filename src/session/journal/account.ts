@@ -3,7 +3,7 @@ import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
 
 /** What a session's journal says of it: a fold over its records, the same while it runs and when it is opened again. */
-export interface History {
+export interface Account {
   readonly ledger: Ledger;
   /** The state that the next exec starts from; null: a fresh guest without a context. */
   readonly checkpoint: string | null;
@@ -39,7 +39,7 @@ export interface ExecRecords {
   readonly complete: Complete | null;
 }
 
-export const NO_HISTORY: History = {
+export const EMPTY_ACCOUNT: Account = {
   ledger: EMPTY_LEDGER,
   checkpoint: null,
   context_hash: null,
@@ -54,21 +54,21 @@ export const NO_HISTORY: History = {
 /** Tracebacks name older cells too, without their columns. */
 const SOURCES_KEPT = 200;
 
-/** The history after one more record. */
-export function follow(history: History, record: JournalRecord): History {
-  const ledger = spend(history.ledger, record);
-  const { last, totals } = history;
+/** The account after one more record. */
+export function follow(account: Account, record: JournalRecord): Account {
+  const ledger = spend(account.ledger, record);
+  const { last, totals } = account;
   if (record.record === "rlm_start") {
     const begun = { start: record, resumed: 0, replayed: 0, calls: [], results: [], complete: null };
-    return { ...history, ledger, last: begun, totals: { ...totals, execs: totals.execs + 1 } };
+    return { ...account, ledger, last: begun, totals: { ...totals, execs: totals.execs + 1 } };
   }
-  if (!last) return { ...history, ledger };
+  if (!last) return { ...account, ledger };
   switch (record.record) {
     case "rlm_resume":
-      return { ...history, ledger, last: { ...last, resumed: last.resumed + 1, replayed: record.replayed } };
+      return { ...account, ledger, last: { ...last, resumed: last.resumed + 1, replayed: record.replayed } };
     case "rlm_tool_call":
       return {
-        ...history,
+        ...account,
         ledger,
         last: { ...last, calls: [...last.calls, record] },
         totals: { ...totals, sub_calls: totals.sub_calls + 1 },
@@ -76,7 +76,7 @@ export function follow(history: History, record: JournalRecord): History {
     case "rlm_tool_result": {
       const { usage, refused, cached } = record;
       return {
-        ...history,
+        ...account,
         ledger,
         last: { ...last, results: [...last.results, record] },
         totals: {
@@ -88,46 +88,46 @@ export function follow(history: History, record: JournalRecord): History {
       };
     }
     case "rlm_complete":
-      return over({ ...history, ledger, last: { ...last, complete: record } }, last.start, record);
+      return over({ ...account, ledger, last: { ...last, complete: record } }, last.start, record);
   }
 }
 
-function over(before: History, start: Start, complete: Complete): History {
+function over(before: Account, start: Start, complete: Complete): Account {
   const checkpoint = complete.checkpoint_id ?? before.checkpoint;
-  const history = complete.checkpoint_id ? { ...before, helpers_hash: complete.helpers_hash } : before;
+  const account = complete.checkpoint_id ? { ...before, helpers_hash: complete.helpers_hash } : before;
   const { context_hash } = complete;
   switch (start.kind) {
     case "load":
-      if (!complete.success) return history;
-      return { ...history, checkpoint, context_hash, loads: [start], cells: 0, sources: [] };
+      if (!complete.success) return account;
+      return { ...account, checkpoint, context_hash, loads: [start], cells: 0, sources: [] };
     case "append":
-      if (!complete.success) return history;
-      return { ...history, checkpoint, context_hash, loads: [...history.loads, start] };
+      if (!complete.success) return account;
+      return { ...account, checkpoint, context_hash, loads: [...account.loads, start] };
     case "cell": {
-      const cells = history.cells + 1;
+      const cells = account.cells + 1;
       const { cell, name } = start;
       const source = { number: cells, source: cell ?? "", ...(name === undefined ? {} : { name }) };
-      const sources = [...history.sources, source].slice(-SOURCES_KEPT);
-      return { ...history, checkpoint, cells, sources };
+      const sources = [...account.sources, source].slice(-SOURCES_KEPT);
+      return { ...account, checkpoint, cells, sources };
     }
     default:
-      return { ...history, checkpoint };
+      return { ...account, checkpoint };
   }
 }
 
 /** The exec that has begun and not ended, or null. */
-export function interruptedIn({ last }: History): ExecRecords | null {
+export function interruptedIn({ last }: Account): ExecRecords | null {
   return last && !last.complete ? last : null;
 }
 
 /** The files that cells are from, by the cells' numbers. */
-export function cellFiles({ sources, last, cells }: History): ReadonlyMap<number, string> {
+export function cellFiles({ sources, last, cells }: Account): ReadonlyMap<number, string> {
   const files = sources.flatMap(({ number, name }) => (name === undefined ? [] : [[number, name] as const]));
   const open = last && !last.complete && last.start.kind === "cell" ? last.start.name : undefined;
   return new Map(open === undefined ? files : [...files, [cells + 1, open]]);
 }
 
-export function factsOf({ totals, last }: History, context: SessionFacts["context"]): SessionFacts {
+export function factsOf({ totals, last }: Account, context: SessionFacts["context"]): SessionFacts {
   return {
     status: last && !last.complete ? "running" : "idle",
     ...totals,

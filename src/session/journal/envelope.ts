@@ -69,7 +69,7 @@ export interface ExecFailure extends ExecFields {
 export interface EnvelopeFacts {
   readonly session_id: string;
   readonly budget: RemainingBudget;
-  readonly isOpen: boolean;
+  readonly unfinished: boolean;
   /** The files that cells are from, by the cells' numbers. */
   readonly files?: ReadonlyMap<number, string>;
 }
@@ -93,7 +93,7 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   const answer = closedEnvelope(complete, fieldsOf(complete, facts));
   if (answer.success) return answer;
   const named = { ...answer, traceback: withFiles(answer.traceback, facts.files ?? new Map()) };
-  if (!facts.isOpen) return named;
+  if (!facts.unfinished) return named;
   const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion : named.suggestion;
   return { ...named, suggestion, resumable: true };
 }

@@ -147,7 +147,7 @@ export interface SessionFacts {
 }
 
 /** What stands beside the image of an exec's end: enough to go on where the image can no longer be read. */
-export interface BesideEnd {
+export interface EndExtras {
   readonly kind: "end";
   readonly memory: { readonly [key: string]: Json };
   readonly helpers: readonly { readonly name: string; readonly code: string }[];
@@ -163,7 +163,7 @@ export interface BesideEnd {
 }
 
 /** What stands beside the image of an exec that waits for calls. */
-export interface BesideStep {
+export interface StepExtras {
   readonly kind: "step";
   readonly state: ExecState;
   /** Ids of the calls that the guest waits for. */
@@ -173,8 +173,8 @@ export interface BesideStep {
 }
 
 /** What the store gives back as it was written and verified; a field that is missing is empty. */
-export function readBesideEnd(beside: Json): BesideEnd {
-  const kept: Partial<BesideEnd> = JSON.parse(JSON.stringify(beside ?? {}));
+export function readEndExtras(extras: Json): EndExtras {
+  const kept: Partial<EndExtras> = JSON.parse(JSON.stringify(extras ?? {}));
   return {
     kind: "end",
     memory: kept.memory ?? {},
@@ -185,9 +185,9 @@ export function readBesideEnd(beside: Json): BesideEnd {
   };
 }
 
-/** As `readBesideEnd`. */
-export function readBesideStep(beside: Json): BesideStep {
-  const kept: Partial<BesideStep> = JSON.parse(JSON.stringify(beside ?? {}));
+/** As `readEndExtras`. */
+export function readStepExtras(extras: Json): StepExtras {
+  const kept: Partial<StepExtras> = JSON.parse(JSON.stringify(extras ?? {}));
   const { state, waiting = [], elapsed_ms = 0 } = kept;
   if (!state) throw new Error("a step was kept without its state");
   // Steps of earlier builds do not have every limit.

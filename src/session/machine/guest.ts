@@ -12,7 +12,7 @@ import {
 import type { Context } from "../../context/index.ts";
 import type { CheckpointRow, Store } from "../../store/index.ts";
 import type { CellSource } from "../journal/account.ts";
-import { type BesideEnd, readBesideEnd } from "../journal/records.ts";
+import { type EndExtras, readEndExtras } from "../journal/records.ts";
 import { type ContextMessage, contextMessage } from "./context-message.ts";
 import { type ImageChain, openImageChain } from "./image-chain.ts";
 import type { IndexFolder } from "./index-folder.ts";
@@ -130,7 +130,7 @@ export function openGuest(options: GuestOptions): Guest {
 
   /** A fresh guest with the memory and the helpers that lie beside an image which cannot be read. */
   async function rebuilt(row: CheckpointRow, why: string, context: Context | null): Promise<Machine> {
-    const { memory, helpers }: BesideEnd = readBesideEnd(row.beside);
+    const { memory, helpers }: EndExtras = readEndExtras(row.extras);
     const made = await fresh(context);
     const ops: Json = Object.entries(memory).map(([key, value]) => ({ op: "put", key, value }));
     await made.sandbox.enter("memory", { op: "batch", ops });

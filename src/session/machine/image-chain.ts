@@ -45,7 +45,7 @@ export interface Capturing {
 }
 
 export interface Captured {
-  readonly checkpoint: Omit<NewCheckpoint, "beside">;
+  readonly checkpoint: Omit<NewCheckpoint, "extras">;
   readonly answers: readonly Json[];
   /** Ids of the calls that the guest waits for. */
   readonly waiting: readonly string[];

@@ -1,5 +1,5 @@
 import type { CheckpointRow, Store } from "../../store/index.ts";
-import { readBesideStep } from "../journal/records.ts";
+import { readStepExtras } from "../journal/records.ts";
 import { describeExecs, type ExecDescription } from "./exec-description.ts";
 import { type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";
 
@@ -49,6 +49,6 @@ export async function describeSession(store: Store, nameOrId: string): Promise<S
 function withOutput(exec: ExecDescription, checkpoints: readonly CheckpointRow[]): ExecDescription {
   const step = checkpoints.findLast(({ kind, exec_id }) => kind === "step" && exec_id === exec.exec_id);
   if (exec.status !== "unfinished" || !step) return exec;
-  const { output, warnings } = readBesideStep(step.beside).state;
+  const { output, warnings } = readStepExtras(step.extras).state;
   return { ...exec, stdout: output.stdout, stderr: output.stderr, warnings };
 }

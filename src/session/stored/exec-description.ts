@@ -1,6 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { StoredRecord } from "../../store/index.ts";
-import { cellFiles, firstLineOf, follow, NO_HISTORY } from "../journal/account.ts";
+import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
 import { withFiles } from "../journal/envelope.ts";
 import {
   type Complete,
@@ -99,10 +99,10 @@ interface GatheredCall {
 /** The execs that a journal tells of, in its order. */
 export function describeExecs(records: readonly StoredRecord[]): ExecDescription[] {
   const execs = new Map<string, Gathered>();
-  let history = NO_HISTORY;
+  let account = EMPTY_ACCOUNT;
   for (const stored of records) {
     const record = readRecord(stored);
-    history = follow(history, record);
+    account = follow(account, record);
     if (record.record === "rlm_start") {
       const nothing = { resumed: 0, calls: new Map(), complete: null, files: new Map() };
       execs.set(record.exec_id, { start: record, ...nothing });
@@ -116,7 +116,7 @@ export function describeExecs(records: readonly StoredRecord[]): ExecDescription
       const called = exec.calls.get(record.call_id);
       if (called) called.result = record;
     } else if (record.record === "rlm_complete") {
-      Object.assign(exec, { complete: record, files: cellFiles(history) });
+      Object.assign(exec, { complete: record, files: cellFiles(account) });
     } else {
       exec.resumed++;
       for (const id of record.resent) {

@@ -62,7 +62,7 @@ export async function openStore(folder: string, { clock = systemClock } = {}): P
     async collect(options = {}) {
       checkOptions("collect()", COLLECT_OPTIONS, options);
       const { anonymousMs = DAY_MS, namedMs = null, pi = false, dryRun = false } = options;
-      return store.collect({ now: clock.now(), anonymousMs, namedMs, pi, dryRun });
+      return store.gc({ now: clock.now(), anonymousMs, namedMs, pi, dryRun });
     },
     verify: () => store.verify(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

@@ -3,7 +3,7 @@ import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts"
 import { sessionLabel } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import { factsOf, follow, NO_HISTORY } from "../journal/account.ts";
+import { EMPTY_ACCOUNT, factsOf, follow } from "../journal/account.ts";
 import { readRecord, type SessionFacts } from "../journal/records.ts";
 
 /** What lists say of a stored session. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
@@ -126,11 +126,11 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
 
 /** What a session says of itself where it now stands, which is not what its parent says. */
 async function factsAt(store: Store, id: string, parents: SessionFacts["context"]): Promise<SessionFacts> {
-  const history = (await store.journal(id)).map(({ record }) => readRecord(record)).reduce(follow, NO_HISTORY);
-  const { context_hash: hash } = history;
-  if (hash === null || hash === parents?.hash) return factsOf(history, hash === null ? null : parents);
+  const account = (await store.journal(id)).map(({ record }) => readRecord(record)).reduce(follow, EMPTY_ACCOUNT);
+  const { context_hash: hash } = account;
+  if (hash === null || hash === parents?.hash) return factsOf(account, hash === null ? null : parents);
   const { stats } = v.parse(IndexSchema, await store.contextIndex(hash));
-  return factsOf(history, { hash, sources: stats.sources, chars: stats.length_chars });
+  return factsOf(account, { hash, sources: stats.sources, chars: stats.length_chars });
 }
 
 async function checkpointNamed(store: Store, session: SessionRow, typed: string): Promise<string> {

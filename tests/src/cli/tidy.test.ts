@@ -2,18 +2,18 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tidy } from "../../../src/cli/store/daily-gc.ts";
-import type { CollectRule } from "../../../src/store/port.ts";
+import type { GcRule } from "../../../src/store/port.ts";
 import { temporaryFolder } from "./belay.ts";
 
 const DAY = 86_400_000;
 
 function recordingStore() {
-  const rules: CollectRule[] = [];
-  const collect = async (rule: CollectRule) => {
+  const rules: GcRule[] = [];
+  const gc = async (rule: GcRule) => {
     rules.push(rule);
     return { sessions: [], checkpoints: 0, contexts: 0, cached: 0, bytes: 0 };
   };
-  return { rules, collect };
+  return { rules, gc };
 }
 
 test("sessions without a name are looked after once a day, also by a clock that was set back", async () => {
@@ -32,7 +32,7 @@ test("what goes wrong there does not fail the command", async () => {
   await tidy(store, folder, 0);
   expect(store.rules).toEqual([]);
   mkdirSync(folder);
-  const failing = { collect: () => Promise.reject(new Error("busy")) };
+  const failing = { gc: () => Promise.reject(new Error("busy")) };
   await expect(tidy(failing, folder, 0)).resolves.toBeUndefined();
   rmSync(folder, { recursive: true });
 });

@@ -384,9 +384,9 @@ test("what a store keeps of an exec raises no limit when it goes on", async () =
   const raised: Partial<Store> = {
     async checkpoint(id) {
       const row = await lives.store.checkpoint(id);
-      const beside = JSON.parse(JSON.stringify(row.beside));
-      if (beside.state) beside.state = { ...beside.state, limits: NO_LIMITS, running_ms: -1e9 };
-      return { ...row, beside };
+      const extras = JSON.parse(JSON.stringify(row.extras));
+      if (extras.state) extras.state = { ...extras.state, limits: NO_LIMITS, running_ms: -1e9 };
+      return { ...row, extras };
     },
   };
   const second = await lives.open(undefined, {}, raised);

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { CollectRule, Store } from "../../../src/store/port.ts";
+import type { GcRule, Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import {
@@ -22,7 +22,7 @@ const STORES = [
   { kind: "in memory", folder: () => null },
 ];
 
-const NEVER: CollectRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
+const NEVER: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
 
 describe.each(STORES)("the store $kind", ({ folder }) => {
   const stored = (name: string, work: (store: Store) => Promise<void>) =>
@@ -114,7 +114,7 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     expect(others).toEqual([]);
     expect(c1).toMatchObject({ id: "C1", session: "S1", base: "B", kind: "step", seq: 1, pages: 4, parent: null });
     expect(c2).toMatchObject({ id: "C2", kind: "end", seq: 1, pages: 3, parent: "C1", meta: META });
-    expect(c2?.beside).toEqual({ kind: "step", output: "C2" });
+    expect(c2?.extras).toEqual({ kind: "step", output: "C2" });
     expect(await store.checkpoint("C2")).toEqual(c2);
     expect(await store.find("S1")).toMatchObject({ head: "C2" });
     await expect(store.checkpoint("C9")).rejects.toMatchObject({ code: "checkpoint_lost" });
@@ -255,7 +255,7 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     await expect(store.fork("S5", null, sessionOf("S6"))).rejects.toMatchObject({ code: "checkpoint_not_found" });
   });
 
-  stored("collect drops old sessions and what only they reached", async (store) => {
+  stored("gc drops old sessions and what only they reached", async (store) => {
     const old = contextOf("old");
     const kept = contextOf("kept");
     await store.putContext(old);
@@ -267,7 +267,7 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
         pages: pagesOf([1], 1),
         kind: "end" as const,
         base: "B2",
-        beside: { context_hash: hash },
+        extras: { context_hash: hash },
       }),
       records: [recordOf("E1", 5)],
     });
@@ -279,25 +279,25 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     await store.create(sessionOf("S4"));
     await store.commit("S4", { facts: { status: "running" }, records: [recordOf("E1", 5)] });
     const rule = { ...NEVER, anonymousMs: 100 };
-    expect(await store.collect(rule)).toMatchObject({ sessions: [], checkpoints: 0, contexts: 0 });
+    expect(await store.gc(rule)).toMatchObject({ sessions: [], checkpoints: 0, contexts: 0 });
     for (const id of ["S1", "S2", "S3", "S4"]) await store.release(id);
-    expect(await store.collect({ ...rule, dryRun: true })).toMatchObject({
+    expect(await store.gc({ ...rule, dryRun: true })).toMatchObject({
       sessions: ["S1"],
       checkpoints: 1,
       contexts: 1,
       cached: 0,
     });
     expect((await store.list()).map(({ id }) => id).toSorted()).toEqual(["S1", "S2", "S3", "S4"]);
-    expect(await store.collect(rule)).toMatchObject({ sessions: ["S1"], checkpoints: 1, contexts: 1, cached: 0 });
+    expect(await store.gc(rule)).toMatchObject({ sessions: ["S1"], checkpoints: 1, contexts: 1, cached: 0 });
     expect(await store.hasContext(old.hash)).toBe(false);
     expect(plain(await store.context(kept.hash))).toEqual(plain(kept));
     expect([await store.hasBaseline("B1"), await store.hasBaseline("B2")]).toEqual([false, true]);
-    expect(await store.collect({ ...rule, namedMs: 100 })).toMatchObject({
+    expect(await store.gc({ ...rule, namedMs: 100 })).toMatchObject({
       sessions: ["named"],
       contexts: 1,
       cached: 1,
     });
-    expect(await store.collect({ ...rule, namedMs: 100, pi: true })).toMatchObject({ sessions: ["S3"] });
+    expect(await store.gc({ ...rule, namedMs: 100, pi: true })).toMatchObject({ sessions: ["S3"] });
     expect((await store.list()).map(({ id }) => id)).toEqual(["S4"]);
     expect(await store.hasBaseline("B2")).toBe(true);
     await store.remove("S4");
@@ -329,8 +329,8 @@ test("what is dropped leaves the disk, and the lock files go with their sessions
   await store.create(sessionOf("S1"));
   await store.commit("S1", { records: [recordOf("E1", 5, { noise })] });
   await store.release("S1");
-  const dry = await store.collect({ ...NEVER, anonymousMs: 1, dryRun: true });
-  const done = await store.collect({ ...NEVER, anonymousMs: 1 });
+  const dry = await store.gc({ ...NEVER, anonymousMs: 1, dryRun: true });
+  const done = await store.gc({ ...NEVER, anonymousMs: 1 });
   expect(dry.sessions).toEqual(["S1"]);
   expect(done.bytes).toBeGreaterThan(noise.length / 4);
   expect(dry.bytes).toBeGreaterThan(noise.length / 4);

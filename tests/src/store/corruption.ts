@@ -98,7 +98,7 @@ function makeStore(folder: string): void {
     records: [recordOf("E1", 5), recordOf("E1", 6, long)],
     facts: { status: "running" },
   });
-  const end = checkpointOf("C2", { pages: pagesOf([2, 63], 3), base: "C1", parent: "C1", kind: "end", beside: long });
+  const end = checkpointOf("C2", { pages: pagesOf([2, 63], 3), base: "C1", parent: "C1", kind: "end", extras: long });
   store.commit("S1", { checkpoint: end, records: [recordOf("E1", 7)], facts: { status: "idle" } });
   const whole = checkpointOf("C3", { pages: pagesOf(range(0, 8), 4), parent: "C2", kind: "end", exec_id: "E2" });
   store.commit("S1", { checkpoint: whole, records: [recordOf("E2", 8)], cache: [{ key: "k", value: long, at: 8 }] });

@@ -37,7 +37,7 @@ test("a session that another process holds is busy until that process is killed"
   await expect(store.remove("S1")).rejects.toMatchObject({ code: "session_busy" });
   expect(await store.find("S1")).toMatchObject({ busy: true, holder: { pid: other.pid }, last_seq: 1 });
   const rule = { now: 1e9, anonymousMs: 0, namedMs: 0, pi: true, dryRun: false };
-  expect((await store.collect(rule)).sessions).toEqual([]);
+  expect((await store.gc(rule)).sessions).toEqual([]);
   expect(await store.verify()).toEqual([]);
   // Reading needs no lease.
   expect(await store.journal("S1")).toHaveLength(1);

@@ -53,7 +53,7 @@ export function checkpointOf(id: string, fields: Partial<NewCheckpoint> & Pick<N
     kind: "step",
     meta: META,
     chain: { length: 0, bytes: countPages(fields.pages) * PAGE_BYTES },
-    beside: { kind: "step", output: id },
+    extras: { kind: "step", output: id },
     at: 10,
     ...fields,
   };

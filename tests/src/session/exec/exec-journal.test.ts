@@ -4,7 +4,7 @@ import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openExecJournal } from "../../../../src/session/exec/exec-journal.ts";
 import type { Answered, CallContext } from "../../../../src/session/exec/ports.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
-import { follow, NO_HISTORY } from "../../../../src/session/journal/account.ts";
+import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.ts";
 import type { JournalRecord } from "../../../../src/session/journal/records.ts";
 import { openImageChain } from "../../../../src/session/machine/image-chain.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
@@ -29,12 +29,12 @@ const imageOf = (id: string): Checkpoint => ({
 
 /** A journal over a store that is a list, and a machine of which only images can be asked. */
 function scene(answer: (context: CallContext) => Promise<Answered> = () => Promise.reject(new Error("unused"))) {
-  let history = NO_HISTORY;
+  let account = EMPTY_ACCOUNT;
   const records: JournalRecord[] = [];
   const asked: string[] = [];
   const commit = (made: readonly JournalRecord[]) => {
     records.push(...made);
-    history = made.reduce(follow, history);
+    account = made.reduce(follow, account);
   };
   commit([
     {
@@ -56,7 +56,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
       return imageOf(id);
     },
   };
-  const budget = openBudget(BUDGET, history.ledger);
+  const budget = openBudget(BUDGET, account.ledger);
   const time = openTime(clock, 0, 1000);
   const calls = openCalls({
     parts: {
@@ -65,7 +65,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     },
     budget,
     time,
-    ledger: () => history.ledger,
+    ledger: () => account.ledger,
     from: null,
   });
   const journal = openExecJournal(
@@ -74,7 +74,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
       cell: 1,
       startedAt: 0,
       events: [],
-      history: () => history,
+      account: () => account,
       commit: async (made) => commit(made),
       async step(of, taken, make) {
         const capturing = { kind: "step", exec_id: "x", after: null, commands: [], at: 0 } as const;

@@ -5,12 +5,12 @@ import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
 import { unpackText } from "./pack.ts";
-import type { Collected, CollectRule } from "./port.ts";
+import type { Collected, GcRule } from "./port.ts";
 import { number, type Row, text } from "./seal.ts";
 import { readSession, type Session, sessionIds } from "./sessions.ts";
 
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */
-export function collect(database: Database, leases: Leases, rule: CollectRule): Collected {
+export function gc(database: Database, leases: Leases, rule: GcRule): Collected {
   const before = fileBytes(database);
   const past = sessionIds(database).filter((id) => isPast(database, id, rule) && !leases.busy(id));
   const taken = rule.dryRun ? past : past.filter((id) => leases.take(id));
@@ -45,7 +45,7 @@ export function removeSession(database: Database, id: string): void {
 }
 
 /** What the rule says of a session; damaged ones stay: only `remove` drops them. */
-function isPast(database: Database, id: string, rule: CollectRule): boolean {
+function isPast(database: Database, id: string, rule: GcRule): boolean {
   let session: Session;
   try {
     session = readSession(database, id);
@@ -64,7 +64,7 @@ export function isRunning(facts: Json): boolean {
 }
 
 /** A session that is open somewhere may be about to name a context or a baseline: then these stay. */
-function sweep(database: Database, { namedMs, now }: CollectRule, anyOpen: boolean) {
+function sweep(database: Database, { namedMs, now }: GcRule, anyOpen: boolean) {
   const checkpoints = dropUnreached(database);
   const contexts = anyOpen ? 0 : dropContexts(database);
   if (!anyOpen) dropBaselines(database);
