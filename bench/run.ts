@@ -3,23 +3,32 @@ import { parseArgs } from "node:util";
 import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
 import { benchDurable } from "./durable.ts";
+import { benchEngine } from "./engine.ts";
 import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
 import { benchLoad } from "./load.ts";
+import { benchRegex } from "./regex.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
-import { benchSessions } from "./sessions.ts";
+import { benchMemory, benchSessions } from "./sessions.ts";
+import { benchSqlite } from "./sqlite.ts";
 import { benchStart } from "./start.ts";
+import { benchStems } from "./stems.ts";
 
 const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   exec: benchExec,
+  engine: benchEngine,
   find: benchFind,
+  regex: benchRegex,
   search: benchSearch,
+  stems: benchStems,
   load: benchLoad,
   calls: benchCalls,
   start: benchStart,
   durable: benchDurable,
+  sqlite: benchSqlite,
   sessions: benchSessions,
+  memory: benchMemory,
 };
 const MB = 1024 * 1024;
 const CORPUS_BYTES = 10 * MB;

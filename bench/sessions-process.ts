@@ -24,6 +24,23 @@ export interface Sessions {
   readonly again: number;
 }
 
+/** Resident memory beyond that before the first session, bytes, after all are closed: at once, and when later steps are done. */
+export interface Left {
+  readonly closed: number;
+  readonly threadsEnded: number;
+  readonly pagesBack: number;
+}
+
+/** After one round of sessions that were opened, used and closed, bytes. */
+export interface Round {
+  /** Of the main thread's objects. */
+  readonly heap: number;
+  readonly resident: number;
+}
+
+const ROUNDS = 8;
+/** A thread that serves nobody ends after ten seconds. */
+const THREADS_HAVE_ENDED_MS = 11_000;
 /** Threads that serve nobody stay for ten seconds, and V8 gives the pages of an ended one back after eight more. */
 const MEMORY_IS_BACK_MS = 19_000;
 const [what = "", library = "", count = "1"] = process.argv.slice(2);
@@ -34,6 +51,8 @@ const MEASURES: Readonly<Record<string, () => Promise<unknown>>> = {
   many: () => many({}),
   "many in a store": () => many({ store: `${library.replace(/[^/]*$/, "")}store` }),
   "codemode many": codemodeMany,
+  left: leftOfMany,
+  rounds,
   parts,
 };
 console.log(JSON.stringify(await MEASURES[what]?.()));
@@ -132,6 +151,34 @@ async function many(options: SessionOptions): Promise<Sessions> {
     left: left - before,
     again,
   };
+}
+
+async function leftOfMany(): Promise<Left> {
+  const before = await resident();
+  await openAndClose();
+  const closed = await resident();
+  await delay(THREADS_HAVE_ENDED_MS);
+  const threadsEnded = await resident();
+  await delay(MEMORY_IS_BACK_MS - THREADS_HAVE_ENDED_MS);
+  const pagesBack = await resident();
+  return { closed: closed - before, threadsEnded: threadsEnded - before, pagesBack: pagesBack - before };
+}
+
+/** Round after round, so soon that the threads live on. */
+async function rounds(): Promise<Round[]> {
+  const measured: Round[] = [];
+  for (let n = 0; n < ROUNDS; n++) {
+    await openAndClose();
+    const rss = await resident();
+    measured.push({ heap: process.memoryUsage().heapUsed, resident: rss });
+  }
+  return measured;
+}
+
+async function openAndClose(): Promise<void> {
+  const sessions = await Promise.all(Array.from({ length: Number(count) }, () => openSession()));
+  await Promise.all(sessions.map(run));
+  await Promise.all(sessions.map((session) => session.close()));
 }
 
 async function codemodeMany(): Promise<Pick<Sessions, "cells" | "cpu">> {

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { bundle, ENTRIES } from "../scripts/bundle.ts";
 import { median } from "./measure.ts";
 import type { Aim, Case, Report } from "./report.ts";
-import type { Sessions } from "./sessions-process.ts";
+import type { Left, Round, Sessions } from "./sessions-process.ts";
 
 const PROCESS = fileURLToPath(new URL("./sessions-process.ts", import.meta.url));
 const MB = 2 ** 20;
@@ -51,6 +51,46 @@ export async function benchSessions(): Promise<Report> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** What stays in a process's memory when its sessions are closed, by the settings of the C library's allocator. */
+export async function benchMemory(): Promise<Report> {
+  const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
+  try {
+    await bundle(folder, ENTRIES);
+    const library = join(folder, "src/index.js");
+    const notes: string[] = [];
+    for (const settings of ALLOCATORS) {
+      const { closed, threadsEnded, pagesBack } = await measured<Left>("left", library, 100, settings);
+      notes.push(`${named(settings)}: ${mb(closed)}, ${mb(threadsEnded)}, ${mb(pagesBack)}`);
+    }
+    const rounds = await measured<Round[]>("rounds", library, 300);
+    return {
+      title: "memory: what 100 sessions leave when they are closed: at once, when threads have ended, 8 s after that",
+      cases: [],
+      notes: [
+        ...notes,
+        `rounds of 300 sessions, heap of the main thread: ${rounds.map(({ heap }) => mb(heap, 1)).join(", ")}`,
+        `rounds of 300 sessions, resident: ${rounds.map(({ resident }) => mb(resident)).join(", ")}`,
+      ],
+      aims: [],
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Of glibc; elsewhere they mean nothing. */
+const ALLOCATORS: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { MALLOC_TRIM_THRESHOLD_: "131072" },
+  { MALLOC_MMAP_THRESHOLD_: "131072", MALLOC_TRIM_THRESHOLD_: "131072" },
+  { MALLOC_ARENA_MAX: "2" },
+];
+
+function named(settings: Readonly<Record<string, string>>): string {
+  const texts = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  return texts.join(" ") || "as it is";
 }
 
 async function inTurn(measure: <T>(what: string, count: number) => Promise<T>): Promise<Case[]> {
@@ -107,12 +147,20 @@ const sample = (name: string, ms: number) => ({ name, samples: [ms], gaveUp: fal
 
 function line(what: string, { open, cells, cpu, held, rest, left, again }: Sessions): string {
   const ms = (value: number) => `${value.toFixed(0)} ms`;
-  const mb = (bytes: number) => `${(bytes / MB).toFixed(0)} MB`;
   return `${what}: open ${ms(open)}, a cell in each at once ${ms(cells)}, CPU ${ms(cpu)}, main loop held ${ms(held)}, at rest ${mb(rest)}, closed ${mb(left)}; a cell after the machine was given up ${again.toFixed(1)} ms`;
 }
 
-async function measured<T>(what: string, library: string, count: number): Promise<T> {
+function mb(bytes: number, digits = 0): string {
+  return `${(bytes / MB).toFixed(digits)} MB`;
+}
+
+async function measured<T>(
+  what: string,
+  library: string,
+  count: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<T> {
   const args = ["--expose-gc", PROCESS, what, library, String(count)];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...settings } });
   return JSON.parse(stdout);
 }
