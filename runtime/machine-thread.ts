@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { Baseline, ImageFormat } from "./image.ts";
 import { machineLost } from "./lost.ts";
 import type { Poolable } from "./pool.ts";
-import { type FromWorker, SHARED } from "./protocol.ts";
+import { type FromThread, SHARED } from "./protocol.ts";
 
 /** A thread that serves machines, one after the other. */
 export interface MachineThread extends Poolable {
@@ -14,7 +14,7 @@ export interface MachineThread extends Poolable {
 }
 
 export interface Listener {
-  heard(message: FromWorker): void;
+  heard(message: FromThread): void;
   gone(why: string): void;
 }
 
@@ -62,7 +62,7 @@ export async function startMachineThread<Setup>(
 
 function threadOf(worker: Worker, shared: Int32Array): MachineThread {
   let listener: Listener | null = null;
-  worker.on("message", (message: FromWorker) => listener?.heard(message));
+  worker.on("message", (message: FromThread) => listener?.heard(message));
   worker.on("error", (error) => listener?.gone(error.message));
   const gone = new Promise<void>((resolve) => {
     worker.once("exit", () => {

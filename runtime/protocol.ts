@@ -149,7 +149,7 @@ export interface Ended {
 }
 
 /** Host → worker. */
-export type ToWorker<Message> =
+export type ToThread<Message> =
   | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
   | { readonly kind: "resume"; readonly input: ResumeInput }
   | {
@@ -168,22 +168,22 @@ export type ToWorker<Message> =
   | { readonly kind: "close" };
 
 /** Worker → host: exactly one answer to each message that runs the guest. */
-export type FromWorker =
+export type FromThread =
   | { readonly kind: "ready"; readonly origin: string }
   | (Idle & {
       /** What `checkpoint` would have been answered; null if no image was wanted, or if no call is new. */
-      readonly checkpoint: TakingReply | null;
+      readonly checkpoint: CaptureReply | null;
     })
   | Ended
   | { readonly kind: "entered"; readonly value: Json }
   /** `isSmall`: what the machine took in memory is not worth ending the worker for. */
   | { readonly kind: "closed"; readonly isSmall: boolean }
-  | TakingReply
+  | CaptureReply
   | { readonly kind: "notice"; readonly text: string }
   /** Printed in the running slice: what a machine that has to be ended would take with it. */
   | { readonly kind: "printed"; readonly parts: readonly Printed[] };
 
-export type TakingReply =
+export type CaptureReply =
   | { readonly kind: "checkpointed"; readonly checkpoint: Checkpoint }
   | { readonly kind: "refused"; readonly error: CallError }
   | { readonly kind: "failed"; readonly message: string };
@@ -205,6 +205,6 @@ export const SHARED = {
   /** ms of such work in this slice, finished. */
   offClockMs: 2,
   /** 1 from when the guest came to rest and its image is taken until the next message: no limit of it counts any more. */
-  taking: 3,
+  capturing: 3,
   words: 4,
 } as const;

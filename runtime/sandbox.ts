@@ -5,7 +5,7 @@ import { imageProblem } from "./image-compat.ts";
 import { COMMAND_MS } from "./limits.ts";
 import { machineLost } from "./lost.ts";
 import { type MachineKind, type Machines, processMachines } from "./machines.ts";
-import type { Checkpoint, CheckpointRequest, FromWorker, Json, Restoration, ToWorker } from "./protocol.ts";
+import type { Checkpoint, CheckpointRequest, FromThread, Json, Restoration, ToThread } from "./protocol.ts";
 import type { MachineSetup } from "./serve.ts";
 import { openSlices, type Slices } from "./slices.ts";
 import { openThread } from "./thread.ts";
@@ -65,7 +65,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
   const thread = openThread<Message>({ seat, clock, notice: options.onNotice });
 
   /** The answer, or what it says went wrong. */
-  async function accepted(reply: FromWorker): Promise<FromWorker> {
+  async function accepted(reply: FromThread): Promise<FromThread> {
     if (reply.kind === "refused") {
       const { code, suggestion } = reply.error;
       throw new RlmError(isErrorCode(code) ? code : "js_error", reply.error.message, { suggestion });
@@ -76,7 +76,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
   }
 
   let spent = false;
-  async function taken(reply: FromWorker): Promise<Checkpoint> {
+  async function taken(reply: FromThread): Promise<Checkpoint> {
     const answer = await accepted(reply);
     if (answer.kind === "checkpointed") {
       spent ||= answer.checkpoint.isSpent;
@@ -85,12 +85,12 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     throw machineLost(`it answered ${answer.kind}`);
   }
 
-  async function command(message: ToWorker<Message>): Promise<FromWorker> {
+  async function command(message: ToThread<Message>): Promise<FromThread> {
     thread.cancel(false);
     return accepted(await thread.ask(message, COMMAND_MS));
   }
 
-  async function open(): Promise<FromWorker> {
+  async function open(): Promise<FromThread> {
     const image = await options.image?.();
     const problem = image ? await imageProblem(image.image.meta) : null;
     if (problem) throw new RlmError("checkpoint_lost", problem, { suggestion: "Open it with the build that made it." });

@@ -7,12 +7,12 @@ import type {
   CheckpointRequest,
   ExecInput,
   ExecState,
-  FromWorker,
+  FromThread,
   Json,
   PendingCall,
   ResumeInput,
   SetAside,
-  ToWorker,
+  ToThread,
 } from "./protocol.ts";
 import type { Thread } from "./thread.ts";
 
@@ -76,7 +76,7 @@ export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unk
     unwatch = watch(thread, signals);
   }
 
-  async function advance(message: ToWorker<Message>): Promise<Slice> {
+  async function advance(message: ToThread<Message>): Promise<Slice> {
     const limitMs = message.kind === "stop" ? 0 : known.limits.max_execution_ms - known.running_ms;
     seat.waits(false);
     const reply = await thread.ask(message, limitMs);
@@ -130,7 +130,7 @@ function watch<Message>(thread: Thread<Message>, { signal, suspend }: ExecSignal
   };
 }
 
-function whyLost(reply: FromWorker): string {
+function whyLost(reply: FromThread): string {
   const failed = reply.kind === "idle" ? reply.checkpoint : reply;
   return failed?.kind === "failed" ? failed.message : `it answered ${reply.kind}`;
 }

@@ -1,24 +1,25 @@
 import type { Clock } from "./clock.ts";
-import { COMMAND_MS, TERMINATE_MS } from "./limits.ts";
+import { COMMAND_MS } from "./limits.ts";
 import type { MachineThread } from "./machine-thread.ts";
 import type { Seat } from "./pool.ts";
-import { type FromWorker, type Printed, SHARED, type ToWorker } from "./protocol.ts";
+import { type FromThread, type Printed, SHARED, type ToThread } from "./protocol.ts";
+import { watchThread } from "./watchdog.ts";
 
-/** The thread of a machine, watched: what it does not answer in time, it is ended for. */
+/** The thread of a machine, watched: if it does not answer in time, the machine counts as failed. */
 export interface Thread<Message> {
   /** Opens the machine, however long that takes: `setup` is what the thread's side of it reads. */
-  open(setup: unknown, transfer: readonly ArrayBuffer[]): Promise<FromWorker>;
+  open(setup: unknown, transfer: readonly ArrayBuffer[]): Promise<FromThread>;
   /**
-   * Sends a message and waits for its answer, one at a time; after `limitMs` of guest time and TERMINATE_MS it is answered
-   * `failed`. Where nobody listens to `cancel`, the word does not shorten that. To take an image of a guest that came to
-   * rest in time has a limit of its own.
+   * Sends a message and waits for its answer, one at a time. If the thread takes too long (see `watchThread`) the answer is `failed`.
+   * @param limitMs how long the guest may run
+   * @param listens whether the `cancel` word shortens that
    */
-  ask(message: ToWorker<Message>, limitMs: number, listens?: "cancel" | "not"): Promise<FromWorker>;
+  ask(message: ToThread<Message>, limitMs: number, listens?: "cancel" | "not"): Promise<FromThread>;
   /** Sets or clears the word that ends the running exec as cancelled. */
   cancel(on: boolean): void;
   /** What the guest has printed since the last answer. */
   printed(): readonly Printed[];
-  /** Ends the thread; what waits for an answer, and every later question, is answered `failed` with this reason. */
+  /** Ends the thread. The message that waits for an answer, and every later one, is answered `failed` with this reason. */
   end(why: string): Promise<void>;
   /** As `end`, but a thread whose machine is at rest and sound only drops the machine and serves others. */
   release(why: string): Promise<void>;
@@ -30,21 +31,20 @@ export interface ThreadOptions {
   readonly notice: ((text: string) => void) | undefined;
 }
 
-export const TIMED_OUT = "the guest ran on past its limit and was ended from outside";
-export const CANCELLED = "the guest did not stop when cancelled and was ended from outside";
-
 export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thread<Message> {
   const { thread } = seat;
   const { shared } = thread;
   let printed: Printed[] = [];
-  let waiting: ((message: FromWorker) => void) | undefined;
+  let waiting: ((message: FromThread) => void) | undefined;
   let dead: string | undefined;
-  /** Something failed that must not: another machine is not opened in this thread. */
+  /** A message failed: no other machine may be opened in this thread. */
   let isPoisoned = false;
-  const died = (why: string) => {
+
+  function died(why: string): void {
     dead ??= why;
     waiting?.({ kind: "failed", message: dead });
-  };
+  }
+
   shared.fill(0);
   thread.listen({
     heard(message) {
@@ -55,50 +55,35 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
     gone: died,
   });
 
-  function answered(reply: FromWorker): FromWorker {
-    waiting = undefined;
-    if (reply.kind === "failed") isPoisoned = true;
-    return reply;
-  }
-
-  function open(setup: unknown, transfer: readonly ArrayBuffer[]): Promise<FromWorker> {
+  /** Sends a message, and resolves with its answer or with why there is none. */
+  function exchange(send: (answer: (reply: FromThread) => void) => void): Promise<FromThread> {
     return new Promise((resolve) => {
-      if (dead !== undefined) return resolve({ kind: "failed", message: dead });
-      waiting = (reply) => resolve(answered(reply));
-      thread.send({ kind: "open", setup }, transfer);
-    });
-  }
-
-  function ask(message: ToWorker<Message>, limitMs: number, listens: "cancel" | "not" = "cancel"): Promise<FromWorker> {
-    return new Promise((resolve) => {
-      const sentAt = clock.monotonic();
-      let cancelledAt: number | undefined;
-      let takingSince: number | undefined;
-      let timer: NodeJS.Timeout | undefined;
-      const answer = (reply: FromWorker) => {
-        if (reply.kind !== "failed") printed = [];
-        clearTimeout(timer);
-        resolve(answered(reply));
-      };
-      const look = () => {
-        const now = clock.monotonic();
-        if (listens === "cancel" && Atomics.load(shared, SHARED.cancel) === 1) cancelledAt ??= now;
-        if (Atomics.load(shared, SHARED.taking) === 1) takingSince ??= now;
-        const ends = [
-          sentAt + Atomics.load(shared, SHARED.offClockMs) + limitMs + TERMINATE_MS,
-          cancelledAt === undefined ? Number.POSITIVE_INFINITY : cancelledAt + TERMINATE_MS,
-        ];
-        const left = (takingSince === undefined ? Math.min(...ends) : takingSince + COMMAND_MS) - now;
-        const mayWait = Atomics.load(shared, SHARED.offClock) === 1 && cancelledAt === undefined;
-        if (left > 0 || mayWait) timer = setTimeout(look, mayWait ? LOOK_MS : Math.min(left, LOOK_MS));
-        else answer({ kind: "failed", message: cancelledAt === undefined ? TIMED_OUT : CANCELLED });
+      const answer = (reply: FromThread) => {
+        waiting = undefined;
+        if (reply.kind === "failed") isPoisoned = true;
+        resolve(reply);
       };
       if (dead !== undefined) return answer({ kind: "failed", message: dead });
       waiting = answer;
-      timer = setTimeout(look, LOOK_MS);
-      Atomics.store(shared, SHARED.taking, 0);
+      send(answer);
+    });
+  }
+
+  async function ask(
+    message: ToThread<Message>,
+    limitMs: number,
+    listens: "cancel" | "not" = "cancel",
+  ): Promise<FromThread> {
+    let unwatch = () => {};
+    const reply = await exchange((answer) => {
+      const overdue = (why: string) => answer({ kind: "failed", message: why });
+      unwatch = watchThread({ shared, clock, limitMs, listensToCancel: listens === "cancel" }, overdue);
+      Atomics.store(shared, SHARED.capturing, 0);
       thread.send(message, []);
     });
+    unwatch();
+    if (reply.kind !== "failed") printed = [];
+    return reply;
   }
 
   async function end(why: string): Promise<void> {
@@ -106,23 +91,19 @@ export function openThread<Message>({ seat, clock, notice }: ThreadOptions): Thr
     await thread.end();
   }
 
-  async function release(why: string): Promise<void> {
-    if (dead !== undefined || waiting || isPoisoned) return end(why);
-    const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
-    if (reply.kind !== "closed") return end(why);
-    died(why);
-    thread.listen(null);
-    await seat.leave(reply.isSmall);
-  }
-
   return {
-    open,
+    open: (setup, transfer) => exchange(() => thread.send({ kind: "open", setup }, transfer)),
     ask,
     cancel: (on) => Atomics.store(shared, SHARED.cancel, on ? 1 : 0),
     printed: () => printed,
     end,
-    release,
+    async release(why) {
+      if (dead !== undefined || waiting || isPoisoned) return end(why);
+      const reply = await ask({ kind: "close" }, COMMAND_MS, "not");
+      if (reply.kind !== "closed") return end(why);
+      died(why);
+      thread.listen(null);
+      await seat.leave(reply.isSmall);
+    },
   };
 }
-
-const LOOK_MS = 100;

@@ -7,7 +7,7 @@ export interface Threads<T> {
   keep(thread: Promise<T>): void;
   /** One without a machine. */
   takeFree(): Promise<T> | undefined;
-  /** `run` is called once the thread is gone: one for each thread, the last one that was given. */
+  /** `run` is called once the thread is gone. Only the `run` that was given last for a thread is called. */
   whenGone(thread: T, run: () => void): void;
   /** Those that start, live or end. */
   count(): number;
@@ -22,86 +22,118 @@ export interface Threads<T> {
 export function openThreads<T extends Poolable>(
   options: Pick<PoolOptions<T>, "start" | "clock" | "background" | "lingerMs">,
 ): Threads<T> {
-  const { start, clock, background, lingerMs } = options;
-  /** Threads without a machine, some of them still starting; each with what calls off its end. */
-  const free = new Map<Promise<T>, () => void>();
-  /** A thread serves machines without end: what hears of its end is replaced, so that nothing of earlier ones is kept. */
-  const heirs = new Map<T, () => void>();
+  const { start, clock } = options;
+  const news = openNews();
+  const gone = openListeners<T>();
+  const free = openFree(options, gone);
   let threads = 0;
   let startMs = 0;
+
+  return {
+    async begin() {
+      const from = clock.monotonic();
+      threads++;
+      const isGone = () => {
+        threads--;
+        news.changed();
+      };
+      try {
+        const thread = await start();
+        startMs = clock.monotonic() - from;
+        gone.follow(thread, isGone);
+        return thread;
+      } catch (error) {
+        isGone();
+        throw error;
+      }
+    },
+    keep(thread) {
+      free.keep(thread);
+      news.changed();
+    },
+    takeFree: free.take,
+    whenGone: gone.whenGone,
+    count: () => threads,
+    countFree: free.count,
+    startMs: () => startMs,
+    ...news,
+  };
+}
+
+/** Wakes whatever waits for a change. */
+function openNews(): Pick<Threads<unknown>, "change" | "changed"> {
   let next = Promise.withResolvers<void>();
+  return {
+    change: () => next.promise,
+    changed() {
+      next.resolve();
+      next = Promise.withResolvers();
+    },
+  };
+}
 
-  function changed(): void {
-    next.resolve();
-    next = Promise.withResolvers();
-  }
+interface Listeners<T> extends Pick<Threads<T>, "whenGone"> {
+  /** Waits for the thread's end: `isGone` runs first, then the thread's listener. */
+  follow(thread: T, isGone: () => void): void;
+}
 
-  function whenGone(thread: T, run: () => void): void {
-    if (heirs.has(thread)) heirs.set(thread, run);
-    else run();
-  }
+/** A thread serves any number of machines: its listener is replaced, so that nothing of earlier machines is kept. */
+function openListeners<T extends Poolable>(): Listeners<T> {
+  const listeners = new Map<T, () => void>();
+  return {
+    whenGone(thread, run) {
+      if (listeners.has(thread)) listeners.set(thread, run);
+      else run();
+    },
+    follow(thread, isGone) {
+      listeners.set(thread, () => {});
+      void thread.gone.then(() => {
+        const listener = listeners.get(thread);
+        listeners.delete(thread);
+        isGone();
+        listener?.();
+      });
+    },
+  };
+}
 
-  function follow(thread: T): void {
-    heirs.set(thread, () => {});
-    void thread.gone.then(() => {
-      const heir = heirs.get(thread);
-      heirs.delete(thread);
-      threads--;
-      heir?.();
-      changed();
-    });
-  }
+interface Free<T> {
+  keep(thread: Promise<T>): void;
+  take(): Promise<T> | undefined;
+  count(): number;
+}
 
-  async function begin(): Promise<T> {
-    const from = clock.monotonic();
-    threads++;
-    try {
-      const thread = await start();
-      startMs = clock.monotonic() - from;
-      follow(thread);
-      return thread;
-    } catch (error) {
-      threads--;
-      changed();
-      throw error;
-    }
-  }
+/** Threads without a machine, some of which still start. Each is ended after `lingerMs`. */
+function openFree<T extends Poolable>(
+  { background, lingerMs }: Pick<PoolOptions<T>, "background" | "lingerMs">,
+  { whenGone }: Pick<Threads<T>, "whenGone">,
+): Free<T> {
+  /** Each with what calls off its end. */
+  const free = new Map<Promise<T>, () => void>();
 
-  function keep(thread: Promise<T>): void {
-    const forget = () => {
-      free.get(thread)?.();
-      free.delete(thread);
-    };
-    const end = () => {
-      forget();
-      void thread.then((started) => started.end()).catch(() => {});
-    };
-    free.set(thread, background.after(lingerMs, end));
-    void thread.then((started) => {
-      started.hold(false);
-      if (free.has(thread)) whenGone(started, forget);
-    }, forget);
-    changed();
-  }
-
-  function takeFree(): Promise<T> | undefined {
-    for (const [thread, stay] of free) {
-      stay();
-      free.delete(thread);
-      return thread;
-    }
-    return undefined;
+  function remove(thread: Promise<T>): void {
+    free.get(thread)?.();
+    free.delete(thread);
   }
 
   return {
-    begin,
-    keep,
-    takeFree,
-    whenGone,
-    count: () => threads,
-    countFree: () => free.size,
-    startMs: () => startMs,
-    change: () => next.promise,
-    changed,
+    keep(thread) {
+      const forget = () => remove(thread);
+      const end = () => {
+        forget();
+        void thread.then((started) => started.end()).catch(() => {});
+      };
+      free.set(thread, background.after(lingerMs, end));
+      void thread.then((started) => {
+        started.hold(false);
+        if (free.has(thread)) whenGone(started, forget);
+      }, forget);
+    },
+    take() {
+      const [thread] = free.keys();
+      if (thread) remove(thread);
+      return thread;
+    },
+    count: () => free.size,
   };
 }

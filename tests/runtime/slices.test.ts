@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FromWorker, PendingCall } from "../../runtime/protocol.ts";
+import type { FromThread, PendingCall } from "../../runtime/protocol.ts";
 import { openSlices } from "../../runtime/slices.ts";
 import type { Thread } from "../../runtime/thread.ts";
 import { newState } from "../support/checkpoints.ts";
@@ -9,12 +9,12 @@ const REQUEST = { id: "a", base: null, kind: "step", commands: [] } as const;
 const input = { source: "", state: newState(), facts: null };
 
 /** A thread that gives these replies in turn. Once it was ended, every reply says why. */
-function threadWith(replies: FromWorker[]) {
+function threadWith(replies: FromThread[]) {
   const asked: string[] = [];
   const cancelled: boolean[] = [];
   const waits: boolean[] = [];
   let dead: string | undefined;
-  const failed = (message: string): FromWorker => ({ kind: "failed", message });
+  const failed = (message: string): FromThread => ({ kind: "failed", message });
   const thread: Thread<unknown> = {
     open: async () => failed(""),
     async ask({ kind }) {
@@ -32,7 +32,7 @@ function threadWith(replies: FromWorker[]) {
   return { slices, asked, cancelled, waits, whyDead: () => dead };
 }
 
-const waiting = (checkpoint: Extract<FromWorker, { kind: "idle" }>["checkpoint"]): FromWorker => ({
+const waiting = (checkpoint: Extract<FromThread, { kind: "idle" }>["checkpoint"]): FromThread => ({
   kind: "idle",
   calls: [CALL],
   state: { ...newState(), next_call: 2 },
@@ -56,7 +56,7 @@ test("an image that was refused is null, and the guest still waits", async () =>
 });
 
 test("a guest that did not come to rest is ended, and its variables are lost", async () => {
-  const ended: FromWorker = {
+  const ended: FromThread = {
     kind: "ended",
     clean: false,
     end: { kind: "cancelled" },
@@ -70,7 +70,7 @@ test("a guest that did not come to rest is ended, and its variables are lost", a
 });
 
 test("signals reach the thread while the exec runs, and no longer", async () => {
-  const ended: FromWorker = {
+  const ended: FromThread = {
     kind: "ended",
     clean: true,
     end: { kind: "cancelled" },

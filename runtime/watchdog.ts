@@ -1,0 +1,50 @@
+import type { Clock } from "./clock.ts";
+import { COMMAND_MS, TERMINATE_MS } from "./limits.ts";
+import { SHARED } from "./protocol.ts";
+
+export const TIMED_OUT = "the guest ran on past its limit and was ended from outside";
+export const CANCELLED = "the guest did not stop when cancelled and was ended from outside";
+
+export interface Watched {
+  /** The words of `SHARED`. */
+  readonly shared: Int32Array;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** How long the guest may run, ms. */
+  readonly limitMs: number;
+  /** Whether setting the `cancel` word shortens that: the guest must then come to rest soon. */
+  readonly listensToCancel: boolean;
+}
+
+/**
+ * Watches a thread that works on a message, and calls `overdue` once if the thread takes too long: TERMINATE_MS longer than the
+ * guest may run, or than its cancelling is ago. Time that a builtin takes off the clock does not count. From when an image is
+ * captured only the capture has a limit, COMMAND_MS.
+ *
+ * @returns ends the watch
+ */
+export function watchThread(watched: Watched, overdue: (why: string) => void): () => void {
+  const { shared, clock, limitMs, listensToCancel } = watched;
+  const since = clock.monotonic();
+  let cancelledAt: number | undefined;
+  let capturingSince: number | undefined;
+  let timer = setTimeout(look, LOOK_MS);
+
+  function look(): void {
+    const now = clock.monotonic();
+    if (listensToCancel && Atomics.load(shared, SHARED.cancel) === 1) cancelledAt ??= now;
+    if (Atomics.load(shared, SHARED.capturing) === 1) capturingSince ??= now;
+    const left = (capturingSince === undefined ? runningUntil() : capturingSince + COMMAND_MS) - now;
+    const isOffClock = Atomics.load(shared, SHARED.offClock) === 1 && cancelledAt === undefined;
+    if (left > 0 || isOffClock) timer = setTimeout(look, isOffClock ? LOOK_MS : Math.min(left, LOOK_MS));
+    else overdue(cancelledAt === undefined ? TIMED_OUT : CANCELLED);
+  }
+
+  function runningUntil(): number {
+    const limit = since + Atomics.load(shared, SHARED.offClockMs) + limitMs;
+    return Math.min(limit, cancelledAt ?? Number.POSITIVE_INFINITY) + TERMINATE_MS;
+  }
+
+  return () => clearTimeout(timer);
+}
+
+const LOOK_MS = 100;
