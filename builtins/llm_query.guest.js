@@ -2,7 +2,6 @@
   const define = (name, Parent) => {
     const Class = { [name]: class extends Parent {} }[name];
     Object.defineProperty(Class.prototype, "name", { value: name });
-    guest.errorClass(name, Class);
     guest.install(name, guest.constant(Class));
     return Class;
   };

@@ -11,39 +11,56 @@ export function readGuestFile(url: URL): string {
   return readFileSync(url, "utf8");
 }
 
-/** The prelude with its modules as one expression of (post, config). */
+/** What each part of guest code is given, in the order of their making. A part adds what it returns to `kit`. */
+const PARTS: readonly (readonly [file: string, given: string])[] = [
+  ["primordials", ""],
+  ["inspect", "kit"],
+  ["errors", "config, own, kit"],
+  ["render", "kit"],
+  ["calls", "post, kit"],
+  ["async-calls", "post, config, kit"],
+  ["names", "config, own, kit"],
+  ["modules", "post, kit"],
+];
+
+/** Parts that only a new guest has. */
+const PARTS_OF_NEW_GUESTS: typeof PARTS = [
+  ["ambient", "kit"],
+  ["output", "post, config, kit"],
+  ["result", "post, config, kit"],
+  ["injected", "kit"],
+];
+
+/** The prelude with its modules, as one expression of (post, config). Its value is what the host enters the guest by. */
 export function preludeSource(modules: readonly GuestModule[]): string {
   const list = modules.map((module) => expression(module.source)).join(",\n");
   return `((post, json) => {
     const own = { __proto__: null };
-    ${kit()}
-    kit = { __proto__: null, ...kit, ...${part("ambient")}(kit) };
-    return { ...${part("prelude")}(post, config, [${list}], kit), builtins: own };
+    ${kit([...PARTS, ...PARTS_OF_NEW_GUESTS])}
+    return { ...${part("prelude")}(config, [${list}], kit), builtins: own };
   })`;
 }
 
 /**
- * What brings a guest of an earlier prelude the builtins that it lacks, as an expression of (post, config, builtins): the object
- * that holds every builtin, which it also gives back. A guest that has none gets one.
+ * Guest code that brings a guest of an earlier prelude the builtins which it lacks, as an expression of (post, config, enter,
+ * inject, builtins). Its value has the same last three, to be used from then on. `builtins` holds every builtin; if the guest
+ * has none, it is undefined.
  */
 export function extensionSource(modules: readonly GuestModule[]): string {
   const list = modules.map(({ name, source }) => `[${JSON.stringify(name)}, ${expression(source)}]`).join(",\n");
-  return `((post, json, builtins) => {
+  return `((post, json, enter, inject, builtins) => {
     const own = builtins ?? { __proto__: globalThis };
-    ${kit()}
-    ${part("extension")}(config, own, [${list}], kit);
-    return own;
+    ${kit(PARTS)}
+    return { ...${part("extension")}(config, own, [${list}], { enter, inject }, kit), builtins: own };
   })`;
 }
 
-/** The parts that every other one needs, each given what those before it made. */
-const kit = () => `const config = JSON.parse(json);
-    let kit = ${part("primordials")}();
-    kit = { __proto__: null, ...kit, ...${part("inspect")}(kit) };
-    kit = { __proto__: null, ...kit, ...${part("errors")}(kit, config) };
-    kit = { __proto__: null, ...kit, ...${part("render")}(kit) };
-    kit = { __proto__: null, ...kit, ...${part("calls")}(post, kit) };
-    kit = { __proto__: null, ...kit, ...${part("names")}(config, own, kit) };`;
+const kit = (parts: typeof PARTS) =>
+  [
+    "const config = JSON.parse(json);",
+    "let kit = { __proto__: null };",
+    ...parts.map(([file, given]) => `kit = { __proto__: null, ...kit, ...${part(file)}(${given}) };`),
+  ].join("\n");
 
 const part = (name: string) => expression(readGuestFile(new URL(`./guest/${name}.guest.js`, import.meta.url)));
 

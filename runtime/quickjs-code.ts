@@ -52,16 +52,21 @@ function start(instance: Instance, cell: () => JSValueHandle): void {
   }
 }
 
-/** The extension gets a `post` of its own and gives back the object that holds every builtin. */
+/** Gives the extension a `post` of its own, and uses what it returns in place of what the guest was entered by. */
 function extend(instance: Instance, post: PostFunction, source: string, config: string): JSValueHandle {
   const { vm } = instance;
-  const entries = entriesOf(instance);
+  const { enter, inject, builtins, ...kept } = entriesOf(instance);
   vm.unregisterHostCallback("post");
   using extension = vm.evalCode(source, "<extension>");
   using postHandle = vm.newFunction("post", post);
   using configText = vm.newString(config);
-  const builtins = call(instance, extension, postHandle, configText, entries.builtins ?? vm.undefined);
-  if (entries.builtins) builtins.dispose();
-  else instance.entries = { ...entries, builtins };
+  using made = call(instance, extension, postHandle, configText, enter, inject, builtins ?? vm.undefined);
+  instance.entries = {
+    ...kept,
+    enter: made.getProp("enter"),
+    inject: made.getProp("inject"),
+    builtins: made.getProp("builtins"),
+  };
+  for (const replaced of [enter, inject, builtins]) replaced?.dispose();
   return vm.undefined;
 }

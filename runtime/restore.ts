@@ -26,10 +26,11 @@ function dropCalls({ engine, clock }: Guest): void {
 /** A guest of an earlier version lacks these builtins. If it does not take them, it goes on without them. */
 function addYoungerBuiltins({ engine, clock, heap, library }: Guest): void {
   clock.start(0, DRAIN_MS);
-  const { younger, sync, modules } = library;
+  const { younger, sync, async, modules } = library;
   const extension = extensionSource(modules.filter(({ name }) => younger.has(name)));
   const config = {
     sync: Object.keys(sync).filter((name) => younger.has(name)),
+    async: Object.keys(async).filter((name) => async[name]?.installed && younger.has(name)),
     younger: [...younger],
     messageUnits: LIMITS.errorMessageUnits,
   };

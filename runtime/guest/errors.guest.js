@@ -1,5 +1,5 @@
 // Errors made for cells, and errors of cells as the host learns of them.
-(function errors(kit, limits) {
+(function errors(config, own, kit) {
   const {
     getOwnPropertyDescriptor,
     getPrototypeOf,
@@ -19,13 +19,14 @@
     UNSHOWABLE,
   } = kit;
 
+  /** Classes of the language. Those of builtins are in `own`. */
   const errorClasses = { __proto__: null, Error, TypeError, SyntaxError, RangeError };
 
   /** Errors that this file made, with what only it can vouch for: their code and suggestion. */
   const made = new WeakMap();
 
   function makeError(info) {
-    const Class = errorClasses[info.name] ?? Error;
+    const Class = errorClasses[info.name] ?? own[info.name] ?? Error;
     const error = new Class(info.message);
     defineProperty(error, "code", dataProperty(info.code));
     if (typeof info.retriable === "boolean") defineProperty(error, "retriable", dataProperty(info.retriable));
@@ -86,7 +87,7 @@
       __proto__: null,
       thrown: thrown === null || thrown === undefined ? "nothing" : isError(thrown) ? "error" : "value",
       name: clip(name, 100),
-      message: clip(message, limits.messageUnits),
+      message: clip(message, config.messageUnits),
       stack: clip(stack, 16384),
       classes: classesOf(thrown),
       code: known?.code,
@@ -94,10 +95,5 @@
     });
   }
 
-  /** Errors of that name, from the host, are made with this class. */
-  function errorClass(name, Class) {
-    errorClasses[name] = Class;
-  }
-
-  return { __proto__: null, makeError, fail, argumentError, describe, stackOf, errorClass };
+  return { __proto__: null, makeError, fail, argumentError, describe, stackOf };
 });

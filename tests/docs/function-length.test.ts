@@ -7,7 +7,7 @@ import { ROOT } from "../../scripts/process.ts";
 /** Lines that a function may have: those of the longest one today. Lower a number when its longest function is split. */
 const LIMITS = [
   { files: ["runtime/**/*.ts"], lines: 80 },
-  { files: ["runtime/guest/**/*.js"], lines: 139 },
+  { files: ["runtime/guest/**/*.js"], lines: 80 },
   { files: ["src/session/**/*.ts"], lines: 254 },
   { files: ["src/!(session)/**/*.ts", "{builtins,scripts,bench}/**/*.{ts,js}"], lines: 144 },
 ] as const;

@@ -2,7 +2,17 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSandbox, type Sandbox } from "../../runtime/index.ts";
 import { LANGUAGE_NAMES } from "../../runtime/owned-names.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
-import { exec, keepImages, newState, openGuest, recorder, run, take } from "../support/checkpoints.ts";
+import {
+  exec,
+  keepBaseline,
+  keepImages,
+  newState,
+  openGuest,
+  recorder,
+  resume,
+  run,
+  take,
+} from "../support/checkpoints.ts";
 
 const END = { id: "old", base: null, kind: "end", commands: [] } as const;
 
@@ -75,4 +85,28 @@ test("the globals of the language are those of a fresh guest", async () => {
   const cell =
     "Object.getOwnPropertyNames(globalThis).filter((name) => !Object.getOwnPropertyDescriptor(globalThis, name).set).sort()";
   expect(await run(older, cell)).toEqual([...LANGUAGE_NAMES].sort());
+});
+
+test("a guest of an earlier version awaits builtins that it lacked, across images too", async () => {
+  const sandbox = await broughtForward("const kept = 2; helpers.add('twice', 'const twice = (x) => 2 * x;'); 1");
+  const images = keepImages();
+  await keepBaseline(sandbox, images);
+  const source =
+    "const first = await later(3); result = [kept, twice(first), await later('b'), await fails('c').catch(({ code }) => code)]";
+  const host = recorder(sandbox, images);
+  const ended = await exec(sandbox, { source, state: newState("y", 2), facts: null }, host);
+  expect(ended.end).toMatchObject({ kind: "ok", result: '[2,6,"b","c"]' });
+  for (const { id, state, waiting } of host.saved) {
+    const resumed = await openGuest({ image: { image: images.image(id), pending: "keep", cells: [] } });
+    onTestFinished(() => resumed[Symbol.asyncDispose]());
+    const later = await resume(resumed, { source, state, facts: null, waiting }, recorder(resumed, undefined));
+    expect(later.end).toEqual(ended.end);
+  }
+});
+
+test("a helper's name that is removed is again the builtin that was brought", async () => {
+  const sandbox = await broughtForward("helpers.add('mine', 'const help = () => 5;'); 1");
+  const state = newState("y", 2);
+  expect(await run(sandbox, "helpers.remove('mine'); help()", state)).toBe(5);
+  expect(await run(sandbox, "help('peek').slice(0, 13)", newState("y", 3))).toBe("function peek");
 });
