@@ -1,8 +1,7 @@
-import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../runtime/errors.ts";
-import { isBusy } from "./failure.ts";
+import { isLocked, openFileLocks } from "./file-locks.ts";
 
 /** Who may write to which session. */
 export interface Leases extends Disposable {
@@ -22,19 +21,20 @@ export interface Leases extends Disposable {
  * file of a lock is never opened by other means, since closing it would free the locks of this process.
  */
 export function openFileLeases(folder: string): Leases {
-  const held = new Map<string, DatabaseSync>();
+  const locks = openFileLocks();
+  const held = new Map<string, Disposable>();
   function fileOf(session: string): string {
     checkSessionId(session);
     return join(folder, `${session}.db`);
   }
   function drop(session: string): void {
-    held.get(session)?.close();
+    held.get(session)?.[Symbol.dispose]();
     held.delete(session);
   }
   return {
     take(session) {
       if (held.has(session)) return false;
-      const lock = lockFile(fileOf(session), LOOK_MS);
+      const lock = locks.take(fileOf(session), LOOK_MS);
       if (lock === null) return false;
       held.set(session, lock);
       return true;
@@ -47,7 +47,8 @@ export function openFileLeases(folder: string): Leases {
       drop(session);
     },
     [Symbol.dispose]() {
-      for (const session of [...held.keys()]) drop(session);
+      held.clear();
+      locks[Symbol.dispose]();
     },
   };
 }
@@ -71,63 +72,18 @@ export function openMemoryLeases(): Leases {
 
 /** Runs work while no other process runs such work on this file. */
 export function alone<T>(path: string, work: () => T): T {
-  const lock = lockFile(path, ALONE_MS);
+  using locks = openFileLocks();
+  const lock = locks.take(path, ALONE_MS);
   if (lock === null) {
     const suggestion = "If no other process is at work there, remove the lock file.";
     throw new RlmError("store_failed", `${path} has been locked for ${ALONE_MS / 1000} s`, { suggestion });
   }
-  try {
-    return work();
-  } finally {
-    lock.close();
-  }
+  return work();
 }
 
-/** Whoever asks whether a lock is held shares it for an instant; that must not look like a holder. */
+/** A process that asks whether a lock is held shares it for an instant; that must not look like a holder. */
 const LOOK_MS = 100;
 const ALONE_MS = 10_000;
-
-/** An exclusive lock until the connection is closed; null where it cannot be had within `waitMs`. */
-function lockFile(path: string, waitMs: number): DatabaseSync | null {
-  createPrivately(path);
-  const lock = new DatabaseSync(path);
-  try {
-    // Without a journal file: there is nothing to roll back, and a killed holder leaves nothing behind.
-    lock.exec(
-      `PRAGMA busy_timeout = ${waitMs}; PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE`,
-    );
-    return lock;
-  } catch (error) {
-    lock.close();
-    if (isBusy(error)) return null;
-    throw error;
-  }
-}
-
-function isLocked(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const probe = new DatabaseSync(path, { readOnly: true });
-  try {
-    probe.exec("SELECT count(*) FROM sqlite_schema");
-    return false;
-  } catch (error) {
-    if (isBusy(error)) return true;
-    throw error;
-  } finally {
-    probe.close();
-  }
-}
-
-/** Makes an empty file that only its owner reads, whatever the umask; leaves one that is there untouched, unopened. */
-export function createPrivately(path: string): void {
-  try {
-    writeFileSync(path, "", { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return;
-    throw error;
-  }
-  chmodSync(path, 0o600);
-}
 
 /** Ids become names of files, so they are looked at first. @throws RlmError `invalid_argument` */
 export function checkSessionId(id: string): void {

@@ -4,7 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../runtime/errors.ts";
 import { makeFolder } from "../make-folder.ts";
 import { connect, type Database } from "./database.ts";
-import { alone, createPrivately } from "./lease.ts";
+import { createPrivately } from "./file-locks.ts";
+import { alone } from "./lease.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 
 /** Where a store keeps its locks, in its folder. */

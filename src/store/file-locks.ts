@@ -1,0 +1,112 @@
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { isBusy } from "./failure.ts";
+
+/** Exclusive locks on files, each until it is disposed of. */
+export interface FileLocks extends Disposable {
+  /** null if the lock cannot be had within `waitMs`. */
+  take(path: string, waitMs: number): Disposable | null;
+}
+
+/** A connection with the names under which it has attached no file. */
+interface Connection {
+  readonly database: DatabaseSync;
+  readonly free: string[];
+}
+
+/**
+ * SQLite attaches at most ten files to a connection. A connection for each file takes 155 KB, a file attached with pages of
+ * 4096 bytes 100 KB, one with pages of 512 bytes 19 KB. No page is ever written.
+ */
+const FILES_OF_A_CONNECTION = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"];
+
+export function openFileLocks(): FileLocks {
+  const connections = new Set<Connection>();
+
+  function connectionWithRoom(): Connection {
+    for (const connection of connections) if (connection.free.length > 0) return connection;
+    const connection = { database: new DatabaseSync(":memory:"), free: [...FILES_OF_A_CONNECTION] };
+    connections.add(connection);
+    return connection;
+  }
+
+  function giveBack(connection: Connection, name: string): void {
+    connection.free.push(name);
+    if (connection.free.length < FILES_OF_A_CONNECTION.length) return;
+    connections.delete(connection);
+    connection.database.close();
+  }
+
+  return {
+    take(path, waitMs) {
+      createPrivately(path);
+      const connection = connectionWithRoom();
+      const name = connection.free.pop() ?? "";
+      const { database } = connection;
+      try {
+        if (lockFile(database, name, path, waitMs)) return { [Symbol.dispose]: () => detach() };
+      } catch (error) {
+        giveBack(connection, name);
+        throw error;
+      }
+      giveBack(connection, name);
+      return null;
+
+      function detach(): void {
+        database.exec(`DETACH ${name}`);
+        giveBack(connection, name);
+      }
+    },
+    [Symbol.dispose]() {
+      for (const { database } of connections) database.close();
+      connections.clear();
+    },
+  };
+}
+
+/** Attaches the file and locks it until it is detached. false: another process has the lock, and nothing is attached. */
+function lockFile(database: DatabaseSync, name: string, path: string, waitMs: number): boolean {
+  database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+  let isAttached = false;
+  try {
+    database.prepare(`ATTACH ? AS ${name}`).run(path);
+    isAttached = true;
+    // Without a journal file: there is nothing to roll back, and a killed holder leaves nothing behind. In this locking mode
+    // the lock stays when the transaction has ended.
+    database.exec(`
+      PRAGMA ${name}.page_size = 512; PRAGMA ${name}.journal_mode = MEMORY; PRAGMA ${name}.locking_mode = EXCLUSIVE;
+      BEGIN EXCLUSIVE; COMMIT
+    `);
+    return true;
+  } catch (error) {
+    if (isAttached) database.exec(`DETACH ${name}`);
+    if (isBusy(error)) return false;
+    throw error;
+  }
+}
+
+/** Whether some process has the lock. */
+export function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const probe = new DatabaseSync(path, { readOnly: true });
+  try {
+    probe.exec("SELECT count(*) FROM sqlite_schema");
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    probe.close();
+  }
+}
+
+/** Makes an empty file that only its owner reads, whatever the umask; leaves one that is there untouched, unopened. */
+export function createPrivately(path: string): void {
+  try {
+    writeFileSync(path, "", { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return;
+    throw error;
+  }
+  chmodSync(path, 0o600);
+}
