@@ -1,4 +1,5 @@
 import { type Clock, type Json, RlmError } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { Model, Models, RequestBudget, SubCallError, Usage } from "../port.ts";
@@ -68,7 +69,8 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   void parts.sleep(call.timeout_ms, done.signal).then(() => {
     if (!done.signal.aborted) timeOver.abort();
   });
-  const stop = AbortSignal.any([signal, timeOver.signal]);
+  using stopped = joinSignals(signal, timeOver.signal);
+  const stop = stopped.signal;
   const deadline = parts.clock.monotonic() + call.timeout_ms;
   const requests = openRequests(model, call, parts, { deadline, signal: stop });
   const answer = await converse(

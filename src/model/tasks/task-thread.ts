@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { LIMITS } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
 import { type Limited, limited } from "./time-limit.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -108,7 +109,8 @@ async function answerOf(worker: Worker, request: object, limit: Limited, limitMs
 /** What the thread sends next. It rejects if the signal aborts, and if the thread fails or ends. */
 async function nextMessage(worker: Worker, stop?: AbortSignal) {
   const done = new AbortController();
-  const signal = stop ? AbortSignal.any([stop, done.signal]) : done.signal;
+  using either = joinSignals(stop, done.signal);
+  const signal = either.signal;
   const ended = once(worker, "exit", { signal }).then(() => {
     throw new Error("the thread for tools and schemas ended");
   });

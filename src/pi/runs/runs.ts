@@ -1,4 +1,5 @@
 import type { Clock } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import type { JournalRecord, LoadResult, Progress, Session } from "../../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import { inPi } from "../wording.ts";
@@ -62,12 +63,12 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
     running = own;
     const from = clock.monotonic();
     const { tool, tool_call_id } = run;
-    const signal = AbortSignal.any([own.cancel.signal, ...(run.signal ? [run.signal] : [])]);
+    using stop = joinSignals(own.cancel.signal, run.signal);
     const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
     const unsubscribe = board.subscribe(tell);
     board.change({ running: { ...shown, calls: null, load: null, notice: null } });
     try {
-      const envelope = await work({ signal, suspend: suspend.signal });
+      const envelope = await work({ signal: stop.signal, suspend: suspend.signal });
       if (suspend.signal.aborted) return await new Promise<never>(() => {});
       const exec_id = own.records.at(-1)?.exec_id ?? null;
       const elapsed_ms = Math.round(clock.monotonic() - from);

@@ -1,4 +1,5 @@
 import type { Answer, Clock, PendingCall, Settlement } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 
 /** Calls that are being answered, and a queue of the answers that are kept. */
 export interface InFlight {
@@ -27,7 +28,7 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
 ): InFlight {
   const { stop, suspend } = options;
   const over = new AbortController();
-  const signal = AbortSignal.any([stop, over.signal]);
+  const abort = joinSignals(stop, over.signal);
   const out = new Set<Promise<void>>();
   let queue: Answer[] = [];
   let wake = () => {};
@@ -35,9 +36,9 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
   stop.addEventListener("abort", () => wake(), { once: true });
 
   async function run(call: PendingCall): Promise<void> {
-    const answered = await options.answer(call, signal);
+    const answered = await options.answer(call, abort.signal);
     if (closed || suspend?.aborted) return;
-    await options.keep(call, answered, signal);
+    await options.keep(call, answered, abort.signal);
     queue.push({ id: call.id, settlement: answered.settlement });
     wake();
   }
@@ -47,7 +48,8 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
       if (stop.aborted) return false;
       const failed = (error: unknown) => options.failed(error ?? "unknown reason");
       const done = work(of).catch(failed);
-      await (suspend ? Promise.race([done, aborted(suspend)]) : done);
+      using suspended = joinSignals(suspend);
+      await (suspend ? Promise.race([done, aborted(suspended.signal)]) : done);
       return !stop.aborted;
     },
     send(calls) {
@@ -74,6 +76,7 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
         await Promise.race([Promise.all(out), new Promise<void>((resolve) => clock.after(ms, resolve))]);
       }
       closed = true;
+      abort[Symbol.dispose]();
     },
   };
 }

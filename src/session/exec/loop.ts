@@ -1,4 +1,5 @@
 import type { Answer, Clock, ExecSignals, Over, Settlement } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import { notRecorded } from "./ends.ts";
 import { openInFlight } from "./in-flight.ts";
 import type { Beginning, LoopCalls, LoopJournal, LoopMachine } from "./ports.ts";
@@ -22,8 +23,9 @@ export async function runLoop<Answered extends { readonly settlement: Settlement
   { signal, suspend }: ExecSignals = {},
 ): Promise<Over> {
   const broken = new AbortController();
-  const cancel = AbortSignal.any([broken.signal, ...(signal ? [signal] : [])]);
-  const stop = AbortSignal.any([cancel, ...(suspend ? [suspend] : [])]);
+  using cancelled = joinSignals(broken.signal, signal);
+  using stopped = joinSignals(cancelled.signal, suspend);
+  const stop = stopped.signal;
   const inFlight = openInFlight<Answered>({
     answer: calls.answer,
     keep: journal.keepResult, // ▣ rlm_tool_result, as each answer comes: only what is kept enters the queue
@@ -34,7 +36,13 @@ export async function runLoop<Answered extends { readonly settlement: Settlement
   const settle = (answers: readonly Answer[], image: boolean) =>
     machine.settle(answers, calls.facts(), image ? journal.nextImage() : null);
 
-  let slice = await begin(machine, beginning, { cancel, suspend, stop, settle, image: journal.nextImage });
+  let slice = await begin(machine, beginning, {
+    cancel: cancelled.signal,
+    suspend,
+    stop,
+    settle,
+    image: journal.nextImage,
+  });
   while (slice.kind === "waiting") {
     const isKept = await inFlight.unlessStopped(journal.keepStep, slice); // ▣ image + rlm_tool_call, one commit
     if (isKept) inFlight.send(slice.calls); // only now

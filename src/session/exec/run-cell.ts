@@ -8,6 +8,7 @@ import {
   type Over,
   type Seed,
 } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { Machine } from "../machine/guest.ts";
@@ -69,8 +70,9 @@ export async function runCell(
   const beginning: Beginning = from?.at
     ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
     : { kind: "start", input: { ...given, sites, seed: seed(parts.random) }, replay };
+  using out = joinSignals(signal, time.out);
   const over = await runLoop({ machine: machine.sandbox, journal, calls, clock: parts.clock }, beginning, {
-    signal: signal ? AbortSignal.any([signal, time.out]) : time.out,
+    signal: out.signal,
     ...(suspend ? { suspend } : {}),
   });
   if (run.events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");

@@ -1,5 +1,6 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, LIMITS, remedy } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
 import type { Answered, Answers, CallContext } from "../exec/ports.ts";
 import type { AnswerCache } from "./cache.ts";
@@ -40,7 +41,8 @@ export function openAnswers(options: AnswersOptions): Answers {
     facts: { no_model: options.models.fallback === null ? NO_MODEL : null },
     async answer(call, context) {
       const request = readSubCall(call.name, call.args);
-      const stop = AbortSignal.any([context.signal, context.timeOver]);
+      using stopped = joinSignals(context.signal, context.timeOver);
+      const stop = stopped.signal;
       const answered = await gateOf(call.id, request).run(stop, () => {
         context.begun();
         return ask(options, request, context, stop);

@@ -1,4 +1,5 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import type { SubCall } from "../../model/index.ts";
 import type { Answered, Answers } from "../exec/ports.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
@@ -48,7 +49,8 @@ export function openDryAnswers(model: DryRunModel): Answers & { estimate(partial
       const site = call.site ?? "<cell>";
       const before = sites.get(site) ?? NONE;
       sites.set(site, add(before, { sub_calls: 1, ...model.estimate(plan.call) }));
-      const settlement = await model.placeholder(plan.call, AbortSignal.any([signal, timeOver]));
+      using stop = joinSignals(signal, timeOver);
+      const settlement = await model.placeholder(plan.call, stop.signal);
       return { settlement, record: { ...FREE, tool_override_event: plan.event }, cacheKey: null };
     },
     repeatable: () => true,

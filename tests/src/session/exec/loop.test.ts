@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Answer, Checkpoint, ExecState, PendingCall, Settlement, Slice } from "../../../../runtime/index.ts";
@@ -343,4 +344,14 @@ test("records that do not fit end the machine", async () => {
   const done = await runLoop(parts, start([{ ...record("1"), name: "fails" }]));
   expect(done).toMatchObject({ end: { code: "checkpoint_lost" }, lost: "call x.1 is later, recorded was fails" });
   expect(log).toEqual(["start -", "end"]);
+});
+
+test("an exec that is over leaves no listener on the caller's signals", async () => {
+  const { parts } = scene({ first: ["1"], on: (got) => (got.length === 1 ? ["2"] : null) });
+  parts.atOnce = true;
+  const [stop, suspend] = [new AbortController(), new AbortController()];
+  await runLoop(parts, start(), { signal: stop.signal, suspend: suspend.signal });
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+  // The scripted machine listens to it as long as it lives.
+  expect(getEventListeners(suspend.signal, "abort")).toHaveLength(1);
 });

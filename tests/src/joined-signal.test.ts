@@ -1,0 +1,27 @@
+import { getEventListeners } from "node:events";
+import { expect, test } from "vitest";
+import { joinSignals } from "../../src/joined-signal.ts";
+
+test("a joined signal aborts with the first of its sources, and with its reason", () => {
+  const [a, b] = [new AbortController(), new AbortController()];
+  using joined = joinSignals(a.signal, undefined, b.signal);
+  expect(joined.signal.aborted).toBe(false);
+  b.abort("b");
+  a.abort("a");
+  expect(joined.signal).toMatchObject({ aborted: true, reason: "b" });
+});
+
+test("a signal that is joined with an aborted one is aborted from the start", () => {
+  using joined = joinSignals(new AbortController().signal, AbortSignal.abort("early"));
+  expect(joined.signal).toMatchObject({ aborted: true, reason: "early" });
+});
+
+test("a joined signal that was disposed of leaves no listener and aborts no more", () => {
+  const source = new AbortController();
+  const joined = joinSignals(source.signal);
+  expect(getEventListeners(source.signal, "abort")).toHaveLength(1);
+  joined[Symbol.dispose]();
+  expect(getEventListeners(source.signal, "abort")).toEqual([]);
+  source.abort();
+  expect(joined.signal.aborted).toBe(false);
+});
