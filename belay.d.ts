@@ -100,9 +100,9 @@ declare const helpers: {
 };
 
 /**
- * Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files (read_file,
- * glob, grep). With `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error
- * that has `code` and `retriable`. Each call counts against budget().
+ * Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files. With
+ * `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error that has `code`
+ * and `retriable`. Each call counts against budget().
  */
 declare function llm_query(prompt: string, options?: SubCallOptions | string[]): Promise<string>;
 
@@ -251,7 +251,7 @@ type MemoryOp = { op: "put"; key: string; value: Json } | { op: "get" | "delete"
 type MemoryResult = { op: string; key: string; ok?: boolean; value?: Json };
 
 interface SubCallOptions {
-  /** Tools of the sub-agent; [] for a plain answer. Default: read_file, glob, grep. */
+  /** Tools of the sub-agent; [] for a plain answer. Default: those that only read files. */
   tools?: string[];
   /** "provider/id"; default: the session's model. */
   model?: string;

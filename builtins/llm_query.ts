@@ -5,7 +5,7 @@ export const llm_query = defineGuestBuiltin({
   name: "llm_query",
   signature: "function llm_query(prompt: string, options?: SubCallOptions | string[]): Promise<string>",
   summary:
-    "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files (read_file, glob, grep). With `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error that has `code` and `retriable`. Each call counts against budget().",
+    "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files. With `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error that has `code` and `retriable`. Each call counts against budget().",
   example: 'await llm_query("Summarise:\\n" + peek(0, 2000), { tools: [] }).catch((error) => error.code)',
   errors: {
     js_error: "an argument or an option is wrong; nothing was sent",
@@ -25,7 +25,7 @@ export const llm_query = defineGuestBuiltin({
     not_awaited: "the cell ended before the call was awaited",
   },
   types: `interface SubCallOptions {
-  /** Tools of the sub-agent; [] for a plain answer. Default: read_file, glob, grep. */
+  /** Tools of the sub-agent; [] for a plain answer. Default: those that only read files. */
   tools?: string[];
   /** "provider/id"; default: the session's model. */
   model?: string;

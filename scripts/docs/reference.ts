@@ -1,5 +1,6 @@
 import { type Described, isReserved, MACHINE_NAMES } from "../../builtins/index.ts";
 import { ERROR_CODES, type Json } from "../../src/index.ts";
+import { agentToolsTable } from "./agent-tools.ts";
 import { ERROR_CODE_NOTES } from "./error-codes.ts";
 import type { ExampleResults } from "./examples.ts";
 import { limitsTables } from "./limits-tables.ts";
@@ -22,6 +23,9 @@ export function referenceFile(builtins: readonly Described[], results: ExampleRe
     ...Object.entries(MACHINE_NAMES).map(
       ([name, { signature, summary }]) => `### ${name}\n\n${fenced("ts", signature)}\n\n${summary}`,
     ),
+    "## Tools of sub-agents",
+    "A sub-agent has these tools, unless the call names others in `tools`. They read what the session may load, and nothing else.",
+    agentToolsTable(),
     "## All limits",
     limitsTables(),
     "## Error codes",
@@ -32,7 +36,7 @@ export function referenceFile(builtins: readonly Described[], results: ExampleRe
 }
 
 function contents(names: readonly string[]): string {
-  const further = ["Names of the machine", "All limits", "Error codes"];
+  const further = ["Names of the machine", "Tools of sub-agents", "All limits", "Error codes"];
   const links = [...names, ...further].map((title) => `[${title}](#${title.toLowerCase().replaceAll(" ", "-")})`);
   return links.join(" · ");
 }

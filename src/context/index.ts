@@ -1,15 +1,15 @@
 export type { Context, ContextStats, Pause, SkippedFile } from "./context.ts";
 export { compileFind, type FindPattern, find } from "./find.ts";
-export { isIgnored, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
+export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
 export { openKnownLoads } from "./known-loads.ts";
 export { knownHash, type LoadOptions, load, loadAppend, type Source } from "./load.ts";
 export { openPlaces } from "./places.ts";
 export type { Known } from "./recall.ts";
-export { canonical, isWithin, locate, openRoots, type Roots } from "./roots.ts";
+export { canonical, isAllowed, isWithin, locate, openRoots, type Roots, readFolder } from "./roots.ts";
 export { openRoutes } from "./routes.ts";
 export { openSearchIndex, type SearchIndex } from "./search.ts";
 export { tooLarge } from "./size.ts";
 export { addSkips } from "./skip-kinds.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text.ts";
 export { readListed } from "./text-file.ts";
-export { walk } from "./walk.ts";
+export { compareUnits, isInGit, walk } from "./walk.ts";

@@ -156,7 +156,8 @@ function statOf(path: string): Stats | Refusal {
   }
 }
 
-function isInGit(path: string): boolean {
+/** Whether a path (absolute) is that of a `.git` folder or leads through one. */
+export function isInGit(path: string): boolean {
   return path.split("/").includes(".git");
 }
 

@@ -3,8 +3,8 @@ import { compileFind, type FindPattern } from "../../context/index.ts";
 import { escaped, matchGlob } from "./glob-pattern.ts";
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, size, withNotes } from "./output.ts";
-import { filesIn, pauseFor, placeOf, type ReadableRoots, textOf } from "./places.ts";
-import { type AgentTool, count, defineReadTool, flag, type ToolAnswer, text } from "./tool.ts";
+import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";
+import { count, defineReadTool, flag, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_CONTEXT = 100;
@@ -18,48 +18,47 @@ interface Found {
 }
 
 /** `grep`: lines that match a pattern of Rust's regex syntax, with the parameters and bounds of Pi's `grep`. */
-export function grepTool(readable: ReadableRoots): AgentTool {
-  return defineReadTool({
-    name: "grep",
-    description: `Search text files for a pattern, line by line. Answers with paths, line numbers and lines; leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} matching lines or ${MAX_BYTES / 1024}KB, whichever comes first, and long lines to ${LINE_UNITS} characters around the match.`,
-    params: {
-      pattern: text("Regular expression (Rust syntax), or a literal string"),
-      path: text("Folder or file to search (default: all)"),
-      glob: text("Only files that match this glob, e.g. '*.ts'"),
-      ignore_case: flag("Ignore case (default: false)"),
-      literal: flag("The pattern is a literal string (default: false)"),
-      context: count("Lines to show before and after each match (default: 0)", 0),
-      limit: count(`Maximum number of matching lines (default: ${DEFAULT_LIMIT})`, 1),
-    },
-    required: ["pattern"],
-    async run(args, signal) {
-      const pattern = args.text("pattern") ?? "";
-      const limit = args.count("limit") ?? DEFAULT_LIMIT;
-      const compiled = compile(args.flag("literal") ? escaped(pattern) : pattern, args.flag("ignore_case"));
-      const path = args.text("path") ?? "";
-      const place = path === "" ? undefined : placeOf(readable, path);
-      const pause = pauseFor(signal);
-      const files = await filesIn(readable, place, pause);
-      const glob = args.text("glob") ?? "";
-      const paths = files.map(({ below }) => below);
-      const chosen = glob === "" ? undefined : matchGlob(glob, paths);
-      const found: Found[] = [];
-      let left = limit + 1;
-      for (const [index, file] of files.entries()) {
-        if (left === 0) break;
-        if (chosen?.[index] === false) continue;
-        const content = textOf(readable, file.path);
-        if ("reason" in content && place?.isFolder === false) throw unreadable(place.given, content.reason);
-        const body = "text" in content ? content.text : "";
-        await pause(FILE_COST_BYTES + body.length);
-        const lines = await matchedLines(body, compiled, left, pause);
-        left -= lines.length;
-        if (lines.length > 0) found.push({ name: file.name, body, lines });
-      }
-      return answer(found, limit, Math.min(args.count("context") ?? 0, MAX_CONTEXT), left === 0);
-    },
-  });
-}
+export const grep = defineReadTool({
+  name: "grep",
+  aliases: [],
+  description: `Search text files for a pattern, line by line. Answers with paths, line numbers and lines; leaves out what .gitignore excludes. The answer is cut to ${DEFAULT_LIMIT} matching lines or ${MAX_BYTES / 1024}KB, whichever comes first, and long lines to ${LINE_UNITS} characters around the match.`,
+  params: {
+    pattern: text("Regular expression (Rust syntax), or a literal string"),
+    path: text("Folder or file to search (default: all)"),
+    glob: text("Only files that match this glob, e.g. '*.ts'"),
+    ignore_case: flag("Ignore case (default: false)"),
+    literal: flag("The pattern is a literal string (default: false)"),
+    context: count("Lines to show before and after each match (default: 0)", 0),
+    limit: count(`Maximum number of matching lines (default: ${DEFAULT_LIMIT})`, 1),
+  },
+  required: ["pattern"],
+  async run(readable, args, signal) {
+    const pattern = args.text("pattern") ?? "";
+    const limit = args.count("limit") ?? DEFAULT_LIMIT;
+    const compiled = compile(args.flag("literal") ? escaped(pattern) : pattern, args.flag("ignore_case"));
+    const path = args.text("path") ?? "";
+    const place = path === "" ? undefined : placeOf(readable, path);
+    const pause = pauseFor(signal);
+    const files = await filesIn(readable, place, pause);
+    const glob = args.text("glob") ?? "";
+    const paths = files.map(({ below }) => below);
+    const chosen = glob === "" ? undefined : matchGlob(glob, paths);
+    const found: Found[] = [];
+    let left = limit + 1;
+    for (const [index, file] of files.entries()) {
+      if (left === 0) break;
+      if (chosen?.[index] === false) continue;
+      const content = textOf(readable, file.path);
+      if ("reason" in content && place?.isFolder === false) throw unreadable(place.given, content.reason);
+      const body = "text" in content ? content.text : "";
+      await pause(FILE_COST_BYTES + body.length);
+      const lines = await matchedLines(body, compiled, left, pause);
+      left -= lines.length;
+      if (lines.length > 0) found.push({ name: file.name, body, lines });
+    }
+    return answer(found, limit, Math.min(args.count("context") ?? 0, MAX_CONTEXT), left === 0);
+  },
+});
 
 /** The pattern and the rest of its line: so that each matching line is found once, where its first match begins. */
 function compile(pattern: string, ignoreCase: boolean): { rest: FindPattern; alone: FindPattern } {

@@ -1,16 +1,17 @@
-import { globTool } from "./glob.ts";
-import { grepTool } from "./grep.ts";
+import { glob } from "./glob.ts";
+import { grep } from "./grep.ts";
+import { listDir } from "./list_dir.ts";
 import type { ReadableRoots } from "./places.ts";
-import { readFileTool } from "./read_file.ts";
-import type { AgentTool } from "./tool.ts";
+import { readFile } from "./read_file.ts";
+import type { AgentTool, ReadTool } from "./tool.ts";
 
 export type { ReadableRoots } from "./places.ts";
 export type { AgentTool, ToolAnswer } from "./tool.ts";
 
-/**
- * The tools that every sub-agent may have: `read_file`, `glob` and `grep`, confined to the roots, without what the
- * loader would skip. They need no program on the machine. The roots are opened at each call.
- */
+/** The tools that every sub-agent may have. They need no program on the machine, and skip what the loader skips. */
+export const READ_TOOLS: readonly ReadTool[] = [readFile, listDir, glob, grep];
+
+/** These tools, confined to the roots. */
 export function readOnlyTools(readable: ReadableRoots): AgentTool[] {
-  return [readFileTool(readable), globTool(readable), grepTool(readable)];
+  return READ_TOOLS.map((tool) => tool.within(readable));
 }

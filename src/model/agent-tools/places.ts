@@ -3,6 +3,7 @@ import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 import {
+  type IgnoreRules,
   isIgnored,
   isWithin,
   locate,
@@ -125,19 +126,33 @@ function checked(roots: Roots, place: Place): Place {
 }
 
 /** Whether a walk from the root, as the loader makes it, comes to the place. */
-function isReached(root: string, place: Place): boolean {
-  if (place.path === root) return true;
-  const names = relative(root, place.path).split("/");
-  if (names.includes(".git")) return false;
-  let rules = rulesAbove(root, () => {});
-  let folder = root;
-  for (const [depth, name] of names.entries()) {
-    if (lstatSync(join(folder, ".git"), { throwIfNoEntry: false })) rules = topRules(folder, folder, () => {});
-    rules = withRuleFile(rules, folder, join(folder, ".gitignore"), () => {});
-    folder = join(folder, name);
-    if (isIgnored(rules, folder, place.isFolder || depth < names.length - 1)) return false;
+function isReached(root: string, { path, isFolder }: Place): boolean {
+  if (path === root) return true;
+  const rules = basename(path) === ".git" ? null : rulesIn(root, dirname(path));
+  return rules !== null && !isIgnored(rules, path, isFolder);
+}
+
+/** The ignore rules that hold in a folder at or below the root, or null if a walk from the root does not enter it. */
+export function rulesIn(root: string, folder: string): IgnoreRules | null {
+  const names = relative(root, folder).split("/").filter(Boolean);
+  if (names.includes(".git")) return null;
+  let at = root;
+  let rules = withOwnRules(
+    rulesAbove(root, () => {}),
+    at,
+  );
+  for (const name of names) {
+    at = join(at, name);
+    if (isIgnored(rules, at, true)) return null;
+    rules = withOwnRules(rules, at);
   }
-  return true;
+  return rules;
+}
+
+function withOwnRules(rules: IgnoreRules, folder: string): IgnoreRules {
+  const isTop = lstatSync(join(folder, ".git"), { throwIfNoEntry: false }) !== undefined;
+  const outer = isTop ? topRules(folder, folder, () => {}) : rules;
+  return withRuleFile(outer, folder, join(folder, ".gitignore"), () => {});
 }
 
 /** The system refused to look (a folder without permission, a name that is too long): said without its absolute path. */

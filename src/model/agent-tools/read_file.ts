@@ -1,30 +1,29 @@
 import { RlmError } from "../../../runtime/index.ts";
 import { fitting, linesOf, MAX_BYTES, MAX_LINES, size, withNotes } from "./output.ts";
-import { placeOf, type ReadableRoots, textOf } from "./places.ts";
-import { type AgentTool, count, defineReadTool, text } from "./tool.ts";
+import { placeOf, textOf } from "./places.ts";
+import { count, defineReadTool, text } from "./tool.ts";
 
 /** `read_file`: lines of a text file, with the parameters and bounds of Pi's `read`. */
-export function readFileTool(readable: ReadableRoots): AgentTool {
-  return defineReadTool({
-    name: "read_file",
-    description: `Read a text file. The answer is cut to ${MAX_LINES} lines or ${MAX_BYTES / 1024}KB, whichever comes first; use offset and limit to read on.`,
-    params: {
-      path: text("Path of the file, relative or absolute"),
-      offset: count("Line number to start reading from (1-indexed)", 0),
-      limit: count("Maximum number of lines to read", 1),
-    },
-    required: ["path"],
-    async run(args) {
-      const path = args.text("path") ?? "";
-      const first = Math.max(1, args.count("offset") ?? 1);
-      const place = placeOf(readable, path);
-      if (place.isFolder) throw refusal(`${path} is a folder: list it with glob`);
-      const content = textOf(readable, place.path);
-      if ("reason" in content) throw refusal(`${path} cannot be read: ${content.reason}`);
-      return { text: pageOf(content.text, first, Math.min(args.count("limit") ?? MAX_LINES, MAX_LINES)) };
-    },
-  });
-}
+export const readFile = defineReadTool({
+  name: "read_file",
+  aliases: ["read"],
+  description: `Read a text file. The answer is cut to ${MAX_LINES} lines or ${MAX_BYTES / 1024}KB, whichever comes first; use offset and limit to read on.`,
+  params: {
+    path: text("Path of the file, relative or absolute"),
+    offset: count("Line number to start reading from (1-indexed)", 0),
+    limit: count("Maximum number of lines to read", 1),
+  },
+  required: ["path"],
+  async run(readable, args) {
+    const path = args.text("path") ?? "";
+    const first = Math.max(1, args.count("offset") ?? 1);
+    const place = placeOf(readable, path);
+    if (place.isFolder) throw refusal(`${path} is a folder: list it with list_dir`);
+    const content = textOf(readable, place.path);
+    if ("reason" in content) throw refusal(`${path} cannot be read: ${content.reason}`);
+    return { text: pageOf(content.text, first, Math.min(args.count("limit") ?? MAX_LINES, MAX_LINES)) };
+  },
+});
 
 function pageOf(content: string, first: number, count: number): string {
   const page: string[] = [];

@@ -1,6 +1,7 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { ToolSpec } from "../port.ts";
 import { violations } from "../schema/schema.ts";
+import type { ReadableRoots } from "./places.ts";
 
 /** What a tool answers to the model: text, also where it failed. */
 export interface ToolAnswer {
@@ -31,14 +32,32 @@ export interface Arguments {
   flag(name: string): boolean;
 }
 
-/** A read-only tool. An RlmError that `run` throws becomes an error answer in its words. */
-export function defineReadTool(definition: {
-  name: string;
-  description: string;
-  params: Readonly<Record<string, Param>>;
-  required: readonly string[];
-  run(args: Arguments, signal: AbortSignal): Promise<ToolAnswer>;
-}): AgentTool {
+/** A tool that every sub-agent may have, since it only reads. */
+export interface ReadTool {
+  readonly name: string;
+  /** Other names that a cell may ask for it by: those of Pi's tools. */
+  readonly aliases: readonly string[];
+  /** The tool, confined to these roots. They are opened at each call. */
+  within(readable: ReadableRoots): AgentTool;
+}
+
+interface ReadToolDefinition {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  /** What the model reads about the tool. */
+  readonly description: string;
+  readonly params: Readonly<Record<string, Param>>;
+  readonly required: readonly string[];
+  /** @throws RlmError, whose message becomes an error answer */
+  run(readable: ReadableRoots, args: Arguments, signal: AbortSignal): Promise<ToolAnswer>;
+}
+
+export function defineReadTool(definition: ReadToolDefinition): ReadTool {
+  const { name, aliases } = definition;
+  return { name, aliases, within: (readable) => agentTool(definition, readable) };
+}
+
+function agentTool(definition: ReadToolDefinition, readable: ReadableRoots): AgentTool {
   const { name, description, params: properties, required, run } = definition;
   const parameters: { [keyword: string]: Json } = {
     type: "object",
@@ -55,7 +74,7 @@ export function defineReadTool(definition: {
       const [wrong] = violations(parameters, args);
       if (wrong !== undefined) return { text: `${name}: ${wrong}`, isError: true };
       try {
-        return await run(reader(args), signal);
+        return await run(readable, reader(args), signal);
       } catch (error) {
         if (!(error instanceof RlmError)) throw error;
         return { text: error.message, isError: true };

@@ -1,14 +1,12 @@
-import type { AgentTool } from "../agent-tools/index.ts";
+import { type AgentTool, READ_TOOLS } from "../agent-tools/index.ts";
 import type { SubCallError } from "../port.ts";
 
 /** What a sub-agent may do when the call names no tools (spec §4.3). */
-const DEFAULT_TOOLS: readonly string[] = ["read_file", "glob", "grep"];
+const DEFAULT_TOOLS: readonly string[] = READ_TOOLS.map(({ name }) => name);
 
 /** Other names of tools: Pi's for the default ones, and those of the specification for what Pi lends. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
-  ["read", "read_file"],
-  ["find", "glob"],
-  ["ls", "glob"],
+  ...READ_TOOLS.flatMap(({ name, aliases }) => aliases.map((alias): [string, string] => [alias, name])),
   ["shell", "bash"],
   ["write_file", "write"],
 ]);

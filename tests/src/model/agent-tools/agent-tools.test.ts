@@ -4,44 +4,21 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { matchGlob } from "../../../../src/model/agent-tools/glob-pattern.ts";
-import { type ReadableRoots, readOnlyTools } from "../../../../src/model/agent-tools/index.ts";
+import { readOnlyTools } from "../../../../src/model/agent-tools/index.ts";
+import { refusal, text } from "../../../support/agent-tools.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 const MAX_BYTES = 51_200;
-
-async function use(name: string, readable: string | ReadableRoots, args: { [name: string]: Json }) {
-  const options = typeof readable === "string" ? { roots: [readable], cwd: readable } : readable;
-  const tool = readOnlyTools(options).find((each) => each.name === name);
-  if (tool === undefined) throw new Error(`no tool ${name}`);
-  return tool.run(args, new AbortController().signal);
-}
-
-async function text(name: string, readable: string | ReadableRoots, args: { [name: string]: Json }): Promise<string> {
-  const answer = await use(name, readable, args);
-  expect(answer.isError, answer.text).toBeUndefined();
-  return answer.text;
-}
-
-async function refusal(
-  name: string,
-  readable: string | ReadableRoots,
-  args: { [name: string]: Json },
-): Promise<string> {
-  const answer = await use(name, readable, args);
-  expect(answer.isError, answer.text).toBe(true);
-  return answer.text;
-}
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
 
 test("all tools are read-only, with a JSON Schema of their parameters", () => {
   const tools = readOnlyTools({ roots: ["."], cwd: "/" });
-  expect(tools.map(({ name, sideEffects }) => [name, sideEffects])).toEqual([
-    ["read_file", false],
-    ["glob", false],
-    ["grep", false],
-  ]);
-  for (const { parameters } of tools) expect(parameters).toMatchObject({ type: "object", additionalProperties: false });
+  expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
+  for (const { name, sideEffects, parameters } of tools) {
+    expect(sideEffects, name).toBe(false);
+    expect(parameters, name).toMatchObject({ type: "object", additionalProperties: false });
+  }
 });
 
 test("arguments of a wrong type are refused by name", async () => {
@@ -62,7 +39,7 @@ test("read_file: the whole file, parts of it, and what lies beyond it", async ()
   expect(await text("read_file", folder, { path: "empty" })).toBe("[The file is empty]");
   expect(await text("read_file", folder, { path: "mark" })).toBe("x");
   expect(await refusal("read_file", folder, { path: "src/a.txt", offset: 11 })).toContain("(10 lines)");
-  expect(await refusal("read_file", folder, { path: "src" })).toBe("src is a folder: list it with glob");
+  expect(await refusal("read_file", folder, { path: "src" })).toBe("src is a folder: list it with list_dir");
   expect(await refusal("read_file", folder, { path: "src/b.txt" })).toBe("src/b.txt does not exist");
 });
 

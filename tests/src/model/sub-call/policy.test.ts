@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { READ_TOOLS } from "../../../../src/model/agent-tools/index.ts";
 import { decideTools, type ToolPolicy } from "../../../../src/model/sub-call/policy.ts";
+
+const READ_NAMES = READ_TOOLS.map(({ name }) => name);
 
 const POLICY: ToolPolicy = {
   builtin: "llm_query",
@@ -11,11 +14,11 @@ const POLICY: ToolPolicy = {
 
 test("the default set, plain completions and Pi's names need no policy and leave no event", async () => {
   const granted = async (requested?: readonly string[]) => decideTools(requested, POLICY);
-  expect(await granted()).toEqual({ ok: true, granted: ["read_file", "glob", "grep"], event: null });
+  expect(await granted()).toEqual({ ok: true, granted: READ_NAMES, event: null });
   expect(await granted([])).toEqual({ ok: true, granted: [], event: null });
   expect(await granted(["read", "find", "ls", "grep", "grep"])).toEqual({
     ok: true,
-    granted: ["read_file", "glob", "grep"],
+    granted: ["read_file", "glob", "list_dir", "grep"],
     event: null,
   });
 });
@@ -71,9 +74,11 @@ test("a refusal lists what can be lent", async () => {
     return decision.ok ? "" : decision.error.suggestion;
   };
   expect(await suggestionOf([{ name: "bash" }, { name: "edit" }])).toBe(
-    "Leave out tools (default: read_file, glob, grep). This host can also lend bash, edit, if the user's allowed_tool_overrides names them.",
+    `Leave out tools (default: ${READ_NAMES.join(", ")}). This host can also lend bash, edit, if the user's allowed_tool_overrides names them.`,
   );
-  expect(await suggestionOf([])).toBe("Leave out tools (default: read_file, glob, grep). This host lends no others.");
+  expect(await suggestionOf([])).toBe(
+    `Leave out tools (default: ${READ_NAMES.join(", ")}). This host lends no others.`,
+  );
 });
 
 test.each(["rlm_exec", "rlm_load", "RLM_Exec", "llm_query", "llm_query_batch", "rlm_query"])(
