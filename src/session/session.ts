@@ -28,12 +28,10 @@ import type {
 import { knownIn, openContext, readLoadInput } from "./contexts/contexts.ts";
 import { openGranted } from "./contexts/granted.ts";
 import { openEndGc } from "./exec/gc.ts";
-import type { Answers } from "./exec/ports.ts";
-import type { SessionState } from "./exec/recorder.ts";
-import { positionOf } from "./exec/reopening.ts";
-import { loadRequest, requestOf } from "./exec/requests.ts";
-import { discard, type ExecAsked, type ExecOutcome, runExec } from "./exec/run-exec.ts";
-import type { ExecParts, ExecRequest } from "./exec/work.ts";
+import { type ExecAsked, type ExecOutcome, type ExecRequest, loadRequest, requestOf } from "./exec/request.ts";
+import { discard, runExec } from "./exec/run-exec.ts";
+import { positionOf, type SessionState } from "./exec/session-state.ts";
+import type { ExecParts } from "./exec/work.ts";
 import { cellFiles, EMPTY_ACCOUNT, type ExecRecords, follow, interruptedIn } from "./journal/account.ts";
 import { type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
 import { remaining } from "./journal/ledger.ts";
@@ -58,6 +56,7 @@ import { openAnswers } from "./sub-calls/answers.ts";
 import { openCache } from "./sub-calls/cache.ts";
 import { type DryRun, openDryAnswers } from "./sub-calls/dry-answers.ts";
 import { planSubCall } from "./sub-calls/plan.ts";
+import type { Answers } from "./sub-calls/port.ts";
 
 /** What a test or another host may replace. */
 export interface SessionParts {

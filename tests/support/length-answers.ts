@@ -1,4 +1,4 @@
-import type { Answers } from "../../src/session/exec/ports.ts";
+import type { Answers } from "../../src/session/sub-calls/port.ts";
 
 /** Answers every prompt with its length, without a network; one whose asking aborts the session is never answered. */
 export function lengthAnswers({ onAsked }: { readonly onAsked?: (prompt: string) => void } = {}): Answers {

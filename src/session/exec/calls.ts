@@ -3,7 +3,8 @@ import type { CallProgress, OnRestart } from "../api.ts";
 import type { Ledger } from "../journal/ledger.ts";
 import type { Budget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
-import type { Answered, Answers, Continuation, LoopCalls } from "./ports.ts";
+import type { Answered, Answers } from "../sub-calls/port.ts";
+import type { Continuation, LoopCalls } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 
 /** The calls of one exec: who answers them, what they hold of the budget, and what is told of them. */

@@ -1,4 +1,4 @@
-import { type CellEnd, type ExecState, placeless, RlmError } from "../../../runtime/index.ts";
+import { type CellEnd, type ExecState, isErrorCode, placeless, RlmError } from "../../../runtime/index.ts";
 
 export function recordsDoNotFit(why: string): CellEnd {
   return placeless(
@@ -22,4 +22,23 @@ export function notRecorded(cause: unknown): CellEnd {
 
 export function warn(state: ExecState, warning: string): void {
   if (!state.warnings.includes(warning)) state.warnings.push(warning);
+}
+
+/** The cell has ended, and the store did not take the end: the exec can be finished once the store works. */
+export function notKept(error: unknown): CellEnd {
+  if (error instanceof RlmError && error.code === "output_failed") {
+    return placeless(error.code, "OutputError", error.message, error.suggestion);
+  }
+  const { code, message } = failureOf(error);
+  return placeless(
+    isErrorCode(code) && code === "session_busy" ? code : "checkpoint_failed",
+    "CheckpointError",
+    `the exec's end could not be recorded: ${message}`,
+    "Free space or check the store's folder, then resume the session: it goes on from the last checkpoint.",
+  );
+}
+
+export function failureOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof RlmError) return error;
+  return { code: "machine_lost", message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,153 +1,87 @@
 import { type Checkpoint, type Clock, type Json, PAGE_BYTES } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import type { NewCheckpoint, Step, Store } from "../../store/index.ts";
+import type { Step, Store } from "../../store/index.ts";
 import type { CheckpointNotice } from "../api.ts";
-import { type Account, factsOf, follow } from "../journal/account.ts";
-import {
-  type EndExtras,
-  hashOf,
-  type JournalRecord,
-  readEndExtras,
-  type SessionFacts,
-  type StepExtras,
-} from "../journal/records.ts";
+import { factsOf, follow } from "../journal/account.ts";
+import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../journal/records.ts";
 import type { Machine } from "../machine/guest.ts";
-import { type Captured, unchanged } from "../machine/image-chain.ts";
-
-/** What an exec starts from, and what it leaves: the account of the journal, and the context in memory. */
-export interface SessionState {
-  readonly account: Account;
-  readonly context: Context | null;
-}
+import type { Captured, Capturing } from "../machine/image-chain.ts";
+import type { SessionState } from "./session-state.ts";
 
 export interface RecorderParts {
+  /** Id. */
   readonly session: string;
   readonly store: Store;
   readonly clock: Clock;
-  readonly newId: () => string;
-  /** Checkpoints of earlier ends that are not kept when this one is. */
-  gcEnds(end: { readonly id: string; readonly isWhole: boolean }): readonly string[];
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
-  /** Called with the session's new state once the commit is on disk. */
+  /** Called with the session's new state after each commit. */
   moved(next: SessionState): void;
 }
 
-/** Writes the records and checkpoints of one exec. Each method is one transaction: kept whole when it resolves. */
+/** Writes the records and checkpoints of one exec. `commit` and `keep` are one transaction each, on disk when they resolve. */
 export interface Recorder {
-  /** Where the session stands by what was kept. */
+  /** The session's state after the last commit. */
   state(): SessionState;
-  commit(records: readonly JournalRecord[], more?: Pick<Step, "cache" | "drop">): Promise<void>;
-  /** The exec waits for calls: the machine's state, which it may have taken already, with the records that name it. */
-  step(
-    machine: Machine,
-    taken: Checkpoint | null,
-    make: (captured: Captured) => { readonly records: readonly JournalRecord[]; readonly extras: StepExtras },
-  ): Promise<void>;
-  /** The exec is over: the machine's state, with this context, and the record that says so. */
-  end(
-    machine: Machine,
-    context: Context | null,
-    make: (end: EndFacts) => EndRecord,
-    drop: readonly string[],
-  ): Promise<void>;
-  /** The exec is over and has left the guest as it was; only the ledger has moved. */
-  endUnchanged(make: (end: Partial<EndFacts>) => EndRecord, drop: readonly string[]): Promise<void>;
+  commit(records: readonly JournalRecord[], more?: Pick<Step, "cache" | "drop" | "checkpoint">): Promise<void>;
+  /**
+   * Captures the machine, which must be at rest. Nothing is kept yet.
+   * @param image what the machine has captured by itself; null: nothing
+   */
+  capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture>;
+  /** Keeps what was captured together with the records that name it. */
+  keep(capture: Capture, kept: Kept): Promise<void>;
 }
 
-export interface EndFacts {
-  readonly checkpoint_id: string;
-  readonly helpers_hash: string;
+export interface Capture extends Captured {
+  /** On the scale of `clock.monotonic()`; the time in the guest's thread taken off. */
+  readonly since: number;
 }
 
-type EndRecord = Extract<JournalRecord, { record: "rlm_complete" }>;
+export interface Kept {
+  readonly records: readonly JournalRecord[];
+  readonly extras: StepExtras | GivenEndExtras;
+  /** Checkpoints that go. */
+  readonly drop: readonly string[];
+  /** The context that the state has from now on. */
+  readonly context: Context | null;
+}
 
-export function openRecorder(parts: RecorderParts, exec_id: string, start: SessionState): Recorder {
+/** Memory and helpers as the guest gave them. */
+type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
+
+export function openRecorder(parts: RecorderParts, exec_id: string, before: SessionState): Recorder {
   const { store, session, clock } = parts;
-  let current = start;
+  let current = before;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
     const facts = factsOf(records.reduce(follow, current.account), contextFacts(context));
     await store.commit(session, { records, facts, ...more });
-    // Others may have been kept meanwhile.
+    // Other records may have been kept meanwhile.
     current = { account: records.reduce(follow, current.account), context };
     parts.moved(current);
-  }
-
-  /** Takes a checkpoint and keeps it with what is made of it. */
-  async function keep(
-    machine: Machine,
-    kind: NewCheckpoint["kind"],
-    already: Checkpoint | null,
-    make: (captured: Captured) => {
-      records: readonly JournalRecord[];
-      extras: StepExtras | GivenExtras;
-      drop: readonly string[];
-    },
-    context: () => Context | null,
-  ): Promise<void> {
-    const from = clock.monotonic();
-    const commands = kind === "end" ? EXPORTS : [];
-    const after = current.account.checkpoint;
-    const capturing = { kind, exec_id, after, commands, at: clock.now() };
-    const captured = await machine.images.capture(machine.sandbox, capturing, already);
-    const { records, extras, drop } = make(captured);
-    await write(records, { checkpoint: { ...captured.checkpoint, extras }, drop }, context());
-    captured.kept();
-    const { pages, checkpoint } = captured;
-    const ms = clock.monotonic() - from + (already?.ms ?? 0);
-    parts.onCheckpoint?.({ id: checkpoint.id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms });
   }
 
   return {
     state: () => current,
     commit: (records, more = {}) => write(records, more, current.context),
-    step: (machine, already, make) =>
-      keep(
-        machine,
-        "step",
-        already,
-        (captured) => ({ ...make(captured), drop: [] }),
-        () => current.context,
-      ),
-    async endUnchanged(make, drop) {
-      const { checkpoint, helpers_hash } = current.account;
-      const row = checkpoint === null ? null : await store.checkpoint(checkpoint);
-      // A session that nothing was run in has no state to stand at.
-      if (!row) return write([make({})], { drop }, current.context);
-      const id = parts.newId();
-      const record = make({ checkpoint_id: id, ...(helpers_hash === null ? {} : { helpers_hash }) });
-      const { ledger } = follow(current.account, record);
-      const extras = { ...readEndExtras(row.extras), ledger };
-      const next = unchanged(row, { kind: "end", exec_id, after: row.id, at: clock.now() }, id);
-      const gcEnds = parts.gcEnds({ id, isWhole: false });
-      await write([record], { checkpoint: { ...next, extras }, drop: [...drop, ...gcEnds] }, current.context);
-      parts.onCheckpoint?.({ id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 });
+    async capture(machine, kind, image) {
+      const since = clock.monotonic() - (image?.ms ?? 0);
+      const commands = kind === "end" ? EXPORTS : [];
+      const capturing = { kind, exec_id, after: current.account.checkpoint, commands, at: clock.now() };
+      return { ...(await machine.images.capture(machine.sandbox, capturing, image)), since };
     },
-    end: (machine, context, make, steps) =>
-      keep(
-        machine,
-        "end",
-        null,
-        ({ checkpoint, answers }) => {
-          const [memory = {}, helpers = []] = answers;
-          const record = make({ checkpoint_id: checkpoint.id, helpers_hash: hashOf(helpers) });
-          const { ledger, cells } = follow(current.account, record);
-          return {
-            records: [record],
-            extras: { kind: "end", memory, helpers, context_hash: context?.hash ?? null, ledger, cells },
-            drop: [...steps, ...parts.gcEnds({ id: checkpoint.id, isWhole: checkpoint.base === null })],
-          };
-        },
-        () => context,
-      ),
+    async keep({ checkpoint, pages, since, kept }, { records, extras, drop, context }) {
+      await write(records, { checkpoint: { ...checkpoint, extras }, drop }, context);
+      kept();
+      const { id, kind } = checkpoint;
+      const ms = clock.monotonic() - since;
+      parts.onCheckpoint?.({ id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms });
+    },
   };
 }
 
-/** Guest commands whose answers stand beside an exec's end. */
+/** Guest commands whose answers are kept with an exec's end: its memory, and its helpers. */
 const EXPORTS = ["memory.export", "helpers.sources"];
-
-/** Memory and helpers as the guest gave them. */
-type GivenExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
 function contextFacts(context: Context | null): SessionFacts["context"] {
   return context && { hash: context.hash, sources: context.stats.sources, chars: context.text.length };

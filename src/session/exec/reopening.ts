@@ -4,14 +4,8 @@ import type { Machine, Position } from "../machine/guest.ts";
 import { warn } from "./ends.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
 import type { Continuation } from "./ports.ts";
-import type { SessionState } from "./recorder.ts";
+import { positionOf } from "./session-state.ts";
 import { type ExecParts, resumeOf, type Work } from "./work.ts";
-
-export const positionOf = ({ account, context }: SessionState): Position => ({
-  checkpoint: account.checkpoint,
-  context,
-  sources: account.sources,
-});
 
 /** @param isScratch on a machine of its own, which the session does not go on with */
 export const openAt = ({ guest }: ExecParts, position: Position, isScratch: boolean) =>
@@ -57,14 +51,17 @@ export async function reopen(
 }
 
 /**
- * The state that stays after the machine was lost, or could not be kept: the newest checkpoint that `keep` takes, else that before
- * the exec. False where that is what the session has already.
+ * The machine of a cell was lost, or its state could not be kept. Opens the newest checkpoint of the exec that `keep` takes,
+ * else the state before the exec.
+ *
+ * @param keep gives null for a machine that it does not take
+ * @returns what `keep` gave; null if the session has the state already, which is that before the exec
  */
-export async function restored(
+export async function restored<Kept>(
   work: Work,
   { state, end, asides }: Over,
-  keep: (machine: Machine) => Promise<boolean>,
-): Promise<boolean> {
+  keep: (machine: Machine) => Promise<Kept | null>,
+): Promise<Kept | null> {
   const { parts, recorder } = work;
   const { account } = recorder.state();
   const calls = account.last?.calls ?? [];
@@ -78,13 +75,14 @@ export async function restored(
     const settled = made - continuationAt(at.row, { calls, results: [] }).extras.waiting.length;
     const warning = `state_restored: checkpoint ${step}, after ${settled} of ${calls.length} sub-calls`;
     warn(state, warning);
-    if (await keep(at.machine)) return true;
+    const kept = await keep(at.machine);
+    if (kept) return kept;
     state.warnings.splice(state.warnings.indexOf(warning), 1);
     await parts.guest.end();
   }
   const before = account.checkpoint === null ? "a fresh guest" : `checkpoint ${account.checkpoint}`;
   warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
-  if (asides.length === 0) return false;
+  if (asides.length === 0) return null;
   // What failed must not fail the next exec too.
   const machine = await parts.guest.use(positionOf(recorder.state()));
   for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });

@@ -1,31 +1,30 @@
 import { type ExecLimits, type ExecState, type Json, noOutput } from "../../../runtime/index.ts";
-import type { Context } from "../../context/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
-import type { LoadInput } from "../contexts/contexts.ts";
-import type { CellFile, Complete, Resume, Start } from "../journal/records.ts";
+import type { CallProgress, OnRestart } from "../api.ts";
+import type { BudgetLimits } from "../journal/ledger.ts";
+import type { Complete, Resume, Start } from "../journal/records.ts";
 import type { Guest } from "../machine/guest.ts";
-import type { Recorder, RecorderParts, SessionState } from "./recorder.ts";
-import type { CellParts } from "./run-cell.ts";
-
-/** What is asked of an exec. */
-export type ExecRequest =
-  | {
-      readonly kind: "cell";
-      readonly source: string;
-      readonly limits: Partial<ExecLimits>;
-      readonly sites?: boolean;
-      readonly name?: string;
-      readonly rest?: readonly CellFile[];
-    }
-  /** A cell of ours, on another machine at the same checkpoint: only the ledger moves. */
-  | { readonly kind: "query"; readonly prompt: string; readonly source: string }
-  | { readonly kind: "load" | "append"; readonly input: LoadInput; read(current: Context | null): Promise<Context> }
-  | { readonly kind: "memory" | "helpers"; readonly input: Json };
+import type { Answers } from "../sub-calls/port.ts";
+import type { Recorder, RecorderParts } from "./recorder.ts";
+import type { ExecRequest } from "./request.ts";
+import type { SessionState } from "./session-state.ts";
 
 /** All that an exec needs and that does not change from exec to exec. */
-export interface ExecParts extends CellParts, RecorderParts {
+export interface ExecParts extends RecorderParts {
   readonly guest: Guest;
+  readonly limits: ExecLimits;
+  readonly budget: BudgetLimits;
+  readonly answers: Answers;
+  readonly onRestart: OnRestart;
+  /** Told whenever a sub-call is sent or answered. */
+  readonly onCalls?: (progress: CallProgress) => void;
+  readonly newId: () => string;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Checkpoints within an exec stay when it is over. */
   readonly keepSteps: boolean;
+  /** Checkpoints of earlier ends that go when this one is kept. */
+  gcEnds(end: { readonly id: string; readonly isWhole: boolean }): readonly string[];
 }
 
 /** An exec that is running. */

@@ -2,11 +2,10 @@ import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, LIMITS, remedy } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
-import type { Answered, Answers, CallContext } from "../exec/ports.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
-
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./plan.ts";
+import type { Answered, Answers, CallContext } from "./port.ts";
 
 /** For cells that make a sub-call without a model. */
 const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;

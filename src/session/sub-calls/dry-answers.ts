@@ -1,9 +1,9 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { SubCall } from "../../model/index.ts";
-import type { Answered, Answers } from "../exec/ports.ts";
 import type { ExecEnvelope } from "../journal/envelope.ts";
 import { FREE, type SubCallPlan } from "./plan.ts";
+import type { Answered, Answers } from "./port.ts";
 
 /** What sub-calls would take. Tokens and dollars are estimates; dollars only where prices are known. */
 export interface CallEstimate {

@@ -9,7 +9,7 @@ import {
   type ToolOverrideEvent,
 } from "../../model/index.ts";
 import type { SubAgentPolicy } from "../api.ts";
-import type { Answered } from "../exec/ports.ts";
+import type { Answered } from "./port.ts";
 
 export interface PlanOptions {
   readonly models: Models;

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { openMachines } from "../../../runtime/machines.ts";
 import { openSession, type Session } from "../../../src/index.ts";
 import type { HostedOptions } from "../../../src/session/api.ts";
-import type { Answers } from "../../../src/session/exec/ports.ts";
 import { openSessionWith, type SessionParts } from "../../../src/session/session.ts";
 import { FREE } from "../../../src/session/sub-calls/plan.ts";
+import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/shared.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 

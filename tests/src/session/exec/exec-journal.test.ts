@@ -2,12 +2,13 @@ import { expect, test } from "vitest";
 import type { Checkpoint, PendingCall, Waiting } from "../../../../runtime/index.ts";
 import { openCalls } from "../../../../src/session/exec/calls.ts";
 import { openExecJournal } from "../../../../src/session/exec/exec-journal.ts";
-import type { Answered, CallContext } from "../../../../src/session/exec/ports.ts";
+import type { Recorder } from "../../../../src/session/exec/recorder.ts";
 import { openTime } from "../../../../src/session/exec/time.ts";
 import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.ts";
 import type { JournalRecord } from "../../../../src/session/journal/records.ts";
 import { openImageChain } from "../../../../src/session/machine/image-chain.ts";
 import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
+import type { Answered, CallContext } from "../../../../src/session/sub-calls/port.ts";
 import { newState } from "../../../support/checkpoints.ts";
 
 const BUDGET = { max_tokens: 1000, max_sub_calls: 10, max_time_ms: 1000, max_cost_usd: null };
@@ -68,24 +69,20 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     ledger: () => account.ledger,
     from: null,
   });
-  const journal = openExecJournal(
-    {
-      exec_id: "x",
-      cell: 1,
-      startedAt: 0,
-      events: [],
-      account: () => account,
-      commit: async (made) => commit(made),
-      async step(of, taken, make) {
-        const capturing = { kind: "step", exec_id: "x", after: null, commands: [], at: 0 } as const;
-        const step = await of.images.capture(sandbox, capturing, taken);
-        commit(make(step).records);
-        step.kept();
-      },
+  const recorder: Recorder = {
+    state: () => ({ account, context: null }),
+    commit: async (made) => commit(made),
+    async capture(of, kind, image) {
+      const capturing = { kind, exec_id: "x", after: null, commands: [], at: 0 };
+      return { ...(await of.images.capture(sandbox, capturing, image)), since: 0 };
     },
-    Object.assign(Object.create(null), { images }),
-    { calls, time, clock },
-  );
+    async keep(capture, kept) {
+      commit(kept.records);
+      capture.kept();
+    },
+  };
+  const machine = Object.assign(Object.create(null), { images });
+  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, machine, { calls, time, clock });
   return { journal, calls, budget, records, asked };
 }
 

@@ -1,11 +1,39 @@
 import { resolve } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
-import { type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
-import type { LoadSource } from "../api.ts";
+import { type ExecLimits, type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
+import { type Context, type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
+import type { ExecOptions, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput } from "../contexts/contexts.ts";
 import type { Granted } from "../contexts/granted.ts";
-import type { Start } from "../journal/records.ts";
-import type { ExecRequest } from "./work.ts";
+import type { CellComplete, CellFile, Start } from "../journal/records.ts";
+
+/** What is asked of an exec. */
+export type ExecRequest =
+  | {
+      readonly kind: "cell";
+      readonly source: string;
+      readonly limits: Partial<ExecLimits>;
+      readonly sites?: boolean;
+      readonly name?: string;
+      readonly rest?: readonly CellFile[];
+    }
+  /** A cell of ours, on another machine at the same checkpoint: only the ledger moves. */
+  | { readonly kind: "query"; readonly prompt: string; readonly source: string }
+  | { readonly kind: "load" | "append"; readonly input: LoadInput; read(current: Context | null): Promise<Context> }
+  | { readonly kind: "memory" | "helpers"; readonly input: Json };
+
+/** What an exec gives its caller. The new session state goes to `moved`. */
+export type ExecOutcome =
+  | {
+      readonly kind: "cell" | "query";
+      readonly complete: CellComplete;
+      /** It was suspended, or its end could not be kept. `complete` is in no journal. */
+      readonly unfinished: boolean;
+    }
+  | { readonly kind: "load" | "append"; readonly context: Context }
+  | { readonly kind: "memory" | "helpers"; readonly value: Json };
+
+/** How an exec can be ended, and who takes its whole result. */
+export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver">;
 
 type LoadKind = "load" | "append";
 

@@ -1,0 +1,48 @@
+import type { Context } from "../../context/index.ts";
+import { keepContext } from "../contexts/contexts.ts";
+import type { Machine } from "../machine/guest.ts";
+import { keepEnd } from "./keep-end.ts";
+import type { ExecOutcome, ExecRequest } from "./request.ts";
+import { positionOf } from "./session-state.ts";
+import type { Work } from "./work.ts";
+
+/** Kinds that make no calls: what interrupts them leaves nothing behind, and they are done again. */
+export async function execAtOnce(
+  work: Work,
+  request: Exclude<ExecRequest, { kind: "cell" | "query" }>,
+): Promise<ExecOutcome> {
+  const { parts, recorder } = work;
+  const { context } = recorder.state();
+  const end = async (machine: Machine, after: Context | null) => {
+    try {
+      await keepEnd(work, machine, { context: after, fields: {}, drop: [] });
+    } catch (error) {
+      // The machine has what the session has not.
+      await parts.guest.end();
+      throw error;
+    }
+  };
+  switch (request.kind) {
+    case "load": {
+      const loaded = await request.read(null);
+      await keepContext(parts.store, loaded);
+      await parts.guest.reset();
+      await end(await parts.guest.use({ checkpoint: null, context: loaded, sources: [] }), loaded);
+      return { kind: "load", context: loaded };
+    }
+    case "append": {
+      const loaded = await request.read(context);
+      await keepContext(parts.store, loaded);
+      // An image is opened with the context that it was made with. Its guest is then told of the longer one.
+      await parts.guest.use(positionOf(recorder.state()));
+      await end(await parts.guest.use({ ...positionOf(recorder.state()), context: loaded }), loaded);
+      return { kind: "append", context: loaded };
+    }
+    default: {
+      const machine = await parts.guest.use(positionOf(recorder.state()));
+      const value = await machine.sandbox.enter(request.kind, request.input);
+      await end(machine, context);
+      return { kind: request.kind, value };
+    }
+  }
+}

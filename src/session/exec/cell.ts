@@ -1,0 +1,174 @@
+import {
+  clampLimits,
+  type ExecLimits,
+  type ExecSignals,
+  type ExecState,
+  type Over,
+  placeless,
+  RlmError,
+  type Seed,
+} from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
+import { readQueryResult } from "../../query/index.ts";
+import type { ExecRecords } from "../journal/account.ts";
+import { codeOf, queryCodeOf } from "../journal/envelope.ts";
+import type { CellComplete, Complete } from "../journal/records.ts";
+import type { Machine } from "../machine/guest.ts";
+import { openBudget } from "../sub-calls/budget.ts";
+import { openCalls } from "./calls.ts";
+import { notKept, warn } from "./ends.ts";
+import { openExecJournal } from "./exec-journal.ts";
+import { keepCellEnd, keepQueryEnd } from "./keep-end.ts";
+import { runLoop } from "./loop.ts";
+import type { Beginning, Continuation } from "./ports.ts";
+import { openAt, reopen } from "./reopening.ts";
+import type { ExecAsked, ExecRequest } from "./request.ts";
+import { positionOf } from "./session-state.ts";
+import { openTime, timeIsSpent } from "./time.ts";
+import { completeOf, unstarted, type Work } from "./work.ts";
+
+type CellRequest = Extract<ExecRequest, { kind: "cell" | "query" }>;
+
+interface CellOutcome {
+  readonly kind: CellRequest["kind"];
+  readonly complete: CellComplete;
+  readonly unfinished: boolean;
+}
+
+/** Runs a cell, or that of a query: opens its machine, runs the loop, delivers the whole result, keeps the end. */
+export async function execCell(
+  work: Work,
+  request: CellRequest,
+  { deliver, ...signals }: ExecAsked,
+  interrupted: ExecRecords | null,
+): Promise<CellOutcome> {
+  const { kind } = request;
+  const { machine, over } = await runOnMachine(work, request, { ...signals, wantsWhole: !!deliver }, interrupted);
+  const { end, state, lost } = over;
+  const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
+  const fields = { success: code === null, error_code: code, end, state };
+  const outcome = (complete: Complete, unfinished: boolean) => ({
+    kind,
+    complete: { ...complete, end, state },
+    unfinished,
+  });
+  if (signals.suspend?.aborted && lost !== null) {
+    await giveUp(work, kind, machine);
+    return outcome(completeOf(work, fields), true);
+  }
+  try {
+    // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
+    const whole = code === null && over.whole !== null ? deliveredOf(kind, over.whole) : null;
+    if (deliver && whole !== null) await deliver(whole);
+    if (kind === "cell") return outcome(await keepCellEnd(work, machine, over, fields), false);
+    await machine?.[Symbol.asyncDispose]();
+    return outcome(await keepQueryEnd(work, fields), false);
+  } catch (error) {
+    await giveUp(work, kind, machine);
+    const failed = notKept(error);
+    const complete = completeOf(work, { success: false, error_code: codeOf(failed), state });
+    return { kind, complete: { ...complete, end: failed, state }, unfinished: true };
+  }
+}
+
+/** Ends the machine of an exec that is not over: the exec is resumed from the store. */
+async function giveUp({ parts }: Work, kind: CellRequest["kind"], machine: Machine | undefined): Promise<void> {
+  if (kind === "query") await machine?.[Symbol.asyncDispose]();
+  else await parts.guest.end();
+}
+
+/** JSON of what was asked for: the answer of a query alone, null if it has none. */
+function deliveredOf(kind: CellRequest["kind"], whole: string): string | null {
+  if (kind !== "query") return whole;
+  const { answer, error } = readQueryResult(JSON.parse(whole));
+  return error || answer === null ? null : JSON.stringify(answer);
+}
+
+type Asked = ExecSignals & { readonly wantsWhole: boolean };
+
+/** Opens the machine and runs the cell in it. Both can end the exec with an error; the machine is then undefined, or lost. */
+async function runOnMachine(
+  work: Work,
+  request: CellRequest,
+  asked: Asked,
+  interrupted: ExecRecords | null,
+): Promise<{ readonly machine: Machine | undefined; readonly over: Over }> {
+  const { parts, recorder } = work;
+  const isScratch = request.kind === "query";
+  let machine: Machine | undefined;
+  try {
+    const opened = interrupted
+      ? await reopen(work, interrupted, isScratch)
+      : { machine: await openAt(parts, positionOf(recorder.state()), isScratch), from: null };
+    machine = opened.machine;
+    const over = await runCell(work, request, asked, machine, opened.from);
+    for (const warning of machine.takeWarnings()) warn(over.state, warning);
+    return { machine, over };
+  } catch (error) {
+    if (machine && isScratch) await machine[Symbol.asyncDispose]();
+    if (!(error instanceof RlmError)) throw error;
+    const { code, message, suggestion } = error;
+    const state = unstarted(work);
+    for (const warning of machine?.takeWarnings() ?? []) warn(state, warning);
+    const end = placeless(code, "Error", message, suggestion);
+    return { machine, over: { kind: "over", state, end, lost: machine ? message : null, whole: null, asides: [] } };
+  }
+}
+
+/**
+ * Runs a cell in a machine and answers its calls. When the session's time ends, calls in flight fail with
+ * BudgetExceededError and the cell has 5 s to finish. A suspended exec ends with `lost`, and nothing more of it is recorded.
+ */
+async function runCell(
+  work: Work,
+  request: CellRequest,
+  { signal, suspend, wantsWhole }: Asked,
+  machine: Machine,
+  from: Continuation | null,
+): Promise<Over> {
+  const { parts, recorder, startedAt, events } = work;
+  const ledger = () => recorder.state().account.ledger;
+  const budget = openBudget(parts.budget, ledger());
+  const wholeMs = budget.left().remaining_time_ms;
+  const spent = timeIsSpent(parts.budget.max_time_ms);
+  const state = stateOf(work, request, from);
+  // A machine that waits in the middle of a cell is of no use any more.
+  if (wholeMs === 0) {
+    return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
+  }
+  using time = openTime(parts.clock, startedAt, wholeMs);
+  const calls = openCalls({ parts, budget, time, ledger, from });
+  const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock });
+  const sites = request.kind === "cell" && request.sites === true;
+  const given = { source: request.source, state, wantsWhole, facts: calls.facts() };
+  const replay = from?.replay ?? [];
+  const beginning: Beginning = from?.at
+    ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
+    : { kind: "start", input: { ...given, sites, seed: seed(parts.random) }, replay };
+  using out = joinSignals(signal, time.out);
+  const over = await runLoop({ machine: machine.sandbox, journal, calls, clock: parts.clock }, beginning, {
+    signal: out.signal,
+    ...(suspend ? { suspend } : {}),
+  });
+  if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
+  const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
+  return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;
+}
+
+/** What the exec has gathered so far. A store may come from somebody else: what it keeps cannot raise the limits. */
+function stateOf(work: Work, request: CellRequest, from: Continuation | null): ExecState {
+  const { limits } = work.parts;
+  if (from?.at) return withinLimits(from.at.state, limits);
+  const fresh = unstarted(work);
+  if (request.kind === "query") return { ...fresh, cell: 0, limits: clampLimits(limits, {}) };
+  return { ...fresh, limits: clampLimits(limits, request.limits) };
+}
+
+function withinLimits(state: ExecState, limits: ExecLimits): ExecState {
+  return { ...state, limits: clampLimits(limits, state.limits), running_ms: Math.max(0, state.running_ms) };
+}
+
+function seed(random: () => number): Seed {
+  const word = () => Math.floor(random() * 2 ** 32);
+  return [word(), word(), word(), word()];
+}

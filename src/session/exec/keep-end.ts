@@ -1,0 +1,96 @@
+import { type Over, RlmError } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
+import { follow } from "../journal/account.ts";
+import { type Complete, hashOf, readEndExtras } from "../journal/records.ts";
+import type { Machine } from "../machine/guest.ts";
+import { unchanged } from "../machine/image-chain.ts";
+import { stepsOf } from "./interrupted.ts";
+import { restored } from "./reopening.ts";
+import { completeOf, type Work } from "./work.ts";
+
+/** What an exec's end is kept with. */
+export interface Ending {
+  readonly fields: Partial<Complete>;
+  /** The context after the exec. */
+  readonly context: Context | null;
+  /** Checkpoints that go. */
+  readonly drop: readonly string[];
+}
+
+/** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. */
+export async function keepEnd(work: Work, machine: Machine, { fields, context, drop }: Ending): Promise<Complete> {
+  const { parts, recorder } = work;
+  const capture = await recorder.capture(machine, "end", null);
+  const { id, base } = capture.checkpoint;
+  const [memory = {}, helpers = []] = capture.answers;
+  const context_hash = context?.hash ?? null;
+  const made = { checkpoint_id: id, helpers_hash: hashOf(helpers), context_hash };
+  const complete = completeOf(work, { ...fields, ...made });
+  const { ledger, cells } = follow(recorder.state().account, complete);
+  await recorder.keep(capture, {
+    records: [complete],
+    extras: { kind: "end", memory, helpers, context_hash, ledger, cells },
+    drop: [...drop, ...parts.gcEnds({ id, isWhole: base === null })],
+    context,
+  });
+  return complete;
+}
+
+/**
+ * ▣ Keeps the end of a cell with the state that stays: that of its machine, else that of the newest checkpoint that can be
+ * opened, else that before the exec.
+ */
+export async function keepCellEnd(
+  work: Work,
+  machine: Machine | undefined,
+  over: Over,
+  fields: Partial<Complete>,
+): Promise<Complete> {
+  const { recorder } = work;
+  const drop = finishedSteps(work);
+  const keep = (standing: Machine) =>
+    keepEnd(work, standing, { fields, context: recorder.state().context, drop }).catch(unlessUnfit);
+  const kept = machine && ((over.lost === null ? await keep(machine) : null) ?? (await restored(work, over, keep)));
+  if (kept) return kept;
+  const complete = completeOf(work, fields);
+  await recorder.commit([complete], { drop });
+  return complete;
+}
+
+/** ▣ Keeps the end of a query, which leaves the guest as it was: only the ledger has moved. */
+export async function keepQueryEnd(work: Work, fields: Partial<Complete>): Promise<Complete> {
+  const { parts, recorder, exec_id } = work;
+  const { checkpoint } = recorder.state().account;
+  const drop = finishedSteps(work);
+  const row = checkpoint === null ? null : await parts.store.checkpoint(checkpoint);
+  if (!row) {
+    // Nothing has run in the session yet, so it has no checkpoint.
+    const complete = completeOf(work, fields);
+    await recorder.commit([complete], { drop });
+    return complete;
+  }
+  const id = parts.newId();
+  const complete = completeOf(work, { ...fields, checkpoint_id: id });
+  const { ledger } = follow(recorder.state().account, complete);
+  const next = unchanged(row, { kind: "end", exec_id, after: row.id, at: parts.clock.now() }, id);
+  await recorder.commit([complete], {
+    checkpoint: { ...next, extras: { ...readEndExtras(row.extras), ledger } },
+    drop: [...drop, ...parts.gcEnds({ id, isWhole: false })],
+  });
+  parts.onCheckpoint?.({ id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 });
+  return complete;
+}
+
+/** The checkpoints within the exec, which go when it is over. */
+function finishedSteps({ parts, recorder }: Work): readonly string[] {
+  const { last } = recorder.state().account;
+  return parts.keepSteps || !last ? [] : stepsOf(last);
+}
+
+/** null if the machine is gone, or if no other cell could run in it: nothing was kept then. */
+function unlessUnfit(error: unknown): null {
+  if (error instanceof RlmError && UNFIT.has(error.code)) return null;
+  throw error;
+}
+
+const UNFIT: ReadonlySet<string> = new Set(["machine_lost", "memory_limit_exceeded"]);
