@@ -14,9 +14,11 @@ const plain = (text: string) =>
     .replace(/took [\d.]+ m?s/, "took TIME")
     .replaceAll(/^calls .*\n/gm, "");
 
-test("the demo prints what README shows, whatever the user's settings are, and leaves nothing", async () => {
+test("the demo prints what docs/durability.md shows, whatever the user's settings are, and leaves nothing", async () => {
   const [, shown = ""] =
-    /```console\n\$ (?:npx belay-rlm|belay) demo\n(.*?)```/s.exec(readFileSync(join(ROOT, "README.md"), "utf8")) ?? [];
+    /```console\n\$ (?:npx belay-rlm|belay) demo\n(.*?)```/s.exec(
+      readFileSync(join(ROOT, "docs/durability.md"), "utf8"),
+    ) ?? [];
   const home = join(temporaryFolder(), "home");
   const TMPDIR = temporaryFolder();
   const settings = { BELAY_MAX_SUB_CALLS: "1", BELAY_MODEL: "local/other", HTTP_PROXY: "http://127.0.0.1:9" };
