@@ -1,7 +1,6 @@
 import { firstly } from "../../runtime/index.ts";
-import type { ModelAnswer, SubCallCode, SubCallError, Usage } from "./port.ts";
-
-export const NO_USAGE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
+import type { ModelAnswer, SubCallCode, SubCallError } from "./port.ts";
+import { NO_USAGE } from "./usage.ts";
 
 /** The cure for each failure of a sub-call and its requests, and whether the same call may succeed later. */
 const FAILURES = {

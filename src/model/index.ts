@@ -9,3 +9,4 @@ export type { Model, Models, RequestBudget, RequestEstimate, Reservation, SubCal
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
 export type { SubCall } from "./sub-call/sub-call.ts";
+export { NO_USAGE, tokensOf } from "./usage.ts";

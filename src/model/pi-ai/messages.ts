@@ -1,7 +1,7 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
-import { NO_USAGE } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
 import { isRecord } from "../records.ts";
+import { NO_USAGE } from "../usage.ts";
 
 /** The request as pi-ai takes it. Timestamps are not sent to any provider. */
 export function toContext(request: ModelRequest): Context {

@@ -4,6 +4,7 @@ import { failure, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
 import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "../port.ts";
 import { type Limited, limited } from "../tasks/time-limit.ts";
+import { tokensOf } from "../usage.ts";
 import { watchFinish } from "./finish.ts";
 import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
@@ -103,7 +104,7 @@ function answerOf(message: AssistantMessage, { id }: Place, usage: Usage, cut: b
 }
 
 function isReported(usage: Usage): boolean {
-  return usage.input + usage.output + usage.cache_read + usage.cache_write > 0;
+  return tokensOf(usage) > 0;
 }
 
 /** Nothing is charged for a request that the server refused, or that never reached it. */

@@ -1,4 +1,4 @@
-import { failure } from "../failure.ts";
+import { failure, unsent } from "../failure.ts";
 import type {
   Model,
   ModelAnswer,
@@ -12,6 +12,7 @@ import type {
   ToolSpec,
   Usage,
 } from "../port.ts";
+import { addUsage, NO_USAGE } from "../usage.ts";
 import { costOf, estimateRequest, estimateTokens } from "./estimate.ts";
 import { withRetries } from "./retry.ts";
 
@@ -31,7 +32,7 @@ export interface Spent {
 }
 
 export const NOTHING_SENT: Spent = {
-  usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+  usage: NO_USAGE,
   requests: 0,
   turns: 0,
   attempts: [],
@@ -69,7 +70,7 @@ export function openRequests(
     const estimate = estimateRequest(request, model.price);
     const reservation = await budget.reserve(estimate, signal);
     if ("code" in reservation) return unsent(reservation);
-    let usage = NOTHING_SENT.usage;
+    let usage = NO_USAGE;
     try {
       const timeoutMs = Math.ceil(deadline - clock.monotonic());
       if (timeoutMs <= 0) return unsent(failure("timeout", "no time was left to send the request"));
@@ -78,7 +79,7 @@ export function openRequests(
       usage = chargeOf(answer, estimate, model);
       return answer;
     } finally {
-      spent = { ...spent, usage: sum(spent.usage, usage) };
+      spent = { ...spent, usage: addUsage(spent.usage, usage) };
       reservation.settle(usage);
     }
   }
@@ -112,19 +113,5 @@ function chargeOf(answer: ModelAnswer, estimate: RequestEstimate, model: Model):
   const chars = toolUses.reduce((total, use) => total + JSON.stringify(use.arguments).length, text.length);
   const output = estimateTokens(chars);
   const cost_usd = costOf(model.price, estimate.input_tokens, output);
-  return { ...NOTHING_SENT.usage, input: estimate.input_tokens, output, cost_usd };
-}
-
-function unsent(error: SubCallError): ModelAnswer {
-  return { ok: false, error, usage: NOTHING_SENT.usage, charged: true };
-}
-
-function sum(one: Usage, other: Usage): Usage {
-  return {
-    input: one.input + other.input,
-    output: one.output + other.output,
-    cache_read: one.cache_read + other.cache_read,
-    cache_write: one.cache_write + other.cache_write,
-    cost_usd: one.cost_usd + other.cost_usd,
-  };
+  return { ...NO_USAGE, input: estimate.input_tokens, output, cost_usd };
 }

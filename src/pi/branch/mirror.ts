@@ -1,3 +1,4 @@
+import { tokensOf } from "../../model/index.ts";
 import { type Complete, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
 import type { SessionRow, Step, Store } from "../../store/index.ts";
 import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
@@ -93,8 +94,13 @@ function entryOf(
     }
     case "rlm_tool_result": {
       const { exec_id, call_id, name, success, usage, cached, refused } = record;
-      const tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
-      const facts = { tokens, cost_usd: usage.cost_usd, cached, refused, value_hash: hashOf(record.value) };
+      const facts = {
+        tokens: tokensOf(usage),
+        cost_usd: usage.cost_usd,
+        cached,
+        refused,
+        value_hash: hashOf(record.value),
+      };
       return { type: record.record, data: { session, exec_id, call_id, name, success, ...facts } };
     }
     case "rlm_complete":

@@ -1,3 +1,4 @@
+import { tokensOf } from "../../model/index.ts";
 import type { JournalRecord, ToolCall, ToolResult } from "../../session/index.ts";
 import type { ToolEnvelope } from "../../tools/index.ts";
 import type { RunningState } from "./board.ts";
@@ -71,6 +72,5 @@ function itemOf({ call_id, args }: ToolCall, result: ToolResult | undefined): Ca
   const prompt = (typeof asked === "string" ? asked : JSON.stringify(asked)).slice(0, PROMPT_UNITS);
   if (!result) return { call_id, prompt, success: null, tokens: 0, cost_usd: 0, cached: false };
   const { usage, success, cached } = result;
-  const tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
-  return { call_id, prompt, success, tokens, cost_usd: usage.cost_usd, cached };
+  return { call_id, prompt, success, tokens: tokensOf(usage), cost_usd: usage.cost_usd, cached };
 }

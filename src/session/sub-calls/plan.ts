@@ -4,6 +4,7 @@ import {
   loadSubCallLayer,
   type Model,
   type Models,
+  NO_USAGE,
   type SubCall,
   type SubCallError,
   type ToolOverrideEvent,
@@ -55,7 +56,7 @@ export async function planSubCall(options: PlanOptions, request: SubCallRequest)
 
 /** The record of a call for which nothing was sent. */
 export const FREE: Answered["record"] = {
-  usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
+  usage: NO_USAGE,
   attempts: [],
   model: "",
   refused: false,
