@@ -27,7 +27,7 @@ export interface HostServices extends Services {
 /** A host function by its guest name, with arguments already checked. */
 export type HostFunction = (services: HostServices, args: readonly Json[], scope: CallScope) => Json;
 
-/** Answers at once, inside the worker. Read-only or idempotent. */
+/** Answers at once, inside the machine's thread. Read-only or idempotent. */
 export interface SyncBuiltin extends Described {
   readonly kind: "sync";
   readonly run: HostFunction;

@@ -62,7 +62,7 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
   throw argumentError("TypeError", `${name} takes 2 arguments (prompt, options)`, "Leave out what comes after them.");
 }
 
-/** What the host tells the worker of sub-calls, in an exec's facts. */
+/** What the host tells the machine of sub-calls, in an exec's facts. */
 interface SubCallFacts {
   readonly remaining_sub_calls: number;
   readonly remaining_tokens: number;

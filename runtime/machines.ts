@@ -9,7 +9,7 @@ import { quickJsBuild } from "./quickjs-wasi.ts";
 
 /** A kind of machine: the module that calls `serveSandbox`, and what its library is given. */
 export interface MachineKind<Setup> {
-  readonly worker: URL;
+  readonly entry: URL;
   /** Structured-cloneable. */
   readonly library: Setup;
 }
@@ -31,14 +31,14 @@ interface Kind {
 export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
   const kinds = new Map<string, Kind>();
 
-  function kindOf<Setup>({ worker, library }: MachineKind<Setup>): Kind {
-    const key = JSON.stringify([worker.href, library]);
+  function kindOf<Setup>({ entry, library }: MachineKind<Setup>): Kind {
+    const key = JSON.stringify([entry.href, library]);
     const found = kinds.get(key);
     if (found) return found;
     async function start(): Promise<MachineThread> {
       const wasm = (await quickJsBuild()).module;
       const makesBaseline = made.baseline === null;
-      const { thread, baseline } = await startMachineThread(worker, {
+      const { thread, baseline } = await startMachineThread(entry, {
         wasm,
         format: await imageFormat(),
         library,

@@ -3,19 +3,11 @@ import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 import packageJson from "../package.json" with { type: "json" };
+import { ENTRIES as STARTED } from "../src/entries.ts";
 import { ROOT } from "./process.ts";
 
 /** What is started or imported by its own file: everything else becomes chunks of these. */
-export const ENTRIES: readonly string[] = [
-  "src/index",
-  "src/worker",
-  "src/store-worker",
-  "src/cli/main",
-  "src/cli/worker",
-  "src/cli/store-worker",
-  "src/model/tasks/thread-entry",
-  "src/pi/index",
-];
+export const ENTRIES: readonly string[] = ["index", "pi/index", ...STARTED].map((entry) => `src/${entry}`);
 
 /**
  * Writes the entries to a folder as JavaScript that starts fast: some tens of files where the sources are two hundred.

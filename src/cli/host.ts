@@ -1,3 +1,4 @@
+import { entryUrl } from "../entries.ts";
 import type { Store } from "../store/index.ts";
 
 /** What a command gets from outside; tests hand in a store that they can watch or end. */
@@ -11,12 +12,6 @@ export const processHost: Host = {
   async openStore(folder) {
     // Loaded when a store is opened: help and usage errors need none.
     const { openStore } = await import("../store/index.ts");
-    return openStore(folder, { worker: storeWorker });
+    return openStore(folder, { entry: entryUrl("cli/store-thread-entry") });
   },
 };
-
-/** Entry of the store's thread under the command. */
-export const storeWorker = new URL(
-  import.meta.url.endsWith(".ts") ? "./store-worker.ts" : "./store-worker.js",
-  import.meta.url,
-);

@@ -1,6 +1,7 @@
 import type { ExtensionAPI, ToolDefinition } from "@mariozechner/pi-coding-agent";
 import { monotonicFactory } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
+import { entryUrl } from "../entries.ts";
 import { openStore } from "../store/index.ts";
 import { type Tool, tools } from "../tools/index.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
@@ -33,8 +34,7 @@ export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: Extens
 function defaults(): ExtensionParts {
   return {
     openStore,
-    // TypeScript in a checkout, JavaScript in a build.
-    worker: new URL(import.meta.url.endsWith(".ts") ? "../worker.ts" : "../worker.js", import.meta.url),
+    machineEntry: entryUrl("machine-thread-entry"),
     env: process.env,
     clock: systemClock,
     newId: monotonicFactory(),

@@ -11,6 +11,7 @@ import {
   systemClock,
 } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/index.ts";
+import { entryUrl } from "../entries.ts";
 import { sessionLabel } from "../ids.ts";
 import { loadSubCallLayer, type Models, openModels } from "../model/index.ts";
 import { queryCell } from "../query/index.ts";
@@ -60,9 +61,10 @@ import type { Answers } from "./sub-calls/port.ts";
 
 /** What a test or another host may replace. */
 export interface SessionParts {
-  readonly worker: URL;
-  /** Entry of the store's thread, where the session opens one itself. */
-  readonly storeWorker: URL;
+  /** Entry of the machine's thread. */
+  readonly machineEntry: URL;
+  /** Entry of the store's thread, for a session that opens its own store. */
+  readonly storeEntry: URL;
   /** Stays open when the session is closed. */
   readonly store: Store;
   readonly origin: SessionRow["origin"];
@@ -96,8 +98,8 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   const memoryBytes = memoryBytesOf(options);
   await pace();
   const folder = options.store === undefined ? null : resolve(options.store);
-  const worker = parts.storeWorker;
-  const store = parts.store ?? (await shareStore(folder, worker ? { worker } : {}));
+  const entry = parts.storeEntry;
+  const store = parts.store ?? (await shareStore(folder, entry ? { entry } : {}));
   const own = parts.store ? undefined : store;
   try {
     const newId = parts.newId ?? newUlid;
@@ -142,7 +144,7 @@ async function open(
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
   const budget = { ...DEFAULT_BUDGET, ...options.budget };
   const guestOptions: GuestOptions = {
-    worker: given.worker ?? workerUrl(),
+    machineEntry: given.machineEntry ?? entryUrl("machine-thread-entry"),
     memoryBytes,
     indexFolder,
     store,
@@ -399,11 +401,6 @@ function rootsOf({ input }: Start): readonly string[] {
 function checkSource(source: unknown): void {
   if (typeof source === "string") return;
   throw new RlmError("invalid_argument", `the cell is ${typeof source}`, { suggestion: "Pass source text." });
-}
-
-/** The worker's entry in the folder above: TypeScript in a checkout, JavaScript in a build. */
-function workerUrl(): URL {
-  return new URL(import.meta.url.endsWith(".ts") ? "../worker.ts" : "../worker.js", import.meta.url);
 }
 
 function statsOf(outcome: ExecOutcome): ContextStats {

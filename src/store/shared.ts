@@ -17,9 +17,9 @@ const open = new Map<string, Shared>();
  * for all. Each user has leases of its own. The last to close it ends the thread, which in memory stays for some seconds:
  * the next session may come soon.
  */
-export async function shareStore(folder: string | null, { worker }: { readonly worker?: URL } = {}): Promise<Store> {
-  const key = JSON.stringify([folder, worker?.href ?? null]);
-  const shared = open.get(key) ?? begin(key, folder, worker);
+export async function shareStore(folder: string | null, { entry }: { readonly entry?: URL } = {}): Promise<Store> {
+  const key = JSON.stringify([folder, entry?.href ?? null]);
+  const shared = open.get(key) ?? begin(key, folder, entry);
   shared.users++;
   shared.stay();
   const store = await shared.opening;
@@ -57,11 +57,11 @@ function userOf(store: Store, close: () => Promise<void>): Store {
   };
 }
 
-function begin(key: string, folder: string | null, worker: URL | undefined): Shared {
+function begin(key: string, folder: string | null, entry: URL | undefined): Shared {
   const forget = () => {
     if (open.get(key) === shared) open.delete(key);
   };
-  const opening = openStore(folder, { ...(worker ? { worker } : {}), onEnd: forget });
+  const opening = openStore(folder, { ...(entry ? { entry } : {}), onEnd: forget });
   const shared: Shared = { opening, users: 0, stay() {} };
   opening.catch(forget);
   open.set(key, shared);

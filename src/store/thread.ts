@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../runtime/errors.ts";
 import type { ImagePages } from "../../runtime/index.ts";
+import { entryUrl } from "../entries.ts";
 import type { Step, Store, StoredContext } from "./port.ts";
 import type { Answer, Arguments, Method, Request, StoreSetup } from "./requests.ts";
 import type { SyncStore } from "./sqlite.ts";
@@ -14,10 +15,10 @@ import type { SyncStore } from "./sqlite.ts";
  */
 export async function openStore(
   folder: string | null,
-  { worker = workerUrl(), onEnd = () => {} } = {},
+  { entry = entryUrl("store-thread-entry"), onEnd = () => {} } = {},
 ): Promise<Store> {
   const setup: StoreSetup = { folder };
-  const thread = await startThread(worker, setup, onEnd);
+  const thread = await startThread(entry, setup, onEnd);
   const { ask } = thread;
   return {
     create: (session) => ask("create", [session]),
@@ -64,9 +65,9 @@ interface StoreThread {
 }
 
 /** @param onEnd told when the thread can answer no more, whatever the reason */
-async function startThread(url: URL, setup: StoreSetup, onEnd: () => void): Promise<StoreThread> {
+async function startThread(entry: URL, setup: StoreSetup, onEnd: () => void): Promise<StoreThread> {
   // Flags of a caller such as --input-type are refused for a thread.
-  const worker = new Worker(url, { workerData: setup, execArgv: [] });
+  const worker = new Worker(entry, { workerData: setup, execArgv: [] });
   /** By the ids of the requests that are not answered. */
   const waiting = new Map<number, PromiseWithResolvers<Answer<never>>>();
   let ended: RlmError | undefined;
@@ -153,9 +154,4 @@ function withOwnBytes({ parts, ...rest }: StoredContext): StoredContext {
 /** Whether to send the view sends no more than is seen through it. */
 function isWhole({ buffer, byteLength }: ArrayBufferView): boolean {
   return buffer instanceof SharedArrayBuffer || buffer.byteLength === byteLength;
-}
-
-/** The thread's entry in the folder above: TypeScript in a checkout, JavaScript in a build. */
-function workerUrl(): URL {
-  return new URL(import.meta.url.endsWith(".ts") ? "../store-worker.ts" : "../store-worker.js", import.meta.url);
 }

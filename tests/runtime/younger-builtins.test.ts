@@ -17,8 +17,8 @@ import {
 const END = { id: "old", base: null, kind: "end", commands: [] } as const;
 
 async function olderGuest(): Promise<Sandbox<ContextMessage>> {
-  const worker = new URL("../support/older-worker.ts", import.meta.url);
-  return openSandbox({ worker, library: null, memoryBytes: 2 ** 24 });
+  const entry = new URL("../support/older-thread-entry.ts", import.meta.url);
+  return openSandbox({ entry, library: null, memoryBytes: 2 ** 24 });
 }
 
 /** Runs a cell in a guest of an earlier version, then opens its image in this one. */

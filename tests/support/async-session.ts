@@ -43,7 +43,7 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
   };
   let ids = 0;
   const session = await openSessionWith(options, {
-    worker: new URL("./async-worker.ts", import.meta.url),
+    machineEntry: new URL("./async-thread-entry.ts", import.meta.url),
     store,
     newId: () => `id-${++ids}`,
     answers: {

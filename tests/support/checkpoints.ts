@@ -40,7 +40,7 @@ export function openGuest({
   memoryBytes = 128 * 2 ** 20,
 }: GuestOptions = {}): Promise<Sandbox<ContextMessage>> {
   return openSandbox<null, ContextMessage>({
-    worker: new URL("./async-worker.ts", import.meta.url),
+    entry: new URL("./async-thread-entry.ts", import.meta.url),
     library: null,
     memoryBytes,
     ...(image ? { image: async () => image } : {}),

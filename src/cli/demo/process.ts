@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { entryUrl } from "../../entries.ts";
 
 /** A command that the demo runs as a process of its own. */
 export interface DemoProcess {
@@ -12,8 +13,7 @@ export interface DemoProcess {
 
 /** Starts `belay` with these arguments in the demo's folder. It is killed when the signal aborts. */
 export function startBelay(args: readonly string[], folder: string, signal: AbortSignal): DemoProcess {
-  const main = new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url);
-  const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(main), ...args], {
+  const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(entryUrl("cli/main")), ...args], {
     cwd: folder,
     env: environment(folder),
     stdio: ["ignore", "pipe", "pipe"],

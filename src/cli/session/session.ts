@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
+import { entryUrl } from "../../entries.ts";
 import { sessionLabel } from "../../ids.ts";
 import type { LoadSource, Session } from "../../index.ts";
 import {
@@ -15,7 +16,7 @@ import type { SessionRow, Store } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { DurableFlags } from "../flags/store-flags.ts";
 import { commandLine } from "../flags/usage.ts";
-import { type Host, storeWorker } from "../host.ts";
+import type { Host } from "../host.ts";
 import { bringContexts } from "../input/contexts.ts";
 import { checkContexts } from "../input/path-cures.ts";
 import { checkPaths, contextSource } from "../input/sources.ts";
@@ -186,8 +187,9 @@ function sessionLine(
   ]);
 }
 
-/** `openSession` with a worker that keeps node:sqlite's warning off stderr. */
+/** `openSession` with threads that keep node:sqlite's warning off stderr. */
 export function openQuietly(options: HostedOptions, parts: Partial<SessionParts> = {}): Promise<Session> {
-  const worker = new URL(import.meta.url.endsWith(".ts") ? "../worker.ts" : "../worker.js", import.meta.url);
-  return openSessionWith(options, { worker, storeWorker, ...parts });
+  const machineEntry = entryUrl("cli/machine-thread-entry");
+  const storeEntry = entryUrl("cli/store-thread-entry");
+  return openSessionWith(options, { machineEntry, storeEntry, ...parts });
 }

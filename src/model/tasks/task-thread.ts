@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { LIMITS } from "../../../runtime/index.ts";
+import { entryUrl } from "../../entries.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
 import { type Limited, limited } from "./time-limit.ts";
@@ -51,7 +52,7 @@ export function openTaskThread({ limitMs = LIMITS.taskMs }: { readonly limitMs?:
     clearTimeout(idle);
     if (signal.aborted) throw cancelled();
     try {
-      current ??= startWorker();
+      current ??= startThread();
       return await answerOf(await current, request, limited(signal, limitMs), limitMs);
     } catch (error) {
       void end();
@@ -82,11 +83,12 @@ export function taskThread(): TaskThread {
 }
 
 /** A thread that has loaded its modules. */
-async function startWorker(): Promise<Worker> {
-  // TypeScript in a checkout, JavaScript in a build.
-  const module = new URL(import.meta.url.endsWith(".ts") ? "./thread-entry.ts" : "./worker.js", import.meta.url);
+async function startThread(): Promise<Worker> {
   // Flags of a caller such as --input-type are refused for a thread.
-  const worker = new Worker(module, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+  const worker = new Worker(entryUrl("model/tasks/thread-entry"), {
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+  });
   await nextMessage(worker);
   worker.unref();
   return worker;

@@ -19,7 +19,7 @@ import { sessionOptionsOf, settingsToKeep } from "./options.ts";
 export interface LifeParts {
   /** Opens the store in this folder. */
   openStore(folder: string): Promise<Store>;
-  readonly worker: URL;
+  readonly machineEntry: URL;
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -77,7 +77,7 @@ export async function openLife(
           origin: "pi",
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
           models,
-          worker: parts.worker,
+          machineEntry: parts.machineEntry,
           clock: parts.clock,
           newId: parts.newId,
         },

@@ -1,6 +1,6 @@
 import type { Context, TextData } from "../../context/index.ts";
 
-/** A context on its way to the machine's worker: its text crosses as shared memory. */
+/** A context on its way to the machine's thread: its text crosses as shared memory. */
 export interface ContextMessage extends Omit<Context, "text"> {
   readonly text: TextData;
   /** Folder of search indexes. */

@@ -18,7 +18,7 @@ import { type ImageChain, openImageChain } from "./image-chain.ts";
 import type { IndexFolder } from "./index-folder.ts";
 
 export interface GuestOptions {
-  readonly worker: URL;
+  readonly machineEntry: URL;
   readonly memoryBytes: number;
   readonly indexFolder: Pick<IndexFolder, "path">;
   readonly store: Store;
@@ -87,7 +87,7 @@ export function openGuest(options: GuestOptions): Guest {
   let live: Live | undefined;
   let told: Context | null = null;
 
-  const kind = { worker: options.worker, library: null };
+  const kind = { entry: options.machineEntry, library: null };
 
   const messageOf = async (context: Context) => contextMessage(context, await options.indexFolder.path());
 

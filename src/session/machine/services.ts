@@ -17,7 +17,7 @@ import {
 } from "../../context/index.ts";
 import type { ContextMessage } from "./context-message.ts";
 
-/** What builtins reach in the worker: the context that the host sent last. */
+/** What builtins reach in the machine's thread: the context that the host sent last. */
 export interface WorkerServices extends Services {
   use(message: ContextMessage): void;
   /** The context is not needed any more. */

@@ -4,6 +4,7 @@ import { registerFauxProvider } from "@mariozechner/pi-ai";
 import { monotonicFactory } from "ulid";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
+import { entryUrl } from "../../../src/entries.ts";
 import type { AgentTool } from "../../../src/model/agent-tools/index.ts";
 import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "../../../src/pi/host.ts";
@@ -121,7 +122,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
             opened.push(store);
             return around ? around(store) : store;
           },
-          worker: new URL("../../../src/worker.ts", import.meta.url),
+          machineEntry: entryUrl("machine-thread-entry"),
           env: { HOME: folder, BELAY_HOME: join(folder, "home"), PI_CODING_AGENT_DIR: join(folder, "agent"), ...env },
           clock: systemClock,
           newId: monotonicFactory(),

@@ -51,7 +51,7 @@ async function openLives(): Promise<Lives> {
       const session = await openSessionWith(
         { session: "s", ...options },
         {
-          worker: new URL("../../support/async-worker.ts", import.meta.url),
+          machineEntry: new URL("../../support/async-thread-entry.ts", import.meta.url),
           newId: () => `id-${++ids}`,
           store: {
             ...store,

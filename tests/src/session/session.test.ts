@@ -285,7 +285,7 @@ test("a search index that cannot be written says so, and find goes on", async ()
   expect(await session.exec('find("fox").matches')).toMatchObject({ success: true, result_json: [[4, 7]] });
 });
 
-/** A worker that says it is ready, and ends at the first message to its machine. */
+/** A thread that says it is ready, and ends at the first message to its machine. */
 const FRAGILE = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
@@ -299,7 +299,7 @@ const FRAGILE = new URL(
 
 test("a machine that dies gives machine_lost, cell after cell", async () => {
   const store = { ...(await shareStore(null)), hasBaseline: async () => true };
-  await using session = await openSessionWith({}, { worker: FRAGILE, store });
+  await using session = await openSessionWith({}, { machineEntry: FRAGILE, store });
   for (let i = 0; i < 2; i++) {
     expect(await session.exec("1")).toMatchObject({
       success: false,
@@ -312,7 +312,7 @@ test("a machine that dies gives machine_lost, cell after cell", async () => {
 });
 
 test("a machine that does not start gives machine_lost", async () => {
-  await using session = await openSessionWith({}, { worker: new URL("data:text/javascript,process.exit(1)") });
+  await using session = await openSessionWith({}, { machineEntry: new URL("data:text/javascript,process.exit(1)") });
   expect(await session.exec("1")).toMatchObject({ error_code: "machine_lost", warnings: [] });
   await expect(session.memory.get("k")).rejects.toMatchObject({ code: "machine_lost", suggestion: expect.any(String) });
 });

@@ -182,8 +182,8 @@ test("a folder that cannot be made is named", async () => {
 });
 
 test("a thread that dies rejects what waits for it", async () => {
-  const worker = new URL("./dying-worker.ts", import.meta.url);
-  const store = await openStore(null, { worker });
+  const entry = new URL("./dying-thread-entry.ts", import.meta.url);
+  const store = await openStore(null, { entry });
   const asked = [store.list(), store.hasContext("x")];
   for (const one of await Promise.allSettled(asked)) {
     expect(one).toMatchObject({

@@ -47,8 +47,8 @@ test("who closes a store without releasing a session leaves it to others", async
 
 test("a store that did not open, or whose thread ended, is opened anew by the next", async () => {
   const folder = newFolder();
-  await expect(shareStore(folder, { worker: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
-  await expect(shareStore(folder, { worker: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
+  await expect(shareStore(folder, { entry: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
+  await expect(shareStore(folder, { entry: BROKEN })).rejects.toMatchObject({ code: "store_failed" });
   const first = await shareStore(folder);
   await first[Symbol.asyncDispose]();
   await using second = await shareStore(folder);

@@ -1,7 +1,7 @@
 import { silenceSqliteWarning } from "../sqlite-warning.ts";
 import { keepCompiledModules } from "./startup.ts";
 
-// The store's thread under the command: as in worker.ts, main.ts cannot prepare it.
+// The store's thread under the command: as in machine-thread-entry.ts, main.ts cannot prepare it.
 silenceSqliteWarning();
 keepCompiledModules(process.env);
-await import("../store/worker.ts");
+await import("../store/thread-entry.ts");

@@ -2,4 +2,4 @@ import { silenceSqliteWarning } from "./sqlite-warning.ts";
 
 // The machine's thread in the library and in Pi. Its host has not asked for node:sqlite and need not hear of it.
 silenceSqliteWarning();
-await import("./session/worker.ts");
+await import("./session/thread-entry.ts");

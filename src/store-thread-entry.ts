@@ -1,0 +1,5 @@
+import { silenceSqliteWarning } from "./sqlite-warning.ts";
+
+// The store's thread in the library and in Pi, as in machine-thread-entry.ts.
+silenceSqliteWarning();
+await import("./store/thread-entry.ts");
