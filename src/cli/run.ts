@@ -1,36 +1,42 @@
 import { existsSync } from "node:fs";
-import { RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
-import { COMMANDS, type Command } from "./commands/index.ts";
-import { type Arguments, parseArguments } from "./flags/arguments.ts";
+import type { Command } from "./commands/define.ts";
+import type { Arguments } from "./flags/arguments.ts";
 import { commandLine, UsageError } from "./flags/usage.ts";
 import { type Host, processHost } from "./host.ts";
-import { commandHelp, help, helpWidth } from "./render/help.ts";
-import { inFlags } from "./render/wording.ts";
 import { version } from "./version.ts";
 
 /** Runs `belay` with these arguments. Gives the exit code: `belay --help` lists them. */
 export async function run(args: readonly string[], host: Host = processHost): Promise<number> {
-  const [first = "--help", ...rest] = args;
+  const [first = "--help"] = args;
+  if (VERSION.includes(first)) return say(`belay ${version()}\n`);
   let command: Command | undefined;
   try {
-    const width = helpWidth(process.stdout);
-    if (VERSION.includes(first)) return say(`belay ${version()}\n`);
-    if (first === "--help" || first === "-h") return say(help(width));
-    if (first === "help")
-      return say(rest[0] === undefined ? help(width) : commandHelp(commandNamed(rest[0], ["help"], rest), width));
-    command = commandNamed(first, [], args);
-    if (rest.includes("--help") || rest.includes("-h")) return say(commandHelp(command, width));
-    return await command.run(checked(command, rest), host);
+    if (HELP.includes(first)) return await sayHelp(args.slice(1));
+    command = await commandNamed(first, [], args);
+    const rest = args.slice(1);
+    if (rest.includes("--help") || rest.includes("-h")) return await sayHelp([command.name]);
+    const parsed = await checked(command, rest);
+    return await command.run(parsed, host, await allCommands());
   } catch (error) {
     if (!(error instanceof UsageError)) return unexpected(error);
     const name = command ? `belay ${command.name}` : "belay";
-    process.stderr.write(`${name}: ${error.message}\ntry: ${error.line}\n`);
+    process.stderr.write(`${name}: ${error.message}\ntry: ${error.tryThis}\n`);
     return 2;
   }
 }
 
 const VERSION = ["--version", "-V", "-v"];
+const HELP = ["help", "--help", "-h"];
+
+/** @param asked the command that is to be explained, if there is one */
+async function sayHelp([name, ...rest]: readonly string[]): Promise<number> {
+  const { commandHelp, help, helpWidth } = await import("./render/help.ts");
+  const width = helpWidth(process.stdout);
+  return say(
+    name === undefined ? help(width) : commandHelp(await commandNamed(name, ["help"], [name, ...rest]), width),
+  );
+}
 
 function say(text: string): number {
   // `belay --help | head -1` closes the pipe early.
@@ -39,16 +45,18 @@ function say(text: string): number {
   return 0;
 }
 
-function commandNamed(name: string, before: readonly string[], args: readonly string[]): Command {
-  const found = COMMANDS.find((command) => command.name === name);
+/** @param before what was typed before the name @param args the name and what follows it */
+async function commandNamed(name: string, before: readonly string[], args: readonly string[]): Promise<Command> {
+  const commands = await allCommands();
+  const found = commands.find((command) => command.name === name);
   if (found) return found;
   if (name.startsWith("-")) {
-    throw new UsageError(`options come after the command; ${name} is none of belay itself`, "belay --help");
+    throw new UsageError(`options come after the command; ${name} is not an option of belay itself`, "belay --help");
   }
   if (existsSync(name)) {
-    throw new UsageError(`${name} is no command; cells are run by exec`, commandLine(["exec", ...args]));
+    throw new UsageError(`${name} is not a command; exec runs cells`, commandLine(["exec", ...args]));
   }
-  const meant = nearest(name, [...COMMANDS.map((command) => command.name), "help"]);
+  const meant = nearest(name, [...commands.map((command) => command.name), "help"]);
   if (!meant) throw new UsageError(`unknown command ${name}`, "belay --help");
   throw new UsageError(
     `unknown command ${name}; did you mean ${meant}?`,
@@ -56,19 +64,27 @@ function commandNamed(name: string, before: readonly string[], args: readonly st
   );
 }
 
-function checked(command: Command, args: readonly string[]): Arguments {
+/** Loaded when they are asked for: `belay --version` needs none. */
+async function allCommands(): Promise<readonly Command[]> {
+  return (await import("./commands/index.ts")).COMMANDS;
+}
+
+async function checked(command: Command, args: readonly string[]): Promise<Arguments> {
+  const { parseArguments } = await import("./flags/arguments.ts");
   const parsed = parseArguments(command.name, command.options, args);
-  const superfluous = command.positionals ? undefined : parsed.inOrder.find(({ option }) => option === null);
-  if (!superfluous) return parsed;
-  const isPath = command.options.some(({ name }) => name === "context") && existsSync(superfluous.value);
+  const [superfluous] = command.takes ? [] : parsed.positionals;
+  if (superfluous === undefined) return parsed;
+  const isPath = command.options.some(({ name }) => name === "context") && existsSync(superfluous);
   throw new UsageError(
-    `${command.name} takes no argument ${superfluous.value}`,
-    isPath ? commandLine([command.name, "-c", superfluous.value]) : commandLine(["help", command.name]),
+    `${command.name} takes no argument ${superfluous}`,
+    isPath ? commandLine([command.name, "-c", superfluous]) : commandLine(["help", command.name]),
   );
 }
 
-/** What no user can have caused; the stack only where it was asked for. */
-function unexpected(error: unknown): number {
+/** No user can have caused this error; the stack is shown only if it was asked for. */
+async function unexpected(error: unknown): Promise<number> {
+  const { RlmError } = await import("../../runtime/index.ts");
+  const { inFlags } = await import("./render/wording.ts");
   const known = error instanceof RlmError ? `${error.message}\nsuggestion: ${inFlags(error.suggestion)}` : undefined;
   const stack = error instanceof Error && process.env.BELAY_DEBUG ? error.stack : undefined;
   const hint = "set BELAY_DEBUG=1 to see where; `belay doctor` checks the installation";

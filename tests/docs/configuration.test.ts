@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
-import { SESSION_OPTIONS } from "../../src/cli/flags/session-flags.ts";
+import { flagOf } from "../../src/cli/flags/session-flags.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { KEYS, LIMIT_DEFAULTS, TAKEN_BACK, USER_ONLY } from "../../src/config/settings.ts";
 import { folderWith } from "../support/tree.ts";
@@ -13,11 +13,10 @@ const DOCUMENT = readFileSync(join(ROOT, "docs/configuration.md"), "utf8");
 const ROWS = Array.from(DOCUMENT.matchAll(/^\| `([a-z_]+)` \| (.*?) \| (.*?) \| (.*?) \|/gm), (row) => row.slice(1));
 
 test("the document has every key, with its variable, flag and default, and no other", () => {
-  const flags = SESSION_OPTIONS.map(({ name }) => name);
   const defaults = new Map<string, number | null>(Object.entries(LIMIT_DEFAULTS));
   const expected = KEYS.map((key) => {
-    const flag = key === "roots" ? "root" : key.replaceAll("_", "-");
-    const shown = flags.includes(flag) ? `\`--${flag}\`` : "none";
+    const flag = flagOf(key);
+    const shown = flag ? `\`--${flag.name}\`` : "none";
     return [key, `\`BELAY_${key.toUpperCase()}\``, shown, String(defaults.get(key) ?? "none")];
   });
   expect(ROWS.map((row) => row.map((cell) => cell.trim()))).toEqual(expected);

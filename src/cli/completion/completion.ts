@@ -1,15 +1,20 @@
 import { listSessions } from "../../session/index.ts";
-import type { Command } from "../commands/index.ts";
+import type { Command } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/store-flags.ts";
+import { storeFolder } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { showingFailures, withStore } from "../store/opened-store.ts";
 import { completionScript, SHELLS } from "./scripts.ts";
 
 /** `belay completion`: prints what a shell runs to complete lines, or for that the names of sessions. Gives the exit code. */
-export async function completion(args: Arguments, host: Host, commands: readonly Command[]): Promise<number> {
-  const [word, ...more] = args.inOrder.filter(({ option }) => option === null).map(({ value }) => value);
+export async function completionCommand(
+  args: Arguments,
+  host: Host,
+  _own: object,
+  commands: readonly Command[],
+): Promise<number> {
+  const [word, ...more] = args.positionals;
   if (word === SESSIONS && more.length === 0) return names(args, host);
   const shell = SHELLS.find((known) => known === word);
   if (!shell || more.length > 0) {

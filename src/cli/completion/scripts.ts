@@ -1,48 +1,47 @@
-import type { Command } from "../commands/index.ts";
-import type { Option } from "../flags/arguments.ts";
+import type { Command } from "../commands/define.ts";
+import { type Completion, type Flag, spellings } from "../flags/flag.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
-type Commands = readonly Pick<Command, "name" | "summary" | "options">[];
+type Commands = readonly Pick<Command, "name" | "summary" | "options" | "takes">[];
 
 /** What a shell runs once, so that it completes lines of `belay`: commands, their options, files and names of sessions. */
 export function completionScript(shell: (typeof SHELLS)[number], commands: Commands): string {
   return { bash, zsh, fish }[shell](commands);
 }
 
-/** Commands whose arguments are names of sessions, or files. */
-const OF_SESSIONS = ["resume", "show", "fork", "rm"];
-const OF_FILES = ["exec"];
-
-/** What can follow an option. */
-function valuesOf({ name, value }: Option): "none" | "files" | "sessions" | "any" | readonly string[] {
-  if (!value) return "none";
-  if (name === "session") return "sessions";
-  if (["PATH", "DIR", "FILE"].includes(value)) return "files";
-  return value.includes("|") ? value.split("|") : "any";
+/** Names of the commands whose arguments are completed in this way. */
+function taking(commands: Commands, completes: Completion): string[] {
+  return commands.filter(({ takes }) => takes?.completes === completes).map(({ name }) => name);
 }
 
-const spellings = ({ name, short }: Option) => [...(short ? [`-${short}`] : []), `--${name}`];
+/** Commands whose argument is one of some words. */
+function takingWords(commands: Commands): { readonly name: string; readonly words: readonly string[] }[] {
+  return commands.flatMap(({ name, takes }) => {
+    const completes = takes?.completes;
+    return typeof completes === "object" ? [{ name, words: completes }] : [];
+  });
+}
 
-/** Every option once, of all commands. */
-function optionsOf(commands: Commands): readonly Option[] {
-  return [...new Map(commands.flatMap(({ options }) => options.map((option) => [option.name, option]))).values()];
+/** Every flag once, of all commands. */
+function flagsOf(commands: Commands): readonly Flag[] {
+  return [...new Map(commands.flatMap(({ options }) => options.map((flag) => [flag.name, flag]))).values()];
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Options by what follows them, as the alternatives of a `case`. */
-function patterns(commands: Commands, kind: ReturnType<typeof valuesOf>): string {
-  return optionsOf(commands)
-    .filter((option) => valuesOf(option) === kind)
+function patterns(commands: Commands, completes: Completion): string {
+  return flagsOf(commands)
+    .filter(({ type }) => type.completes === completes)
     .flatMap(spellings)
     .join("|");
 }
 
-function choices(commands: Commands): { readonly option: Option; readonly words: readonly string[] }[] {
-  return optionsOf(commands).flatMap((option) => {
-    const words = valuesOf(option);
-    return typeof words === "string" ? [] : [{ option, words }];
+function choices(commands: Commands): { readonly flag: Flag; readonly words: readonly string[] }[] {
+  return flagsOf(commands).flatMap((flag) => {
+    const words = flag.type.completes;
+    return typeof words === "string" ? [] : [{ flag, words }];
   });
 }
 
@@ -68,9 +67,9 @@ _belay() {
     ${patterns(commands, "sessions")}) _belay_sessions; return ;;
     ${patterns(commands, "files")}) return ;;
 ${choices(commands)
-  .map(({ option, words: list }) => `    ${spellings(option).join("|")}) ${words(list)}; return ;;`)
+  .map(({ flag, words: list }) => `    ${spellings(flag).join("|")}) ${words(list)}; return ;;`)
   .join("\n")}
-    ${patterns(commands, "any")}) compopt +o default 2>/dev/null; return ;;
+    ${patterns(commands, "anything")}) compopt +o default 2>/dev/null; return ;;
   esac
   case $current in
     -*)
@@ -80,10 +79,12 @@ ${commands.map(({ name, options }) => `        ${name}) ${words([...options.flat
       return ;;
   esac
   case $command in
-    ${OF_SESSIONS.join("|")}) _belay_sessions ;;
-    ${OF_FILES.join("|")}) return ;;
+    ${taking(commands, "sessions").join("|")}) _belay_sessions ;;
+    ${taking(commands, "files").join("|")}) return ;;
     help) ${words(namesOf(commands))} ;;
-    completion) ${words(SHELLS)} ;;
+${takingWords(commands)
+  .map(({ name, words: list }) => `    ${name}) ${words(list)} ;;`)
+  .join("\n")}
   esac
   compopt +o default 2>/dev/null
 }
@@ -95,7 +96,7 @@ function zsh(commands: Commands): string {
   const described = (list: readonly (readonly [string, string])[]) =>
     list.map(([word, text]) => quoted(`${word.replaceAll(":", "\\:")}:${text}`)).join(" ");
   const flags = ({ options }: Pick<Command, "options">) =>
-    described(options.flatMap((option) => spellings(option).map((word) => [word, option.summary] as const)));
+    described(options.flatMap((flag) => spellings(flag).map((word) => [word, flag.help] as const)));
   return `#compdef belay
 # Completion of belay for zsh. Put this line into ~/.zshrc, after compinit: source <(belay completion zsh)
 _belay_sessions() {
@@ -115,9 +116,9 @@ _belay() {
     ${patterns(commands, "sessions")}) _belay_sessions; return ;;
     ${patterns(commands, "files")}) _files; return ;;
 ${choices(commands)
-  .map(({ option, words }) => `    ${spellings(option).join("|")}) compadd ${words.join(" ")}; return ;;`)
+  .map(({ flag, words }) => `    ${spellings(flag).join("|")}) compadd ${words.join(" ")}; return ;;`)
   .join("\n")}
-    ${patterns(commands, "any")}) return ;;
+    ${patterns(commands, "anything")}) return ;;
   esac
   if [[ $PREFIX == -* ]]; then
     case $command in
@@ -127,10 +128,12 @@ ${commands.map((command) => `      ${command.name}) flags=(${flags(command)}) ;;
     return
   fi
   case $command in
-    ${OF_SESSIONS.join("|")}) _belay_sessions ;;
-    ${OF_FILES.join("|")}) _files ;;
+    ${taking(commands, "sessions").join("|")}) _belay_sessions ;;
+    ${taking(commands, "files").join("|")}) _files ;;
     help) _describe command commands ;;
-    completion) compadd ${SHELLS.join(" ")} ;;
+${takingWords(commands)
+  .map(({ name, words }) => `    ${name}) compadd ${words.join(" ")} ;;`)
+  .join("\n")}
   esac
 }
 if [ "$funcstack[1]" = _belay ]; then _belay "$@"; else compdef _belay belay; fi
@@ -139,17 +142,16 @@ if [ "$funcstack[1]" = _belay ]; then _belay "$@"; else compdef _belay belay; fi
 
 function fish(commands: Commands): string {
   const within = (names: readonly string[]) => `-n '__fish_seen_subcommand_from ${names.join(" ")}'`;
-  const argument = (option: Option) => {
-    const values = valuesOf(option);
-    if (values === "none") return "";
-    if (values === "files") return " -r -F";
-    if (values === "sessions") return " -x -a '(belay completion sessions 2>/dev/null)'";
-    return values === "any" ? " -x" : ` -x -a ${quoted(values.join(" "))}`;
+  const argument = ({ type: { completes } }: Flag) => {
+    if (completes === "nothing") return "";
+    if (completes === "files") return " -r -F";
+    if (completes === "sessions") return " -x -a '(belay completion sessions 2>/dev/null)'";
+    return completes === "anything" ? " -x" : ` -x -a ${quoted(completes.join(" "))}`;
   };
   const flags = commands.flatMap(({ name, options }) =>
-    options.map((option) => {
-      const short = option.short ? ` -s ${option.short}` : "";
-      return `complete -c belay ${within([name])} -l ${option.name}${short}${argument(option)} -d ${quoted(option.summary)}`;
+    options.map((flag) => {
+      const short = flag.short ? ` -s ${flag.short}` : "";
+      return `complete -c belay ${within([name])} -l ${flag.name}${short}${argument(flag)} -d ${quoted(flag.help)}`;
     }),
   );
   const first = [
@@ -159,9 +161,11 @@ function fish(commands: Commands): string {
   return `# Completion of belay for fish. Run once: belay completion fish > ~/.config/fish/completions/belay.fish
 complete -c belay -f
 ${first.map(([name, text]) => `complete -c belay -n __fish_use_subcommand -a ${name} -d ${quoted(text)}`).join("\n")}
-complete -c belay ${within(OF_SESSIONS)} -a '(belay completion sessions 2>/dev/null)'
-complete -c belay ${within(OF_FILES)} -F
-complete -c belay ${within(["completion"])} -a ${quoted(SHELLS.join(" "))}
+complete -c belay ${within(taking(commands, "sessions"))} -a '(belay completion sessions 2>/dev/null)'
+complete -c belay ${within(taking(commands, "files"))} -F
+${takingWords(commands)
+  .map(({ name, words }) => `complete -c belay ${within([name])} -a ${quoted(words.join(" "))}`)
+  .join("\n")}
 complete -c belay ${within(["help"])} -a ${quoted(namesOf(commands).join(" "))}
 ${flags.join("\n")}
 `;

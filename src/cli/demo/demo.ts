@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RlmError } from "../../index.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { failureJson, showFailure } from "../render/envelope.ts";
 import { processTerminal } from "../render/terminal.ts";
@@ -10,10 +11,10 @@ import { type Stop, untilStopped } from "../stop.ts";
 import { play } from "./play.ts";
 
 /** `belay demo`: explores, asks a scripted model, kills the process with SIGKILL and resumes. Gives the exit code. */
-export function demo(args: Arguments, host: Host): Promise<number> {
+export function demoCommand(args: Arguments, host: Host): Promise<number> {
   return untilStopped(async (stop) => {
     const terminal = processTerminal(stop.close);
-    const isJson = args.has("json");
+    const isJson = args.get(JSON_OUTPUT);
     try {
       const output = isJson ? null : terminal.stdout;
       const found = await inFolder(stop, (folder) => play({ folder, host, stop, output }));

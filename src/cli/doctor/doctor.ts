@@ -1,18 +1,19 @@
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/store-flags.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { storeFolder } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
 import { processTerminal, type Style } from "../render/terminal.ts";
 import { version } from "../version.ts";
 import { type Check, checkInstallation } from "./checks.ts";
 
 /** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */
-export async function doctor(args: Arguments, host: Host): Promise<number> {
+export async function doctorCommand(args: Arguments, host: Host): Promise<number> {
   const terminal = processTerminal(() => {});
   const { stdout } = terminal;
   const checks: Check[] = [];
   for (const check of checkInstallation({ folder: storeFolder(args), host, terminal })) checks.push(await check());
   const isWell = checks.every(({ state }) => state !== "failed");
-  if (args.has("json")) {
+  if (args.get(JSON_OUTPUT)) {
     stdout.writeRaw(`${JSON.stringify({ success: isWell, version: version(), checks })}\n`);
     return isWell ? 0 : 1;
   }

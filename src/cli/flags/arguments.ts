@@ -1,29 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearest } from "../../nearest.ts";
+import { type Flag, spellings, typedForm } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
-
-/** An option of a command, as help shows it and the parser checks it. */
-export interface Option {
-  /** Without the dashes. */
-  readonly name: string;
-  readonly short?: string;
-  /** What stands for its value in the usage line; an option without one is a switch. */
-  readonly value?:
-    | "CODE"
-    | "PATH"
-    | "DIR"
-    | "N"
-    | "USD"
-    | "PROVIDER/ID"
-    | "URL"
-    | "NAME"
-    | "AGE"
-    | "send|fail"
-    | "FILE"
-    | "json|jsonl|csv|raw";
-  readonly repeatable?: true;
-  readonly summary: string;
-}
 
 /** What was typed, in its order: `option` is null for a positional argument. */
 export interface Argument {
@@ -34,26 +12,60 @@ export interface Argument {
 /** The checked arguments of one command. */
 export interface Arguments {
   readonly inOrder: readonly Argument[];
+  /** What was typed without a flag. */
+  readonly positionals: readonly string[];
   /** All of them as they were typed. */
   readonly typed: readonly string[];
-  has(name: string): boolean;
-  all(name: string): string[];
-  /** A whole number from 1; the last one where the option was repeated. @throws UsageError */
-  number(name: string): number | undefined;
+  /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
+  get<Value>(flag: Flag<Value>): Value;
+  isGiven(flag: Flag): boolean;
 }
 
 /**
  * Parses what follows a command's name.
  *
- * @throws UsageError for an unknown option, a missing or superfluous value
+ * @throws UsageError for an unknown flag, a missing, superfluous or wrong value, and flags that do not go together
  */
-export function parseArguments(command: string, options: readonly Option[], args: readonly string[]): Arguments {
+export function parseArguments(command: string, flags: readonly Flag[], args: readonly string[]): Arguments {
+  const inOrder = argumentsIn(command, flags, args);
+  const help = commandLine(["help", command]);
+  const textsOf = ({ name }: Flag) => inOrder.filter(({ option }) => option === name).map(({ value }) => value);
+  const parsed: Arguments = {
+    inOrder,
+    positionals: inOrder.filter(({ option }) => option === null).map(({ value }) => value),
+    typed: args,
+    isGiven: ({ name }) => inOrder.some(({ option }) => option === name),
+    get: (flag) =>
+      flag.type.read(
+        textsOf(flag),
+        (value, takes) =>
+          new UsageError(`--${flag.name} is ${value === "" ? "empty" : value}: it takes ${takes}`, help),
+      ),
+  };
+  const given = flags.filter(parsed.isGiven);
+  for (const flag of given) checkTogether(flag, given, flags, help);
+  for (const flag of given) parsed.get(flag);
+  return parsed;
+}
+
+/** The values of a group of flags that were given, by the names that the group has for them. */
+export type Given<Group> = {
+  readonly [name in keyof Group]?: Group[name] extends Flag<infer Value> ? Exclude<Value, undefined> : never;
+};
+
+export function givenIn<Group extends Readonly<Record<string, Flag>>>(args: Arguments, group: Group): Given<Group>;
+export function givenIn(args: Arguments, group: Readonly<Record<string, Flag>>): object {
+  const given = Object.entries(group).filter(([, flag]) => args.isGiven(flag));
+  return Object.fromEntries(given.map(([name, flag]) => [name, args.get(flag)]));
+}
+
+function argumentsIn(command: string, flags: readonly Flag[], args: readonly string[]): Argument[] {
   const { tokens } = parseArgs({
     args: [...args],
     options: Object.fromEntries(
-      options.map(({ name, short, value }) => [
+      flags.map(({ name, short, type: { word } }) => [
         name,
-        { type: value ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) },
+        { type: word ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) },
       ]),
     ),
     // What strict mode refuses is refused below, in words that name the cure.
@@ -65,22 +77,13 @@ export function parseArguments(command: string, options: readonly Option[], args
   for (const token of tokens) {
     if (token.kind === "positional") inOrder.push({ option: null, value: token.value });
     if (token.kind !== "option") continue;
-    const option = options.find(({ name }) => name === token.name);
-    if (!option) throw unknownOption(command, options, args, token);
-    if (!option.value && token.inlineValue) {
-      throw new UsageError(`${token.rawName} takes no value`, help);
-    }
-    if (option.value) checkValue(option, options, token, help);
-    inOrder.push({ option: option.name, value: token.value ?? "" });
+    const flag = flags.find(({ name }) => name === token.name);
+    if (!flag) throw unknownFlag(command, flags, args, token);
+    if (flag.type.word !== null) checkValue(flag, flags, token, help);
+    else if (token.inlineValue) throw new UsageError(`${token.rawName} takes no value`, help);
+    inOrder.push({ option: flag.name, value: token.value ?? "" });
   }
-  const all = (name: string) => inOrder.filter(({ option }) => option === name).map(({ value }) => value);
-  return {
-    inOrder,
-    typed: args,
-    has: (name) => inOrder.some(({ option }) => option === name),
-    all,
-    number: (name) => numberFrom(command, name, all(name).at(-1)),
-  };
+  return inOrder;
 }
 
 interface OptionToken {
@@ -90,45 +93,44 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
-function unknownOption(
+function unknownFlag(
   command: string,
-  options: readonly Option[],
+  flags: readonly Flag[],
   args: readonly string[],
   { rawName, index }: OptionToken,
 ): UsageError {
-  const meant = nearest(rawName, options.flatMap(spellings));
+  const meant = nearest(rawName, flags.flatMap(spellings));
   if (!meant) return new UsageError(`unknown option ${rawName}`, commandLine(["help", command]));
   const corrected = args.map((argument, at) => (at === index ? argument.replace(rawName, meant) : argument));
   return new UsageError(`unknown option ${rawName}; did you mean ${meant}?`, commandLine([command, ...corrected]));
 }
 
-function checkValue(option: Option, options: readonly Option[], token: OptionToken, help: string): void {
+function checkValue({ type }: Flag, flags: readonly Flag[], token: OptionToken, help: string): void {
   const { rawName, value, inlineValue } = token;
-  const isOption = (text: string) => options.flatMap(spellings).includes(text.replace(/=.*$/s, ""));
-  if (value === undefined || (!inlineValue && isOption(value))) {
+  const isFlag = (text: string) => flags.flatMap(spellings).includes(text.replace(/=.*$/s, ""));
+  if (value === undefined || (!inlineValue && isFlag(value))) {
     const got = value === undefined ? "" : `, but ${value} follows`;
-    throw new UsageError(`${rawName} needs ${option.value}${got}`, help);
+    throw new UsageError(`${rawName} needs ${type.word}${got}`, help);
   }
-  const isPath = option.value === "PATH" || option.value === "DIR" || option.value === "FILE";
-  if (isPath && value === "") throw new UsageError(`${rawName} needs ${option.value}, but it is empty`, help);
-  if (isPath && !inlineValue && /^-./.test(value)) {
+  if (!type.isPath) return;
+  if (value === "") throw new UsageError(`${rawName} needs ${type.word}, but it is empty`, help);
+  if (!inlineValue && /^-./.test(value)) {
     throw new UsageError(
-      `${rawName} needs ${option.value}, but ${value} looks like an option (if it is a path, write ./${value})`,
+      `${rawName} needs ${type.word}, but ${value} looks like an option (if it is a path, write ./${value})`,
       help,
     );
   }
 }
 
-function numberFrom(command: string, name: string, given: string | undefined): number | undefined {
-  if (given === undefined) return undefined;
-  const value = Number(given);
-  if (/^\d+$/.test(given) && value >= 1 && Number.isSafeInteger(value)) return value;
-  throw new UsageError(
-    `--${name} is ${given === "" ? "empty" : given}: it takes a whole number from 1`,
-    commandLine(["help", command]),
-  );
-}
-
-function spellings({ name, short }: Option): string[] {
-  return [`--${name}`, ...(short ? [`-${short}`] : [])];
+/** @param given the flags that were typed @param flags all that the command has */
+function checkTogether(
+  { name, excludes = [], needs = [] }: Flag,
+  given: readonly Flag[],
+  flags: readonly Flag[],
+  help: string,
+): void {
+  const excluded = given.find((other) => excludes.includes(other.name));
+  if (excluded) throw new UsageError(`--${name} and --${excluded.name} exclude each other`, help);
+  const missing = flags.find((other) => needs.includes(other.name) && !given.includes(other));
+  if (missing) throw new UsageError(`--${name} needs ${typedForm(missing)}`, help);
 }

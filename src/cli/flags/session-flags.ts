@@ -1,91 +1,47 @@
-import { LIMITS, RlmError } from "../../../runtime/index.ts";
-import { type AskedSettings, LIMIT_DEFAULTS, settingsFromTexts } from "../../config/index.ts";
-import { type ResultPlace, resultPlace } from "../running/delivery.ts";
-import type { Arguments, Option } from "./arguments.ts";
-import { DURABLE_OPTIONS, type DurableFlags, durableFlags } from "./store-flags.ts";
+import { resolve } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import { type AskedSettings, settingsFromTexts } from "../../config/index.ts";
+import { homeFolder } from "../../home.ts";
+import { checkSessionName, LAST_SESSION } from "../../session/index.ts";
+import { type Arguments, type Given, givenIn } from "./arguments.ts";
+import {
+  APPEND,
+  CONTEXT,
+  DISCARD,
+  FORMAT,
+  type Format,
+  JSON_OUTPUT,
+  NO_STORE,
+  OPTION_FLAGS,
+  OUTPUT,
+  QUIET,
+  RELOAD,
+  ROOT,
+  SESSION,
+  SESSION_FLAGS,
+  STORE,
+  VERBOSE,
+} from "./declared.ts";
+import type { Flag } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
-const usual = (key: keyof typeof LIMIT_DEFAULTS) => LIMIT_DEFAULTS[key];
-
-/** The options of every command that opens a session. */
-export const SESSION_OPTIONS: readonly Option[] = [
-  {
-    name: "context",
-    short: "c",
-    value: "PATH",
-    repeatable: true,
-    summary: "load this file or folder as the context P; further ones are appended; - is stdin",
-  },
-  {
-    name: "root",
-    value: "DIR",
-    repeatable: true,
-    summary: "also allow symlinks of a context to lead into DIR; every -c PATH is allowed by itself",
-  },
-  {
-    name: "model",
-    value: "PROVIDER/ID",
-    summary:
-      "model of sub-calls, such as anthropic/claude-sonnet-4-5; its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
-  },
-  {
-    name: "base-url",
-    value: "URL",
-    summary:
-      "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
-  },
-  { name: "api-key-env", value: "NAME", summary: "another environment variable that holds the API key; empty: none" },
-  { name: "max-sub-calls", value: "N", summary: `sub-calls that may be made (default ${usual("max_sub_calls")})` },
-  {
-    name: "max-tokens",
-    value: "N",
-    summary: `tokens of all sub-calls, input and output (default ${usual("max_tokens")})`,
-  },
-  { name: "max-time-ms", value: "N", summary: `wall time inside cells, ms (default ${usual("max_time_ms")})` },
-  {
-    name: "max-cost-usd",
-    value: "USD",
-    summary: "dollars of all sub-calls, by the model's price list; empty: no limit",
-  },
-  { name: "concurrency", value: "N", summary: `sub-calls in flight at once (default ${usual("concurrency")})` },
-  {
-    name: "max-execution-ms",
-    value: "N",
-    summary: `running time of a cell, waiting excepted, ms (default ${usual("max_execution_ms")})`,
-  },
-  {
-    name: "max-output-bytes",
-    value: "N",
-    summary: `what a cell may print, bytes (default ${usual("max_output_bytes")})`,
-  },
-  {
-    name: "max-result-bytes",
-    value: "N",
-    summary: `result of a cell as JSON, bytes (default ${usual("max_result_bytes")}, at most ${LIMITS.wholeResultBytes})`,
-  },
-  {
-    name: "max-find-results",
-    value: "N",
-    summary: `matches that one find returns (default ${usual("max_find_results")})`,
-  },
-  {
-    name: "memory-mb",
-    value: "N",
-    summary: `heap of the cells, 8 to 2048 (default ${usual("memory_mb")}); P comes on top`,
-  },
-  ...DURABLE_OPTIONS,
-  { name: "verbose", summary: "list every file that a load leaves out, up to 1,000, with its reason" },
-  { name: "quiet", short: "q", summary: "no progress and no skipped files on stderr; warnings and errors stay" },
-];
-
-/** What the options above ask for. */
+/** What the flags of a command that opens a session ask for. */
 export interface SessionFlags {
   readonly command: string;
   readonly contexts: readonly string[];
   /** The settings among them. */
   readonly settings: AskedSettings;
-  readonly durable: DurableFlags;
-  /** Of a command that has a result. */
+  /** Absolute; null: a store in memory. */
+  readonly store: string | null;
+  /** Whether --store was given: lines for the user repeat it. */
+  readonly isStoreNamed: boolean;
+  readonly session: string | null;
+  /** What -c does to a session that has another context. */
+  readonly change: "reload" | "append" | null;
+  readonly discard: boolean;
+  /** Options of the session. */
+  readonly options: OptionFlags;
+  /** Where the result goes, if the command has one. */
   readonly output: ResultPlace;
   readonly quiet: boolean;
   readonly verbose: boolean;
@@ -93,35 +49,85 @@ export interface SessionFlags {
   readonly typed: readonly string[];
 }
 
-/** @throws UsageError for a value that its option does not take and for stdin as two contexts */
+export type OptionFlags = Given<typeof OPTION_FLAGS>;
+
+/** Where the last result of a command goes: null for `file` is stdout, for `format` as people read it. */
+export interface ResultPlace {
+  /** Absolute. */
+  readonly file: string | null;
+  readonly format: Format | null;
+}
+
+/** @throws UsageError for a value that configuration refuses, a wrong name and stdin as two contexts */
 export function sessionFlags(args: Arguments, command: string): SessionFlags {
   const help = commandLine(["help", command]);
-  const contexts = args.all("context");
+  const contexts = args.get(CONTEXT);
   if (contexts.filter((path) => path === "-").length > 1) {
-    throw new UsageError("stdin can be read only once: -c - stands there twice", help);
+    throw new UsageError("stdin can be read only once: -c - is given twice", help);
   }
-  const roots = args.all("root");
+  const session = args.get(SESSION) ?? null;
+  if (session !== null && session !== LAST_SESSION) checkName("session", session, help);
+  return {
+    command,
+    contexts,
+    settings: settingsIn(args, help),
+    store: args.get(NO_STORE) ? null : storeFolder(args),
+    isStoreNamed: args.isGiven(STORE),
+    session,
+    change: args.get(RELOAD) ? "reload" : args.get(APPEND) ? "append" : null,
+    discard: args.get(DISCARD),
+    options: givenIn(args, OPTION_FLAGS),
+    output: resultPlace(args, help),
+    quiet: args.get(QUIET),
+    verbose: args.get(VERBOSE),
+    typed: args.typed,
+  };
+}
+
+/** The flag that fills a configuration key. */
+export function flagOf(key: string): Flag | undefined {
+  return SESSION_FLAGS.find(({ setting }) => setting === key);
+}
+
+function settingsIn(args: Arguments, help: string): AskedSettings {
+  const roots = args.get(ROOT);
   try {
     const asked = settingsFromTexts(
-      (key) => args.all(flagOf(key)).at(-1),
-      (key) => `--${flagOf(key)}`,
+      (key) => lastText(args, flagOf(key)),
+      (key) => `--${flagOf(key)?.name}`,
     );
-    const settings = roots.length > 0 ? { ...asked, roots } : asked;
-    const durable = durableFlags(args, command);
-    const output = resultPlace(args, command);
-    return {
-      command,
-      contexts,
-      settings,
-      durable,
-      output,
-      quiet: args.has("quiet"),
-      verbose: args.has("verbose"),
-      typed: args.typed,
-    };
+    return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
   } catch (error) {
     throw error instanceof RlmError ? new UsageError(error.message, help) : error;
   }
 }
 
-const flagOf = (key: string) => key.replaceAll("_", "-");
+/** The text of a flag with one value: configuration reads it. */
+function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
+  const value = flag && args.get(flag);
+  return typeof value === "string" ? value : undefined;
+}
+
+function resultPlace(args: Arguments, help: string): ResultPlace {
+  const [file, format] = [args.get(OUTPUT), args.get(FORMAT)];
+  if (args.get(JSON_OUTPUT) && format !== undefined && file === undefined) {
+    throw new UsageError("--json prints envelopes; --format needs --output", help);
+  }
+  return { file: file === undefined ? null : resolve(file), format: format ?? null };
+}
+
+/** The folder that --store names, or the usual one. */
+export function storeFolder(args: Pick<Arguments, "get">): string {
+  const named = args.get(STORE);
+  return named === undefined ? homeFolder(process.env) : resolve(named);
+}
+
+/** @throws UsageError for a name that a session cannot have */
+export function checkName(flag: string, name: string, tryThis: string): void {
+  try {
+    checkSessionName(name);
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    throw new UsageError(`--${flag}: ${error.message}. ${error.suggestion.replace(/\.$/, "")}`, tryThis);
+  }
+}

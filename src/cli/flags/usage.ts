@@ -1,11 +1,12 @@
-/** What was typed cannot be run. `line` is one that can: the correction, or what explains the command. */
+/** What was typed cannot be run. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
-  readonly line: string;
+  /** A line that can be typed: the correction, or what explains the command. */
+  readonly tryThis: string;
 
-  constructor(message: string, line: string) {
+  constructor(message: string, tryThis: string) {
     super(message);
-    this.line = line;
+    this.tryThis = tryThis;
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { indexFolder } from "../../home.ts";
 import { type LoadSource, RlmError, type Session } from "../../index.ts";
 import type { JournalRow } from "../../store/index.ts";
-import type { DurableFlags } from "../flags/store-flags.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
 import type { ProgressLine } from "../render/progress.ts";
 import { contextSource } from "./sources.ts";
 
@@ -19,7 +19,7 @@ import { contextSource } from "./sources.ts";
 export interface Contexts {
   readonly paths: readonly string[];
   readonly roots: readonly string[];
-  readonly change: DurableFlags["change"];
+  readonly change: SessionFlags["change"];
 }
 
 /** The session whose context they are to be. */

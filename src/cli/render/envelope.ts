@@ -8,9 +8,10 @@ import {
   RlmError,
 } from "../../index.ts";
 import { NOTHING_RUN } from "../../session/index.ts";
+import type { Format } from "../flags/declared.ts";
 import type { Written } from "../running/delivery.ts";
 import { type CallsTaken, takenLine } from "./calls.ts";
-import { type Format, formatted } from "./formats.ts";
+import { formatted } from "./formats.ts";
 import { jsonParts, prettyJson } from "./json.ts";
 import { placeLine, placesIn } from "./places.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";

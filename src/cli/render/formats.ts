@@ -1,8 +1,5 @@
 import { type Json, RlmError } from "../../index.ts";
-
-/** How a result is written: as JSON, a line of JSON for each item, rows of a table, or a string as it is. */
-export const FORMATS = ["json", "jsonl", "csv", "raw"] as const;
-export type Format = (typeof FORMATS)[number];
+import type { Format } from "../flags/declared.ts";
 
 /**
  * The text of a result, in pieces. Without a format a string is as it is and everything else JSON.

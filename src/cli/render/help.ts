@@ -1,6 +1,7 @@
 import { KEYS } from "../../config/index.ts";
-import { COMMANDS, type Command } from "../commands/index.ts";
-import type { Option } from "../flags/arguments.ts";
+import type { Command } from "../commands/define.ts";
+import { COMMANDS } from "../commands/index.ts";
+import { type Flag, HEADINGS } from "../flags/flag.ts";
 import { version } from "../version.ts";
 import { paragraph, wrap } from "./wrap.ts";
 
@@ -85,36 +86,65 @@ function hanging(word: string, text: string, { margin, width }: { margin: number
 }
 
 /** The help of one command, with its options. */
-export function commandHelp({ name, usage, summary, details, options, example }: Command, width = WIDEST): string {
+export function commandHelp(command: Command, width = WIDEST): string {
+  const { name, summary, details, options, example } = command;
   return `${paragraph(`belay ${name}: ${summary}`, width)}
 
-${usageLine({ name, usage }, width)}
+${usageLine(command, width)}
 
 ${details.map((text) => paragraph(text, width)).join("\n\n")}
 
-options
-${options.map((option) => optionHelp(option, width)).join("\n")}
+${sections(options)
+  .map(({ heading, flags }) => `${heading}\n${flags.map((flag) => flagHelp(flag, width)).join("\n")}`)
+  .join("\n\n")}
 
 example
   $ ${example}
 `;
 }
 
+/** So many options can be taken in without headings. */
+const WITHOUT_HEADINGS = 10;
+
+/** The options as help lists them: a long list under headings. */
+function sections(options: readonly Flag[]): { readonly heading: string; readonly flags: readonly Flag[] }[] {
+  if (options.length <= WITHOUT_HEADINGS) return [{ heading: "options", flags: options }];
+  const found = HEADINGS.map((heading) => ({ heading, flags: options.filter((flag) => flag.heading === heading) }));
+  return found.filter(({ flags }) => flags.length > 0);
+}
+
 /** `usage: belay exec …`, wrapped under its first argument; on a narrow terminal the arguments begin on the next line. */
-function usageLine({ name, usage }: Pick<Command, "name" | "usage">, width: number): string {
+function usageLine({ name, takes, options }: Command, width: number): string {
   const lead = `usage: belay ${name} `;
-  const words = usage.match(/\[[^\]]*\]\S*|\S+/g) ?? [];
+  const words = [...(takes ? [takes.usage] : []), ...usageOf(options)];
   if (width < NARROW) return `${lead.trimEnd()}\n  ${wrap(words, width - 2).join("\n  ")}`;
   return lead + wrap(words, width - lead.length).join(`\n${" ".repeat(lead.length)}`);
 }
+
+/** Each option of a short list; of a long one those that say what goes in and out. */
+function usageOf(options: readonly Flag[]): string[] {
+  const isLong = options.length > WITHOUT_HEADINGS;
+  const shown = isLong ? options.filter(({ heading }) => heading === "input" || heading === "output") : options;
+  const alternatives = shown.flatMap(({ excludes = [] }) => (excludes.length === 1 ? excludes : []));
+  const words = shown
+    .filter(({ name }) => !alternatives.includes(name))
+    .map((flag) => {
+      const [other] = shown.filter(({ name }) => flag.excludes?.length === 1 && flag.excludes.includes(name));
+      return `[${[flag, ...(other ? [other] : [])].map(shortest).join(" | ")}]${flag.type.isList ? "..." : ""}`;
+    });
+  return isLong ? [...words, "[OPTION]..."] : words;
+}
+
+const shortest = ({ name, short, type: { word } }: Flag) =>
+  `${short ? `-${short}` : `--${name}`}${word === null ? "" : ` ${word}`}`;
 
 /** Where the texts of options begin; on a narrow terminal they stand under their options. */
 const MARGIN = 30;
 const NARROW_MARGIN = 8;
 const NARROW = 70;
 
-function optionHelp({ name, short, value, summary, repeatable }: Option, width: number): string {
-  const spelling = `${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`;
-  const text = repeatable ? `${summary} (may be repeated)` : summary;
+function flagHelp({ name, short, type: { word, isList }, help }: Flag, width: number): string {
+  const spelling = `${short ? `-${short}, ` : "    "}--${name}${word === null ? "" : ` ${word}`}`;
+  const text = isList ? `${help} (may be repeated)` : help;
   return hanging(spelling, text, { margin: width < NARROW ? NARROW_MARGIN : MARGIN, width });
 }

@@ -17,7 +17,7 @@ import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./lines.ts";
 import { contextLine } from "./show.ts";
 
 /** `belay repl`: reads cells from a terminal, or from piped input. Gives the exit code. */
-export async function repl(args: Arguments, host: Host): Promise<number> {
+export async function replCommand(args: Arguments, host: Host): Promise<number> {
   const flags = sessionFlags(args, "repl");
   if (flags.contexts.includes("-")) {
     const line = commandLine(["exec", "-e", "stats()", "-c", "-"]);

@@ -1,45 +1,9 @@
-import { resolve } from "node:path";
 import { type ExecEnvelope, type QueryEnvelope, RlmError, type Session } from "../../index.ts";
-import type { Arguments, Option } from "../flags/arguments.ts";
-import { commandLine, UsageError } from "../flags/usage.ts";
-import { FORMATS, type Format, formatted } from "../render/formats.ts";
+import type { Format } from "../flags/declared.ts";
+import type { ResultPlace } from "../flags/session-flags.ts";
+import { formatted } from "../render/formats.ts";
 import { isResultLeftOut } from "../render/warnings.ts";
 import { writeResultFile } from "./result-file.ts";
-
-/** Where the last result of a command goes: null for `file` is stdout, for `format` as people read it. */
-export interface ResultPlace {
-  /** Absolute. */
-  readonly file: string | null;
-  readonly format: Format | null;
-}
-
-export const OUTPUT_OPTIONS: readonly Option[] = [
-  {
-    name: "output",
-    short: "o",
-    value: "FILE",
-    summary:
-      "write the last result to FILE, whole up to 100 MB: a string as it is, else JSON, unless --format says otherwise",
-  },
-  {
-    name: "format",
-    value: "json|jsonl|csv|raw",
-    summary:
-      "the last result as JSON, JSON lines of an array, CSV of rows, or a string as it is. On stdout nothing else is then printed: what cells print goes to stderr",
-  },
-];
-
-/** @throws UsageError */
-export function resultPlace(args: Arguments, command: string): ResultPlace {
-  const wrong = (problem: string) => new UsageError(problem, commandLine(["help", command]));
-  const file = args.all("output").at(-1);
-  const asked = args.all("format").at(-1);
-  const format = FORMATS.find((known) => known === asked) ?? null;
-  if (asked !== undefined && !format) throw wrong(`--format is ${asked}: it takes ${FORMATS.join(", ")}`);
-  if (file === "-") throw wrong("--output takes a file; on stdout the result is without it");
-  if (args.has("json") && format && file === undefined) throw wrong("--json prints envelopes; --format needs --output");
-  return { file: file === undefined ? null : resolve(file), format };
-}
 
 /** The file of a result, written before the end of its exec is recorded. */
 export interface Delivery {

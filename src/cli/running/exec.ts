@@ -1,4 +1,6 @@
+import type { ExecFlags } from "../commands/exec.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
 import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
@@ -11,21 +13,21 @@ import { type Stop, untilStopped } from "../stop.ts";
 import { jsonReport, type Report, runCells, textReport } from "./run-cells.ts";
 
 /** `belay exec`: brings in the contexts, then runs the cells in one session until one fails. Gives the exit code. */
-export function exec(args: Arguments, host: Host): Promise<number> {
-  return untilStopped((stop) => execUntil(stop, args, host));
+export function execCommand(args: Arguments, host: Host, own: ExecFlags): Promise<number> {
+  return untilStopped((stop) => execUntil(stop, args, host, own));
 }
 
-async function execUntil(stop: Stop, args: Arguments, host: Host): Promise<number> {
+async function execUntil(stop: Stop, args: Arguments, host: Host, { dryRun }: ExecFlags): Promise<number> {
   const terminal = processTerminal(stop.close);
   const flags = sessionFlags(args, "exec");
-  const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
+  const report = args.get(JSON_OUTPUT) ? jsonReport(terminal) : textReport(terminal);
   return reportingFailures(stop, report.failure, async (open) => {
     // Before stdin is waited for.
-    if (flags.durable.session === null) readSettings(flags);
+    if (flags.session === null) readSettings(flags);
     const cells = await readCells(args.inOrder, stop.signal);
     const asked = { kind: "cell", input: cells[0]?.source ?? "" } as const;
     const opening = { flags, host, terminal, asked };
-    if (!args.has("dry-run")) {
+    if (!dryRun) {
       const opened = await open(opening);
       return runCells({ cells, opened, report, stop, isBegun: opened.isBegun });
     }
@@ -46,10 +48,9 @@ function onlyCell(cells: readonly Cell[]): Cell {
 
 /** A dry run changes nothing; without a session's name there is nothing that it could look at. */
 function lookingOnly(flags: SessionFlags): SessionFlags {
-  const { session, store, change, discard } = flags.durable;
-  const { file, format } = flags.output;
-  if (file !== null || format !== null) {
-    const option = file === null ? "format" : "output";
+  const { session, store, change, discard, output } = flags;
+  if (output.file !== null || output.format !== null) {
+    const option = output.file === null ? "format" : "output";
     const problem = `--dry-run prints an estimate, and there is no result for --${option}`;
     throw new UsageError(problem, commandLine(["help", "exec"]));
   }
@@ -57,7 +58,7 @@ function lookingOnly(flags: SessionFlags): SessionFlags {
     const option = change ?? "discard";
     throw new UsageError(`--dry-run changes nothing, and --${option} would`, commandLine(["help", "exec"]));
   }
-  return { ...flags, durable: { ...flags.durable, store: session === null ? null : store } };
+  return { ...flags, store: session === null ? null : store };
 }
 
 async function estimate(cell: Cell, { session, progress }: CliSession, report: Report, stop: Stop): Promise<number> {

@@ -4,6 +4,7 @@ import { RlmError } from "../../index.ts";
 import { describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
@@ -12,12 +13,11 @@ import { reportingFailures } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { brief } from "../session/unfinished.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { namesIn } from "../store/opened-store.ts";
 import { openDelivery } from "./delivery.ts";
 import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
 
 /** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. Gives the exit code. */
-export function resume(args: Arguments, host: Host): Promise<number> {
+export function resumeCommand(args: Arguments, host: Host): Promise<number> {
   return untilStopped((stop) => resumeUntil(stop, args, host));
 }
 
@@ -25,7 +25,7 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
   const terminal = processTerminal(stop.close);
   const flags = sessionFlags(args, "resume");
   const asked = nameOf(args);
-  const report = args.has("json") ? jsonReport(terminal) : textReport(terminal);
+  const report = args.get(JSON_OUTPUT) ? jsonReport(terminal) : textReport(terminal);
   return reportingFailures(stop, report.failure, async (open) => {
     const opened = await open({ flags, host, terminal, choose: (store) => choose(store, asked) });
     if (!flags.quiet) await announce(opened, terminal);
@@ -38,7 +38,7 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
     const taken = progress.end();
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     const { envelope, rest, kind } = resumed;
-    if (!envelope && !args.has("json")) terminal.stderr.write(`the ${kind} is finished\n`);
+    if (!envelope && !args.get(JSON_OUTPUT)) terminal.stderr.write(`the ${kind} is finished\n`);
     if (rest.length > 0) opened.checkRecorded();
     // What was recorded before may have been written before too: only a flag asks for it once more.
     const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;
@@ -50,7 +50,7 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
 }
 
 function nameOf(args: Arguments): string | undefined {
-  const [name, ...more] = namesIn(args);
+  const [name, ...more] = args.positionals;
   if (name === undefined || more.length === 0) return name;
   throw new UsageError("resume takes one session", commandLine(["resume", name]));
 }

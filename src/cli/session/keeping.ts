@@ -1,10 +1,9 @@
 import type { Json } from "../../index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import type { SessionFlags } from "../flags/session-flags.ts";
+import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
-import type { ResultPlace } from "../running/delivery.ts";
-import { type KeptSettings, settingsToKeep, withRoot } from "./kept-settings.ts";
+import { type KeptSettings, rowOf, settingsToKeep, withRoot } from "./kept-settings.ts";
 import { doubtedSettings, recordedSettings } from "./recorded-settings.ts";
 import { readSettings } from "./settings.ts";
 
@@ -42,7 +41,7 @@ export function openKeeping({ kept, row, isTakenUp, looksOnly }: Place, flags: S
   const before = recorded?.kept ?? null;
   const output = placeOfResult(flags.output, isTakenUp ? before?.output : undefined);
   const all = readSettings(flags, before?.settings);
-  const settings = settingsToKeep(all, flags.contexts, flags.durable, output, before);
+  const settings = settingsToKeep(all, flags, output, before);
   let now = settings;
   const doubted = row && recorded?.kept === null ? doubtedSettings(row, recorded, now, flags) : null;
   doubted?.warn(stderr);
@@ -51,7 +50,7 @@ export function openKeeping({ kept, row, isTakenUp, looksOnly }: Place, flags: S
   const problem = keeper?.problem() ?? null;
   if (problem !== null) stderr.write(`${UNSIGNED}: ${problem}; belay doctor says what to do\n`, "yellow");
 
-  const signed = (session: string): Json => keeper?.sign(JSON.parse(JSON.stringify(now)), session) ?? null;
+  const signed = (session: string): Json => keeper?.sign(rowOf(now), session) ?? null;
   return {
     settings,
     signed,

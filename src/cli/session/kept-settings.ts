@@ -1,64 +1,81 @@
 import { resolve } from "node:path";
 import * as v from "valibot";
-import { given, type Settings, SettingsSchema } from "../../config/index.ts";
+import { type Settings, SettingsSchema } from "../../config/index.ts";
 import { indexFolder } from "../../home.ts";
 import type { Json, SessionOptions } from "../../index.ts";
-import type { DurableFlags } from "../flags/store-flags.ts";
-import { FORMATS } from "../render/formats.ts";
-import type { ResultPlace } from "../running/delivery.ts";
+import { FORMATS, OPTION_FLAGS } from "../flags/declared.ts";
+import type { Flag } from "../flags/flag.ts";
+import type { OptionFlags, ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { sessionOptions } from "./settings.ts";
 
-/** With what a session of the command was begun: it goes on with these where flags say nothing else. Never a key. */
+/** The settings that a session of the command began with. It goes on with them unless flags say otherwise. Never a key. */
 export interface KeptSettings {
   readonly settings: Settings;
-  /** What relative paths of its cells were relative to. */
+  /** Relative paths of its cells are relative to this folder. */
   readonly cwd: string;
-  readonly on_restart?: "send" | "fail";
-  readonly cache?: boolean;
-  readonly keep_steps?: boolean;
+  /** Options that flags have filled. */
+  readonly options: OptionFlags;
   /** Where the last result goes. */
   readonly output: ResultPlace;
 }
 
+/** Flags that are kept with a session, by the option that each fills. */
+export const KEPT_FLAGS: readonly (readonly [option: string, flag: Flag])[] = Object.entries(OPTION_FLAGS).filter(
+  ([, flag]: [string, Flag]) => flag.kept,
+);
+
+/** The field of a row's settings that keeps a flag. */
+const fieldOf = ({ name }: Flag) => name.replaceAll("-", "_");
+
 /** Earlier versions have kept none. */
 const NOWHERE: ResultPlace = { file: null, format: null };
 
-const KeptSchema = v.object({
+const KeptSchema = v.looseObject({
   settings: SettingsSchema,
   cwd: v.string(),
-  on_restart: v.exactOptional(v.picklist(["send", "fail"])),
-  cache: v.exactOptional(v.boolean()),
-  keep_steps: v.exactOptional(v.boolean()),
   output: v.optional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }), NOWHERE),
 });
 
-/** What a session's row has; null for one that the command did not make. */
-export function keptSettings(settings: Json): KeptSettings | null {
-  const read = v.safeParse(KeptSchema, settings);
-  return read.success ? read.output : null;
+/** The settings of a session's row; null if the command did not make the session. */
+export function keptSettings(row: Json): KeptSettings | null {
+  const read = v.safeParse(KeptSchema, row);
+  if (!read.success) return null;
+  const { settings, cwd, output, ...fields } = read.output;
+  const options = optionsIn(fields);
+  return options && { settings, cwd, output, options };
+}
+
+/** The options that fields of a row fill; null if one of them has a wrong value. */
+function optionsIn(fields: Readonly<Record<string, unknown>>): OptionFlags | null;
+function optionsIn(fields: Readonly<Record<string, unknown>>): object | null {
+  const found = KEPT_FLAGS.filter(([, flag]) => Object.hasOwn(fields, fieldOf(flag)));
+  if (!found.every(([, flag]) => flag.type.accepts(fields[fieldOf(flag)]))) return null;
+  return Object.fromEntries(found.map(([option, flag]) => [option, fields[fieldOf(flag)]]));
+}
+
+/** The settings as a row keeps them. */
+export function rowOf({ settings, cwd, options, output }: KeptSettings): Json {
+  const values = new Map<string, unknown>(Object.entries(options));
+  const kept = KEPT_FLAGS.filter(([option]) => values.has(option));
+  const fields = kept.map(([option, flag]) => [fieldOf(flag), values.get(option)]);
+  return JSON.parse(JSON.stringify({ settings, cwd, output, ...Object.fromEntries(fields) }));
 }
 
 /** What is to be kept: the settings that hold now, its roots and contexts as absolute paths. */
 export function settingsToKeep(
   settings: Settings,
-  contexts: readonly string[],
-  flags: Pick<DurableFlags, "onRestart" | "cache" | "keepSteps">,
+  { contexts, options }: Pick<SessionFlags, "contexts" | "options">,
   output: ResultPlace,
   before: KeptSettings | null,
 ): KeptSettings {
-  const here = before?.cwd ?? process.cwd();
   const paths = [...(settings.roots ?? []), ...contexts.filter((path) => path !== "-")].map((path) => resolve(path));
   const roots = [...new Set([...(before?.settings.roots ?? []), ...paths])];
-  const {
-    on_restart = before?.on_restart,
-    cache = before?.cache,
-    keep_steps = before?.keep_steps,
-  } = given({
-    on_restart: flags.onRestart,
-    cache: flags.cache,
-    keep_steps: flags.keepSteps,
-  });
-  return { settings: { ...settings, roots }, cwd: here, output, ...given({ on_restart, cache, keep_steps }) };
+  return {
+    settings: { ...settings, roots },
+    cwd: before?.cwd ?? process.cwd(),
+    options: { ...before?.options, ...options },
+    output,
+  };
 }
 
 /** With one more context that the user named. */
@@ -68,15 +85,13 @@ export function withRoot(kept: KeptSettings, path: string): KeptSettings {
 }
 
 /** What is kept, as the session takes it. */
-export function optionsOf({ settings, cwd, on_restart, cache, keep_steps }: KeptSettings): SessionOptions {
+export function optionsOf({ settings, cwd, options }: KeptSettings): SessionOptions {
   const indexDir = indexFolder(process.env);
   return {
     ...sessionOptions(settings),
+    ...options,
     roots: settings.roots ?? [],
     cwd,
     ...(indexDir === undefined ? {} : { indexDir }),
-    ...(on_restart === undefined ? {} : { onRestart: on_restart }),
-    ...(cache === undefined ? {} : { cache }),
-    ...(keep_steps === undefined ? {} : { keepSteps: keep_steps }),
   };
 }

@@ -57,7 +57,7 @@ export async function makeReady(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { session } = opened;
-  const { discard } = flags.durable;
+  const { discard } = flags;
   const lines = { resume: opened.line("resume") };
   const isBegun = await meetUnfinished({ session, asked, contexts: flags.contexts, discard, lines });
   if (isBegun) opened.checkRecorded();

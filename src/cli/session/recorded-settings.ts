@@ -4,10 +4,10 @@ import { sessionLabel } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import type { Signer } from "../../signed-settings.ts";
 import type { SessionRow } from "../../store/index.ts";
-import { SESSION_OPTIONS, type SessionFlags } from "../flags/session-flags.ts";
+import { flagOf, type SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
-import { type KeptSettings, keptSettings } from "./kept-settings.ts";
+import { KEPT_FLAGS, type KeptSettings, keptSettings } from "./kept-settings.ts";
 
 /** What a session's row says that it was begun with. A store may come from somebody else, so it counts only if signed. */
 export type Recorded =
@@ -71,40 +71,54 @@ interface Other {
   readonly isSettled: boolean;
 }
 
-function otherSettings(
-  refused: KeptSettings,
-  now: KeptSettings,
-  { settings, contexts, durable }: SessionFlags,
-): Other[] {
+function otherSettings(refused: KeptSettings, now: KeptSettings, flags: SessionFlags): Other[] {
+  return [
+    ...otherValues(refused.settings, now.settings, flags),
+    ...otherRoots(refused.settings, now.settings, flags),
+    ...otherOptions(refused, now, flags),
+    ...otherPlaces(refused, now),
+  ];
+}
+
+function otherValues(refused: Settings, now: Settings, { settings }: SessionFlags): Other[] {
+  return Object.entries({ ...refused, roots: undefined }).flatMap(([key, recorded]) => {
+    const here = valueIn(now, key);
+    if (recorded === undefined || recorded === here) return [];
+    const isSettled = Object.hasOwn(settings, key) || (!flagOf(key) && Boolean(process.env[variableOf(key)]));
+    return [{ typed: typedAs(key, String(recorded)), here: shown(here), isSettled }];
+  });
+}
+
+function otherRoots(refused: Settings, now: Settings, { settings, contexts }: SessionFlags): Other[] {
+  const isSettled = settings.roots !== undefined || contexts.length > 0;
+  return rootsBeyond(refused.roots ?? [], now.roots ?? []).map((root) => {
+    return { typed: words("--root", root), here: "not allowed", isSettled };
+  });
+}
+
+function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: SessionFlags): Other[] {
+  const [recorded, here] = [refused, now].map((kept) => new Map<string, unknown>(Object.entries(kept.options)));
+  return KEPT_FLAGS.flatMap(([option, { name, type, kept }]) => {
+    const value = recorded?.get(option) ?? kept?.usual;
+    const own = here?.get(option) ?? kept?.usual;
+    if (value === own) return [];
+    // A switch cannot be typed so that it is off.
+    if (type.word === null) return value ? [{ typed: `--${name}`, here: "off", isSettled: true }] : [];
+    const isSettled = !kept?.mustBeDecided || Object.hasOwn(options, option);
+    return [{ typed: words(`--${name}`, String(value)), here: shown(own), isSettled }];
+  });
+}
+
+/** Where the result goes and where the cells run: these grant nothing. */
+function otherPlaces({ output: { file, format }, cwd }: KeptSettings, now: KeptSettings): Other[] {
   const others: Other[] = [];
-  for (const [key, recorded] of Object.entries({ ...refused.settings, roots: undefined })) {
-    const here = valueIn(now.settings, key);
-    if (recorded === undefined || recorded === here) continue;
-    others.push({
-      typed: typedAs(key, String(recorded)),
-      here: shown(here),
-      isSettled: Object.hasOwn(settings, key) || (!hasFlag(key) && Boolean(process.env[variableOf(key)])),
-    });
-  }
-  const namesRoots = settings.roots !== undefined || contexts.length > 0;
-  for (const root of rootsBeyond(refused.settings.roots ?? [], now.settings.roots ?? [])) {
-    others.push({ typed: words("--root", root), here: "not allowed", isSettled: namesRoots });
-  }
-  const { on_restart: restart = "send", cache = false, keep_steps: steps = false } = refused;
-  if (restart !== (now.on_restart ?? "send")) {
-    const isSettled = durable.onRestart !== undefined;
-    others.push({ typed: words("--on-restart", restart), here: now.on_restart ?? "send", isSettled });
-  }
-  if (cache && !now.cache) others.push({ typed: "--cache", here: "off", isSettled: true });
-  if (steps && !now.keep_steps) others.push({ typed: "--keep-steps", here: "off", isSettled: true });
-  const { file, format } = refused.output;
   if (file !== null && file !== now.output.file) {
     others.push({ typed: words("--output", file), here: shown(now.output.file ?? "stdout"), isSettled: true });
   }
   if (format !== null && format !== now.output.format) {
     others.push({ typed: words("--format", format), here: now.output.format ?? "none", isSettled: true });
   }
-  if (refused.cwd !== now.cwd) others.push({ typed: words("cd", refused.cwd), here: shown(now.cwd), isSettled: true });
+  if (cwd !== now.cwd) others.push({ typed: words("cd", cwd), here: shown(now.cwd), isSettled: true });
   return others;
 }
 
@@ -121,11 +135,9 @@ function rootsBeyond(recorded: readonly string[], here: readonly string[]): stri
   return recorded.slice(0, ROOTS).filter((root) => !allowed.some((folder) => isWithin(folder, canonical(root))));
 }
 
-const flagOf = (key: string) => key.replaceAll("_", "-");
-const hasFlag = (key: string) => SESSION_OPTIONS.some(({ name }) => name === flagOf(key));
-
 function typedAs(key: string, value: string): string {
-  return hasFlag(key) ? words(`--${flagOf(key)}`, value) : `${variableOf(key)}=${value}`;
+  const flag = flagOf(key);
+  return flag ? words(`--${flag.name}`, value) : `${variableOf(key)}=${value}`;
 }
 
 /** For a shell, without `belay`. What stands in a store must not make lines of its own. */

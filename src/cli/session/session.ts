@@ -13,8 +13,7 @@ import {
   summaryOf,
 } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import type { SessionFlags } from "../flags/session-flags.ts";
-import type { DurableFlags } from "../flags/store-flags.ts";
+import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { bringContexts } from "../input/contexts.ts";
@@ -23,7 +22,6 @@ import { checkPaths, contextSource } from "../input/sources.ts";
 import { openProgress, type ProgressLine, processClock, quietProgress } from "../render/progress.ts";
 import { skippedLine, skippedSince } from "../render/skipped.ts";
 import type { Terminal } from "../render/terminal.ts";
-import type { ResultPlace } from "../running/delivery.ts";
 import { checkResultFile } from "../running/result-file.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
@@ -65,7 +63,7 @@ export interface Opening {
 /** Opens the session that flags and settings ask for; nothing is loaded yet. @throws RlmError */
 export async function openCliSession(opening: Opening): Promise<CliSession> {
   const { flags, host, looksOnly = false } = opening;
-  const { session: name, store: folder } = flags.durable;
+  const { session: name, store: folder } = flags;
   // A session may have been begun with settings that are missing here.
   if (name === null && !opening.choose) checkSettings(readSettings(flags), opening);
   checkContexts(flags);
@@ -102,7 +100,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   checkPaths(now.settings.roots ?? []);
   if (output.file !== null) checkResultFile(output.file);
   const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
-  const name = row?.id ?? flags.durable.session;
+  const name = row?.id ?? flags.session;
   const options: HostedOptions = {
     ...optionsOf(now),
     ...(name === null || !kept ? {} : { session: name }),
@@ -144,10 +142,10 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     progress,
     output,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
-    line: (command) => sessionLine(command, session, flags.durable),
+    line: (command) => sessionLine(command, session, flags),
     loadAll: (signal) =>
       bringContexts(
-        { paths: flags.contexts, roots, change: flags.durable.change },
+        { paths: flags.contexts, roots, change: flags.change },
         { session, journal: () => kept?.store.journal(session.id) ?? [], progress, load: loadSource },
         signal,
       ),
@@ -166,7 +164,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
 
 /** Whether the command goes on with what an earlier one began. */
 function willBeTakenUp({ flags, choose }: Opening, row: SessionRow | null): boolean {
-  return choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !flags.durable.discard);
+  return choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !flags.discard);
 }
 
 function checkSettings(settings: Settings, { check }: Opening): void {
@@ -178,7 +176,7 @@ function checkSettings(settings: Settings, { check }: Opening): void {
 function sessionLine(
   command: string,
   { id, name }: Pick<Session, "id" | "name">,
-  { store, isStoreNamed }: Pick<DurableFlags, "store" | "isStoreNamed">,
+  { store, isStoreNamed }: Pick<SessionFlags, "store" | "isStoreNamed">,
 ): string {
   return commandLine([
     ...command.split(" "),

@@ -2,17 +2,19 @@ import { ulid } from "ulid";
 import { sessionLabel } from "../../ids.ts";
 import { forkSession } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
+import type { ForkFlags } from "../commands/fork.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { checkName, storeFolder } from "../flags/store-flags.ts";
+import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { checkName, storeFolder } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. Gives the exit code. */
-export function fork(args: Arguments, host: Host): Promise<number> {
+export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {
+  const { name = null } = own;
   const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(onlyName(args, "fork")) ?? [];
-  const name = args.all("name").at(-1) ?? null;
-  if (name !== null) checkName("--name", name, commandLine(["help", "fork"]));
+  if (name !== null) checkName("name", name, commandLine(["help", "fork"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
     const at = Date.now();
     const folder = storeFolder(args);
@@ -22,10 +24,10 @@ export function fork(args: Arguments, host: Host): Promise<number> {
       const forking = { id, name, origin: "command", checkpoint: checkpoint || null, at, settings } as const;
       return forkSession(store, session, forking);
     });
-    if (args.has("json")) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
+    if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
     const called = sessionLabel(made);
     stdout.write(`${called}\n`);
-    const store = args.all("store").flatMap((folder) => ["--store", folder]);
+    const store = args.isGiven(STORE) ? ["--store", folder] : [];
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
     if (stderr.isTerminal) stderr.write(`continue with: ${commandLine([...next, ...store])}\n`, "dim");
   });

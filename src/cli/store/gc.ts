@@ -1,33 +1,20 @@
-import { ageFrom, amount, size } from "../../figures.ts";
+import { amount, size } from "../../figures.ts";
 import type { Collected } from "../../store/index.ts";
+import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/store-flags.ts";
-import { commandLine, UsageError } from "../flags/usage.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { storeFolder } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
 import { ANONYMOUS_MS } from "./daily-gc.ts";
 import { showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay gc`: drops what nothing reaches, and sessions that are old enough. Gives the exit code. */
-export function gc(args: Arguments, host: Host): Promise<number> {
-  const older = args.all("older-than").at(-1);
-  const namedMs = older === undefined ? null : ageFrom(older);
-  if (namedMs === undefined) {
-    throw new UsageError(
-      `--older-than is ${older || "empty"}: it takes an age such as 30d, 12h or 2w`,
-      commandLine(["help", "gc"]),
-    );
-  }
-  const [pi, dryRun] = [args.has("pi"), args.has("dry-run")];
-  if (pi && namedMs === null) {
-    throw new UsageError(
-      "--pi needs an age: --older-than 30d",
-      commandLine(["gc", "--pi", "--older-than", "30d", "--dry-run"]),
-    );
-  }
+export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<number> {
+  const { olderThan: namedMs = null, pi = false, dryRun = false } = own;
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
   return showingFailures(args, async ({ stdout }) => {
     const collected = await withStore(storeFolder(args), host, (store) => store.gc(rule));
-    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, dry_run: dryRun, ...collected })}\n`);
+    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, dry_run: dryRun, ...collected })}\n`);
     else stdout.write(collectedText(collected, dryRun));
   });
 }

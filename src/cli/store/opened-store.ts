@@ -2,6 +2,7 @@ import { folderProblem } from "../../home.ts";
 import { RlmError } from "../../index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { failureJson, showFailure } from "../render/envelope.ts";
@@ -39,20 +40,15 @@ export async function showingFailures(args: Arguments, work: (terminal: Terminal
     return closed ?? 0;
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
-    if (args.has("json")) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
+    if (args.get(JSON_OUTPUT)) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
     else showFailure(error, terminal);
     return 1;
   }
 }
 
-/** What was typed without an option. */
-export function namesIn(args: Arguments): string[] {
-  return args.inOrder.filter(({ option }) => option === null).map(({ value }) => value);
-}
-
 /** The one session that a command is about. @throws UsageError */
 export function onlyName(args: Arguments, command: string): string {
-  const names = namesIn(args);
+  const names = args.positionals;
   const [name] = names;
   if (name !== undefined && names.length === 1) return name;
   const problem = name === undefined ? "name a session; belay sessions lists them" : `${command} takes one session`;

@@ -2,14 +2,14 @@ import { size } from "../../figures.ts";
 import { sessionLabel } from "../../ids.ts";
 import { removeSession, sessionNamed } from "../../session/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/store-flags.ts";
+import { storeFolder } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { namesIn, showingFailures, withStore } from "./opened-store.ts";
+import { showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay rm`: drops sessions; none where one of the names is wrong. Gives the exit code. */
-export function rm(args: Arguments, host: Host): Promise<number> {
-  const names = namesIn(args);
+export function rmCommand(args: Arguments, host: Host): Promise<number> {
+  const names = args.positionals;
   if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));
   return showingFailures(args, async ({ stdout }) => {
     await withStore(storeFolder(args), host, async (store) => {

@@ -1,35 +1,38 @@
 import { age, amount, compact, dollars, size } from "../../figures.ts";
 import { sessionLabel } from "../../ids.ts";
 import { listSessions, type SessionSummary } from "../../session/index.ts";
+import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/store-flags.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { storeFolder } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
-export function sessions(args: Arguments, host: Host): Promise<number> {
+export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
     const folder = storeFolder(args);
     const all = await withStore(folder, host, listSessions);
-    const found = all.filter(wantedBy(args));
-    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
+    const found = all.filter(wantedBy(own));
+    if (args.get(JSON_OUTPUT))
+      stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
     else if (all.length === 0)
       stdout.write(`no sessions in ${folder}\nmake one: belay exec FILE -c PATH --session NAME\n`);
     else if (found.length === 0)
-      stdout.write(`none of ${amount(all.length, "session")} in ${folder} is ${wanted(args)}\n`);
-    else showSessions(found, Date.now(), stdout, args.has("all") ? found.length : SHOWN);
+      stdout.write(`none of ${amount(all.length, "session")} in ${folder} is ${wanted(own)}\n`);
+    else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
   });
 }
 
-const wanted = (args: Arguments) => ["named", "unfinished"].filter((option) => args.has(option)).join(" and ");
+const wanted = ({ named, unfinished }: SessionsFlags) =>
+  [...(named ? ["named"] : []), ...(unfinished ? ["unfinished"] : [])].join(" and ");
 
 /** Without --all. */
 const SHOWN = 20;
 
-function wantedBy(args: Arguments): (session: SessionSummary) => boolean {
-  const [named, unfinished] = [args.has("named"), args.has("unfinished")];
+function wantedBy({ named, unfinished }: SessionsFlags): (session: SessionSummary) => boolean {
   return ({ name, status }) => (!named || name !== null) && (!unfinished || status === "unfinished");
 }
 

@@ -7,8 +7,7 @@ import {
   RlmError,
   type SessionDescription,
 } from "../../index.ts";
-import type { Arguments } from "../flags/arguments.ts";
-import { commandLine, UsageError } from "../flags/usage.ts";
+import type { ShowFlags } from "../commands/show.ts";
 import { showCalls } from "../render/calls.ts";
 import { showValue } from "../render/envelope.ts";
 import type { Output, Style } from "../render/terminal.ts";
@@ -23,17 +22,11 @@ export type Detail =
  *
  * @throws RlmError `invalid_argument` for one that there is not
  */
-export function detailOf(args: Arguments, session: SessionDescription): Detail | null {
-  const number = args.number("exec");
-  const call = args.number("call");
-  if (number !== undefined && args.has("last")) {
-    throw new UsageError("--exec and --last exclude each other", commandLine(["help", "show"]));
-  }
-  if (number === undefined && call === undefined && !args.has("last")) return null;
+export function detailOf({ exec: number, call, last }: ShowFlags, session: SessionDescription): Detail | null {
+  if (number === undefined && call === undefined && !last) return null;
   const { execs } = session;
   const label = sessionLabel(session);
-  const latest =
-    call === undefined || args.has("last") ? execs.at(-1) : execs.findLast(({ calls }) => calls.length > 0);
+  const latest = call === undefined || last ? execs.at(-1) : execs.findLast(({ calls }) => calls.length > 0);
   const exec = number === undefined ? latest : execs[number - 1];
   if (!exec && number === undefined)
     throw missing(`${label} has no ${call === undefined ? "execs" : "calls"} yet`, label);

@@ -7,25 +7,27 @@ import {
   LAST_SESSION,
   type SessionDescription,
 } from "../../session/index.ts";
+import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/store-flags.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { storeFolder } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
 import { showCalls } from "../render/calls.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 import { paragraph } from "../render/wrap.ts";
-import { namesIn, onlyName, showingFailures, withStore } from "./opened-store.ts";
+import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code. */
-export function show(args: Arguments, host: Host): Promise<number> {
-  const isNamed = namesIn(args).length > 0;
+export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
+  const isNamed = args.positionals.length > 0;
   const name = isNamed ? onlyName(args, "show") : LAST_SESSION;
   return showingFailures(args, async ({ stdout, stderr }) => {
     const found = await withStore(storeFolder(args), host, (store) => describeSession(store, name));
     if (!isNamed) stderr.write(`${sessionLabel(found)} is the session changed last\n`, "dim");
-    const detail = detailOf(args, found);
-    if (args.has("json")) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
+    const detail = detailOf(own, found);
+    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, Date.now(), stdout);
     else if ("call" in detail) showCall(detail, sessionLabel(found), stdout);
     else showExec(detail.exec, sessionLabel(found), Date.now(), stdout);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Format, formatted } from "../../../src/cli/render/formats.ts";
+import type { Format } from "../../../src/cli/flags/declared.ts";
+import { formatted } from "../../../src/cli/render/formats.ts";
 
 const text = (value: unknown, format: Format | null) => [...formatted(JSON.stringify(value), format)].join("");
 

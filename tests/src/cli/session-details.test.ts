@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { COMMANDS } from "../../../src/cli/commands/index.ts";
-import { parseArguments } from "../../../src/cli/flags/arguments.ts";
+import type { ShowFlags } from "../../../src/cli/commands/show.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
 import { showSessions } from "../../../src/cli/store/sessions.ts";
 import { showSession, treeOf } from "../../../src/cli/store/show.ts";
@@ -149,31 +148,22 @@ ${LONG}
 `);
 });
 
-const detail = (...args: string[]) => {
-  const options = COMMANDS.find(({ name }) => name === "show")?.options ?? [];
-  return detailOf(parseArguments("show", options, args), SESSION);
-};
+const detail = (flags: ShowFlags) => detailOf(flags, SESSION);
 
 test("an exec or call is named by its number, and one that is not there is an error with a cure", () => {
   const [exec] = SESSION.execs;
-  expect(detail()).toBeNull();
-  for (const args of [["--last"], ["--exec", "1"]]) expect(detail(...args)).toEqual({ exec });
-  for (const args of [
-    ["--call", "2"],
-    ["--call", "2", "--exec", "1"],
-    ["--call", "2", "--last"],
-  ]) {
-    expect(detail(...args)).toEqual({ exec, call: exec?.calls[1] });
+  expect(detail({})).toBeNull();
+  for (const flags of [{ last: true }, { exec: 1 }]) expect(detail(flags)).toEqual({ exec });
+  for (const flags of [{ call: 2 }, { call: 2, exec: 1 }, { call: 2, last: true }]) {
+    expect(detail(flags)).toEqual({ exec, call: exec?.calls[1] });
   }
   const code = "invalid_argument";
   const suggestion = "`belay show big` lists what there is.";
-  const refused = (...args: string[]) => expect(() => detail(...args));
-  refused("--exec", "2").toThrow(
+  const refused = (flags: ShowFlags) => expect(() => detail(flags));
+  refused({ exec: 2 }).toThrow(
     expect.objectContaining({ code, message: "big has no exec 2: it has 1 exec", suggestion }),
   );
-  refused("--call", "5").toThrow("exec 1 of big has no call 5: it has 4 calls");
-  refused("--call", "x").toThrow("--call is x: it takes a whole number from 1");
-  refused("--exec", "1", "--last").toThrow("--exec and --last exclude each other");
+  refused({ call: 5 }).toThrow("exec 1 of big has no call 5: it has 4 calls");
 });
 
 test("twenty sessions are shown, and how many more there are", () => {

@@ -9,6 +9,7 @@ import { sessionFlags } from "../../../src/cli/flags/session-flags.ts";
 import { UsageError } from "../../../src/cli/flags/usage.ts";
 import { commandHelp, help, helpWidth } from "../../../src/cli/render/help.ts";
 import { run } from "../../../src/cli/run.ts";
+import { KEYS } from "../../../src/config/index.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, belayLine, ENV, finished } from "./belay.ts";
@@ -20,7 +21,7 @@ function refusal(name: string, ...args: string[]): string {
     sessionFlags(parseArguments(name, command?.options ?? [], args), name);
     return "accepted";
   } catch (error) {
-    if (error instanceof UsageError) return `${error.message} | ${error.line}`;
+    if (error instanceof UsageError) return `${error.message} | ${error.tryThis}`;
     throw error;
   }
 }
@@ -53,19 +54,20 @@ test.each<[args: string[], expected: string | RegExp]>([
   ],
   [["--base-url", "", "--api-key-env=", "--max-cost-usd", ""], "accepted"],
   [["--model", ""], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
-  [["-c", "-", "-c", "-"], "stdin can be read only once: -c - stands there twice | belay help exec"],
+  [["-c", "-", "-c", "-"], "stdin can be read only once: -c - is given twice | belay help exec"],
   [["-e", "-1", "--", "--json", "-c"], "accepted"],
   [["-s", "été 2.b", "-c", "x", "--append"], "accepted"],
   [["--session", "-x"], /^--session: "-x" is no name for a session\. Use up to 100 letters.* \| belay help exec$/],
   [["-s", "a@b"], /^--session: "a@b" is no name/],
   [["-s", ""], /^--session: "" is no name/],
-  [["--reload", "-c", "x"], "--reload is about a session; name it with --session | belay help exec"],
-  [["--discard"], "--discard is about a session; name it with --session | belay help exec"],
-  [["-s", "a", "--append"], "--append needs a context: -c PATH | belay help exec"],
+  [["--reload", "-c", "x"], "--reload needs --session NAME | belay help exec"],
+  [["--discard"], "--discard needs --session NAME | belay help exec"],
+  [["-s", "a", "--append"], "--append needs --context PATH | belay help exec"],
   [["-s", "a", "-c", "x", "--append", "--reload"], "--reload and --append exclude each other | belay help exec"],
-  [["-s", "a", "--no-store"], "--session needs a store, and there is --no-store | belay help exec"],
-  [["--cache", "--no-store"], "--cache needs a store, and there is --no-store | belay help exec"],
+  [["-s", "a", "--no-store"], "--no-store and --session exclude each other | belay help exec"],
+  [["--cache", "--no-store"], "--no-store and --cache exclude each other | belay help exec"],
   [["--on-restart", "ask"], "--on-restart is ask: it takes send or fail | belay help exec"],
+  [["--json", "--format", "csv"], "--json prints envelopes; --format needs --output | belay help exec"],
 ])("exec %j", (args, expected) => {
   if (typeof expected === "string") expect(refusal("exec", ...args)).toBe(expected);
   else expect(refusal("exec", ...args)).toMatch(expected);
@@ -87,7 +89,12 @@ test("arguments keep their order, and the last of a repeated number counts", () 
     command: "exec",
     contexts: ["docs"],
     settings: { memory_mb: 32 },
-    durable: expect.objectContaining({ session: null, change: null, discard: false, isStoreNamed: false }),
+    store: expect.any(String),
+    isStoreNamed: false,
+    session: null,
+    change: null,
+    discard: false,
+    options: {},
     output: { file: null, format: null },
     quiet: false,
     verbose: false,
@@ -99,9 +106,9 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
   const folder = folderWith({ "docs/a.md": "a", "cell.js": "1", "latin1.js": new Uint8Array([0xe9]) });
   const [docs, cell, latin1] = ["docs", "cell.js", "latin1.js"].map((name) => join(folder, name));
   const cases: [args: (string | undefined)[], stderr: string][] = [
-    [[cell], `belay: ${cell} is no command; cells are run by exec\ntry: belay exec ${cell}\n`],
+    [[cell], `belay: ${cell} is not a command; exec runs cells\ntry: belay exec ${cell}\n`],
     [["help", "exce"], "belay: unknown command exce; did you mean exec?\ntry: belay help exec\n"],
-    [["-e", "1"], "belay: options come after the command; -e is none of belay itself\ntry: belay --help\n"],
+    [["-e", "1"], "belay: options come after the command; -e is not an option of belay itself\ntry: belay --help\n"],
     [["exec", "-c", docs], `try: belay exec -e 'stats()' -c ${docs}\n`],
     [["exec"], "name a FILE, pass -e CODE, or - to read it from stdin\ntry: belay exec -e 'stats()' -c .\n"],
     [["exec", docs], `to load it as the context use -c\ntry: belay exec -e 'stats()' -c ${docs}\n`],
@@ -115,8 +122,14 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     ],
     [["exec", "--dry-run", "-e", "1", cell], "belay exec: --dry-run takes one cell, and there are 2"],
     [["exec", "--dry-run", "-e", "1", "-o", "x"], "--dry-run prints an estimate, and there is no result for --output"],
-    [["exec", "-e", "1", "-o", "-"], "belay exec: --output takes a file; on stdout the result is without it\n"],
-    [["exec", "-e", "1", "--format", "xml"], "--format is xml: it takes json, jsonl, csv, raw\ntry: belay help exec\n"],
+    [
+      ["exec", "-e", "1", "-o", "-"],
+      "belay exec: --output is -: it takes a file; on stdout the result is without it\n",
+    ],
+    [
+      ["exec", "-e", "1", "--format", "xml"],
+      "--format is xml: it takes json, jsonl, csv or raw\ntry: belay help exec\n",
+    ],
     [["query", "why", "-c", docs, "--json", "--format", "csv"], "--json prints envelopes; --format needs --output\n"],
     [["query", "-c", docs], "belay query: there is no question\ntry: belay query 'What is this about?' -c .\n"],
     [["query", "what", "is it", "-c", docs], `put it in quotes\ntry: belay query 'what is it' -c ${docs}\n`],
@@ -125,8 +138,11 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
       `each -c takes one path; did you mean -c ${cell} -c ${latin1}?\ntry: belay query 'why?' -c ${docs} -c ${cell} -c ${latin1}\n`,
     ],
     [["query", "why?"], "there is no context to ask about\ntry: belay query 'why?' -c .\n"],
-    [["query", "why", "-c", docs, "--max-sections", "51"], "belay query: --max-sections is 51: it takes 1 to 50\n"],
-    [["query", "why", "-c", docs, "--search-strategy", "x"], "is x: it takes regex, bm25, routing, auto\n"],
+    [
+      ["query", "why", "-c", docs, "--max-sections", "51"],
+      "belay query: --max-sections is 51: it takes a whole number from 1 to 50\n",
+    ],
+    [["query", "why", "-c", docs, "--search-strategy", "x"], "is x: it takes regex, bm25, routing or auto\n"],
     [["repl", docs], `belay repl: repl takes no argument ${docs}\ntry: belay repl -c ${docs}\n`],
     [["repl", "-c", "-"], "exec takes it\ntry: belay exec -e 'stats()' -c -\n"],
     [["exec", "--dry-run", "-e", "1", "-s", "a", "--discard"], "--dry-run changes nothing, and --discard would"],
@@ -136,7 +152,9 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     [["fork", "a", "b"], "belay fork: fork takes one session\ntry: belay fork a\n"],
     [["fork", "a", "--name", "b@c"], 'belay fork: --name: "b@c" is no name for a session.'],
     [["gc", "--older-than", "30"], "--older-than is 30: it takes an age such as 30d, 12h or 2w\ntry: belay help gc\n"],
-    [["gc", "--pi"], "--pi needs an age: --older-than 30d\ntry: belay gc --pi --older-than 30d --dry-run\n"],
+    [["gc", "--pi"], "--pi needs --older-than AGE\ntry: belay help gc\n"],
+    [["show", "--exec", "1", "--last"], "--exec and --last exclude each other\ntry: belay help show\n"],
+    [["show", "--call", "x"], "--call is x: it takes a whole number from 1\ntry: belay help show\n"],
     [["sessions", "a"], "belay sessions: sessions takes no argument a\ntry: belay help sessions\n"],
     [["doctor", "twice"], "belay doctor: doctor takes no argument twice\ntry: belay help doctor\n"],
   ];
@@ -151,6 +169,14 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
   const spawned = await belay(["exce", "-e", "1"]);
   const stderr = "belay: unknown command exce; did you mean exec?\ntry: belay exec -e 1\n";
   expect(spawned).toEqual({ code: 2, stdout: "", stderr });
+});
+
+test("what a flag says of other flags and of configuration is there", () => {
+  const flags = COMMANDS.flatMap(({ options }) => options);
+  const names = flags.map(({ name }) => name);
+  for (const { excludes = [], needs = [] } of flags)
+    expect(names).toEqual(expect.arrayContaining([...excludes, ...needs]));
+  expect(KEYS).toEqual(expect.arrayContaining(flags.flatMap(({ setting }) => setting ?? [])));
 });
 
 test("help names every option and an example of every command, in lines that are not long", () => {

@@ -1,0 +1,14 @@
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { defineCommand } from "./define.ts";
+
+export const demo = defineCommand({
+  name: "demo",
+  summary: "watch it explore, ask, be killed with kill -9 and go on, in a few seconds and without a key",
+  details: [
+    "Twelve short letters lie in a temporary folder, with a store of its own; both are gone afterwards. Real processes run: one is killed by SIGKILL while its sub-calls are in flight, and another resumes it. The model is scripted: a server in this process that goes by words.",
+  ],
+  own: {},
+  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was counted" }],
+  example: "belay demo",
+  run: async () => (await import("../demo/demo.ts")).demoCommand,
+});

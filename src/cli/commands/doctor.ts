@@ -1,0 +1,12 @@
+import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { defineCommand } from "./define.ts";
+
+export const doctor = defineCommand({
+  name: "doctor",
+  summary: "check Node, the engine, SQLite, settings and all that is stored, and name the cures",
+  details: ["Exit code 1 if a check failed; a warning does not count. Every row of the store is read."],
+  own: {},
+  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all checks" }, STORE],
+  example: "belay doctor",
+  run: async () => (await import("../doctor/doctor.ts")).doctorCommand,
+});

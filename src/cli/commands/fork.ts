@@ -1,0 +1,21 @@
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { flag, text } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const OWN = { name: flag({ name: "name", type: text("NAME"), help: "what the new session is called" }) };
+
+export type ForkFlags = Given<typeof OWN>;
+
+export const fork = defineCommand({
+  name: "fork",
+  summary: "make a new session from any checkpoint of another, which stays as it is",
+  details: [
+    "Without a checkpoint it begins where the session stands. A checkpoint is known by its id, or by a beginning or end of it; belay show lists them. Those within a cell are there while it is unfinished, and afterwards with --keep-steps.",
+  ],
+  takes: { usage: "SESSION[@CHECKPOINT]", completes: "sessions" },
+  own: OWN,
+  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with the new session" }, STORE],
+  example: "belay exec -e 'let n = 42' --session demo && belay fork demo",
+  run: async () => (await import("../store/fork.ts")).forkCommand,
+});

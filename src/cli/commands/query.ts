@@ -1,0 +1,45 @@
+import { SEARCH_STRATEGIES } from "../../query/index.ts";
+import type { Given } from "../flags/arguments.ts";
+import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS } from "../flags/declared.ts";
+import { choice, count, flag } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const MOST_SECTIONS = 50;
+
+/** By the option of a query that each fills. */
+const OWN = {
+  maxSections: flag({
+    name: "max-sections",
+    type: count(MOST_SECTIONS),
+    heading: "limits",
+    help: `sections to read at the most, 1 to ${MOST_SECTIONS} (default 10)`,
+  }),
+  searchStrategy: flag({
+    name: "search-strategy",
+    type: { ...choice(SEARCH_STRATEGIES), word: "NAME" },
+    heading: "input",
+    help: "regex (words of the question to the letter), bm25 (search), routing (what AGENTS.md and the like name), auto (default)",
+  }),
+};
+
+export type QueryFlags = Given<typeof OWN>;
+
+export const query = defineCommand({
+  name: "query",
+  summary: "answer a question about a context: a model reads the sections that matter",
+  details: [
+    "Sections of the context are chosen by search, a sub-call notes what each says about the question, and one more puts the notes together. The answer on stdout cites its sources as [path:line]. If the question's words find little, one more sub-call names other words; if these find nothing either, sections at equal distances are read. If nothing that was read helps, the exit code is 1 (no_match). On a terminal stderr lists the sections and what the sub-calls took.",
+    "It reads at most --max-sections sections, and it does not count: how often something occurs is a cell's job (`belay exec -e 'find(PATTERN).matches.length' -c PATH`).",
+    'It needs a model: --model, BELAY_MODEL, or "model" in a belay.config.json.',
+  ],
+  takes: { usage: '"QUESTION"', completes: "anything" },
+  own: OWN,
+  shared: [
+    ...SESSION_FLAGS,
+    OUTPUT,
+    FORMAT,
+    { ...JSON_OUTPUT, help: "print one JSON object with answer, sections, warnings, budget, ..." },
+  ],
+  example: 'belay query "What is TODO here?" -c .',
+  run: async () => (await import("../running/query.ts")).queryCommand,
+});

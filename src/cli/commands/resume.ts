@@ -1,0 +1,36 @@
+import {
+  APPEND,
+  CONTEXT,
+  DISCARD,
+  FORMAT,
+  JSON_OUTPUT,
+  NO_STORE,
+  OUTPUT,
+  RELOAD,
+  SESSION,
+  SESSION_FLAGS,
+} from "../flags/declared.ts";
+import type { Flag } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+/** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
+const NOT_OF_RESUME: readonly Flag[] = [CONTEXT, SESSION, NO_STORE, RELOAD, APPEND, DISCARD];
+
+export const resume = defineCommand({
+  name: "resume",
+  summary: "finish what was interrupted, then run the cells that were to follow",
+  details: [
+    "Without a name it takes the session that was interrupted last. Sub-calls whose answers are recorded are not sent again; those that were in flight are, unless --on-restart fail lets them fail in the cell.",
+    "If nothing was interrupted, the recorded outcome of the last cell or query is printed again. Settings are those that the session was begun with, if you began it and its store has not moved; flags change them.",
+  ],
+  takes: { usage: "[SESSION]", completes: "sessions" },
+  own: {},
+  shared: [
+    ...SESSION_FLAGS.filter((flag) => !NOT_OF_RESUME.includes(flag)),
+    OUTPUT,
+    FORMAT,
+    { ...JSON_OUTPUT, help: "print one JSON object per cell, as exec does" },
+  ],
+  example: "belay resume",
+  run: async () => (await import("../running/resume.ts")).resumeCommand,
+});

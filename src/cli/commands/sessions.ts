@@ -1,0 +1,24 @@
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { flag, toggle } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const OWN = {
+  all: flag({ name: "all", type: toggle, help: "list them all, not only 20" }),
+  named: flag({ name: "named", type: toggle, help: "only those that have a name" }),
+  unfinished: flag({ name: "unfinished", type: toggle, help: "only those that can be resumed" }),
+};
+
+export type SessionsFlags = Given<typeof OWN>;
+
+export const sessions = defineCommand({
+  name: "sessions",
+  summary: "list sessions with their state, calls, cost and size",
+  details: [
+    "The one changed last comes first. Calls, tokens and cost are of the session's whole life. A session without a name is shown, and known, by the end of its id; @last is the one changed last, those of Pi left out.",
+  ],
+  own: OWN,
+  shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all sessions that fit" }, STORE],
+  example: "belay sessions",
+  run: async () => (await import("../store/sessions.ts")).sessionsCommand,
+});

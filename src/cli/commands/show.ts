@@ -1,0 +1,29 @@
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { count, flag, toggle } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const OWN = {
+  exec: flag({ name: "exec", type: count(), excludes: ["last"], help: "show this exec whole" }),
+  last: flag({ name: "last", type: toggle, help: "show the last exec whole" }),
+  call: flag({ name: "call", type: count(), help: "show this sub-call whole" }),
+};
+
+export type ShowFlags = Given<typeof OWN>;
+
+export const show = defineCommand({
+  name: "show",
+  summary: "show the execs, sub-calls and checkpoints of a session, also after a crash",
+  details: [
+    "A session is known by its name, by its id, by the end of its id (six characters or more), or as @last. Without SESSION it is the one changed last, and stderr names it.",
+    "Execs and their calls are numbered. --exec N shows what was run, printed and answered; --call N shows a prompt and its answer whole, of the exec that --exec names or of the last one that made calls. With --json all of it is there.",
+  ],
+  takes: { usage: "[SESSION]", completes: "sessions" },
+  own: OWN,
+  shared: [
+    { ...JSON_OUTPUT, help: "print one JSON object with all of it, or with the exec or call that is named" },
+    STORE,
+  ],
+  example: "belay exec -e 'let n = 42' --session demo && belay show demo",
+  run: async () => (await import("../store/show.ts")).showCommand,
+});

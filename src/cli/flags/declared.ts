@@ -1,0 +1,209 @@
+import { LIMITS } from "../../../runtime/index.ts";
+import { LIMIT_DEFAULTS } from "../../config/index.ts";
+import { choice, type Flag, flag, one, path, paths, session, text, toggle } from "./flag.ts";
+
+// The flags of more than one command. A flag of one command alone is declared with its command.
+
+const usual = (key: keyof typeof LIMIT_DEFAULTS) => LIMIT_DEFAULTS[key];
+
+export const CONTEXT = flag({
+  name: "context",
+  short: "c",
+  type: paths("PATH"),
+  heading: "input",
+  help: "load this file or folder as the context P; further ones are appended; - is stdin",
+});
+
+export const ROOT = flag({
+  name: "root",
+  type: paths("DIR"),
+  heading: "input",
+  setting: "roots",
+  help: "also allow symlinks of a context to lead into DIR; every -c PATH is allowed by itself",
+});
+
+const INPUT: readonly Flag[] = [CONTEXT, ROOT];
+
+/** A value that configuration reads, and judges by its key. */
+const configured = (word: string) => text(word);
+
+const MODEL: readonly Flag[] = [
+  flag({
+    name: "model",
+    type: configured("PROVIDER/ID"),
+    setting: "model",
+    heading: "model",
+    help: "model of sub-calls, such as anthropic/claude-sonnet-4-5; its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
+  }),
+  flag({
+    name: "base-url",
+    type: configured("URL"),
+    setting: "base_url",
+    heading: "model",
+    help: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
+  }),
+  flag({
+    name: "api-key-env",
+    type: configured("NAME"),
+    setting: "api_key_env",
+    heading: "model",
+    help: "another environment variable that holds the API key; empty: none",
+  }),
+  flag({
+    name: "concurrency",
+    type: configured("N"),
+    setting: "concurrency",
+    heading: "model",
+    help: `sub-calls in flight at once (default ${usual("concurrency")})`,
+  }),
+];
+
+/** A flag that limits: it has the name of its configuration key. */
+function limit(setting: keyof typeof LIMIT_DEFAULTS, help: string, word = "N"): Flag {
+  return flag({ name: setting.replaceAll("_", "-"), type: configured(word), setting, heading: "limits", help });
+}
+
+const LIMIT_FLAGS: readonly Flag[] = [
+  limit("max_sub_calls", `sub-calls that may be made (default ${usual("max_sub_calls")})`),
+  limit("max_tokens", `tokens of all sub-calls, input and output (default ${usual("max_tokens")})`),
+  limit("max_time_ms", `wall time inside cells, ms (default ${usual("max_time_ms")})`),
+  limit("max_cost_usd", "dollars of all sub-calls, by the model's price list; empty: no limit", "USD"),
+  limit("max_execution_ms", `running time of a cell, waiting excepted, ms (default ${usual("max_execution_ms")})`),
+  limit("max_output_bytes", `what a cell may print, bytes (default ${usual("max_output_bytes")})`),
+  limit(
+    "max_result_bytes",
+    `result of a cell as JSON, bytes (default ${usual("max_result_bytes")}, at most ${LIMITS.wholeResultBytes})`,
+  ),
+  limit("max_find_results", `matches that one find returns (default ${usual("max_find_results")})`),
+  limit("memory_mb", `heap of the cells, 8 to 2048 (default ${usual("memory_mb")}); P comes on top`),
+];
+
+export const STORE = flag({
+  name: "store",
+  type: path("DIR"),
+  heading: "session",
+  help: "folder that keeps sessions (default BELAY_HOME, or ~/.belay)",
+});
+
+export const SESSION = flag({
+  name: "session",
+  short: "s",
+  type: session,
+  heading: "session",
+  help: "continue this session, or make it; without a name it is kept for a day after its last use",
+});
+
+export const RELOAD = flag({
+  name: "reload",
+  type: toggle,
+  heading: "session",
+  excludes: ["append"],
+  needs: ["context", "session"],
+  help: "-c replaces the context of a session; variables, helpers, memory and budget start anew",
+});
+
+export const APPEND = flag({
+  name: "append",
+  type: toggle,
+  heading: "session",
+  needs: ["context", "session"],
+  help: "-c is added to the context of a session; everything else stays",
+});
+
+export const DISCARD = flag({
+  name: "discard",
+  type: toggle,
+  heading: "session",
+  needs: ["session"],
+  help: "give up what was interrupted in the session, and go on from before it",
+});
+
+/**
+ * Flags that fill an option of the session, by the option's name. Those that are `kept` are recorded with the session
+ * under the flag's name, with `_` for `-`.
+ */
+export const OPTION_FLAGS = {
+  onRestart: flag({
+    name: "on-restart",
+    type: choice(["send", "fail"]),
+    heading: "session",
+    kept: { usual: "send", mustBeDecided: true },
+    help: "sub-calls in flight when the process ended: send them again (default), or let them fail in the cell",
+  }),
+  cache: flag({
+    name: "cache",
+    type: toggle,
+    heading: "session",
+    kept: { usual: false, mustBeDecided: false },
+    help: "take answers of earlier identical sub-calls with `tools: []` from the store",
+  }),
+  keepSteps: flag({
+    name: "keep-steps",
+    type: toggle,
+    heading: "session",
+    kept: { usual: false, mustBeDecided: false },
+    help: "keep the checkpoints within a cell after its end, so that `belay fork` can use them",
+  }),
+};
+
+const OF_STORE: readonly Flag[] = [SESSION, STORE, RELOAD, APPEND, DISCARD, ...Object.values(OPTION_FLAGS)];
+
+export const NO_STORE = flag({
+  name: "no-store",
+  type: toggle,
+  heading: "session",
+  excludes: OF_STORE.map(({ name }) => name).filter((name) => name !== "on-restart"),
+  help: "keep nothing: what is interrupted is lost",
+});
+
+export const VERBOSE = flag({
+  name: "verbose",
+  type: toggle,
+  heading: "output",
+  help: "list every file that a load leaves out, up to 1,000, with its reason",
+});
+
+export const QUIET = flag({
+  name: "quiet",
+  short: "q",
+  type: toggle,
+  heading: "output",
+  help: "no progress and no skipped files on stderr; warnings and errors stay",
+});
+
+/** The flags of every command that opens a session. */
+export const SESSION_FLAGS: readonly Flag[] = [
+  ...INPUT,
+  ...MODEL,
+  ...OF_STORE,
+  NO_STORE,
+  ...LIMIT_FLAGS,
+  VERBOSE,
+  QUIET,
+];
+
+/** How a result is written: as JSON, a line of JSON for each item, rows of a table, or a string as it is. */
+export const FORMATS = ["json", "jsonl", "csv", "raw"] as const;
+export type Format = (typeof FORMATS)[number];
+
+export const OUTPUT = flag({
+  name: "output",
+  short: "o",
+  type: { ...one("FILE", "a file; on stdout the result is without it", fileIn, "files"), isPath: true },
+  heading: "output",
+  help: "write the last result to FILE, whole up to 100 MB: a string as it is, else JSON, unless --format says otherwise",
+});
+
+function fileIn(typed: string): string | undefined {
+  return typed === "-" ? undefined : typed;
+}
+
+export const FORMAT = flag({
+  name: "format",
+  type: choice(FORMATS),
+  heading: "output",
+  help: "the last result as JSON, JSON lines of an array, CSV of rows, or a string as it is. On stdout nothing else is then printed: what cells print goes to stderr",
+});
+
+/** Each command says in its own help what is printed. */
+export const JSON_OUTPUT = flag({ name: "json", type: toggle, heading: "output", help: "print one JSON object" });

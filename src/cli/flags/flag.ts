@@ -1,0 +1,133 @@
+/**
+ * A flag, declared once. The parser, its messages, help, usage lines, the completion of shells and what a session keeps
+ * all follow from the declaration.
+ */
+export interface Flag<Value = unknown> {
+  /** Without the dashes. */
+  readonly name: string;
+  readonly short?: string;
+  readonly type: Type<Value>;
+  readonly help: string;
+  /** Where a long help lists it; without a heading it belongs to its command alone. */
+  readonly heading?: Heading;
+  /** Names of flags that cannot be given together with it. */
+  readonly excludes?: readonly string[];
+  /** Names of flags that must be given with it. */
+  readonly needs?: readonly string[];
+  /** The configuration key that it fills: configuration then says which values it takes. */
+  readonly setting?: string;
+  /** The command keeps it with a session, and signs it. */
+  readonly kept?: Kept;
+}
+
+/** How a recorded flag counts if its signature does not. */
+export interface Kept {
+  /** The value that holds if the flag was never given. */
+  readonly usual: string | boolean;
+  /** What was interrupted goes on only after the user has decided on this flag. */
+  readonly mustBeDecided: boolean;
+}
+
+export const HEADINGS = ["input", "model", "session", "limits", "output"] as const;
+export type Heading = (typeof HEADINGS)[number];
+
+/** What a flag takes: how its value is called, completed and read. */
+export interface Type<Value> {
+  /** Stands for the value in help and messages; null: the flag is a switch. */
+  readonly word: string | null;
+  readonly completes: Completion;
+  /** The flag may be repeated, and every value counts. Of another flag the last value counts. */
+  readonly isList?: true;
+  /** An empty value, or one that looks like a flag, is a mistake. */
+  readonly isPath?: true;
+  /** @param texts in the order in which they were typed; none if the flag was not given @param fail makes the error */
+  read(texts: readonly string[], fail: (value: string, takes: string) => Error): Value;
+  /** Whether a stored value is one of this type. */
+  accepts(value: unknown): boolean;
+}
+
+/** What a shell offers for a value. */
+export type Completion = "nothing" | "anything" | "files" | "sessions" | readonly string[];
+
+/** Lets TypeScript infer what a flag gives. */
+export function flag<Value>(declared: Flag<Value>): Flag<Value> {
+  return declared;
+}
+
+/** A switch. */
+export const toggle: Type<boolean> = {
+  word: null,
+  completes: "nothing",
+  read: (texts) => texts.length > 0,
+  accepts: (value) => typeof value === "boolean",
+};
+
+/** One value. `parse` gives undefined for a text that the flag does not take; `takes` says what it does take. */
+export function one<Value>(
+  word: string,
+  takes: string,
+  parse: (text: string) => Value | undefined,
+  completes: Completion = "anything",
+): Type<Value | undefined> {
+  return {
+    word,
+    completes,
+    read(texts, fail) {
+      const text = texts.at(-1);
+      if (text === undefined) return undefined;
+      const value = parse(text);
+      if (value === undefined) throw fail(text, takes);
+      return value;
+    },
+    accepts: (value) => typeof value === "string" && parse(value) !== undefined,
+  };
+}
+
+/** Any text. */
+export const text = (word: string): Type<string | undefined> => one(word, "a text", (typed) => typed);
+
+/** Any texts. */
+export function texts(word: string): Type<readonly string[]> {
+  return {
+    word,
+    completes: "anything",
+    isList: true,
+    read: (typed) => typed,
+    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
+  };
+}
+
+export const path = (word: string): Type<string | undefined> => ({ ...text(word), completes: "files", isPath: true });
+
+export const paths = (word: string): Type<readonly string[]> => ({ ...texts(word), completes: "files", isPath: true });
+
+/** The name of a session. */
+export const session: Type<string | undefined> = { ...text("NAME"), completes: "sessions" };
+
+/** One of these words. */
+export function choice<const Word extends string>(words: readonly Word[]): Type<Word | undefined> {
+  const parse = (typed: string) => words.find((word) => word === typed);
+  return one(words.join("|"), listed(words), parse, words);
+}
+
+/** A whole number from 1. */
+export function count(most = Number.MAX_SAFE_INTEGER): Type<number | undefined> {
+  const takes = `a whole number from 1${most === Number.MAX_SAFE_INTEGER ? "" : ` to ${most}`}`;
+  return one("N", takes, (typed) => {
+    const value = Number(typed);
+    return /^\d+$/.test(typed) && value >= 1 && value <= most ? value : undefined;
+  });
+}
+
+/** `send or fail`, `json, jsonl, csv or raw`. */
+const listed = (words: readonly string[]) => words.join(", ").replace(/, ([^,]*)$/, " or $1");
+
+/** How a flag can be typed: `--quiet` and `-q`. */
+export function spellings({ name, short }: Flag): string[] {
+  return [`--${name}`, ...(short ? [`-${short}`] : [])];
+}
+
+/** `--output FILE`, as messages name it. */
+export function typedForm({ name, type }: Flag): string {
+  return type.word === null ? `--${name}` : `--${name} ${type.word}`;
+}
