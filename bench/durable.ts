@@ -34,10 +34,10 @@ export async function benchDurable(): Promise<Report> {
       title: "durable: checkpoints in a store on disk",
       cases: [steps, restore, resume],
       notes: [
-        `checkpoint + commit: taking the guest's changed pages, in the slice that ends in the call, and one transaction of them with the call's record; from the guest at rest to the call allowed, but for the message in between, which is sent without durability too. p95 ${p95(steps.measured[0]?.samples ?? []).toFixed(2)} ms. The bare write has as many bytes as the store keeps of a step, and is made where a step would be.`,
-        `against such writes in a row, with nothing between them: ${(durable / inRow).toFixed(2)}x.`,
+        `checkpoint + commit: the guest's changed pages are captured in the slice that ends in the call, and one transaction keeps them with the call's record. It is measured from the guest at rest to the call allowed, without the message in between, which is sent without durability too. p95 ${p95(steps.measured[0]?.samples ?? []).toFixed(2)} ms. The bare write has as many bytes as the store keeps of a step, and is made where a step would be.`,
+        `A step takes ${(durable / inRow).toFixed(2)}x such writes in a row, with nothing between them.`,
         ...bytes.lines,
-        "The process is a command run from its sources; node's own start is in it.",
+        "The process is a command that runs from its sources; Node's own start is part of it.",
       ],
       aims: [
         aim("a durable step ≤ 3x a bare write + fdatasync", durable / bare, 3, "x"),

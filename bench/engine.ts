@@ -30,7 +30,7 @@ export async function benchEngine(): Promise<Report> {
     title: "engine: quickjs-wasi against quickjs-emscripten, in one thread",
     cases: [await opening(wasm), ...(await running(wasm))],
     notes: [
-      "restore: an image of a guest whose cell awaits becomes a guest. quickjs-emscripten has no function that takes or opens an image.",
+      "restore opens an image of a guest whose cell awaits. quickjs-emscripten has no function that takes or opens an image.",
       "quickjs-wasi instantiates a module that is compiled already. quickjs-emscripten gets a memory of its own here; a new context in an instance that is there shares the memory with other guests.",
       `Linear memory after a guest has filled its heap up to a limit of ${MEMORY_LIMIT_MB} MB: ${await filled(wasm)}.`,
     ],

@@ -46,8 +46,8 @@ export async function benchExec({ folder }: Corpus): Promise<Report> {
       title: "exec: `1+1`, from the call to its answer",
       cases: [{ name: "1+1", measured }],
       notes: [
-        "Belay: one session over the corpus, kept. pi-codemode: one sandbox, kept; each execute starts and ends a thread with an engine.",
-        "quickjs-emscripten: one runtime, kept; a new context for each, in the caller's own thread.",
+        "Belay keeps one session over the corpus. pi-codemode keeps one sandbox; each execute starts and ends a thread with an engine.",
+        "quickjs-emscripten keeps one runtime and makes a new context for each, in the caller's own thread.",
       ],
       aims: [{ text: "warm exec ≤ 1/5 of codemode", value: ratio.toFixed(3), met: ratio <= MOST_SHARE_OF_CODEMODE }],
     };
@@ -57,7 +57,7 @@ export async function benchExec({ folder }: Corpus): Promise<Report> {
   }
 }
 
-/** A contestant that fails where its answer is wrong: what fails quickly must not win. */
+/** A contestant that fails if its answer is wrong: what fails quickly must not win. */
 function checked(name: string, run: () => Promise<unknown>): Contestant {
   return {
     name,

@@ -19,7 +19,7 @@ export interface FindQuestion {
 export interface FindAnswer {
   /** From the pattern's source to the list of matches. */
   readonly ms: number;
-  /** Of the thread, ms: what a machine without other work would need. */
+  /** CPU time of the thread, ms: what a machine without other work would need. */
   readonly cpuMs: number;
   readonly found: number;
   /** Equal for equal lists of matches. */
@@ -28,7 +28,7 @@ export interface FindAnswer {
 
 type Find = (question: FindQuestion) => readonly (readonly [start: number, end: number])[];
 
-// One engine in a thread of its own, where it can be ended from outside.
+// One engine in a thread of its own, so that it can be ended from outside.
 const { engine, text }: FindThreadData = workerData;
 const search = searcher();
 parentPort?.on("message", (question: FindQuestion) => {

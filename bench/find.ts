@@ -53,8 +53,8 @@ export async function benchFind({ context }: Corpus): Promise<Report> {
     title: `find: first ${LIMIT.toLocaleString("en-US")} matches in the corpus, from the pattern's source to the list`,
     cases,
     notes: [
-      `A run is ended after ${GIVE_UP_MS / 1000} s; a contestant that has taken 3 s in sum is not asked again. CPU: of its thread, without the collector's. "other matches": the dialects differ (\\w, \\s and \\b are Unicode's in Belay).`,
-      "One line of 40 letters a is planted in the corpus: the case that makes engines which backtrack try 2^40 ways.",
+      `A run is ended after ${GIVE_UP_MS / 1000} s; a contestant that has taken 3 s in sum is not asked again. CPU is that of its thread, without the collector's. "other matches" says that the dialects differ (\\w, \\s and \\b are Unicode's in Belay).`,
+      "One line of 40 letters a is planted in the corpus; engines that backtrack try 2^40 ways on it.",
     ],
     aims: [
       {
@@ -92,7 +92,7 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(3)} s`;
 }
 
-/** A thread that is ended where it does not answer in time, and replaced for the next question. */
+/** A thread that is ended if it does not answer in time, and replaced for the next question. */
 function openThread(data: FindThreadData) {
   let worker: Worker | undefined;
   return {

@@ -21,7 +21,7 @@ export async function benchLoad(corpus: Corpus): Promise<Report> {
       { name: "80 MB again, unchanged", measured: again },
     ],
     notes: [
-      "Belay's load also checks roots, links, ignore rules and UTF-8, hashes P and lists its documents; the plain reads do none of it.",
+      "Belay's load also checks roots, links, ignore rules and UTF-8, hashes P and lists its documents; the plain reads do nothing of this.",
       "80 MB again: a new session over a store that has the context; the first load reads, hashes and keeps it.",
       "P.length in quickjs-emscripten: newString(P) of a string that is already in memory, and an evaluation.",
     ],

@@ -1,7 +1,7 @@
 /** One of those that are compared. */
 export interface Contestant {
   readonly name: string;
-  /** Does the work once and answers how long it took, ms; undefined where it was given up. */
+  /** Does the work once and answers how long it took, ms; undefined if it was given up. */
   once(): Promise<number | undefined>;
 }
 
@@ -47,7 +47,7 @@ export async function timed(work: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
-/** The middle sample, or the mean of the two in the middle; NaN where there is none. */
+/** The middle sample, or the mean of the two in the middle; NaN if there is none. */
 export function median(samples: readonly number[]): number {
   const sorted = ascending(samples);
   const half = Math.floor(sorted.length / 2);
@@ -55,7 +55,7 @@ export function median(samples: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[half - 1] ?? Number.NaN)) / 2;
 }
 
-/** The smallest sample that at least 95 of 100 do not exceed; NaN where there is none. */
+/** The smallest sample that at least 95 of 100 do not exceed; NaN if there is none. */
 export function p95(samples: readonly number[]): number {
   const sorted = ascending(samples);
   return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN;

@@ -8,7 +8,7 @@ import type { Case, Report } from "./report.ts";
 
 const MB = 2 ** 20;
 const SEARCHED_BYTES = MB;
-/** As large as find's windows get. */
+/** The size that find's windows grow to. */
 const WINDOW_BYTES = 64 * 1024;
 const GIVE_UP_MS = 5000;
 const PATTERNS = ["TODO|FIXME", "class\\s+(\\w+)", "\\b\\w+@\\w+\\.\\w+\\b", "[a-z]+ing\\b", "(a+)+$", "\\s+"];

@@ -19,12 +19,12 @@ export interface Case {
 
 export interface Aim {
   readonly text: string;
-  /** As printed, with its unit. */
+  /** The value as it is printed, with its unit. */
   readonly value: string;
   readonly met: boolean;
 }
 
-/** A contestant's figures, ms; null where it never came to an end. */
+/** A contestant's figures, ms; null if it never came to an end. */
 export interface Figures {
   readonly contestant: string;
   readonly unit: "ms";
@@ -70,7 +70,7 @@ export function printed({ title, cases, aims, notes = [] }: Report): string {
   );
   return [
     title,
-    ...aligned([HEADINGS, ...rows]),
+    ...(rows.length > 0 ? aligned([HEADINGS, ...rows]) : []),
     ...notes.map((note) => `  note: ${note}`),
     ...aims.map(({ text, value, met }) => `  aim: ${text}: ${value} — ${met ? "met" : "missed"}`),
   ].join("\n");

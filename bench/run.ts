@@ -63,7 +63,7 @@ async function main(args: string[]): Promise<number> {
   return 0;
 }
 
-/** `parts` is undefined where the arguments make no sense. */
+/** `parts` is undefined if an argument is not known. */
 function read(args: string[]) {
   try {
     const { values, positionals } = parseArgs({

@@ -118,7 +118,7 @@ export async function benchSearch({ context, scratch }: Corpus): Promise<Report>
 
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
-/** The part of all answers that the reference gives too, by where a chunk begins. */
+/** The part of all answers that the reference gives too; a chunk is known by its beginning. */
 function sharedWithReference(
   chunks: readonly { readonly text: string; readonly start: number }[],
   found: (query: string) => readonly number[],

@@ -33,15 +33,15 @@ export interface Left {
 
 /** After one round of sessions that were opened, used and closed, bytes. */
 export interface Round {
-  /** Of the main thread's objects. */
+  /** Heap of the main thread. */
   readonly heap: number;
   readonly resident: number;
 }
 
 const ROUNDS = 8;
-/** A thread that serves nobody ends after ten seconds. */
+/** A thread without a session ends after ten seconds. */
 const THREADS_HAVE_ENDED_MS = 11_000;
-/** Threads that serve nobody stay for ten seconds, and V8 gives the pages of an ended one back after eight more. */
+/** Threads without a session stay for ten seconds, and V8 gives the pages of an ended one back after eight more. */
 const MEMORY_IS_BACK_MS = 19_000;
 const [what = "", library = "", count = "1"] = process.argv.slice(2);
 const { openSession }: { openSession(options?: SessionOptions): Promise<Session> } = await import(library);

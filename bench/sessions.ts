@@ -17,7 +17,7 @@ const PROCESSES = 3;
 
 /** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */
 export async function benchSessions(): Promise<Report> {
-  // In the checkout, where the packages are found.
+  // The folder lies in the checkout, where the packages are found.
   const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
   try {
     await bundle(folder, [...ENTRIES, ...PARTS]);
@@ -80,7 +80,7 @@ export async function benchMemory(): Promise<Report> {
   }
 }
 
-/** Of glibc; elsewhere they mean nothing. */
+/** Settings of glibc's allocator; elsewhere they mean nothing. */
 const ALLOCATORS: readonly Readonly<Record<string, string>>[] = [
   {},
   { MALLOC_TRIM_THRESHOLD_: "131072" },

@@ -1,5 +1,5 @@
 /**
- * Runs a script with what `read` makes of its arguments; bad ones are told with the usage line and exit code 2.
+ * Runs a script with what `read` makes of its arguments; bad arguments are answered with the usage line and exit code 2.
  *
  * @param run answers the process's exit code
  */
@@ -19,7 +19,7 @@ export async function script<Options>(
   process.exitCode = await run(options);
 }
 
-/** The option's value. @throws Error where it is not a whole number from 1 on: of none nothing would be shown */
+/** The option's value. @throws Error if it is not a whole number from 1 on: a campaign of 0 runs would show nothing */
 export function wholeNumber(option: string, text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text))
     throw new Error(`--${option} takes a number from 1 on, not ${JSON.stringify(text)}`);

@@ -10,7 +10,7 @@ import { ROOT } from "./process.ts";
 export const ENTRIES: readonly string[] = ["index", "pi/index", ...STARTED].map((entry) => `src/${entry}`);
 
 /**
- * Writes the entries to a folder as JavaScript that starts fast: some tens of files where the sources are two hundred.
+ * Writes the entries to a folder as JavaScript that starts fast: some tens of files instead of some hundreds.
  * Each entry, and what a module reads from beside itself, has the place there that it has in the checkout. Answers the
  * modules that it consists of, by their paths.
  */

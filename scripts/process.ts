@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 export interface Finished {
-  /** Exit status; null where a signal ended the process. */
+  /** Exit status; null if a signal ended the process. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Runs a program to its end without input. Rejects only where it cannot be started. */
+/** Runs a program to its end without input. Rejects only if it cannot be started. */
 export function run(program: string, args: readonly string[], options: RunOptions): Promise<Finished> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
@@ -35,7 +35,7 @@ export function run(program: string, args: readonly string[], options: RunOption
   });
 }
 
-/** As `run`, for a step without which there is no going on. */
+/** Does what `run` does, and throws if the program fails. */
 export async function mustRun(program: string, args: readonly string[], options: RunOptions): Promise<Finished> {
   const finished = await run(program, args, options);
   if (finished.code === 0) return finished;

@@ -51,7 +51,7 @@ function changed(look: Look, codes: readonly number[]): Look {
   return on(code >= 40 && code <= 47 ? { ...look, ground: indexed(code - 40) } : look);
 }
 
-/** Of the 256 colours of terminals. */
+/** Colours from the 256 that terminals have. */
 function indexed(n: number): string {
   if (n < 16) return BASE[n % 8] ?? "#ccc";
   if (n >= 232) return `rgb(${[0, 0, 0].map(() => 8 + (n - 232) * 10).join(", ")})`;

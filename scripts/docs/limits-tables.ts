@@ -51,7 +51,7 @@ const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {
   max_cost_usd: { what: "dollars, by the models' price lists", unit: "count" },
 };
 
-/** The limits with their defaults and, where a caller may ask for more, the most that it gets. */
+/** The limits with their defaults, and the most that a caller gets if it may ask for more. */
 export function limitsTables(): string {
   return [
     "Of one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum; `limits_applied` in the answer says what held.",

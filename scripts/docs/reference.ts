@@ -53,7 +53,7 @@ function builtinSection(described: Described, result: Json | undefined): string 
   ].join("\n\n");
 }
 
-/** The errors of a builtin as a list; none where it has none. */
+/** The errors of a builtin as a list; empty if it has none. */
 function errorList(errors: NonNullable<Described["errors"]>): string[] {
   const lines = Object.entries(errors).map(([code, when]) => `- \`${code}\`: ${when}.`);
   return lines.length === 0 ? [] : [["Errors:", "", ...lines].join("\n")];
