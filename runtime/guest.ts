@@ -19,7 +19,10 @@ export interface Guest {
   readonly scripts: Scripts;
   /** The exec that runs in the guest; between execs the last one. */
   readonly running: Running;
-  /** Source of the prelude of this build. A guest that was made from an image may have another one. */
+  /**
+   * Source of this build's prelude, with its configuration: guests that were made with the same text have the same builtins. A
+   * guest that was made from an image may have been made with another text.
+   */
   readonly prelude: string;
 }
 
@@ -47,16 +50,17 @@ export async function makeGuest(options: GuestOptions): Promise<Guest> {
   const heap = openHeap({ limitBytes: options.memoryBytes, granted, engine: () => engine });
   const { post, placing } = openPost({ ...options, clock, scripts, running, heap, engine: () => engine });
   const prelude = preludeSource(library.modules);
+  const config = preludeConfig(library);
   // Fresh guests are equal byte for byte, so each one is made at the same time.
   let now = () => 0;
   const engine = await options.openEngine({
     host: { post, placing, shouldStop: clock.shouldStop, now: () => now() },
     ...(restore ? fromImage(restore.image, library) : {}),
     prelude,
-    config: preludeConfig(library),
+    config,
   });
   now = () => options.clock.now();
-  return { engine, heap, clock, library, scripts, running, prelude };
+  return { engine, heap, clock, library, scripts, running, prelude: prelude + config };
 }
 
 function preludeConfig({ sync, async, younger }: GuestLibrary): string {

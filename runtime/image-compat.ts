@@ -4,10 +4,14 @@ import { quickJsBuild } from "./quickjs-wasi.ts";
 /** Version of the page and meta layout. Raise it when an older build could not read an image. */
 const FORMAT = 2;
 /**
- * Version of the messages between host and prelude. Raise it when an older host would not understand a prelude's, and
- * OLDEST_BRIDGE when this host no longer understands an older prelude's. 2: a result comes in parts.
+ * Version of the guest code that lives in images, and of what it and the host say to each other. Raise it with every change of
+ * either: tests/runtime/image-compat.test.ts says when. 2: a result comes in parts.
  */
 const BRIDGE = 2;
+/**
+ * The oldest bridge that this host understands. Sessions with guest code of an older one keep memory and helpers, and lose their
+ * variables. Sessions since then keep their guest code, so set it to BRIDGE if a change of guest code must reach every session.
+ */
 const OLDEST_BRIDGE = 1;
 
 /** What images of this build can be read with. */

@@ -9,7 +9,7 @@ export interface ImageFormat {
   readonly format: number;
   /** SHA-256 of the engine's wasm, hex. */
   readonly wasm: string;
-  /** Of the messages between host and prelude. */
+  /** Version of the guest code, and of the messages between it and the host. */
   readonly bridge: number;
 }
 
@@ -28,7 +28,10 @@ export interface TextPlace {
 /** All of an image but its pages; plain JSON. */
 export interface ImageMeta {
   readonly gate: ImageFormat;
-  /** SHA-256 of the prelude, hex. It only identifies: the image contains the prelude. */
+  /**
+   * SHA-256 of the prelude and its configuration, hex. It does not refuse an image, which contains its prelude: if it is
+   * not that of the build, the guest may lack builtins.
+   */
   readonly prelude: string;
   /** Bytes of linear memory, a multiple of 64 KiB. */
   readonly linearBytes: number;

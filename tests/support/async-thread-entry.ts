@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { defineBuiltin } from "../../builtins/define.ts";
 import { builtins, defineAsyncBuiltin } from "../../builtins/index.ts";
 import { serveSandbox } from "../../runtime/index.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
@@ -20,5 +21,14 @@ const fails = defineAsyncBuiltin({
   params: { code: v.string() },
 });
 
-// The machines' thread with two builtins that the host answers: what tests of the pending path call.
-await serveSandbox<null, ContextMessage>(() => openLibrary([...builtins, later, fails]));
+const reversed = defineBuiltin({
+  name: "reversed",
+  signature: "function reversed(text: string): string",
+  summary: "The text from its end to its beginning.",
+  example: 'reversed("abc")',
+  params: { text: v.string() },
+  run: (_services, { text }) => [...text].reverse().join(""),
+});
+
+// The machines' thread with builtins that the next version could have: two that the host answers, one that answers at once.
+await serveSandbox<null, ContextMessage>(() => openLibrary([...builtins, later, fails, reversed]));

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { builtins, isReserved } from "../../../builtins/index.ts";
 import { inFlags } from "../../../src/cli/render/wording.ts";
 import { inPi } from "../../../src/pi/wording.ts";
+import { SEARCH_STRATEGIES } from "../../../src/query/index.ts";
 import type { QueryEnvelope } from "../../../src/session/journal/envelope.ts";
 import { openScripted, promptOf } from "../../support/scripted-session.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -177,4 +179,17 @@ test("sources are paths and lines, also beyond the first thousand documents", as
   expect(await session.query("socket?")).toMatchObject({ success: true, sections: ["2040.txt:301"] });
   const regex = await session.query("socket?", { searchStrategy: "regex" });
   expect(regex).toMatchObject({ success: true, sections: ["2040.txt:102"], warnings: [] });
+});
+
+test("a query is answered whatever cells and helpers have by the names of builtins", async () => {
+  const { session } = await openOver({ text: BROKEN });
+  const [first = "", ...others] = builtins.map(({ name }) => name).filter((name) => !isReserved(name));
+  const taken = (name: string) => `function ${name}() { throw new Error("${name} is taken"); }`;
+  await session.exec(others.map(taken).join("\n"));
+  await session.helpers.add("mine", taken(first));
+  for (const searchStrategy of SEARCH_STRATEGIES) {
+    const answer = await session.query('what says "socket"?', { searchStrategy });
+    expect(answer).toMatchObject({ success: true, answer: "merged" });
+    expect(answer.sections.filter((section) => !/^app\.log:\d+$/.test(section))).toEqual([]);
+  }
 });

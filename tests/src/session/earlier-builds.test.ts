@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { expect, onTestFinished, test } from "vitest";
+import type { ImageFormat } from "../../../runtime/image.ts";
+import { imageFormat } from "../../../runtime/image-compat.ts";
+import type { Session } from "../../../src/session/api.ts";
+import type { Store } from "../../../src/store/port.ts";
+import { openStore } from "../../../src/store/thread.ts";
+import {
+  FINISHED,
+  INTERRUPTED,
+  LOOK,
+  LOOK_WITHOUT_VARIABLES,
+  openStored,
+  SEEN,
+  SEEN_WITHOUT_VARIABLES,
+} from "../../support/stored-sessions.ts";
+import { folderWith } from "../../support/tree.ts";
+
+/** Files of tests/stored, and whether this build still reads the guests in them. */
+const STORED = ["bridge-2"] as const;
+
+async function storeOf(file: string): Promise<Store> {
+  const packed = readFileSync(new URL(`../../stored/${file}.db.gz`, import.meta.url));
+  const folder = folderWith({ "belay.db": gunzipSync(packed) });
+  const store = await openStore(join(folder));
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  return store;
+}
+
+/** Opens a session of the store; `sent` has the prompts that its models were asked. */
+async function opened(store: Store, name: string, machineEntry?: URL): Promise<{ session: Session; sent: unknown[] }> {
+  const sent: unknown[] = [];
+  const session = await openStored(name, { store, ...(machineEntry ? { machineEntry } : {}) }, async (prompt) => {
+    sent.push(prompt);
+    return prompt;
+  });
+  onTestFinished(() => session.close());
+  return { session, sent };
+}
+
+/** The store as a build wrote it whose images have another format. */
+async function storeWith(file: string, changed: Partial<ImageFormat>): Promise<Store> {
+  const store = await storeOf(file);
+  return {
+    ...store,
+    async checkpoint(id) {
+      const row = await store.checkpoint(id);
+      return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, ...changed } } };
+    },
+  };
+}
+
+test.each(STORED)("a session of %s opens with its variables, memory and helpers", async (file) => {
+  const { session } = await opened(await storeOf(file), FINISHED);
+  expect(await session.exec(LOOK)).toMatchObject({ success: true, result_json: SEEN, warnings: [] });
+});
+
+test.each(STORED)("a session of %s that was interrupted goes on at its await", async (file) => {
+  const { session, sent } = await opened(await storeOf(file), INTERRUPTED);
+  const finished = await session.resume();
+  expect(finished?.envelope).toMatchObject({ success: true, resumed: 1, result_json: ["first", "second", 2] });
+  expect(sent).toEqual(["second"]);
+});
+
+test.each(STORED)("a session of %s gets builtins that were added since, and may have their names", async (file) => {
+  const entry = new URL("../../support/async-thread-entry.ts", import.meta.url);
+  const { session, sent } = await opened(await storeOf(file), FINISHED, entry);
+  expect(await session.exec("[reversed('abc'), await later('x'), help(later).split('\\n')[0]]")).toMatchObject({
+    result_json: ["cba", "x", "function later(value: Json, ms?: number): Promise<Json>"],
+    warnings: [],
+  });
+  expect(sent).toEqual(["x"]);
+  expect(await session.exec("const later = 5, reversed = () => 6; [later, reversed()]")).toMatchObject({
+    result_json: [5, 6],
+    warnings: ["builtin_shadowed: later", "builtin_shadowed: reversed"],
+  });
+  expect(await session.exec(LOOK)).toMatchObject({ result_json: SEEN });
+});
+
+test.each([
+  { of: "an older bridge", changed: { bridge: 0 }, why: /checkpoint bridge 0, this build speaks \d+ to \d+;/ },
+  { of: "a newer bridge", changed: { bridge: 999 }, why: /checkpoint bridge 999, this build speaks \d+ to \d+;/ },
+  { of: "another format", changed: { format: 999 }, why: /checkpoint format 999, this build reads \d+;/ },
+  {
+    of: "another engine",
+    changed: { wasm: "ab".repeat(32) },
+    why: /checkpoint of engine abababababab, this build runs /,
+  },
+])("a guest of $of is refused by name, and memory and helpers stay", async ({ changed, why }) => {
+  const store = await storeWith("bridge-2", changed);
+  const { session } = await opened(store, FINISHED);
+  expect(await session.exec(LOOK_WITHOUT_VARIABLES)).toMatchObject({
+    result_json: SEEN_WITHOUT_VARIABLES,
+    warnings: [expect.stringMatching(new RegExp(`^variables_lost: ${why.source}`))],
+  });
+  expect(await session.exec("1")).toMatchObject({ warnings: [] });
+});
+
+test("a cell that waits in a guest which cannot be read is refused by name, and nothing is sent", async () => {
+  const store = await storeWith("bridge-2", { bridge: 999 });
+  const { session, sent } = await opened(store, INTERRUPTED);
+  const finished = await session.resume();
+  expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost" });
+  expect(sent).toEqual([]);
+  expect(await session.exec(LOOK_WITHOUT_VARIABLES)).toMatchObject({ result_json: SEEN_WITHOUT_VARIABLES });
+});
+
+test("sessions of the present bridge are among those that are kept", async () => {
+  expect(STORED).toContain(`bridge-${(await imageFormat()).bridge}`);
+});
