@@ -9,7 +9,7 @@ const LIMITS = [
   { files: ["runtime/**/*.ts"], lines: 80 },
   { files: ["runtime/guest/**/*.js"], lines: 80 },
   { files: ["src/session/**/*.ts"], lines: 254 },
-  { files: ["src/!(session)/**/*.ts", "{builtins,scripts,bench}/**/*.{ts,js}"], lines: 144 },
+  { files: ["src/!(session)/**/*.ts", "{builtins,scripts,campaigns,bench}/**/*.{ts,js}"], lines: 144 },
 ] as const;
 
 const SHOWN = 10;

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { crashCampaign } from "../support/crash-campaign.ts";
-import { crashPrograms } from "../support/crash-programs.ts";
-import { printed } from "../support/crash-report.ts";
+import { crashCampaign } from "../../campaigns/crash/campaign.ts";
+import { crashPrograms } from "../../campaigns/crash/programs.ts";
+import { printed } from "../../campaigns/crash/report.ts";
 
 const KILLS = 200;
 const SEED = 4711;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { corrupt } from "../../../campaigns/corrupt/corruption.ts";
 import { folderWith } from "../../support/tree.ts";
-import { corrupt } from "./corruption.ts";
 
 test("flipped bits and cut blobs are refused or do no harm", () => {
   const folder = join(folderWith({ "store/": "" }), "store");

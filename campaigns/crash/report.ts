@@ -1,5 +1,5 @@
-import type { KillsAt } from "./crash-plan.ts";
-import type { CrashRun } from "./crash-run.ts";
+import type { KillsAt } from "./plan.ts";
+import type { CrashRun } from "./run.ts";
 
 /** What a campaign has come to. */
 export interface CampaignReport extends Counts {

@@ -1,16 +1,16 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../src/store/thread.ts";
-import { difference, lastingLine } from "./crash-compare.ts";
-import { judge } from "./crash-judge.ts";
-import { type KillsAt, planOf } from "./crash-plan.ts";
-import { type CrashProgram, writeContexts } from "./crash-programs.ts";
-import { type CampaignReport, type Counts, countRun, newCounts, storyOf } from "./crash-report.ts";
-import { type CrashRun, crashRun, type Ground } from "./crash-run.ts";
-import { startCrashServer } from "./crash-server.ts";
-import { findingsInStore } from "./crash-store-check.ts";
-import { openPool } from "./pool.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { findingsInStore } from "../../tests/support/crash-store-check.ts";
+import { openPool } from "../../tests/support/pool.ts";
+import { seededRandom } from "../../tests/support/seeded-random.ts";
+import { difference, lastingLine } from "./compare.ts";
+import { judge } from "./judge.ts";
+import { type KillsAt, planOf } from "./plan.ts";
+import { type CrashProgram, writeContexts } from "./programs.ts";
+import { type CampaignReport, type Counts, countRun, newCounts, storyOf } from "./report.ts";
+import { type CrashRun, crashRun, type Ground } from "./run.ts";
+import { startCrashServer } from "./server.ts";
 
 export interface CampaignOptions {
   /** An empty folder: the store and the contexts go there. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { openStore } from "../../src/store/thread.ts";
-import { cellResult, toldOf } from "./pi-cells.ts";
-import { entriesIn } from "./pi-process.ts";
-import { mirrored, type PiScene, resultsOnDisk } from "./pi-scene.ts";
+import { cellResult, toldOf } from "../../tests/support/pi-cells.ts";
+import { entriesIn } from "../../tests/support/pi-process.ts";
+import { mirrored, type PiScene, resultsOnDisk } from "../../tests/support/pi-scene.ts";
 
 /** Prompts whose answer the store had when a process died, and how often they had been asked by then. */
 export type Settled = Map<string, number>;

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { piCampaign } from "../tests/support/pi-campaign.ts";
 import { PI_LINES } from "../tests/support/pi-process.ts";
 import { script, seedOf, wholeNumber } from "./arguments.ts";
+import { piCampaign } from "./pi/campaign.ts";
 
 // Kills real Pi processes by chance, has others go on, and judges what the sessions come to.
 

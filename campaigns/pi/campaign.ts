@@ -2,12 +2,12 @@ import { appendFileSync } from "node:fs";
 import { readRecord } from "../../src/session/journal/records.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread.ts";
-import { CELL_FILES, cellOf, promptOf } from "./pi-cells.ts";
-import { FAULT_VARIABLE, type PiFault } from "./pi-fault.ts";
-import { judged, type Settled } from "./pi-judge.ts";
-import type { Pi, PiLine } from "./pi-process.ts";
-import { loadedIn, type PiScene, piScene } from "./pi-scene.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { CELL_FILES, cellOf, promptOf } from "../../tests/support/pi-cells.ts";
+import { FAULT_VARIABLE, type PiFault } from "../../tests/support/pi-fault.ts";
+import type { Pi, PiLine } from "../../tests/support/pi-process.ts";
+import { loadedIn, type PiScene, piScene } from "../../tests/support/pi-scene.ts";
+import { seededRandom } from "../../tests/support/seeded-random.ts";
+import { judged, type Settled } from "./judge.ts";
 
 export interface PiCampaignOptions {
   readonly lines: readonly PiLine[];

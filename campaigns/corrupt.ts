@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { corrupt } from "../tests/src/store/corruption.ts";
 import { script, seedOf, wholeNumber } from "./arguments.ts";
+import { corrupt } from "./corrupt/corruption.ts";
 
 // Flips single bits in a store and cuts its blobs, opens it anew each time, and reads all that a resume reads: what
 // comes out is what went in, or it is refused by name.

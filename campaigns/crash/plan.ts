@@ -1,5 +1,5 @@
-import type { Kill } from "./crash-life.ts";
-import type { RunPlan } from "./crash-run.ts";
+import type { Kill } from "../../tests/support/crash-life.ts";
+import type { RunPlan } from "./run.ts";
 
 /** Where processes are killed: at operations on the store, at random times, or now so, now so. */
 export type KillsAt = "operations" | "random" | "both";

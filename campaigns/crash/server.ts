@@ -1,4 +1,4 @@
-import { type ScriptedAnswer, startModelServer } from "./model-server.ts";
+import { type ScriptedAnswer, startModelServer } from "../../tests/support/model-server.ts";
 
 /** A request as it was made: the key says by which process of which run. */
 export interface CrashRequest {

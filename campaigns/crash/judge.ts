@@ -1,5 +1,5 @@
-import { difference, lasting, lastingLine } from "./crash-compare.ts";
-import type { CrashRun } from "./crash-run.ts";
+import { difference, lasting, lastingLine } from "./compare.ts";
+import type { CrashRun } from "./run.ts";
 
 /** What is wrong with an interrupted run, by the uninterrupted one of the same program: a line for each finding. */
 export function judge(reference: CrashRun, run: CrashRun): string[] {

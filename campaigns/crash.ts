@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { bundleCommands } from "../tests/support/command.ts";
-import { crashCampaign } from "../tests/support/crash-campaign.ts";
-import type { KillsAt } from "../tests/support/crash-plan.ts";
-import { type CrashProgram, crashPrograms } from "../tests/support/crash-programs.ts";
-import { printed } from "../tests/support/crash-report.ts";
 import { script, seedOf, wholeNumber } from "./arguments.ts";
+import { crashCampaign } from "./crash/campaign.ts";
+import type { KillsAt } from "./crash/plan.ts";
+import { type CrashProgram, crashPrograms } from "./crash/programs.ts";
+import { printed } from "./crash/report.ts";
 
 // Kills real processes of the command, has others go on, and compares with what uninterrupted ones come to.
 

@@ -2,10 +2,19 @@ import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 
 import { join } from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
-import { RlmError } from "../../../runtime/index.ts";
-import { openSqliteStore, type SyncStore } from "../../../src/store/sqlite.ts";
-import { seededRandom } from "../../support/seeded-random.ts";
-import { checkpointOf, contextOf, META, pagesOf, plain, range, recordOf, sessionOf } from "./sample.ts";
+import { RlmError } from "../../runtime/index.ts";
+import { openSqliteStore, type SyncStore } from "../../src/store/sqlite.ts";
+import {
+  checkpointOf,
+  contextOf,
+  META,
+  pagesOf,
+  plain,
+  range,
+  recordOf,
+  sessionOf,
+} from "../../tests/src/store/sample.ts";
+import { seededRandom } from "../../tests/support/seeded-random.ts";
 
 export interface Corruption {
   /** An empty folder. */

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../scripts/process.ts";
 
-const FOLDER = join(ROOT, "tests/crash/programs");
+const FOLDER = join(ROOT, "campaigns/crash/programs");
 
 /** A guest program as the command runs it, in the folder of `writeContexts`. */
 export interface CrashProgram {
@@ -16,7 +16,7 @@ export interface CrashProgram {
 }
 
 /**
- * The programs of tests/crash/programs, by name: a `.js` file is a cell, a folder the cells of one session, and
+ * The programs of campaigns/crash/programs, by name: a `.js` file is a cell, a folder the cells of one session, and
  * `.query.txt` a question. Lines `// flags: …` and `// fails: …` give flags of the command and the code of its failure.
  */
 export function crashPrograms(): CrashProgram[] {

@@ -1,9 +1,9 @@
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
-import { type Journaled, journaled } from "./crash-journal.ts";
-import { KEY_VARIABLE, type Kill, type Life, live } from "./crash-life.ts";
-import type { CrashProgram } from "./crash-programs.ts";
-import { type CrashRequest, type CrashServer, keyOf } from "./crash-server.ts";
+import { KEY_VARIABLE, type Kill, type Life, live } from "../../tests/support/crash-life.ts";
+import { type Journaled, journaled } from "./journal.ts";
+import type { CrashProgram } from "./programs.ts";
+import { type CrashRequest, type CrashServer, keyOf } from "./server.ts";
 
 /** What all runs share. */
 export interface Ground {
