@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/thread.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { entriesIn, NEWEST_PI, PI_LINES, type Pi, type PiEvent } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI, type Pi, type PiEvent } from "../support/pi-process.ts";
 import { exec, mirrored, type PiScene, piScene } from "../support/pi-scene.ts";
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: variables, memory, helpers and context are those of the branch",
   { timeout: 120_000 },
   async (line) => {

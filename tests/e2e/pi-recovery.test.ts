@@ -3,7 +3,7 @@ import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.
 import { FAULT_VARIABLE, type PiFault } from "../support/pi-fault.ts";
 import { cellTask, type KillPoint, killedAt, type Task, timesAsked } from "../support/pi-kill.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { NEWEST_PI, PI_LINES } from "../support/pi-process.ts";
+import { NEWEST_PI } from "../support/pi-process.ts";
 import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
 
 /** Recovery is killed at each of these, one after the other. */
@@ -89,7 +89,7 @@ test.concurrent.for(NEWEST_PI)(
   },
 );
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: with auto_continue the turn goes on by itself after recovery",
   { timeout: 120_000 },
   async (line) => {

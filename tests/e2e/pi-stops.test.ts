@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { envelopeOf, resultsIn, resultTo, toolsIn } from "../support/pi-model.ts";
-import { entriesIn, PI_LINES } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI } from "../support/pi-process.ts";
 import { exec, mirrored, piScene } from "../support/pi-scene.ts";
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: a cancelled cell is over; tools can be switched off and on",
   { timeout: 120_000 },
   async (line) => {
@@ -55,7 +55,7 @@ test.concurrent.for(PI_LINES)(
   },
 );
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: two interrupted calls; those of other tools and of other branches are left alone; a prompt waits",
   { timeout: 120_000 },
   async (line) => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { envelopeOf, type PlannedCall, resultTo, subCallAnswer, toolsIn } from "../support/pi-model.ts";
-import { entriesIn, PI_LINES } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI } from "../support/pi-process.ts";
 import { exec, piScene } from "../support/pi-scene.ts";
 
 const FILES = {
@@ -10,7 +10,7 @@ const FILES = {
   "src/log.ts": "// TODO: rotate\nexport const log = () => 2;\n",
 };
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: a model loads a corpus, runs cells, meets errors, uses memory and helpers, and queries",
   { timeout: 120_000 },
   async (line) => {

@@ -15,7 +15,7 @@ export const PI_LINES: readonly PiLine[] = [
   { version: "0.87.1", command: join(ROOT, "node_modules/pi-coding-agent-next/dist/bundle/cli.js") },
 ];
 
-/** For what does not depend on the line: what does is shown in each. */
+/** For most tests. In every line a session is killed and recovered (pi-crash), and the screen is read (pi-screen). */
 export const NEWEST_PI = PI_LINES.slice(-1);
 
 /** One line of Pi's output in rpc mode. */

@@ -10,7 +10,7 @@ import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "../../../src/pi/host.ts";
 import { type Lifecycle, openLifecycle } from "../../../src/pi/lifecycle.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { openStore } from "../../../src/store/thread.ts";
+import { shareStore } from "../../../src/store/shared.ts";
 import type { ToolEnvelope } from "../../../src/tools/index.ts";
 import { tools } from "../../../src/tools/index.ts";
 import { folderWith, type Tree } from "../../support/tree.ts";
@@ -23,9 +23,8 @@ export interface FakePi {
   readonly branch: BranchEntry[];
   /** Lines that the user was told. */
   readonly told: string[];
-  /** What the user was asked to confirm, and what the answer is. */
+  /** What the user was asked to confirm, and did. */
   readonly asked: string[];
-  confirms: boolean;
   /** Custom messages that were sent. */
   readonly sent: { readonly customType: string; readonly triggerTurn: boolean }[];
   readonly faux: ReturnType<typeof registerFauxProvider>;
@@ -68,12 +67,14 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
   const faux = registerFauxProvider({ provider: "faux", models: [{ id: "f" }] });
   onTestFinished(() => faux.unregister());
   let calls = 0;
+  /** Holds the store's thread for the whole test: each process would start one of its own. */
+  let keeper: Promise<Store> | undefined;
+  onTestFinished(async () => (await keeper)?.[Symbol.asyncDispose]());
   const pi: FakePi = {
     folder: project,
     branch,
     told,
     asked,
-    confirms: true,
     sent,
     faux,
     async start({ store: around, appends = true, hasUI = true, hurries = false, env = {} }: StartOptions = {}) {
@@ -97,7 +98,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
           notify: (message) => void told.push(message),
           async confirm(title) {
             asked.push(title);
-            return pi.confirms;
+            return true;
           },
         },
         sessionManager: {
@@ -118,7 +119,8 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
       const lifecycle = openLifecycle(
         {
           async openStore(path) {
-            const store = await openStore(join(path, "store"));
+            keeper ??= shareStore(path);
+            const store = mortal(await shareStore(path), () => isDead);
             opened.push(store);
             return around ? around(store) : store;
           },
@@ -170,6 +172,20 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
     },
   };
   return pi;
+}
+
+/** The store of a process that may die: what it still commits and releases is no longer its own. */
+function mortal(store: Store, isDead: () => boolean): Store {
+  return {
+    ...store,
+    commit: async (session, step) => {
+      if (isDead()) throw new Error("the process is dead");
+      await store.commit(session, step);
+    },
+    async release(id) {
+      if (!isDead()) await store.release(id);
+    },
+  };
 }
 
 /** Waits until nothing is being recovered any more. */
