@@ -5,7 +5,6 @@ import type { QueryOptions } from "../query/index.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
 import type { CellFile, ExecKind } from "./journal/records.ts";
-import type { DryRun } from "./sub-calls/dry-answers.ts";
 
 export type Progress =
   /** What a load has read so far. */
@@ -143,6 +142,31 @@ export interface Unfinished {
   readonly rest: readonly CellFile[];
 }
 
+/** What sub-calls would take. Tokens and dollars are estimates; dollars only where prices are known. */
+export interface CallEstimate {
+  readonly sub_calls: number;
+  /** Of the first request of each call: its prompt with the system prompt, the tools and the schema that go with it. */
+  readonly input_tokens: number;
+  /** At the most, of these requests: the sum of `max_tokens`. */
+  readonly max_output_tokens: number;
+  /** At the most: a sub-agent with tools makes a request for each of its turns, and an answer is repaired once. */
+  readonly max_requests: number;
+  /** Of the first requests, at the most. */
+  readonly cost_usd: number;
+}
+
+/** Answer of a dry run (semantics 24). */
+export interface DryRun {
+  /** The cell as it went with placeholders for answers. */
+  readonly envelope: ExecEnvelope;
+  readonly estimate: CallEstimate & {
+    /** By the place in the code that makes the calls, `<cell 1>:3`. */
+    readonly sites: readonly (CallEstimate & { readonly site: string })[];
+    /** The cell did not come to its end: a real run may make more calls. */
+    readonly partial: boolean;
+  };
+}
+
 export interface LoadingOptions {
   /** Folders that may be read for this load, beside the session's. */
   readonly roots?: readonly string[];
@@ -237,4 +261,16 @@ export interface Session extends AsyncDisposable {
   budget(): RemainingBudget;
   /** Waits for what is queued, then ends the guest. */
   close(): Promise<void>;
+}
+
+/** What `SessionStore.collect` drops. */
+export interface CollectOptions {
+  /** Finished sessions without a name go after this time, ms (default: a day). */
+  readonly anonymousMs?: number;
+  /** Those with a name go after this time, ms (default: never). */
+  readonly namedMs?: number;
+  /** `namedMs` counts for sessions of Pi too (default false). */
+  readonly pi?: boolean;
+  /** Only tells what would go (default false). */
+  readonly dryRun?: boolean;
 }

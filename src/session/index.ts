@@ -1,6 +1,9 @@
 export type {
+  CallEstimate,
   CallProgress,
   CheckpointNotice,
+  CollectOptions,
+  DryRun,
   ExecOptions,
   HelperEntry,
   HostedOptions,
@@ -39,10 +42,11 @@ export {
   type ToolCall,
   type ToolResult,
 } from "./journal/records.ts";
-export { openSession, openSessionWith, type SessionParts } from "./session.ts";
+export { openSession, openSessionWith } from "./session.ts";
+export type { SessionParts } from "./setup.ts";
 export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";
 export { type CallDescription, describeExecs, type ExecDescription } from "./stored/exec-description.ts";
-export { type CollectOptions, openStore, type SessionStore } from "./stored/session-store.ts";
+export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {
   checkSessionName,
   forkSession,
@@ -53,4 +57,3 @@ export {
   sessionNamed,
   summaryOf,
 } from "./stored/sessions.ts";
-export type { CallEstimate, DryRun } from "./sub-calls/dry-answers.ts";

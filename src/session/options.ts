@@ -2,10 +2,9 @@ import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import { type QueryOptions, SEARCH_STRATEGIES } from "../query/index.ts";
-import type { ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
+import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
-import type { CollectOptions } from "./stored/session-store.ts";
 
 /**
  * Looks at what a caller passes: an option that is misspelt, or has a wrong type or value, would be ignored otherwise.
@@ -30,6 +29,24 @@ export function checkOptions(place: string, schema: v.GenericSchema, given: unkn
 export function refused(problem: string, suggestion: string): RlmError {
   return new RlmError("invalid_argument", problem, { suggestion });
 }
+
+/** @throws RlmError `invalid_argument` */
+export function checkSource(source: unknown): void {
+  if (typeof source === "string") return;
+  throw refused(`the cell is ${typeof source}`, "Pass source text.");
+}
+
+/** @throws RlmError `invalid_argument` */
+export function memoryBytesOf({ memoryMb = LIMITS.guestHeapBytes / 2 ** 20 }: HostedOptions): number {
+  if (memoryMb >= MIN_MEMORY_MB && memoryMb <= MAX_MEMORY_MB) return memoryMb * 2 ** 20;
+  throw new RlmError("invalid_argument", `memoryMb is ${memoryMb}`, {
+    suggestion: `Give the guest between ${MIN_MEMORY_MB} and ${MAX_MEMORY_MB} MB.`,
+  });
+}
+
+/** Less than the prelude and a small program need; and what a 32-bit engine can address beside a 100 MB context. */
+const MIN_MEMORY_MB = 8;
+const MAX_MEMORY_MB = 2048;
 
 /** A text may be a key that was put there by mistake, so it is not shown. */
 function shown(value: unknown): string {

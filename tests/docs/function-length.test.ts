@@ -8,7 +8,7 @@ import { ROOT } from "../../scripts/process.ts";
 const LIMITS = [
   { files: ["runtime/**/*.ts"], lines: 80 },
   { files: ["runtime/guest/**/*.js"], lines: 80 },
-  { files: ["src/session/**/*.ts"], lines: 254 },
+  { files: ["src/session/**/*.ts"], lines: 80 },
   { files: ["src/!(session)/**/*.ts", "{builtins,scripts,campaigns,bench}/**/*.{ts,js}"], lines: 144 },
 ] as const;
 

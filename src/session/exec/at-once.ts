@@ -1,6 +1,6 @@
 import type { Context } from "../../context/index.ts";
 import { keepContext } from "../contexts/contexts.ts";
-import type { Machine } from "../machine/guest.ts";
+import type { Machine } from "../machine/machines.ts";
 import { keepEnd } from "./keep-end.ts";
 import type { ExecOutcome, ExecRequest } from "./request.ts";
 import { positionOf } from "./session-state.ts";

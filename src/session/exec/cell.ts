@@ -13,7 +13,7 @@ import { readQueryResult } from "../../query/index.ts";
 import type { ExecRecords } from "../journal/account.ts";
 import { codeOf, queryCodeOf } from "../journal/envelope.ts";
 import type { CellComplete, Complete } from "../journal/records.ts";
-import type { Machine } from "../machine/guest.ts";
+import type { Machine } from "../machine/machines.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { openCalls } from "./calls.ts";
 import { notKept, warn } from "./ends.ts";
@@ -21,9 +21,8 @@ import { openExecJournal } from "./exec-journal.ts";
 import { keepCellEnd, keepQueryEnd } from "./keep-end.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
-import { openAt, reopen } from "./reopening.ts";
+import { openAtState, reopen } from "./reopening.ts";
 import type { ExecAsked, ExecRequest } from "./request.ts";
-import { positionOf } from "./session-state.ts";
 import { openTime, timeIsSpent } from "./time.ts";
 import { completeOf, unstarted, type Work } from "./work.ts";
 
@@ -93,13 +92,12 @@ async function runOnMachine(
   asked: Asked,
   interrupted: ExecRecords | null,
 ): Promise<{ readonly machine: Machine | undefined; readonly over: Over }> {
-  const { parts, recorder } = work;
   const isScratch = request.kind === "query";
   let machine: Machine | undefined;
   try {
     const opened = interrupted
       ? await reopen(work, interrupted, isScratch)
-      : { machine: await openAt(parts, positionOf(recorder.state()), isScratch), from: null };
+      : { machine: await openAtState(work, isScratch), from: null };
     machine = opened.machine;
     const over = await runCell(work, request, asked, machine, opened.from);
     for (const warning of machine.takeWarnings()) warn(over.state, warning);

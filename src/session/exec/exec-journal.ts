@@ -1,6 +1,6 @@
 import type { Clock, Json } from "../../../runtime/index.ts";
 import { hashOf } from "../journal/records.ts";
-import type { Machine } from "../machine/guest.ts";
+import type { Machine } from "../machine/machines.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { LoopJournal } from "./ports.ts";

@@ -4,8 +4,8 @@ import type { Step, Store } from "../../store/index.ts";
 import type { CheckpointNotice } from "../api.ts";
 import { factsOf, follow } from "../journal/account.ts";
 import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../journal/records.ts";
-import type { Machine } from "../machine/guest.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
+import type { Machine } from "../machine/machines.ts";
 import type { SessionState } from "./session-state.ts";
 
 export interface RecorderParts {

@@ -1,15 +1,20 @@
 import { type Over, RlmError } from "../../../runtime/index.ts";
 import type { ExecRecords } from "../journal/account.ts";
-import type { Machine, Position } from "../machine/guest.ts";
+import type { Machine } from "../machine/machines.ts";
 import { warn } from "./ends.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
 import type { Continuation } from "./ports.ts";
 import { positionOf } from "./session-state.ts";
-import { type ExecParts, resumeOf, type Work } from "./work.ts";
+import { resumeOf, type Work } from "./work.ts";
 
-/** @param isScratch on a machine of its own, which the session does not go on with */
-export const openAt = ({ guest }: ExecParts, position: Position, isScratch: boolean) =>
-  isScratch ? guest.scratch(position) : guest.use(position);
+/**
+ * The machine that an exec begins in: the session's.
+ * @param isScratch another machine at the same position, which the session does not go on with
+ */
+export function openAtState({ parts: { guest }, recorder }: Work, isScratch: boolean): Promise<Machine> {
+  const position = positionOf(recorder.state());
+  return isScratch ? guest.scratch(position) : guest.use(position);
+}
 
 /**
  * The machine of an interrupted exec at the newest of its checkpoints that can be read, else at its start, with what it
@@ -41,7 +46,7 @@ export async function reopen(
   const from = continuationFromStart(records);
   since(elapsedIn(records, null));
   await recorder.commit([resumeOf(work, null, from.replay, inFlight(records))]);
-  const machine = await openAt(parts, position, isScratch);
+  const machine = await openAtState(work, isScratch);
   if (machine.isWhole) return { machine, from };
   if (isScratch) await machine[Symbol.asyncDispose]();
   throw new RlmError("checkpoint_lost", "neither a checkpoint of the exec nor the state before it can be read", {

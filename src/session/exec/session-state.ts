@@ -1,6 +1,6 @@
 import type { Context } from "../../context/index.ts";
 import type { Account } from "../journal/account.ts";
-import type { Position } from "../machine/guest.ts";
+import type { Position } from "../machine/machines.ts";
 
 /** What an exec starts from, and what it leaves. */
 export interface SessionState {

@@ -3,6 +3,7 @@ import { ulid } from "ulid";
 import { systemClock } from "../../../runtime/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import { type Collected, shareStore } from "../../store/index.ts";
+import type { CollectOptions } from "../api.ts";
 import { COLLECT_OPTIONS, checkOptions, FORK_OPTIONS } from "../options.ts";
 import { describeSession, type SessionDescription } from "./description.ts";
 import { forkSession, listSessions, removeSession, type SessionSummary } from "./sessions.ts";
@@ -26,17 +27,6 @@ export interface SessionStore extends AsyncDisposable {
   collect(options?: CollectOptions): Promise<Collected>;
   /** Reads everything. One line for each finding; those that begin with `info:` are no faults. */
   verify(): Promise<readonly string[]>;
-}
-
-export interface CollectOptions {
-  /** Finished sessions without a name go after this time, ms (default: a day). */
-  readonly anonymousMs?: number;
-  /** Those with a name go after this time, ms (default: never). */
-  readonly namedMs?: number;
-  /** `namedMs` counts for sessions of Pi too (default false). */
-  readonly pi?: boolean;
-  /** Only tells what would go (default false). */
-  readonly dryRun?: boolean;
 }
 
 const DAY_MS = 24 * 3600 * 1000;

@@ -1,34 +1,9 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { SubCall } from "../../model/index.ts";
-import type { ExecEnvelope } from "../journal/envelope.ts";
+import type { CallEstimate, DryRun } from "../api.ts";
 import { FREE, type SubCallPlan } from "./plan.ts";
 import type { Answered, Answers } from "./port.ts";
-
-/** What sub-calls would take. Tokens and dollars are estimates; dollars only where prices are known. */
-export interface CallEstimate {
-  readonly sub_calls: number;
-  /** Of the first request of each call: its prompt with the system prompt, the tools and the schema that go with it. */
-  readonly input_tokens: number;
-  /** At the most, of these requests: the sum of `max_tokens`. */
-  readonly max_output_tokens: number;
-  /** At the most: a sub-agent with tools makes a request for each of its turns, and an answer is repaired once. */
-  readonly max_requests: number;
-  /** Of the first requests, at the most. */
-  readonly cost_usd: number;
-}
-
-/** Answer of a dry run (semantics 24). */
-export interface DryRun {
-  /** The cell as it went with placeholders for answers. */
-  readonly envelope: ExecEnvelope;
-  readonly estimate: CallEstimate & {
-    /** By the place in the code that makes the calls, `<cell 1>:3`. */
-    readonly sites: readonly (CallEstimate & { readonly site: string })[];
-    /** The cell did not come to its end: a real run may make more calls. */
-    readonly partial: boolean;
-  };
-}
 
 /** What the model layer knows: what would be sent, what it takes, and what stands in place of an answer. */
 export interface DryRunModel {

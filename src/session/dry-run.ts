@@ -1,0 +1,50 @@
+import { LIMITS } from "../../runtime/index.ts";
+import { loadSubCallLayer } from "../model/index.ts";
+import type { Store } from "../store/index.ts";
+import type { DryRun, ExecOptions } from "./api.ts";
+import { runExec } from "./exec/run-exec.ts";
+import type { ExecParts } from "./exec/work.ts";
+import { openGuest } from "./machine/guest.ts";
+import { envelopeOf } from "./outcomes.ts";
+import type { Setup } from "./setup.ts";
+import { openDryAnswers } from "./sub-calls/dry-answers.ts";
+import { planSubCall } from "./sub-calls/plan.ts";
+
+/** Runs the cell on another machine at the same checkpoint. Its journal, answers and state are thrown away. */
+export async function dryRun(
+  setup: Setup,
+  source: string,
+  { limits = {}, name, signal }: ExecOptions,
+): Promise<DryRun> {
+  const { onCalls: _nobody, onCheckpoint: _noOne, ...parts } = setup.parts;
+  const answers = await placeholders(setup);
+  const store: Store = { ...parts.store, commit: async () => {} };
+  const guest = openGuest({ ...setup.guestOptions, store });
+  try {
+    const scratch: ExecParts = { ...parts, store, guest, answers, moved() {} };
+    const request = { kind: "cell", source, limits, sites: true } as const;
+    const outcome = await runExec(scratch, setup.state(), request, signal ? { signal } : {});
+    const envelope = envelopeOf(setup, outcome, name);
+    return { envelope, estimate: answers.estimate(!envelope.success) };
+  } finally {
+    await guest[Symbol.asyncDispose]();
+  }
+}
+
+async function placeholders({ parts, models, granted, loading, options }: Setup) {
+  const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
+  const { approve, ...policy } = options.subAgents ?? {};
+  const planning = {
+    models,
+    // Nobody is asked to approve calls that are not sent.
+    policy: { ...policy, ...(approve ? { approve: async () => true } : {}) },
+    limitsCost: parts.budget.max_cost_usd !== null,
+  };
+  const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
+  const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
+  return openDryAnswers({
+    plan: (request) => planSubCall(planning, request),
+    estimate: (call) => estimateSubCall(call, { models, tools, maxTurns }),
+    placeholder: async (call, stop) => ({ ok: true, value: await placeholderAnswer(call, taskThread(), stop) }),
+  });
+}

@@ -1,0 +1,145 @@
+import {
+  imageProblem,
+  type Json,
+  type Machines,
+  openSandbox,
+  type Restoration,
+  RlmError,
+  remedy,
+  type Sandbox,
+} from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
+import type { CheckpointRow, Store } from "../../store/index.ts";
+import type { CellSource } from "../journal/account.ts";
+import { readEndExtras } from "../journal/records.ts";
+import { type ContextMessage, contextMessage } from "./context-message.ts";
+import { type ImageChain, openImageChain } from "./image-chain.ts";
+import type { IndexFolder } from "./index-folder.ts";
+
+export interface MachineOptions {
+  readonly machineEntry: URL;
+  readonly memoryBytes: number;
+  readonly indexFolder: Pick<IndexFolder, "path">;
+  readonly store: Store;
+  readonly newId: () => string;
+  readonly onNotice: (text: string) => void;
+  /** Where the threads of machines come from; default: those of the process. */
+  readonly machines?: Machines;
+}
+
+/** Where a machine opens: a session's state between execs. */
+export interface Position {
+  /** The checkpoint of an exec's end; null: a fresh guest. */
+  readonly checkpoint: string | null;
+  readonly context: Context | null;
+  readonly sources: readonly CellSource[];
+}
+
+export interface Machine extends AsyncDisposable {
+  readonly sandbox: Sandbox<ContextMessage>;
+  readonly images: ImageChain;
+  /** False if variables could not be brought back. */
+  readonly isWhole: boolean;
+  /** What could not be brought back when it was opened, for the next envelope. Empty after the first call. */
+  takeWarnings(): readonly string[];
+}
+
+/** A machine at a checkpoint within an exec. */
+export interface MachineAtStep {
+  readonly machine: Machine;
+  readonly row: CheckpointRow;
+}
+
+/** Opens machines. Each is the caller's to dispose. */
+export interface MachineOpener {
+  /** @throws RlmError `checkpoint_lost` */
+  at(position: Position): Promise<Machine>;
+  /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
+  atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep>;
+  /** The context as a machine's thread takes it. */
+  messageOf(context: Context): Promise<ContextMessage>;
+}
+
+export function machineOpener(options: MachineOptions): MachineOpener {
+  const { store, newId } = options;
+  const messageOf = async (context: Context) => contextMessage(context, await options.indexFolder.path());
+
+  async function sandbox(context: Context | null, image?: () => Promise<Restoration>) {
+    const { machineEntry, memoryBytes, onNotice, machines } = options;
+    return openSandbox<null, ContextMessage>({
+      entry: machineEntry,
+      library: null,
+      memoryBytes,
+      onNotice,
+      ...(machines ? { machines } : {}),
+      ...(context ? { message: await messageOf(context) } : {}),
+      ...(image ? { image } : {}),
+    });
+  }
+
+  async function fresh(context: Context | null): Promise<Machine> {
+    const opened = await sandbox(context);
+    const { origin, baseline } = opened;
+    // The first checkpoints are based on it.
+    if (!(await store.hasBaseline(origin))) await store.putBaseline(origin, baseline.image.meta, baseline.pages);
+    return machineOf(opened, openImageChain(origin, null, newId));
+  }
+
+  async function atCheckpoint(id: string, { context, sources }: Position): Promise<Machine> {
+    const row = await store.checkpoint(id);
+    const problem = await imageProblem(row.meta);
+    if (problem !== null) return rebuilt(row, problem, context);
+    try {
+      const read = async () => ({ image: await store.image(id), pending: "drop", cells: sources }) as const;
+      return machineOf(await sandbox(context, read), openImageChain(id, row, newId));
+    } catch (error) {
+      if (!(error instanceof RlmError) || error.code !== "checkpoint_lost") throw error;
+      return rebuilt(row, error.message, context);
+    }
+  }
+
+  /** The image cannot be read: a fresh guest with the memory and the helpers that the checkpoint keeps beside it. */
+  async function rebuilt(row: CheckpointRow, why: string, context: Context | null): Promise<Machine> {
+    const { memory, helpers } = readEndExtras(row.extras);
+    const made = await fresh(context);
+    const ops: Json = Object.entries(memory).map(([key, value]) => ({ op: "put", key, value }));
+    await made.sandbox.enter("memory", { op: "batch", ops });
+    for (const { name, code } of helpers) await made.sandbox.enter("helpers", { op: "add", name, code });
+    const warning = `variables_lost: ${why}; the context, memory and helpers are as they were, variables are gone`;
+    return machineOf(made.sandbox, made.images, [warning]);
+  }
+
+  return {
+    at: (position) =>
+      position.checkpoint === null ? fresh(position.context) : atCheckpoint(position.checkpoint, position),
+    async atStep(step, pending, { context, sources }) {
+      const row = await store.checkpoint(step);
+      const problem = await imageProblem(row.meta);
+      if (problem !== null) throw foreign(step, problem);
+      const opened = await sandbox(context, async () => ({ image: await store.image(step), pending, cells: sources }));
+      return { machine: machineOf(opened, openImageChain(step, row, newId)), row };
+    },
+    messageOf,
+  };
+}
+
+function machineOf(sandbox: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []): Machine {
+  let untold = warnings;
+  return {
+    sandbox,
+    images,
+    isWhole: warnings.length === 0,
+    takeWarnings() {
+      const told = untold;
+      untold = [];
+      return told;
+    },
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+  };
+}
+
+function foreign(id: string, problem: string): RlmError {
+  return new RlmError("checkpoint_lost", `checkpoint ${id} cannot be read: ${problem}`, {
+    suggestion: `Continue with the version of Belay that wrote it; if an exec is interrupted, ${remedy("discard")}.`,
+  });
+}

@@ -1,0 +1,156 @@
+import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
+import type { ContextStats } from "../context/index.ts";
+import { sessionLabel } from "../ids.ts";
+import { queryCell } from "../query/index.ts";
+import type { SessionRow } from "../store/index.ts";
+import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
+import { dryRun } from "./dry-run.ts";
+import { type ExecAsked, type ExecOutcome, type ExecRequest, loadRequest, requestOf } from "./exec/request.ts";
+import { discard, runExec } from "./exec/run-exec.ts";
+import { positionOf } from "./exec/session-state.ts";
+import { type ExecRecords, interruptedIn } from "./journal/account.ts";
+import { queryEnvelope } from "./journal/envelope.ts";
+import { remaining } from "./journal/ledger.ts";
+import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
+import {
+  checkOptions,
+  checkSource,
+  EXEC_OPTIONS,
+  LOAD_SOURCE,
+  LOADING_OPTIONS,
+  QUERY_OPTIONS,
+  RESUME_OPTIONS,
+} from "./options.ts";
+import { envelopeOf, finished, replayed } from "./outcomes.ts";
+import type { Setup } from "./setup.ts";
+import { openTurns, type Turns } from "./turns.ts";
+
+/** The methods of a session. Each that runs or reads something takes its turn. */
+export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Session {
+  const { row, parts, state } = setup;
+  const { guest, budget } = parts;
+  // Starting a thread takes longer than what comes before the first exec: the two overlap.
+  guest.prepare();
+  // At the end of a turn the machine's state is kept, or the machine has been ended.
+  const turns = openTurns(() => guest.rest());
+  const perform = performing(setup, turns);
+  const access = (kind: "memory" | "helpers") => ({
+    change: async (input: Json) => {
+      const outcome = await perform({ kind, input });
+      return "value" in outcome ? outcome.value : null;
+    },
+    read: (input: Json) => turns.take(() => readFromGuest(setup, kind, input)),
+  });
+  async function close(): Promise<void> {
+    if (!(await turns.close())) return;
+    await guest[Symbol.asyncDispose]();
+    await giveBack();
+    await setup.indexFolder[Symbol.asyncDispose]();
+  }
+  return {
+    id: row.id,
+    name: row.name,
+    load: (source, options) => loadInto(setup, perform, "load", source, options),
+    loadAppend: (source, options) => loadInto(setup, perform, "append", source, options),
+    async exec(source, options = {}) {
+      checkSource(source);
+      checkOptions("exec()", EXEC_OPTIONS, options);
+      const { limits = {}, rest = [], name, ...asked } = options;
+      const named = name === undefined ? {} : { name };
+      return envelopeOf(setup, await perform({ kind: "cell", source, limits, rest, ...named }, asked));
+    },
+    async query(prompt, options = {}) {
+      checkOptions("query()", QUERY_OPTIONS, options);
+      const { maxSections, searchStrategy, ...asked } = options;
+      const source = queryCell(prompt, options);
+      return queryEnvelope(envelopeOf(setup, await perform({ kind: "query", prompt, source }, asked)));
+    },
+    async dryRun(source, options = {}) {
+      checkSource(source);
+      checkOptions("dryRun()", EXEC_OPTIONS, options);
+      return turns.take(() => dryRun(setup, source, options));
+    },
+    unfinished() {
+      const interrupted = interruptedIn(state().account);
+      if (!interrupted) return null;
+      const { exec_id, kind, input, rest } = interrupted.start;
+      return { exec_id, kind, input, rest };
+    },
+    async resume(asked = {}) {
+      checkOptions("resume()", RESUME_OPTIONS, asked);
+      return turns.take(() => resume(setup, asked));
+    },
+    discard: () => turns.take(() => discardInterrupted(setup)),
+    memory: memoryOf(access("memory")),
+    helpers: helpersOf(access("helpers")),
+    stats: () => state().context?.stats ?? null,
+    budget: () => remaining(state().account.ledger, budget),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+type Perform = (request: ExecRequest, asked?: ExecAsked) => Promise<ExecOutcome>;
+
+/** Runs execs in turn. Rejects with RlmError `exec_unfinished` while one is interrupted. */
+function performing({ row, parts, state }: Setup, turns: Turns): Perform {
+  return (request, asked = {}) =>
+    turns.take(async () => {
+      const interrupted = interruptedIn(state().account);
+      if (interrupted) throw unfinishedError(row, interrupted);
+      return runExec(parts, state(), request, asked);
+    });
+}
+
+async function loadInto(
+  { granted, loading }: Setup,
+  perform: Perform,
+  kind: "load" | "append",
+  from: LoadSource,
+  options: LoadingOptions = {},
+): Promise<LoadResult> {
+  const place = kind === "load" ? "load()" : "loadAppend()";
+  checkOptions(place, LOAD_SOURCE, from);
+  checkOptions(place, LOADING_OPTIONS, options);
+  const { roots = [], signal } = options;
+  granted.allow(roots);
+  const reading = { ...loading, roots: [...granted.roots, ...roots], ...(signal ? { signal } : {}) };
+  return { success: true, stats: statsOf(await perform(loadRequest(kind, from, reading))) };
+}
+
+/** Reads change nothing, so they are not execs. */
+async function readFromGuest({ parts, state }: Setup, kind: "memory" | "helpers", input: Json): Promise<Json> {
+  const { sandbox } = await parts.guest.use(positionOf(state()));
+  return sandbox.enter(kind, input).catch(async (error: unknown) => {
+    if (error instanceof RlmError && error.code === "machine_lost") await parts.guest.end();
+    throw error;
+  });
+}
+
+async function resume(setup: Setup, asked: ExecAsked): ReturnType<Session["resume"]> {
+  const { parts, state, granted, loading } = setup;
+  const { account } = state();
+  const interrupted = interruptedIn(account);
+  if (!interrupted) return replayed(setup, account.last);
+  const { start } = interrupted;
+  const outcome = await runExec(parts, state(), requestOf(start, granted, loading), asked, interrupted);
+  return finished(setup, start, outcome);
+}
+
+async function discardInterrupted({ parts, state }: Setup): Promise<void> {
+  const interrupted = interruptedIn(state().account);
+  if (!interrupted) return;
+  await parts.guest.end();
+  await discard(parts, state(), interrupted);
+}
+
+function unfinishedError(session: SessionRow, { start }: ExecRecords): RlmError {
+  return new RlmError("exec_unfinished", `a ${start.kind} of session ${sessionLabel(session)} was interrupted`, {
+    suggestion: `${firstly("resume")}, or ${remedy("discard")}.`,
+  });
+}
+
+function statsOf(outcome: ExecOutcome): ContextStats {
+  if (!("context" in outcome)) throw new Error("a load gave another outcome");
+  return outcome.context.stats;
+}

@@ -1,0 +1,46 @@
+import type { Resumed } from "./api.ts";
+import type { ExecOutcome } from "./exec/request.ts";
+import { cellFiles, type ExecRecords } from "./journal/account.ts";
+import { type EnvelopeFacts, type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
+import { remaining } from "./journal/ledger.ts";
+import type { Start } from "./journal/records.ts";
+import type { Setup } from "./setup.ts";
+
+type Session = Pick<Setup, "row" | "parts" | "state">;
+
+/** The envelope of a cell. @param name the file of a cell that is in no journal */
+export function envelopeOf(session: Session, outcome: ExecOutcome, name?: string): ExecEnvelope {
+  if (!("complete" in outcome)) throw new Error("a cell gave another outcome");
+  const facts = factsOf(session, outcome.unfinished);
+  const own = name === undefined ? [] : [[session.state().account.cells + 1, name] as const];
+  return envelope(outcome.complete, { ...facts, files: new Map([...facts.files, ...own]) });
+}
+
+/** What `resume` answers for an exec that it has finished. */
+export function finished(session: Session, start: Start, outcome: ExecOutcome): Resumed {
+  return resumed("finished", start, "complete" in outcome ? envelopeOf(session, outcome) : null);
+}
+
+/** What `resume` answers for an exec that is over: the outcome that the journal has. */
+export function replayed(session: Session, last: ExecRecords | null): Resumed | null {
+  if (!last?.complete) return null;
+  const { complete, start } = last;
+  const { end, state } = complete;
+  const isCell = end !== null && state !== null;
+  return resumed("replayed", start, isCell ? envelope({ ...complete, end, state }, factsOf(session, false)) : null);
+}
+
+function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelope | null): Resumed {
+  const goesOn = answer === null || answer.success;
+  return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: goesOn ? rest : [] };
+}
+
+function factsOf({ row, parts, state }: Session, unfinished: boolean): Required<EnvelopeFacts> {
+  const { account } = state();
+  return {
+    session_id: row.id,
+    budget: remaining(account.ledger, parts.budget),
+    unfinished,
+    files: cellFiles(account),
+  };
+}

@@ -1,0 +1,164 @@
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, type Machines } from "../../runtime/index.ts";
+import type { LoadOptions } from "../context/index.ts";
+import { entryUrl } from "../entries.ts";
+import { type Models, openModels } from "../model/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
+import type { HostedOptions } from "./api.ts";
+import { knownIn, openContext, readLoadInput } from "./contexts/contexts.ts";
+import { type Granted, openGranted } from "./contexts/granted.ts";
+import { openEndGc } from "./exec/gc.ts";
+import type { SessionState } from "./exec/session-state.ts";
+import type { ExecParts } from "./exec/work.ts";
+import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
+import { readRecord, type Start } from "./journal/records.ts";
+import { type GuestOptions, openGuest } from "./machine/guest.ts";
+import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
+import { memoryBytesOf } from "./options.ts";
+import { openAnswers } from "./sub-calls/answers.ts";
+import { openCache } from "./sub-calls/cache.ts";
+import type { Answers } from "./sub-calls/port.ts";
+
+/** What a test or another host may replace. */
+export interface SessionParts {
+  /** Entry of the machine's thread. */
+  readonly machineEntry: URL;
+  /** Entry of the store's thread, for a session that opens its own store. */
+  readonly storeEntry: URL;
+  /** Stays open when the session is closed. */
+  readonly store: Store;
+  readonly origin: SessionRow["origin"];
+  /** What is kept with the session of this id, for a process that continues it. */
+  readonly settings: (session: string) => Json;
+  /** Answers calls instead of the models that the options name. */
+  readonly answers: Answers;
+  readonly models: Models;
+  /** Where the threads of its machines come from; default: those of the process. */
+  readonly machines: Machines;
+  readonly clock: ExecParts["clock"];
+  readonly newId: () => string;
+  readonly random: () => number;
+}
+
+/** The parts that every session has. */
+export type Given = Partial<SessionParts> & Pick<SessionParts, "store" | "newId" | "clock" | "random">;
+
+/** An open session, as its methods share it. */
+export interface Setup {
+  readonly row: SessionRow;
+  readonly options: HostedOptions;
+  readonly parts: ExecParts;
+  readonly models: Models;
+  /** What the session's guest was opened with: a dry run opens another one. */
+  readonly guestOptions: GuestOptions;
+  readonly indexFolder: IndexFolder;
+  readonly granted: Granted;
+  /** How a load of this session reads. */
+  readonly loading: Omit<LoadOptions, "roots" | "signal">;
+  /** What the next exec starts from. */
+  state(): SessionState;
+}
+
+/** @throws RlmError `context_lost`, `store_failed`, `store_corrupt` */
+export async function setUp(
+  options: HostedOptions,
+  given: Given,
+  row: SessionRow,
+  isInMemory: boolean,
+): Promise<Setup> {
+  const { store, clock } = given;
+  const cwd = options.cwd ?? process.cwd();
+  const granted = openGranted(options.roots ?? [cwd], cwd);
+  let current = await readState(store, row, granted);
+  const state = () => current;
+  const indexFolder = openIndexFolder(options.indexDir);
+  const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
+  const guestOptions = guestOptionsOf(options, given, indexFolder);
+  const { onCheckpoint } = options;
+  const parts: ExecParts = {
+    session: row.id,
+    store,
+    answers: given.answers ?? answersOf(options, given, { models, granted, cwd, state }),
+    onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
+    onRestart: options.onRestart ?? "send",
+    keepSteps: options.keepSteps ?? false,
+    gcEnds: isInMemory ? openEndGc() : () => [],
+    ...(onCheckpoint ? { onCheckpoint } : {}),
+    moved(next) {
+      current = next;
+    },
+    clock,
+    newId: given.newId,
+    random: given.random,
+    limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
+    budget: budgetOf(options),
+    guest: openGuest(guestOptions),
+  };
+  const loading = {
+    cwd,
+    onProgress: (progress: { files: number; bytes: number }) => options.onProgress?.({ kind: "load", ...progress }),
+    // A folder that goes with the session has no records of earlier sessions.
+    ...(options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) }),
+  };
+  return { row, options, parts, models, guestOptions, indexFolder, granted, loading, state };
+}
+
+/** The state in which the last process left the session, by its journal. */
+async function readState(store: Store, { id }: SessionRow, granted: Granted): Promise<SessionState> {
+  const records = (await store.journal(id)).map(({ record }) => readRecord(record));
+  const account = records.reduce(follow, EMPTY_ACCOUNT);
+  const { context_hash: hash, loads } = account;
+  return { account, context: hash === null ? null : await openContext(store, hash, loads, granted) };
+}
+
+function guestOptionsOf(options: HostedOptions, given: Given, indexFolder: IndexFolder): GuestOptions {
+  return {
+    machineEntry: given.machineEntry ?? entryUrl("machine-thread-entry"),
+    memoryBytes: memoryBytesOf(options),
+    indexFolder,
+    store: given.store,
+    newId: given.newId,
+    onNotice: (text) => options.onProgress?.({ kind: "notice", text }),
+    idleMs: options.idleMs ?? LIMITS.idleMs,
+    ...(given.machines ? { machines: given.machines } : {}),
+  };
+}
+
+interface Asking {
+  readonly models: Models;
+  readonly granted: Granted;
+  readonly cwd: string;
+  state(): SessionState;
+}
+
+function answersOf(options: HostedOptions, given: Given, { models, granted, cwd, state }: Asking): Answers {
+  const recorded = () => state().account.loads.flatMap(rootsOf);
+  return openAnswers({
+    models,
+    roots: () => [...new Set([...granted.roots, ...granted.among(recorded())])],
+    cwd,
+    concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
+    limitsCost: budgetOf(options).max_cost_usd !== null,
+    policy: options.subAgents ?? {},
+    cache: options.cache ? openCache(given.store, models, options.baseUrl) : null,
+    clock: given.clock,
+    random: given.random,
+  });
+}
+
+function budgetOf({ budget }: HostedOptions): ExecParts["budget"] {
+  return { ...DEFAULT_BUDGET, ...budget };
+}
+
+/** The model that the options name, as `openModels` takes it. */
+function namedModel({ model, baseUrl, apiKeyEnv }: HostedOptions) {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
+  };
+}
+
+function rootsOf({ input }: Start): readonly string[] {
+  const from = readLoadInput(input);
+  return "path" in from ? from.roots : [];
+}
