@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import { tokensOf } from "../../model/index.ts";
 import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
 
@@ -82,7 +83,7 @@ export function follow(account: Account, record: JournalRecord): Account {
         totals: {
           ...totals,
           sub_calls: totals.sub_calls - (refused || cached ? 1 : 0),
-          tokens: totals.tokens + usage.input + usage.output + usage.cache_read + usage.cache_write,
+          tokens: totals.tokens + tokensOf(usage),
           cost_usd: totals.cost_usd + usage.cost_usd,
         },
       };

@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import { tokensOf } from "../../model/index.ts";
 import type { StoredRecord } from "../../store/index.ts";
 import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
 import { withFiles } from "../journal/envelope.ts";
@@ -178,7 +179,7 @@ function describeCall({ call, sent_at, resent, result }: GatheredCall, number: n
     answer: result?.value ?? null,
     asked_at: at,
     time_ms: result ? Math.max(0, result.at - sent_at) : null,
-    tokens: usage ? usage.input + usage.output + usage.cache_read + usage.cache_write : 0,
+    tokens: usage ? tokensOf(usage) : 0,
     cost_usd: usage?.cost_usd ?? 0,
     cached: result?.cached ?? false,
     refused: result?.refused ?? false,

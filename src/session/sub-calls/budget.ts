@@ -4,7 +4,7 @@ import {
   type RequestEstimate,
   type Reservation,
   type SubCallError,
-  type Usage,
+  tokensOf,
 } from "../../model/index.ts";
 import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "../journal/ledger.ts";
 
@@ -64,7 +64,8 @@ export function openBudget(limits: BudgetLimits, start: Ledger): Budget {
     return {
       settle(usage) {
         held = minus(held, amount);
-        unrecorded.set(callId, plus(unrecorded.get(callId) ?? NOTHING, spentBy(usage)));
+        const spent = { tokens: tokensOf(usage), cost_usd: usage.cost_usd };
+        unrecorded.set(callId, plus(unrecorded.get(callId) ?? NOTHING, spent));
         serve();
       },
     };
@@ -112,11 +113,6 @@ export function openBudget(limits: BudgetLimits, start: Ledger): Budget {
       serve();
     },
   };
-}
-
-function spentBy(usage: Usage): Amount {
-  const { input, output, cache_read, cache_write, cost_usd } = usage;
-  return { tokens: input + output + cache_read + cache_write, cost_usd };
 }
 
 const CANCELLED = failure("cancelled", "the call was cancelled");
