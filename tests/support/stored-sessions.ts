@@ -1,6 +1,7 @@
 import type { Json, PendingCall } from "../../runtime/index.ts";
 import type { Session } from "../../src/session/api.ts";
-import { openSessionWith, type SessionParts } from "../../src/session/session.ts";
+import { openSessionWith } from "../../src/session/session.ts";
+import type { SessionParts } from "../../src/session/setup.ts";
 import { FREE } from "../../src/session/sub-calls/plan.ts";
 import type { Answered } from "../../src/session/sub-calls/port.ts";
 
