@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Context } from "../src/context/context.ts";
-import { load } from "../src/context/load.ts";
+import { load } from "../src/context/load/load.ts";
 
 /** Text files in a temporary folder, the same for the same lockfile. Disposing it removes the folder. */
 export interface Corpus extends Disposable {

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getQuickJS } from "quickjs-emscripten";
-import { load } from "../src/context/load.ts";
+import { load } from "../src/context/load/load.ts";
 import { openSession } from "../src/index.ts";
 import type { Corpus } from "./corpus.ts";
 import { type Measured, median, takeTurns, timed } from "./measure.ts";

@@ -1,7 +1,7 @@
 import { RE2 } from "re2-wasm";
 import { RE2JS } from "re2js";
 import { RRegex } from "rregex";
-import { findAll } from "../src/context/find-engine.ts";
+import { findAll } from "../src/context/find/engine.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns } from "./measure.ts";
 import type { Case, Report } from "./report.ts";

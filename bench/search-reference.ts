@@ -1,5 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
-import { tokensOf } from "../src/context/search-tokens.ts";
+import { tokensOf } from "../src/context/search/tokens.ts";
 
 /** The numbers of the best texts for a query, best first. */
 export type Ranking = (query: string, best: number) => readonly number[];

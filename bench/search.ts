@@ -1,8 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import MiniSearch from "minisearch";
-import { openSearchIndex, type SearchIndex } from "../src/context/search.ts";
-import { chunksOf } from "../src/context/search-chunks.ts";
+import { chunksOf } from "../src/context/search/chunks.ts";
+import { openSearchIndex, type SearchIndex } from "../src/context/search/search.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";

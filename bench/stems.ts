@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { chunksOf } from "../src/context/search-chunks.ts";
-import { indexForm, queryTerms } from "../src/context/search-tokens.ts";
+import { chunksOf } from "../src/context/search/chunks.ts";
+import { indexForm, queryTerms } from "../src/context/search/tokens.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";

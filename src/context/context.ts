@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import { newRoutes } from "./new-routes.ts";
-import { isRouteFile, type RouteEntry } from "./routes.ts";
-import { addSkips, type SkipCounts } from "./skip-kinds.ts";
-import { type Text, textFromPartsInSlices } from "./text.ts";
+import { addSkips, type SkipCounts } from "./load/skip-kinds.ts";
+import { newRoutes } from "./routes/new-routes.ts";
+import { isRouteFile, type RouteEntry } from "./routes/routes.ts";
+import { type Text, textFromPartsInSlices } from "./text/text.ts";
 
 /** A file of the context. `start` and `end` are UTF-16 units of P. */
 export interface Document {

@@ -22,7 +22,7 @@ import {
 } from "../../runtime/index.ts";
 import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
 import type { Context } from "../../src/context/context.ts";
-import { load } from "../../src/context/load.ts";
+import { load } from "../../src/context/load/load.ts";
 import { type LoopParts, runLoop } from "../../src/session/exec/loop.ts";
 import type { LoopMachine, Replayed } from "../../src/session/exec/ports.ts";
 import { type ContextMessage, contextMessage } from "../../src/session/machine/context-message.ts";

@@ -1,0 +1,153 @@
+import { argumentError, type RlmError } from "../../../runtime/index.ts";
+import { fromJavaScript, unsupportedIn } from "./dialect.ts";
+import { parse } from "./engine.ts";
+import { longestFinish, longestMatch, looksOf, readHir, spansLines } from "./hir.ts";
+import { printCut, printExpression } from "./print.ts";
+import { recent } from "./recent.ts";
+
+/** A compiled pattern, for `find` only. */
+export interface FindPattern {
+  /** The pattern in Rust's syntax. */
+  readonly source: string;
+  /** No match contains a line feed, and nothing in the pattern asks where the text begins or ends. */
+  readonly lineLocal: boolean;
+  /** It contains assertions, so matches depend on the character before them. */
+  readonly looks: boolean;
+  /** It asks for the beginning of the text. */
+  readonly asksForStart: boolean;
+  /** Longest possible match, bytes of UTF-8; may be Infinity. */
+  readonly maxBytes: number;
+  /** The most characters that a match already begun can still need: the length of the run that stands for the rest. */
+  readonly finish: number;
+  /** The Rust pattern that finds the matches of a piece of the text. */
+  spelling(piece: Piece): string;
+  /** The Rust pattern that, before a run of `stop`, finds the first match that can still be open at its beginning. */
+  openAtEnd(stop: string): string;
+}
+
+/** What matters about a piece of the text. */
+export interface Piece {
+  /** The character whose run at its end stands for the rest of the text; undefined where no match depends on the rest. */
+  readonly stop: string | undefined;
+  /** It begins with one character of context, which is reported as the first match. */
+  readonly context: boolean;
+}
+
+const MAX_PATTERN_UNITS = 16 * 1024;
+const FLAGS: Readonly<Record<string, string>> = { i: "i", m: "m", s: "s", g: "", u: "", d: "" };
+const TEXT_LOOKS: readonly string[] = ["Start", "End", "StartCRLF", "EndCRLF"];
+
+const patterns = recent(20, analyse);
+
+/**
+ * Compiles a pattern in the syntax of Rust's regex crate, version 1.13. Flags: `i`, `m`, `s` as there; `g`, `u`, `d` are
+ * ignored. What Rust refuses is read once more as JavaScript (`[^]`, a literal `{`, `\0`, `\cX`, `[\b]`, surrogate pairs,
+ * `[` inside a class).
+ * @throws RlmError a SyntaxError for the guest: bad pattern, unsupported construct, other flags, more than 16,384 units.
+ */
+export function compileFind(pattern: string, flags: string): FindPattern {
+  if (pattern.length > MAX_PATTERN_UNITS) {
+    throw refusal(`the pattern has ${pattern.length} characters, the limit is ${MAX_PATTERN_UNITS}`, "Split it.");
+  }
+  const prefix = rustFlags(flags);
+  let failure: unknown;
+  for (const spelling of new Set([pattern, fromJavaScript(pattern, false), fromJavaScript(pattern, true)])) {
+    try {
+      return patterns(prefix + spelling);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      failure ??= error;
+    }
+  }
+  throw explain(failure, prefix, pattern);
+}
+
+function analyse(source: string): FindPattern {
+  const expression = readHir(parse(source));
+  const looks = looksOf(expression);
+  const whole = recent(1, () => printExpression(expression));
+  const cut = recent(1, (stop) => printCut(expression, stop));
+  const openAtEnd = recent(1, (stop) => `(?:${cut(stop)})${stop}*\\z`);
+  const afterContext = recent(2, (body) => `\\A(?s:.)|${body}`);
+  return {
+    source,
+    lineLocal: !spansLines(expression) && !looks.some((look) => TEXT_LOOKS.includes(look)),
+    looks: looks.length > 0,
+    asksForStart: looks.includes("Start"),
+    maxBytes: longestMatch(expression),
+    finish: longestFinish(expression),
+    openAtEnd,
+    spelling: ({ stop, context }) => {
+      if (stop !== undefined) return context ? afterContext(cut(stop)) : cut(stop);
+      return context ? afterContext(whole("")) : source;
+    },
+  };
+}
+
+function rustFlags(flags: string): string {
+  const letters = new Set(flags);
+  for (const flag of letters) {
+    if (FLAGS[flag] !== undefined) continue;
+    throw refusal(
+      `flag "${flag}" is not supported`,
+      "Use any of i, m, s (g, u and d are accepted and change nothing).",
+    );
+  }
+  const used = [...letters].map((flag) => FLAGS[flag]).join("");
+  return used === "" ? "" : `(?${used})`;
+}
+
+/** What a search throws, in the guest's words: for windows the pattern grows a little, and may then be too large. */
+export function searchError(error: unknown): unknown {
+  return isRefusal(error) ? refusal(TOO_LARGE, SMALLER, error) : error;
+}
+
+const TOO_LARGE = "the compiled pattern is larger than 10 MB, or nested more than 250 deep";
+const SMALLER = "Use smaller counted repetitions, or several patterns.";
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && /^regex parse error|size limit/.test(error.message);
+}
+
+function explain(failure: unknown, prefix: string, pattern: string): RlmError {
+  const unsupported = unsupportedIn(pattern);
+  if (unsupported !== undefined) {
+    const { construct, index, suggestion } = unsupported;
+    return refusal(`${construct} at index ${index} is not supported (linear-time matching)`, suggestion, failure);
+  }
+  const message = failure instanceof Error ? failure.message : String(failure);
+  if (message.includes("size limit")) {
+    return refusal(TOO_LARGE, SMALLER, failure);
+  }
+  const reason =
+    message
+      .split("\n")
+      .at(-1)
+      ?.replace(/^error: /, "") ?? message;
+  return refusal(
+    `${reason}${positionIn(message, prefix, pattern)}`,
+    "Patterns follow the syntax of Rust's regex crate; escape literal punctuation with a backslash.",
+    failure,
+  );
+}
+
+/** Where Rust's caret points: under the pattern's only line, indented by four, or under a numbered one of several. */
+function positionIn(message: string, prefix: string, pattern: string): string {
+  const lines = message.split("\n");
+  const caret = lines.findIndex((line) => /^ +\^+$/.test(line));
+  const column = lines[caret]?.indexOf("^");
+  if (column === undefined) return "";
+  const number = /^ *(\d+): /.exec(lines[caret - 1] ?? "");
+  if (pattern.includes("\n") && number !== null) {
+    const indent = number[0].length + (number[1] === "1" ? prefix.length : 0);
+    return ` at line ${number[1]}, column ${column - indent}`;
+  }
+  const before = Array.from(prefix + pattern).slice(0, column - 4);
+  return ` at index ${before.join("").length - prefix.length}`;
+}
+
+function refusal(problem: string, suggestion: string, cause?: unknown): RlmError {
+  const error = argumentError("SyntaxError", `find: ${problem}`, suggestion);
+  if (cause !== undefined) error.cause = cause;
+  return error;
+}

@@ -1,0 +1,187 @@
+import { argumentError } from "../../../runtime/index.ts";
+import { findAll, findFrom } from "./engine.ts";
+import type { FindPattern } from "./pattern.ts";
+import type { Haystack } from "./wasm.ts";
+import { afterLineFeed, before, boundary, next, windowEnd } from "./window.ts";
+
+/** Bytes of text given to the engine at once: from `smallest`, growing to `largest` while matches are rare. */
+export interface Windows {
+  readonly smallest: number;
+  readonly largest: number;
+  /** Bytes that enlarged windows may read beyond sixteen times the text. */
+  readonly effort: number;
+}
+
+/** Byte offsets. */
+type Match = readonly [start: number, end: number];
+
+/** Between two searches: every match that begins before `from` is known, and the last one ends at `lastEnd` (-1: none). */
+interface Position {
+  readonly from: number;
+  readonly lastEnd: number;
+}
+
+/** What one window settled: matches that no later text can change, and where to go on (undefined: at the end). */
+interface Settled {
+  readonly matches: readonly Match[];
+  readonly position: Position | undefined;
+}
+
+interface Search {
+  readonly haystack: Buffer;
+  readonly pattern: FindPattern;
+  /** A match begun early in a window was once still open at its end, so asking where the first one begins rarely pays. */
+  farReaching: boolean;
+}
+
+const FEW_MATCHES = 1000;
+const MANY_MATCHES = 10_000;
+const GROWTH = 4;
+
+/** All matches of the text, ascending. Only around the edges of windows is a byte searched again. */
+export function* scan(bytes: Uint8Array, pattern: FindPattern, windows: Windows): Generator<Match> {
+  const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const search: Search = { haystack, pattern, farReaching: false };
+  const spend = effortLimit(bytes.length, windows.effort);
+  let size = windows.smallest;
+  let position: Position | undefined = { from: 0, lastEnd: -1 };
+  while (position !== undefined) {
+    let settled = searchWindow(search, position, size);
+    if (settled.matches.length > MANY_MATCHES || isSame(settled.position, position)) size = windows.smallest;
+    else if (settled.matches.length < FEW_MATCHES) size = Math.min(size * GROWTH, windows.largest);
+    for (let wider = size * GROWTH; isSame(settled.position, position); wider *= GROWTH) {
+      // Short of the whole rest, the next step would be all of it: two of such a size at once are not worth their memory.
+      if (wider * GROWTH > bytes.length - position.from) wider = bytes.length;
+      spend(Math.min(wider, bytes.length - position.from));
+      settled = searchFirst(search, position, wider);
+    }
+    yield* settled.matches;
+    position = settled.position;
+  }
+}
+
+function isSame(one: Position | undefined, other: Position): boolean {
+  return one?.from === other.from && one.lastEnd === other.lastEnd;
+}
+
+/** All matches of one window that are certain. */
+function searchWindow(search: Search, { from, lastEnd }: Position, size: number): Settled {
+  const { haystack, pattern } = search;
+  const end = windowEnd(haystack, from, size);
+  const last = end === haystack.length;
+  const certain = last ? end + 1 : certainBefore(search, from, end);
+  const { start, context } = pieceStart(search, from, lastEnd);
+  const piece = haystack.subarray(start, end);
+  const stop = certain === undefined ? absentFrom(piece) : undefined;
+  const spelling = pattern.spelling({ stop, context });
+  const found = findAll(spelling, withRun(piece, stop, pattern))
+    .slice(context ? 1 : 0)
+    .map((match): Match => [start + match.start, start + match.end])
+    .filter((match) => match[0] < match[1] || match[0] !== lastEnd);
+  const open = certain ?? Math.min(end, found.find((match) => match[1] >= end)?.[0] ?? end);
+  const cut = pattern.looks && !last ? cutAtLine(haystack, from, open) : open;
+  const matches = found.filter((match) => match[0] < cut);
+  // A window that was larger may have settled `from` already; this one may find a match before it open again.
+  return { matches, position: last ? undefined : after(matches.at(-1)?.[1] ?? lastEnd, Math.max(cut, from)) };
+}
+
+/**
+ * The first match only, in a window that had to be enlarged because its first match was open. Searching for all would
+ * collect any number of matches here.
+ */
+function searchFirst({ haystack, pattern }: Search, { from, lastEnd }: Position, size: number): Settled {
+  const end = windowEnd(haystack, from, size);
+  const last = end === haystack.length;
+  const start = pattern.looks ? Math.max(before(haystack, from), 0) : from;
+  const piece = haystack.subarray(start, end);
+  const stop = last ? undefined : absentFrom(piece);
+  const spelling = pattern.spelling({ stop, context: false });
+  const text = withRun(piece, stop, pattern);
+  let found = findFrom(spelling, text, from - start);
+  if (found !== undefined && found.start === found.end && start + found.end === lastEnd) {
+    found = findFrom(spelling, text, next(haystack, from) - start);
+  }
+  if (found === undefined) return { matches: [], position: last ? undefined : after(lastEnd, end) };
+  const match: Match = [start + found.start, start + found.end];
+  if (!last && match[1] >= end) return { matches: [], position: after(lastEnd, Math.min(match[0], end)) };
+  return { matches: [match], position: after(match[1], match[1]) };
+}
+
+function after(lastEnd: number, from: number): Position {
+  return { from: Math.max(from, lastEnd), lastEnd };
+}
+
+/** Matches that begin before this byte cannot depend on what follows `end`; undefined: the search itself has to tell. */
+function certainBefore(search: Search, from: number, end: number): number | undefined {
+  const { haystack, pattern } = search;
+  if (pattern.lineLocal) {
+    const line = afterLineFeed(haystack, from, end);
+    if (line !== undefined) return line;
+  }
+  if (!pattern.looks && pattern.maxBytes < end - from) return boundary(haystack, end - pattern.maxBytes);
+  return search.farReaching ? undefined : openFrom(search, from, end);
+}
+
+/**
+ * Where the first match begins that is open at `end`. The engine answers this backwards from the end, so it is quick
+ * where matches are short, and the original pattern, with its literal prefilters, can search the rest.
+ */
+function openFrom(search: Search, from: number, end: number): number | undefined {
+  const { haystack, pattern } = search;
+  const start = Math.max(before(haystack, from), 0);
+  const piece = haystack.subarray(start, end);
+  const stop = absentFrom(piece);
+  const found = findFrom(pattern.openAtEnd(stop), withRun(piece, stop, pattern), from - start);
+  const open = Math.min(end, start + (found?.start ?? piece.length));
+  if (open - from >= (end - from) / 2) return open;
+  search.farReaching = true;
+  return undefined;
+}
+
+/**
+ * Where the engine has to begin, and whether with a character of context. It needs none after a line feed, where
+ * assertions hold as at the beginning of a text. Right after the context it allows no empty match, as after a match: where
+ * `from` is not the end of one, the piece begins a character earlier, where no match begins.
+ */
+function pieceStart({ haystack, pattern }: Search, from: number, lastEnd: number): { start: number; context: boolean } {
+  const atLine = !pattern.asksForStart && afterLineFeed(haystack, from - 1, from) === from;
+  if (!pattern.looks || from === 0 || atLine) return { start: from, context: false };
+  const start = from > lastEnd ? before(haystack, from) : from;
+  return start === 0 ? { start, context: false } : { start: before(haystack, start), context: true };
+}
+
+/** Prefers to go on at the beginning of a line, where no context is needed, if that costs less than half the window. */
+function cutAtLine(haystack: Buffer, from: number, open: number): number {
+  const line = afterLineFeed(haystack, from, open);
+  return line !== undefined && line - from >= (open - from) / 2 ? line : open;
+}
+
+/** A character that does not occur in the piece; among the first eight if at all possible, as ASCII is searched faster. */
+function absentFrom(piece: Buffer): string {
+  let code = 1;
+  while (piece.includes(String.fromCodePoint(code))) code = code === 8 ? PRIVATE_USE : code + 1;
+  return String.fromCodePoint(code);
+}
+
+const PRIVATE_USE = 0xf0000;
+
+function withRun(piece: Buffer, stop: string | undefined, pattern: FindPattern): Haystack {
+  return stop === undefined ? [piece] : [piece, Buffer.from(stop.repeat(pattern.finish))];
+}
+
+/**
+ * A pattern such as `a(?:[\s\S]*z)?` reads the rest of the text for each match, which no engine makes linear: after
+ * reading sixteen times the text in enlarged windows, `find` gives up.
+ */
+function effortLimit(textBytes: number, effort: number): (bytes: number) => void {
+  let left = 16 * textBytes + effort;
+  return (bytes) => {
+    left -= bytes;
+    if (left >= 0) return;
+    throw argumentError(
+      "RangeError",
+      "find: this pattern reads the rest of the text again for every match",
+      "Bound its repetitions across lines, for example [\\s\\S]{0,2000}? instead of [\\s\\S]*.",
+    );
+  };
+}

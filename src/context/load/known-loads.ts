@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { readBoundedFile } from "../../bounded-file.ts";
+import { makeFolder } from "../../make-folder.ts";
+
+/** What a load gave: the context's hash, and a digest of what else is known of it. */
+export interface KnownLoad {
+  readonly hash: string;
+  readonly facts: string;
+}
+
+/**
+ * What earlier loads gave, by what their files looked like. It is derived data: it holds no text and grants nothing, and a
+ * record that is missing or damaged only means that the files are read again.
+ */
+export interface KnownLoads {
+  /** @param key what was loaded, on top of what; `print`: what its files look like */
+  find(key: string, print: string): KnownLoad | undefined;
+  keep(key: string, print: string, load: KnownLoad): void;
+}
+
+const FORMAT = 1;
+const MAX_BYTES = 4096;
+/** So many records stay when there are twice as many. */
+const KEPT = 200;
+const NAME = /^load-[0-9a-f]{64}\.json$/;
+
+const RecordSchema = v.object({
+  format: v.literal(FORMAT),
+  print: v.string(),
+  hash: v.string(),
+  facts: v.string(),
+  sha256: v.string(),
+});
+
+/** Records in a folder of the user's own, such as that of the search indexes. It is made when something is kept. */
+export function openKnownLoads(dir: string): KnownLoads {
+  const pathOf = (key: string) => join(dir, `load-${key}.json`);
+  return {
+    find(key, print) {
+      const read = readBoundedFile(pathOf(key), { maxBytes: MAX_BYTES, followsLink: false });
+      const record = read && "text" in read ? parsed(read.text) : undefined;
+      if (record?.print !== print || record.sha256 !== seal(key, record)) return undefined;
+      return { hash: record.hash, facts: record.facts };
+    },
+    keep(key, print, load) {
+      const record = { format: FORMAT, print, ...load };
+      const temporary = `${pathOf(key)}.${process.pid}`;
+      try {
+        makeFolder(dir);
+        writeFileSync(temporary, JSON.stringify({ ...record, sha256: seal(key, record) }), { mode: 0o600 });
+        renameSync(temporary, pathOf(key));
+        dropOldest(dir);
+      } catch {
+        // The next load reads its files: `belay doctor` tells if the folder cannot be written.
+        rmSync(temporary, { force: true });
+      }
+    },
+  };
+}
+
+function parsed(text: string): v.InferOutput<typeof RecordSchema> | undefined {
+  try {
+    const read = v.safeParse(RecordSchema, JSON.parse(text));
+    return read.success ? read.output : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function seal(key: string, { print, hash, facts }: { readonly print: string } & KnownLoad): string {
+  return createHash("sha256")
+    .update(JSON.stringify([FORMAT, key, print, hash, facts]))
+    .digest("hex");
+}
+
+function dropOldest(dir: string): void {
+  const names = readdirSync(dir).filter((name) => NAME.test(name));
+  if (names.length <= 2 * KEPT) return;
+  const aged = names.map((name) => ({ name, at: statSync(join(dir, name)).mtimeMs })).sort((a, b) => b.at - a.at);
+  for (const { name } of aged.slice(KEPT)) rmSync(join(dir, name), { force: true });
+}

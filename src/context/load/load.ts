@@ -1,0 +1,254 @@
+import { statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import {
+  type Context,
+  extendContext,
+  type LoadedFile,
+  type LoadedSource,
+  type Pause,
+  type SkippedFile,
+} from "../context.ts";
+import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
+import { type Known, recalled, remember } from "./recall.ts";
+import { errnoOf, locate, MOVED_OUT, openRoots, type Refusal, type Roots, withFile } from "./roots.ts";
+import { type ContextSize, isOver, tooLarge } from "./size.ts";
+import { readListed, textBytes, withoutMark } from "./text-file.ts";
+import { compareUnits, type Walk, walk } from "./walk.ts";
+
+/** What to load: a file or folder on disk, or text at hand. */
+export type Source =
+  | { kind: "path" /** Absolute, or relative to `cwd`. */; path: string }
+  | { kind: "text"; text: string | Uint8Array /** Document id, e.g. `stdin`. */; name: string };
+
+export interface LoadOptions {
+  /** Folders that may be read; symlinks in them are resolved at each load. */
+  roots: readonly string[];
+  cwd: string;
+  /** Called about every megabyte or 16 files with what was read so far. */
+  onProgress?: (progress: { files: number; bytes: number }) => void;
+  /** Contexts of earlier loads: files that have not changed since are not read again. */
+  known?: Known;
+  /** Looked at between files; an abort rejects with the code `cancelled`. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Reads a source into a new context (spec §3.1). A folder's files are sorted by code unit of their relative path and
+ * each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark is
+ * dropped, all other bytes stay. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
+ * `invalid_argument` or `cancelled`.
+ */
+export async function load(source: Source, options: LoadOptions): Promise<Context> {
+  return extend(undefined, source, options);
+}
+
+/**
+ * A new context: `context`, then `\n\n===== APPENDED: {absolute path or name} =====\n\n` and the source in the form
+ * that `load` gives it (spec §3.2). Limits count what is loaded already. Rejects as `load` does.
+ */
+export async function loadAppend(context: Context, source: Source, options: LoadOptions): Promise<Context> {
+  return extend(context, source, options);
+}
+
+interface Reading {
+  /** Absolute path, or the text's name. */
+  readonly name: string;
+  /** What the caller wrote, for messages. */
+  readonly given: string;
+  /** What the context will hold, counted up while reading. */
+  readonly size: ContextSize;
+  /** Stands before the first file. */
+  readonly separator: string;
+  readonly pause: Pause;
+  /** False once the system has refused to read a file: another time it may not. */
+  isWhole: boolean;
+}
+
+async function extend(previous: Context | undefined, source: Source, options: LoadOptions): Promise<Context> {
+  const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
+  const reading = readingOf(source, size, previous !== undefined, options);
+  const { pause } = reading;
+  await pause(0);
+  if (source.kind === "text") return extendContext(previous, loadText(reading, source.text), pause);
+  const place = await locatePath(reading, options);
+  const { known } = options;
+  const seen = known && (await seenAt(place, reading, previous?.hash ?? null, known));
+  const before = seen && (await recalled(seen, known));
+  if (before) return before;
+  const context = await extendContext(previous, await loadPlace(reading, place), pause);
+  if (seen && reading.isWhole) remember(seen, context, known);
+  return context;
+}
+
+/**
+ * The hash of what `load` would give, or `loadAppend` to the context with the hash `previous`, if that is known without reading
+ * the files. Rejects as `load` does.
+ */
+export async function knownHash(
+  path: string,
+  previous: string | null,
+  options: LoadOptions & { readonly known: Known },
+): Promise<string | undefined> {
+  const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
+  const { known } = options;
+  const { key, print } = await seenAt(await locatePath(reading, options), reading, previous, known);
+  return known.loads.find(key, print)?.hash;
+}
+
+function readingOf(source: Source, size: ContextSize, isAppend: boolean, options: LoadOptions): Reading {
+  const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
+  return {
+    name,
+    given: source.kind === "path" ? source.path : source.name,
+    size,
+    separator: isAppend ? `\n\n===== APPENDED: ${name} =====\n\n` : "",
+    pause: pauseFor(options, size),
+    isWhole: true,
+  };
+}
+
+function seenAt(
+  { walked }: Place,
+  { name, pause }: Reading,
+  previous: string | null,
+  { now }: Known,
+): Promise<Fingerprint> {
+  return fingerprintOf({ name, previous, now: now() }, walked, pause);
+}
+
+function loadText(reading: Reading, text: string | Uint8Array): LoadedSource {
+  const content = typeof text === "string" ? { bytes: withoutMark(Buffer.from(text)) } : textBytes(text);
+  if ("reason" in content) throw unreadable(reading.given, content);
+  return single(reading, { relative: reading.name, path: "-", bytes: content.bytes });
+}
+
+/** Where a path leads, and the files that are there. */
+interface Place {
+  readonly roots: Roots;
+  readonly path: string;
+  readonly isFolder: boolean;
+  readonly walked: Walk;
+}
+
+async function locatePath({ given, name, pause }: Reading, options: LoadOptions): Promise<Place> {
+  const roots = openRoots(options.roots, options.cwd);
+  const path = locate(roots, given, options.cwd);
+  if (isFolder(given, path)) return { roots, path, isFolder: true, walked: await walk(roots, path, pause) };
+  const walked = { files: [{ relative: basename(name), path }], skipped: [], ignored: 0 };
+  return { roots, path, isFolder: false, walked };
+}
+
+function loadPlace(reading: Reading, place: Place): LoadedSource | Promise<LoadedSource> {
+  return place.isFolder ? loadFolder(reading, place) : loadFile(reading, place.roots, place.path);
+}
+
+function isFolder(given: string, path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (cause) {
+    const errno = errnoOf(cause);
+    if (errno === undefined) throw cause;
+    const problem = errno === "ENOENT" || errno === "ENOTDIR" ? "does not exist" : `cannot be read (${errno})`;
+    throw new RlmError("path_not_found", `${given} ${problem}`, {
+      suggestion: "Check the spelling of the path.",
+      cause,
+    });
+  }
+}
+
+function loadFile(reading: Reading, roots: Roots, path: string): LoadedSource {
+  const { given, size, name } = reading;
+  const room = LIMITS.contextBytes - size.bytes;
+  const content = withFile(roots, path, (file) =>
+    file.size > room ? { size: file.size } : textBytes(file.read(file.size)),
+  );
+  if ("reason" in content) throw unreadable(given, content);
+  if ("size" in content) throw tooLarge(given, { files: size.files + 1, bytes: size.bytes + content.size });
+  return single(reading, { relative: basename(name), path: name, bytes: content.bytes });
+}
+
+function single({ name, given, size, separator }: Reading, file: Omit<LoadedFile, "separator">): LoadedSource {
+  const before = Buffer.from(separator);
+  size.files += 1;
+  size.bytes += before.length + file.bytes.length;
+  if (isOver(size)) throw tooLarge(given, size);
+  return { name, files: [{ ...file, separator: before }], skipped: [] };
+}
+
+/** Once over a limit, only the sizes of the remaining text files are added up: the error names the real total. */
+async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<LoadedSource> {
+  const { name, given, size, pause } = reading;
+  const files: LoadedFile[] = [];
+  const skipped: SkippedFile[] = [...walked.skipped];
+  const shares = new Map<string, ContextSize>();
+  let lead = reading.separator;
+  for (const { relative, path } of walked.files) {
+    const separator = Buffer.from(`${lead}\n===== ${relative} =====\n`);
+    const room = size.files < LIMITS.files ? LIMITS.contextBytes - size.bytes - separator.length : -1;
+    const content = readListed(roots, path, room);
+    await pause(FILE_COST_BYTES + ("bytes" in content ? content.bytes.length : 0));
+    if ("reason" in content) {
+      if (content.errno !== undefined) reading.isWhole = false;
+      skipped.push({ path: relative, reason: content.reason });
+      continue;
+    }
+    if ("bytes" in content) files.push({ relative, path: join(name, relative), separator, bytes: content.bytes });
+    const bytes = "bytes" in content ? content.bytes.length : content.size;
+    const share = relative.replace(/\/.*/s, "/");
+    const sum = shares.get(share) ?? { files: 0, bytes: 0 };
+    shares.set(share, { files: sum.files + 1, bytes: sum.bytes + bytes });
+    size.files += 1;
+    size.bytes += separator.length + bytes;
+    lead = "";
+  }
+  if (isOver(size)) throw tooLarge(given, size, shares);
+  skipped.sort((a, b) => compareUnits(a.path, b.path));
+  if (files.length === 0) throw nothingToLoad(given, skipped, walked.ignored);
+  return { name, files, skipped };
+}
+
+const SLICE_BYTES = 1024 * 1024;
+/** Opening and checking a file takes about as long as reading this much. */
+const FILE_COST_BYTES = 64 * 1024;
+
+function pauseFor({ signal, onProgress }: LoadOptions, size: ContextSize): Pause {
+  let sincePause = 0;
+  return async (bytes) => {
+    if (signal?.aborted) {
+      throw new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal.reason });
+    }
+    sincePause += bytes;
+    if (sincePause < SLICE_BYTES) return;
+    sincePause = 0;
+    onProgress?.({ files: size.files, bytes: size.bytes });
+    await setImmediate();
+  };
+}
+
+function unreadable(given: string, refusal: Refusal): RlmError {
+  if (refusal === MOVED_OUT) {
+    return new RlmError("path_outside_sandbox", `${given} was ${refusal.reason}`, { suggestion: "Load it again." });
+  }
+  if (refusal.errno !== undefined) {
+    return new RlmError("path_not_found", `${given}: ${refusal.reason}`, {
+      suggestion: "Check the path and its permissions.",
+    });
+  }
+  return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
+    suggestion: "Pass UTF-8 text in a regular file; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings.",
+  });
+}
+
+function nothingToLoad(given: string, skipped: readonly SkippedFile[], ignored: number): RlmError {
+  const listed = skipped.slice(0, 5).map(({ path, reason }) => `${path}: ${reason}`);
+  const reasons = skipped.length > listed.length ? [...listed, "…"] : listed;
+  const details = [
+    ...(skipped.length > 0 ? [`${skipped.length} skipped (${reasons.join("; ")})`] : []),
+    ...(ignored > 0 ? [`${ignored} ignored by .gitignore`] : []),
+  ];
+  return new RlmError("path_not_found", `${given} holds no text file to load: ${details.join(", ") || "it is empty"}`, {
+    suggestion: "Load a folder with UTF-8 text files, or name one file.",
+  });
+}

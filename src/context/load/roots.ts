@@ -1,0 +1,216 @@
+import type { Dirent, Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { RlmError, remedy } from "../../../runtime/index.ts";
+
+/** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
+export type Roots = readonly string[];
+
+/** Kernel interfaces, not files: refused even where a root covers them. */
+const FORBIDDEN = ["/proc", "/sys", "/dev"];
+
+/** PATH_MAX of Linux. */
+const MAX_PATH = 4096;
+/** As many symlinks as Linux follows in one path. */
+const MAX_LINKS = 40;
+
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Resolves the symlinks of each root. Throws `path_not_found` for one that is missing. */
+export function openRoots(roots: readonly string[], cwd: string): Roots {
+  return roots.map((root) => {
+    try {
+      return realpathSync.native(resolve(cwd, root));
+    } catch (cause) {
+      throw new RlmError("path_not_found", `the root ${root} does not exist`, {
+        suggestion: "Create the folder, or remove it from the roots.",
+        cause,
+      });
+    }
+  });
+}
+
+/** Whether a path without symlinks lies in a root and in no kernel interface. */
+export function isAllowed(roots: Roots, path: string): boolean {
+  return !isForbidden(path) && roots.some((root) => isWithin(root, path));
+}
+
+/** Whether `path` is `folder` or below it; both absolute and normalised. */
+export function isWithin(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+/**
+ * The symlink-free form of `given` (absolute, or relative to `cwd`), which need not exist. Throws
+ * `path_outside_sandbox`, with the same words whether or not the target exists, or `invalid_argument`.
+ */
+export function locate(roots: Roots, given: string, cwd: string): string {
+  if (given === "" || given.includes("\0") || given.length > MAX_PATH) {
+    throw new RlmError("invalid_argument", `a path has 1 to ${MAX_PATH} characters and no NUL`, {
+      suggestion: "Pass the path of a file or folder.",
+    });
+  }
+  const absolute = resolve(cwd, given);
+  const path = canonical(absolute);
+  if (isForbidden(absolute) || isForbidden(path)) {
+    throw new RlmError("path_outside_sandbox", `${given} cannot be loaded: /proc, /sys and /dev are always refused`, {
+      suggestion: "Copy what you need into an ordinary file and load that.",
+    });
+  }
+  if (!isAllowed(roots, path)) {
+    throw new RlmError("path_outside_sandbox", `${given} is outside the allowed roots`, {
+      suggestion: `Use a path within the roots, or ${remedy("addRoot")}.`,
+    });
+  }
+  return path;
+}
+
+/**
+ * `path` with every symlink resolved, also those whose target is missing: what does not exist keeps its name under
+ * the resolved folder, so that a dangling link out of the roots looks like one that leads to a file.
+ */
+export function canonical(path: string, links = { left: MAX_LINKS }): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    const folder = dirname(path);
+    if (folder === path) return path;
+    const here = join(canonical(folder, links), basename(path));
+    const target = links.left > 0 ? linkTarget(here) : undefined;
+    if (target === undefined) return here;
+    links.left -= 1;
+    return canonical(resolve(dirname(here), target), links);
+  }
+}
+
+/** Why something cannot be read; with the errno code where the system refused it. */
+export interface Refusal {
+  reason: string;
+  errno?: string;
+}
+
+/** What was opened turned out to lie elsewhere than its path said. */
+export const MOVED_OUT: Refusal = { reason: "moved out of the allowed roots while loading" };
+
+/** A regular file, open, at the place where the kernel says it is. `size` in bytes, from fstat. */
+export interface OpenFile {
+  readonly location: string;
+  readonly size: number;
+  /** At most the first `length` bytes; fewer where the file has shrunk. */
+  read(length: number): Uint8Array;
+}
+
+/**
+ * Opens a symlink-free path, checks after the open that the file is regular and in the roots, and passes it to
+ * `use`. A path that was swapped for a symlink in between, or a file moved out, gives a refusal.
+ */
+export function withFile<T>(roots: Roots, path: string, use: (file: OpenFile) => T): T | Refusal {
+  return withDescriptor(path, OPEN_FLAGS, ({ descriptor, stats, location }) => {
+    if (!isAllowed(roots, location)) return MOVED_OUT;
+    if (!stats.isFile()) return { reason: kindOf(stats) };
+    return use({ location, size: stats.size, read: (length) => readFrom(descriptor, Math.min(length, stats.size)) });
+  });
+}
+
+/** Entries of a folder in the roots, with the identity of its inode. `path` is symlink-free, and checked after the open. */
+export function readFolder(roots: Roots, path: string): { entries: Dirent[]; inode: string } | Refusal {
+  return withDescriptor(path, OPEN_FLAGS | constants.O_DIRECTORY, ({ stats, location, via }) => {
+    if (!isAllowed(roots, location)) return MOVED_OUT;
+    const entries = readdirSync(via, { withFileTypes: true });
+    return { entries, inode: inodeOf(stats) };
+  });
+}
+
+/** Identity of a file or folder on this machine. */
+export function inodeOf(stats: Stats): string {
+  return `${stats.dev}:${stats.ino}`;
+}
+
+/** What something other than a regular file is, in a word. */
+export function kindOf(entry: Stats | Dirent): string {
+  if (entry.isDirectory()) return "folder";
+  if (entry.isSymbolicLink()) return "symlink";
+  if (entry.isFIFO()) return "FIFO";
+  if (entry.isSocket()) return "socket";
+  return entry.isCharacterDevice() || entry.isBlockDevice() ? "device" : "not a regular file";
+}
+
+interface Opened {
+  readonly descriptor: number;
+  readonly stats: Stats;
+  /** Where the kernel says that the opened file is. */
+  readonly location: string;
+  /** A path that leads to what was opened even if `location` is replaced, where the system has one. */
+  readonly via: string;
+}
+
+function withDescriptor<T>(path: string, flags: number, use: (opened: Opened) => T): T | Refusal {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, flags);
+    const stats = fstatSync(descriptor);
+    const link = `/proc/self/fd/${descriptor}`;
+    const location = linkTarget(link);
+    if (location !== undefined) return use({ descriptor, stats, location, via: link });
+    const real = realpathSync.native(path);
+    if (inodeOf(statSync(real)) !== inodeOf(stats)) return { reason: "replaced while loading" };
+    return use({ descriptor, stats, location: real, via: real });
+  } catch (cause) {
+    return refusalOf(cause, path);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function refusalOf(cause: unknown, path: string): Refusal {
+  const errno = errnoOf(cause);
+  if (errno === undefined) throw cause;
+  return { reason: reasonOf(errno, path), errno };
+}
+
+function reasonOf(errno: string, path: string): string {
+  if (errno === "ENXIO") return "socket";
+  if (errno === "ELOOP" || errno === "ENOTDIR") return "replaced while loading";
+  if (errno !== "ENOENT") return `cannot be read (${errno})`;
+  return path.includes("\ufffd") ? "its name is not UTF-8" : "vanished while loading";
+}
+
+/** The errno code of a failed file operation. */
+export function errnoOf(cause: unknown): string | undefined {
+  return cause instanceof Error && "syscall" in cause && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : undefined;
+}
+
+function readFrom(descriptor: number, length: number): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = readSync(descriptor, bytes, filled, length - filled, filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return bytes.subarray(0, filled);
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isForbidden(path: string): boolean {
+  return FORBIDDEN.some((folder) => isWithin(folder, path));
+}

@@ -1,0 +1,183 @@
+import { type Dirent, type Stats, statSync } from "node:fs";
+import { join, relative } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import type { Pause, SkippedFile } from "../context.ts";
+import { type IgnoreRules, isIgnored, type Report, rulesAbove, topRules, withRuleFile } from "./gitignore.ts";
+import {
+  canonical,
+  errnoOf,
+  inodeOf,
+  isAllowed,
+  isWithin,
+  kindOf,
+  type Refusal,
+  type Roots,
+  readFolder,
+} from "./roots.ts";
+
+/** A file to read: its name relative to the walked folder (with `/`), and the symlink-free path to open. */
+export interface WalkedFile {
+  readonly relative: string;
+  readonly path: string;
+}
+
+/** What a walk found: files and skipped entries by code unit of their relative path. */
+export interface Walk {
+  readonly files: readonly WalkedFile[];
+  readonly skipped: readonly SkippedFile[];
+  /** Files and folders left out because of ignore rules; those in an ignored folder are not counted. */
+  readonly ignored: number;
+}
+
+/** Levels below the root of the file system; with it the time to match a path is bounded. */
+const MAX_DEPTH = 128;
+const MAX_ENTRIES = 1_000_000;
+/** Looking at an entry takes about as long as reading this much. */
+const ENTRY_COST_BYTES = 4096;
+
+interface Folder extends WalkedFile {
+  readonly rules: IgnoreRules;
+}
+
+interface State {
+  readonly roots: Roots;
+  readonly base: string;
+  readonly files: WalkedFile[];
+  readonly skipped: SkippedFile[];
+  /** Symlinks with the folder that holds them; followed when all real folders are known. */
+  readonly links: { link: WalkedFile; folder: Folder }[];
+  readonly seen: Set<string>;
+  ignored: number;
+  entries: number;
+}
+
+/**
+ * Finds the files below `base`, a symlink-free folder in the roots, honouring .gitignore as git does without its
+ * index. `.git` is never entered. A symlinked file is found under the link's name; a symlinked folder is entered
+ * when it lies in the roots, is no folder above the link, and was not entered already.
+ */
+export async function walk(roots: Roots, base: string, pause: Pause): Promise<Walk> {
+  const state: State = { roots, base, files: [], skipped: [], links: [], seen: new Set(), ignored: 0, entries: 0 };
+  await enter(state, { relative: "", path: base, rules: rulesAbove(base, reporter(state)) }, pause);
+  while (state.links.length > 0) {
+    const links = state.links.splice(0).sort((a, b) => byRelative(a.link, b.link));
+    for (const { link, folder } of links) {
+      const target = follow(state, link, folder);
+      if (target !== undefined) await enter(state, target, pause);
+    }
+  }
+  return {
+    files: state.files.sort(byRelative),
+    skipped: state.skipped.sort((a, b) => compareUnits(a.path, b.path)),
+    ignored: state.ignored,
+  };
+}
+
+async function enter(state: State, start: Folder, pause: Pause): Promise<void> {
+  const pending = [start];
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    const listing = list(state, folder);
+    if ("reason" in listing) {
+      state.skipped.push({ path: folder.relative === "" ? "." : folder.relative, reason: listing.reason });
+      continue;
+    }
+    state.entries += listing.length;
+    if (state.entries > MAX_ENTRIES) throw tooManyEntries(state.base);
+    const rules = rulesIn(state, folder, listing);
+    for (const entry of listing) {
+      if (entry.name !== ".git") place(state, { ...folder, rules }, entry, pending);
+      await pause(ENTRY_COST_BYTES);
+    }
+  }
+}
+
+function list(state: State, folder: Folder): Dirent[] | Refusal {
+  if (join(state.base, folder.relative).split("/").length > MAX_DEPTH)
+    return { reason: `more than ${MAX_DEPTH} folders deep` };
+  const listing = readFolder(state.roots, folder.path);
+  if ("reason" in listing) return listing;
+  if (state.seen.has(listing.inode)) return { reason: "leads to a folder that is already loaded" };
+  state.seen.add(listing.inode);
+  return listing.entries;
+}
+
+function rulesIn(state: State, folder: Folder, entries: readonly Dirent[]): IgnoreRules {
+  const report = reporter(state);
+  const logical = join(state.base, folder.relative);
+  const isTop = entries.some((entry) => entry.name === ".git");
+  const rules = isTop ? topRules(logical, folder.path, report) : folder.rules;
+  if (!entries.some((entry) => entry.name === ".gitignore")) return rules;
+  return withRuleFile(rules, logical, join(folder.path, ".gitignore"), report);
+}
+
+function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): void {
+  const name = folder.relative === "" ? entry.name : `${folder.relative}/${entry.name}`;
+  const found = { relative: name, path: join(folder.path, entry.name) };
+  if (isIgnored(folder.rules, join(state.base, name), entry.isDirectory())) state.ignored += 1;
+  else if (!isAllowed(state.roots, found.path))
+    state.skipped.push({ path: name, reason: "/proc, /sys and /dev are refused" });
+  else if (entry.isDirectory()) pending.push({ ...found, rules: folder.rules });
+  else if (entry.isSymbolicLink()) state.links.push({ link: found, folder });
+  else if (entry.isFile()) state.files.push(found);
+  else state.skipped.push({ path: name, reason: kindOf(entry) });
+}
+
+/** The folder that a symlink leads to, if it is to be entered; a file goes to the files. */
+function follow(state: State, link: WalkedFile, folder: Folder): Folder | undefined {
+  const skip = (reason: string): undefined => {
+    state.skipped.push({ path: link.relative, reason });
+  };
+  const path = canonical(link.path);
+  if (!isAllowed(state.roots, path)) return skip("symlink that leaves the allowed roots");
+  if (isInGit(path) && !isInGit(state.base)) return skip("symlink into .git");
+  const target = statOf(path);
+  if ("reason" in target) return skip(target.reason);
+  if (target.isFile()) {
+    state.files.push({ relative: link.relative, path });
+    return undefined;
+  }
+  if (!target.isDirectory()) return skip(`symlink to a ${kindOf(target)}`);
+  if (isWithin(path, folder.path)) return skip("symlink to a folder above it");
+  if (state.seen.has(inodeOf(target))) return skip("symlink to a folder that is already loaded");
+  if (isIgnored(folder.rules, join(state.base, link.relative), true)) {
+    state.ignored += 1;
+    return undefined;
+  }
+  return { relative: link.relative, path, rules: folder.rules };
+}
+
+function statOf(path: string): Stats | Refusal {
+  try {
+    return statSync(path);
+  } catch (cause) {
+    const errno = errnoOf(cause);
+    if (errno === "ELOOP") return { reason: "symlink loop" };
+    return { reason: errno === "ENOENT" ? "symlink that leads nowhere" : `symlink that cannot be followed (${errno})` };
+  }
+}
+
+/** Whether a path (absolute) is that of a `.git` folder or leads through one. */
+export function isInGit(path: string): boolean {
+  return path.split("/").includes(".git");
+}
+
+function reporter(state: State): Report {
+  return (file, reason) => {
+    state.skipped.push({ path: isWithin(state.base, file) ? relative(state.base, file) : file, reason });
+  };
+}
+
+function tooManyEntries(base: string): RlmError {
+  return new RlmError("context_too_large", `${base} holds more than ${MAX_ENTRIES.toLocaleString("en-US")} entries`, {
+    suggestion: "Load a smaller folder, or list generated folders in .gitignore.",
+  });
+}
+
+function byRelative(a: WalkedFile, b: WalkedFile): number {
+  return compareUnits(a.relative, b.relative);
+}
+
+/** Order by UTF-16 code unit, the same on every machine. */
+export function compareUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,74 @@
+import { createRequire } from "node:module";
+import { expect, test, vi } from "vitest";
+
+vi.mock(import("../../../../src/context/find/wasm.ts"), { spy: true });
+
+// Another file of this worker may have loaded them without the spy.
+vi.resetModules();
+const { findAll, findFrom, parse } = await import("../../../../src/context/find/engine.ts");
+const { openEngine } = await import("../../../../src/context/find/wasm.ts");
+
+const rregex = createRequire(import.meta.url)("rregex");
+
+test("parts are searched as one text, in bytes", () => {
+  const haystack = ["aé", "b漢", "", "\x01\x01"].map((part) => Buffer.from(part));
+  const matches = findAll("éb|漢\\x01+", haystack);
+  expect(matches.map(({ start, end }) => [start, end])).toEqual([
+    [1, 4],
+    [4, 9],
+  ]);
+  expect(findFrom("\\bb|\\x01", haystack, 3)).toMatchObject({ start: 7, end: 8 });
+  expect(findFrom("a", haystack, 1)).toBeUndefined();
+  expect(findAll("a*", [])).toMatchObject([{ start: 0, end: 0 }]);
+});
+
+test("shared bytes are searched where they begin", () => {
+  const shared = Buffer.from(new SharedArrayBuffer(64));
+  shared.write("aab", 30);
+  expect(findAll("a", [shared.subarray(31, 40)])).toMatchObject([{ start: 0, end: 1 }]);
+});
+
+test("text that is not ASCII leaves nothing behind", () => {
+  const engine = openEngine(rregex);
+  const regex = engine.compile("zzz");
+  const haystack = [Buffer.from(`${"a".repeat(100_000)}é${"a".repeat(100_000)}`)];
+  engine.findAll(regex, haystack);
+  const before = engine.bytes();
+  for (let n = 0; n < 50; n++) engine.findAll(regex, haystack);
+  expect(engine.bytes() - before).toBeLessThan(200_000);
+});
+
+test("an instance that trapped is not used again; one that refused a pattern is", () => {
+  findAll("a", []);
+  const opened = vi.mocked(openEngine).mock.calls.length;
+  expect(() => findAll("(", [])).toThrow("unclosed group");
+  expect(() => parse("(")).toThrow("unclosed group");
+  findAll("a", []);
+  expect(openEngine).toHaveBeenCalledTimes(opened);
+
+  const threeGigabytes = Array<Buffer>(3000).fill(Buffer.alloc(1e6));
+  expect(() => findAll("a", threeGigabytes)).toThrow(expect.objectContaining({ name: "RuntimeError" }));
+  expect(findAll("a", [Buffer.from("a")])).toHaveLength(1);
+  expect(openEngine).toHaveBeenCalledTimes(opened + 1);
+});
+
+test("an error that a search answers with is thrown", () => {
+  const real = rregex.__wasm;
+  const failing = () => {
+    const index = real.__externref_table_alloc();
+    real.__wbindgen_export_2.set(index, new Error("no such match"));
+    return [0, index, 1];
+  };
+  const findAt = (regex: number, at: number, bytes: number, start: number) =>
+    start === 1 ? failing() : real.rregex_findAt(regex, at, bytes, start);
+  const engine = openEngine({ ...rregex, __wasm: { ...real, rregex_findAt: findAt } });
+  expect(() => engine.findFrom(engine.compile("a"), [Buffer.from("aa")], 1)).toThrow("no such match");
+});
+
+test.each([
+  ["without its WebAssembly exports", {}],
+  ["without the search", { ...rregex.__wasm, rregex_findAll: undefined }],
+  ["whose search starts anew", { ...rregex.__wasm, rregex_findAt: rregex.__wasm.rregex_find }],
+])("an rregex %s is refused", (_, __wasm) => {
+  expect(() => openEngine({ ...rregex, __wasm })).toThrow("the installed rregex is not the pinned 1.13.1");
+});

@@ -1,0 +1,288 @@
+import fc from "fast-check";
+import { RRegex } from "rregex";
+import { expect, test } from "vitest";
+import { RlmError } from "../../../../runtime/index.ts";
+import { compileFind, find, findIn } from "../../../../src/context/find/find.ts";
+import { recent } from "../../../../src/context/find/recent.ts";
+import { type Text, textFromString } from "../../../../src/context/text/text.ts";
+
+const atom = fc.constantFrom(
+  ...["a", "b", "foo", "é", "漢", "😀", "\\n", "\\r", " ", "x y", "\\.", "=", "\\x00", "\\x01", ""],
+  ...[".", "(?s:.)", "\\s", "\\S", "\\w", "\\W", "\\d", "(?-u:\\w)", "(?i:B)", "\\p{Lu}"],
+  ...["[ab]", "[^a]", "[a-z漢]", "[^\\n]", "[^\\w\\s]", "[^b\\n]", "[a&&b]"],
+  ...["\\b", "\\B", "\\b{start}", "\\b{end}", "\\b{start-half}", "\\b{end-half}"],
+  ...["(?-u:\\b)", "(?-u:\\b{start})", "(?-u:\\b{end})", "(?-u:\\b{start-half})", "(?-u:\\b{end-half})"],
+  ...["^", "$", "\\A", "\\z", "(?m:^)", "(?m:$)", "(?R:$)", "(?mR:^)", "(?mR:$)"],
+);
+const quantifier = fc.constantFrom("*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{2,}", "{0,2}?", "{1,}?");
+const { source } = fc.letrec<{ source: string }>((tie) => ({
+  source: fc.oneof(
+    { maxDepth: 4, depthSize: "small" },
+    { weight: 4, arbitrary: atom },
+    { weight: 4, arbitrary: fc.array(tie("source"), { minLength: 2, maxLength: 4 }).map((parts) => parts.join("")) },
+    { weight: 2, arbitrary: fc.tuple(tie("source"), tie("source")).map(([one, other]) => `(${one}|${other})`) },
+    { weight: 3, arbitrary: fc.tuple(tie("source"), quantifier).map(([sub, times]) => `(?:${sub})${times}`) },
+    { weight: 2, arbitrary: fc.tuple(atom, quantifier).map(([sub, times]) => `(?:${sub})${times}`) },
+  ),
+}));
+const flags = fc.subarray(["i", "m", "s"]).map((letters) => letters.join(""));
+const plainText = fc
+  .array(
+    fc.constantFrom(
+      ...[
+        "a",
+        "b",
+        "foo",
+        "A",
+        "é",
+        "漢",
+        "😀",
+        " ",
+        "x y",
+        "_",
+        "7",
+        ".",
+        "=",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\r",
+        "\0",
+        "\u2028",
+        "\x01",
+      ],
+    ),
+    { maxLength: 40 },
+  )
+  .map((pieces) => pieces.join(""));
+const reference = recent(
+  1,
+  (source) => new RRegex(source),
+  (regex) => regex.free(),
+);
+const texts = fc.array(plainText, { minLength: 12, maxLength: 12 });
+const windows = fc
+  .tuple(fc.integer({ min: 1, max: 24 }), fc.integer({ min: 1, max: 4 }))
+  .map(([smallest, factor]) => ({ smallest, largest: smallest * factor, effort: 1e6 }));
+
+test("windows of any size find what one pass of Rust's regex over the whole text finds", () => {
+  fc.assert(fc.property(source, flags, texts, windows, expectOnePass), { numRuns: 500 });
+});
+
+test.each([
+  ...["TODO|foo", "foo", "a.", ".*", "\\bfoo\\b", "[ab]+\\b", "(?m)^.*$", "(?m)^\\s?a", "(?m)$", "\\b", ""],
+  ...["foo\\n?", "a\\sb?", "(?s).{1,3}", "(?s)a.?", "\\n\\n", "\\W{2}"],
+  ...[
+    "\\s+",
+    "[^b]*",
+    "a[\\s\\S]*?b",
+    "a[\\s\\S]*b",
+    "a(?:[\\s\\S]*=)?",
+    "\\w+\\s+\\w+",
+    "\\b\\w+\\s+\\w+\\b",
+    "\\B\\s*\\B",
+  ],
+  ...["\\Aa", "a\\z", "\\A|b\\s*", "(a+)+$", "(?mR)^\\s*$", "(?:(?:\\W)*?|a)*(?mR:^)"],
+])("windows of any size find the matches of %s", (pattern) => {
+  fc.assert(fc.property(fc.constant(pattern), fc.constant(""), texts, windows, expectOnePass), { numRuns: 15 });
+});
+
+test("a text of many windows of the usual size gives the matches of one pass", () => {
+  const lines = Array.from({ length: 9000 }, (_, n) =>
+    n % 7 === 0
+      ? `class  C${n}\r\n{ "é漢😀 ${n}" }`
+      : n % 1000 === 999
+        ? "x".repeat(40_000)
+        : `\tconst a${n} = foo(${n});\n`,
+  );
+  const text = textFromString(lines.join("\n"));
+  for (const pattern of [
+    "class\\s+\\w+",
+    "\\bclass\\s+\\w+\\s+\\{",
+    "(?m)\\s+$",
+    '"[^"]*"',
+    "C\\d*[02468]77[\\s\\S]*?foo",
+    "x{30}",
+    "😀 \\d+",
+  ]) {
+    const expected = onePass(pattern, "", text);
+    expect(expected.length, pattern).toBeGreaterThan(0);
+    expect(find(text, compileFind(pattern, ""), 1e6), pattern).toEqual({ matches: expected, capped: false });
+  }
+});
+
+test("an assertion at the end of a window waits for the next character", () => {
+  const pattern = compileFind("a+?\\b", "");
+  for (let letters = 1; letters < 40; letters++) {
+    const text = textFromString(`${"a".repeat(letters)}${"b".repeat(300)} a`);
+    const { matches } = findIn(text, pattern, 10, { smallest: 1, largest: 4, effort: 1e6 });
+    expect(matches, `${letters} letters`).toEqual([[letters + 301, letters + 302]]);
+  }
+});
+
+test("offsets are the indices of a JavaScript string", () => {
+  const plain = "漢 😀😀 foo é foo";
+  const { matches } = findPlain(plain, "foo|😀");
+  expect(matches.map(([start, end]) => plain.slice(start, end))).toEqual(["😀", "😀", "foo", "foo"]);
+  expect(matches[0]).toEqual([2, 4]);
+});
+
+test.each([
+  [0, [], true],
+  [
+    2,
+    [
+      [0, 1],
+      [1, 2],
+    ],
+    true,
+  ],
+  [
+    3,
+    [
+      [0, 1],
+      [1, 2],
+      [2, 3],
+    ],
+    false,
+  ],
+  [
+    4,
+    [
+      [0, 1],
+      [1, 2],
+      [2, 3],
+    ],
+    false,
+  ],
+])("a limit of %i of three matches", (limit, matches, capped) => {
+  expect(find(textFromString("aaa"), compileFind("a", ""), limit)).toEqual({ matches, capped });
+});
+
+test("a limit of 0 without matches is not capped", () => {
+  expect(find(textFromString("aaa"), compileFind("b", ""), 0)).toEqual({ matches: [], capped: false });
+});
+
+test("an empty match never touches the end of the match before it", () => {
+  expect(findPlain("aab", "a*").matches).toEqual([
+    [0, 2],
+    [3, 3],
+  ]);
+  expect(findPlain("", "a*").matches).toEqual([[0, 0]]);
+  expect(findPlain("a\nb", "^", "m").matches).toEqual([
+    [0, 0],
+    [2, 2],
+  ]);
+});
+
+test("flags i, m and s are Rust's; g, u and d change nothing", () => {
+  expect(findPlain("Foo\nfoo", "^FOO$", "im").matches).toEqual([
+    [0, 3],
+    [4, 7],
+  ]);
+  expect(findPlain("a\nb", "a.b", "s").matches).toEqual([[0, 3]]);
+  expect(findPlain("aa", "a", "gud").matches).toEqual([
+    [0, 1],
+    [1, 2],
+  ]);
+});
+
+test.each([
+  ["[^]b", "a\nb", [1, 3]],
+  ["f\\(\\) {", "f() {", [0, 5]],
+  ["{a{2}", "{aa", [0, 3]],
+  ["[[\\]]+", "a[]b", [1, 3]],
+  ["\\uD83D\\uDE00", "x😀", [1, 3]],
+  ["\\cA\\0[\\b]", "\x01\0\b", [0, 3]],
+  ["\\/\\u0041", "/A", [0, 2]],
+  ["(?<year>\\d{4})", "in 2024", [3, 7]],
+  ["[[:alpha:]] {", "x {", [0, 3]],
+])("JavaScript's %s is understood", (pattern, plain, match) => {
+  expect(findPlain(plain, pattern).matches).toEqual([match]);
+});
+
+test.each([
+  ["foo(?=bar)", "", "find: (?= at index 3 is not supported (linear-time matching)"],
+  ["(?!a)b", "", "find: (?! at index 0 is not supported (linear-time matching)"],
+  ["(?<=a)b", "", "find: (?<= at index 0 is not supported (linear-time matching)"],
+  ["x(?<!a)b", "", "find: (?<! at index 1 is not supported (linear-time matching)"],
+  ["(a)\\1", "", "find: \\1 at index 3 is not supported (linear-time matching)"],
+  ["(?<q>.)\\k<q>", "", "find: \\k<q> at index 7 is not supported (linear-time matching)"],
+  ["(?>a)", "", "find: (?> at index 0 is not supported (linear-time matching)"],
+  ["[(?=]\\\\(?=", "", "find: (?= at index 7 is not supported (linear-time matching)"],
+  ["😀(", "i", "find: unclosed group at index 2"],
+  ["a\nb(", "i", "find: unclosed group at line 2, column 1"],
+  ["\\Z", "", "find: unrecognized escape sequence at index 0"],
+  ["a", "y", 'find: flag "y" is not supported'],
+  ["a", "gv", 'find: flag "v" is not supported'],
+  ["(?:\\w{100}){200}", "", "find: the compiled pattern is larger than 10 MB, or nested more than 250 deep"],
+])("%j with flags %j is refused: %s", (pattern, flags, message) => {
+  const error = thrownBy(() => compileFind(pattern, flags));
+  expect(error).toMatchObject({ code: "js_error", guestName: "SyntaxError", message });
+  expect(error.suggestion).not.toBe("");
+});
+
+test("a pattern of more than 16,384 characters is refused", () => {
+  expect(compileFind("a".repeat(16_384), "").maxBytes).toBe(16_384);
+  expect(thrownBy(() => compileFind("a".repeat(16_385), "")).message).toMatch("16385 characters");
+});
+
+test("a pattern that is too deep only in windows is refused as such", () => {
+  const depth = 83;
+  const pattern = compileFind(`${"(?:a".repeat(depth)}\\b\\s+${")*".repeat(depth)}`, "");
+  const error = thrownBy(() =>
+    findIn(textFromString("a a".repeat(99)), pattern, 10, { smallest: 1, largest: 1, effort: 0 }),
+  );
+  expect(error).toMatchObject({
+    guestName: "SyntaxError",
+    message: expect.stringContaining("nested more than 250 deep"),
+  });
+});
+
+test("a pattern that reads the rest of the text for every match is given up", () => {
+  const text = textFromString("a".repeat(5000));
+  const pattern = compileFind("a(?:[\\s\\S]*z)?", "");
+  const error = thrownBy(() => findIn(text, pattern, 10_000, { smallest: 100, largest: 400, effort: 0 }));
+  expect(error).toMatchObject({ code: "js_error", guestName: "RangeError" });
+});
+
+test("more patterns than are remembered, and then the first again", () => {
+  const text = textFromString("a1 b22");
+  for (let round = 0; round < 2; round++) {
+    for (let n = 1; n < 25; n++)
+      expect(find(text, compileFind(`\\w{1,${n}}`, ""), 9).matches.length).toBe(n === 1 ? 5 : n === 2 ? 3 : 2);
+  }
+});
+
+function expectOnePass(
+  pattern: string,
+  flags: string,
+  texts: string[],
+  windows: { smallest: number; largest: number; effort: number },
+): void {
+  const compiled = compileFind(pattern, flags);
+  for (const plain of texts) {
+    const text = textFromString(plain);
+    expect(findIn(text, compiled, 1000, windows).matches).toEqual(onePass(pattern, flags, text));
+  }
+}
+
+/** The oracle: one search of the whole text, as a string, through rregex's published functions. */
+function onePass(pattern: string, flags: string, text: Text): [number, number][] {
+  const regex = reference((flags === "" ? "" : `(?${flags})`) + pattern);
+  return regex.findAll(text.slice(0, text.length)).map(({ start, end }) => [text.unitAt(start), text.unitAt(end)]);
+}
+
+function findPlain(plain: string, pattern: string, flags = "") {
+  return find(textFromString(plain), compileFind(pattern, flags), 100);
+}
+
+function thrownBy(run: () => unknown): RlmError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof RlmError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}

@@ -1,0 +1,322 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Context } from "../../../../src/context/context.ts";
+import { type LoadOptions, load, loadAppend, type Source } from "../../../../src/context/load/load.ts";
+import { tooLarge } from "../../../../src/context/load/size.ts";
+import { folderWith, grow } from "../../../support/tree.ts";
+
+const MB = 1024 * 1024;
+
+test("a file is P as it is; its id is its name", async () => {
+  const folder = folderWith({ "docs/notes.md": "# Ä\r\n\u2028x\n" });
+  const context = await loadIn(folder, "docs/notes.md");
+  expect(textOf(context)).toBe("# Ä\r\n\u2028x\n");
+  expect(context.documents).toEqual([
+    { id: "notes.md", path: join(folder, "docs/notes.md"), start: 0, end: 8, size: 8 },
+  ]);
+  expect(context.stats).toMatchObject({ sources: [join(folder, "docs/notes.md")], line_count: 2, length_chars: 8 });
+});
+
+test("a folder's files are sorted and each follows its separator", async () => {
+  const folder = folderWith({ "b.txt": "B", "a/x.txt": "X\n", "A.txt": "" });
+  const context = await loadIn(folder, ".");
+  expect(textOf(context)).toBe("\n===== A.txt =====\n\n===== a/x.txt =====\nX\n\n===== b.txt =====\nB");
+  expect(context.documents.map(({ id, path }) => [id, path])).toEqual(
+    ["A.txt", "a/x.txt", "b.txt"].map((id) => [id, join(folder, id)]),
+  );
+  expect(context.documents.map(({ start, end }) => context.text.slice(start, end))).toEqual(["", "X\n", "B"]);
+});
+
+test("append: P grows by the separator and the source, the old context stays", async () => {
+  const folder = folderWith({ "one/a.txt": "1", "two/a.txt": "2", "two/b.txt": "3", "c.txt": "4" });
+  const first = await loadIn(folder, "one");
+  const second = await loadAppend(first, pathSource("two"), optionsFor(folder));
+  const third = await loadAppend(second, pathSource("c.txt"), optionsFor(folder));
+  const joined = "\n===== a.txt =====\n1";
+  const appended = `\n\n===== APPENDED: ${folder}/two =====\n\n\n===== a.txt =====\n2\n===== b.txt =====\n3`;
+  const file = `\n\n===== APPENDED: ${folder}/c.txt =====\n\n4`;
+  expect(textOf(first)).toBe(joined);
+  expect(textOf(third)).toBe(joined + appended + file);
+  expect(third.documents.map(({ id }) => id)).toEqual(["a.txt", "two/a.txt", "b.txt", "c.txt"]);
+  expect(third.parts.map(({ bytes }) => bytes)).toEqual(
+    [joined, appended, file].map((part) => Buffer.byteLength(part)),
+  );
+  expect(third.parts.slice(0, 2)).toEqual(second.parts);
+  expect(third.stats.sources).toEqual(["one", "two", "c.txt"].map((name) => join(folder, name)));
+});
+
+test("text at hand is loaded and appended under its name", async () => {
+  const options = optionsFor(folderWith());
+  const first = await load({ kind: "text", text: "\ufeffpiped", name: "stdin" }, options);
+  const second = await loadAppend(first, { kind: "text", text: Buffer.from("\ufeffmöre"), name: "stdin" }, options);
+  expect(textOf(second)).toBe("piped\n\n===== APPENDED: stdin =====\n\nmöre");
+  expect(second.documents.map(({ id, path }) => [id, path])).toEqual([
+    ["stdin", "-"],
+    ["stdin/stdin", "-"],
+  ]);
+  expect(second.stats.sources).toEqual(["stdin", "stdin"]);
+  await expect(load({ kind: "text", text: Uint8Array.of(0xff), name: "stdin" }, options)).rejects.toMatchObject({
+    code: "invalid_argument",
+    message: "stdin cannot be loaded: not UTF-8",
+  });
+});
+
+test("an empty file is a context with one empty document", async () => {
+  const context = await loadIn(folderWith({ empty: "" }), "empty");
+  expect(context.stats).toMatchObject({ length_chars: 0, line_count: 0, document_count: 1 });
+});
+
+test("byte order marks are dropped, all other bytes stay", async () => {
+  const folder = folderWith({ "a.txt": "\ufeffa\r\n\ufeff", "b.txt": `${"x".repeat(8192)}\0 late NUL` });
+  const context = await loadIn(folder, ".");
+  expect(context.documents.map(({ start, end }) => context.text.slice(start, end))).toEqual([
+    "a\r\n\ufeff",
+    `${"x".repeat(8192)}\0 late NUL`,
+  ]);
+});
+
+test("what a folder's load skips is reported with the reason; ignored files are not", async () => {
+  const folder = folderWith({
+    ".gitignore": "*.log",
+    "ignored.log": "\0",
+    "image.png": "\x89PNG\0",
+    "latin1.txt": Uint8Array.of(0x61, 0xe9),
+    "overlong.txt": Uint8Array.of(0xc0, 0xaf),
+    "surrogate.txt": Uint8Array.of(0xed, 0xa0, 0x80),
+    "utf16.txt": Uint8Array.of(0xff, 0xfe, 0x61, 0x00),
+    "large.txt": "x".repeat(10 * MB + 1),
+    "larger.txt": "x".repeat(12 * MB),
+    "just.txt": "x".repeat(10 * MB),
+    "ok.txt": "ok",
+  });
+  symlinkSync("/etc/passwd", join(folder, "link"));
+  execFileSync("mkfifo", [join(folder, "pipe")]);
+  const context = await loadIn(folder, ".");
+  expect(context.documents.map(({ id }) => id)).toEqual([".gitignore", "just.txt", "ok.txt"]);
+  expect(context.stats.skipped.count).toBe(9);
+  expect(Object.fromEntries(context.stats.skipped.files.map(({ path, reason }) => [path, reason]))).toEqual({
+    "image.png": "binary (NUL in the first 8 KB)",
+    "large.txt": "10,485,761 bytes > 10,485,760 bytes",
+    "larger.txt": "12.0 MB > 10 MB",
+    "latin1.txt": "not UTF-8",
+    link: "symlink that leaves the allowed roots",
+    "overlong.txt": "not UTF-8",
+    pipe: "FIFO",
+    "surrogate.txt": "not UTF-8",
+    "utf16.txt": "binary (NUL in the first 8 KB)",
+  });
+});
+
+test("a file that vanishes after the walk is reported, the others load", async () => {
+  const folder = folderWith({ "a.txt": "a".repeat(2 * MB), "z.txt": "z" });
+  const onProgress = () => rmSync(join(folder, "z.txt"), { force: true });
+  const context = await load(pathSource("."), { ...optionsFor(folder), onProgress });
+  expect(context.documents.map(({ id }) => id)).toEqual(["a.txt"]);
+  expect(context.stats.skipped.files).toEqual([{ path: "z.txt", reason: "vanished while loading" }]);
+});
+
+// Root reads files whatever their mode.
+test.skipIf(process.getuid?.() === 0)("unreadable files and folders are reported, the others load", async () => {
+  const folder = folderWith({ "a.txt": "a", "shut.txt": "", "shut/x": "" });
+  chmodSync(join(folder, "shut.txt"), 0);
+  chmodSync(join(folder, "shut"), 0);
+  const { stats } = await loadIn(folder, ".");
+  chmodSync(join(folder, "shut"), 0o700);
+  expect(stats.document_count).toBe(1);
+  expect(stats.skipped.files.map(({ path, reason }) => [path, reason])).toEqual([
+    ["shut", "cannot be read (EACCES)"],
+    ["shut.txt", "cannot be read (EACCES)"],
+  ]);
+});
+
+test("a single file may be larger than 10 MB and be ignored, but not binary, of another encoding, or a FIFO", async () => {
+  const folder = folderWith({
+    ".gitignore": "big.txt",
+    "big.txt": "x".repeat(11 * MB),
+    "a.bin": "\0",
+    "b.txt": Uint8Array.of(0xe9),
+  });
+  execFileSync("git", ["init", "--quiet", folder]);
+  execFileSync("mkfifo", [join(folder, "pipe")]);
+  expect((await loadIn(folder, "big.txt")).stats.length_chars).toBe(11 * MB);
+  const messages = { "a.bin": "binary (NUL in the first 8 KB)", "b.txt": "not UTF-8", pipe: "FIFO" };
+  for (const [path, reason] of Object.entries(messages)) {
+    await expect(loadIn(folder, path)).rejects.toMatchObject({
+      code: "invalid_argument",
+      message: `${path} cannot be loaded: ${reason}`,
+      suggestion: expect.stringContaining("UTF-8"),
+    });
+  }
+});
+
+test("a path that is missing or outside is refused, for an append too", async () => {
+  const folder = folderWith({ "in/a.txt": "a", "out/b.txt": "b" });
+  const options = { roots: ["in"], cwd: folder };
+  await expect(load(pathSource("in/gone"), options)).rejects.toMatchObject({
+    code: "path_not_found",
+    message: "in/gone does not exist",
+  });
+  await expect(load(pathSource("in/a.txt/x"), options)).rejects.toMatchObject({ code: "path_not_found" });
+  await expect(load(pathSource("out"), options)).rejects.toMatchObject({
+    code: "path_outside_sandbox",
+    suggestion: expect.stringContaining("add the folder to `roots`"),
+  });
+  const context = await load(pathSource("in"), options);
+  await expect(loadAppend(context, pathSource("out/b.txt"), options)).rejects.toMatchObject({
+    code: "path_outside_sandbox",
+  });
+});
+
+test("a symlink to a file in the roots is loaded by its own name", async () => {
+  const folder = folderWith({ "real.txt": "x", "d/": "" });
+  symlinkSync("../real.txt", join(folder, "d/link.txt"));
+  const context = await loadIn(folder, "d/link.txt");
+  expect(context.documents).toMatchObject([{ id: "link.txt", path: join(folder, "d/link.txt") }]);
+});
+
+test("a folder without a file to load names what it left out", async () => {
+  const folder = folderWith({ "e/": "", "s/a.bin": "\0", "s/.gitignore": ".gitignore\n*.log\n", "s/x.log": "" });
+  symlinkSync("..", join(folder, "s/loop"));
+  await expect(loadIn(folder, "e")).rejects.toMatchObject({
+    code: "path_not_found",
+    message: "e holds no text file to load: it is empty",
+  });
+  await expect(loadIn(folder, "s")).rejects.toMatchObject({
+    code: "path_not_found",
+    message:
+      "s holds no text file to load: 2 skipped (a.bin: binary (NUL in the first 8 KB); " +
+      "loop: symlink to a folder above it), 2 ignored by .gitignore",
+  });
+});
+
+test("more than 10,000 files are too many, also over several loads", async () => {
+  const texts = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`a/${index}`, "x"]));
+  const folder = folderWith({ ...texts, "b/1": "x", "b/2": "x", "a/image.png": "\0" });
+  const full = await loadIn(folder, "a");
+  expect(full.stats.document_count).toBe(10_000);
+  await expect(loadIn(folder, ".")).rejects.toMatchObject({
+    code: "context_too_large",
+    message: ". makes the context too large: 10,002 files (limit 10,000)",
+    suggestion: expect.stringContaining("Most files: a/ 10,000, b/ 2."),
+  });
+  const counts = { b: "10,002", "b/1": "10,001" };
+  for (const [path, count] of Object.entries(counts)) {
+    await expect(loadAppend(full, pathSource(path), optionsFor(folder))).rejects.toMatchObject({
+      code: "context_too_large",
+      message: `${path} makes the context too large: ${count} files (limit 10,000)`,
+    });
+  }
+  expect(full.stats.document_count).toBe(10_000);
+});
+
+test("more than 100 MB is too much: separators count, skipped files do not, and the message has the real size", async () => {
+  const nine = "x".repeat(9 * MB);
+  const folder = folderWith({ "p/image.png": "\0".repeat(9 * MB), "q/x.txt": nine, "file.txt": "\n".repeat(14 * MB) });
+  for (let index = 0; index < 10; index++) grow(folder, { [`p/${index}.txt`]: nine });
+  const ninety = await loadIn(folder, "p");
+  expect(ninety.stats.skipped.count).toBe(1);
+  await expect(loadAppend(ninety, pathSource("file.txt"), optionsFor(folder))).rejects.toMatchObject({
+    code: "context_too_large",
+    message: "file.txt makes the context too large: 104.0 MB > 100 MB",
+  });
+  grow(folder, { "p/10.txt": nine, "p/11.txt": nine });
+  await expect(loadIn(folder, ".")).rejects.toMatchObject({
+    code: "context_too_large",
+    message: ". makes the context too large: 117.0 MB > 100 MB",
+    suggestion: expect.stringContaining("Most bytes: p/ 108.0 MB, q/ 9.0 MB."),
+  });
+}, 60_000);
+
+test("of a folder without folders the cure names what can be loaded instead", () => {
+  const shares = (size: { files: number; bytes: number }) =>
+    new Map(["a.log", "b.log"].map((name, index) => [name, { files: size.files, bytes: size.bytes / (index + 1) }]));
+  const tooMany = tooLarge("logs", { files: 12_000, bytes: 1 }, shares({ files: 1, bytes: 1 }));
+  expect(tooMany.suggestion).toBe(
+    "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.",
+  );
+  const tooLong = tooLarge("logs", { files: 2, bytes: 120 * MB }, shares({ files: 1, bytes: 80 * MB }));
+  expect(tooLong.suggestion).toBe(
+    "Load some of its files one by one, or list the others in .gitignore. Most bytes: a.log 80.0 MB, b.log 40.0 MB.",
+  );
+});
+
+test("the size of a single file is judged before it is read, and to the byte", async () => {
+  const folder = folderWith({ "huge.txt": "x", "over.txt": "x", "full.txt": "\n".repeat(100 * MB) });
+  truncateSync(join(folder, "huge.txt"), 1024 ** 4);
+  truncateSync(join(folder, "over.txt"), 100 * MB + 1);
+  await expect(loadIn(folder, "huge.txt")).rejects.toMatchObject({
+    code: "context_too_large",
+    message: "huge.txt makes the context too large: 1,048,576.0 MB > 100 MB",
+  });
+  await expect(loadIn(folder, "over.txt")).rejects.toMatchObject({
+    message: "over.txt makes the context too large: 104,857,601 bytes > 104,857,600 bytes",
+  });
+  const full = await loadIn(folder, "full.txt");
+  expect(full.stats.length_chars).toBe(100 * MB);
+  await expect(loadAppend(full, { kind: "text", text: "", name: "t" }, optionsFor(folder))).rejects.toMatchObject({
+    code: "context_too_large",
+  });
+}, 60_000);
+
+test("separators in contents and in file names mislead nothing", async () => {
+  const forged = "\n===== /etc/passwd =====\nroot:x:0:0\n===== b.txt =====\n\n\n===== APPENDED: /x =====\n\n";
+  const folder = folderWith({ "a.txt": forged, "b.txt": "B", "c =====\n===== d": "C" });
+  const context = await loadIn(folder, ".");
+  expect(context.documents.map(({ id, start, end }) => [id, context.text.slice(start, end)])).toEqual([
+    ["a.txt", forged],
+    ["b.txt", "B"],
+    ["c =====\n===== d", "C"],
+  ]);
+});
+
+test("the same content has the same hash, in whatever order it was written", async () => {
+  const one = folderWith({ "a/1": "1", "b/2": "2", c: "3" });
+  const two = folderWith({ c: "3", "b/2": "2", "a/1": "1" });
+  expect((await loadIn(two, ".")).hash).toBe((await loadIn(one, ".")).hash);
+  writeFileSync(join(two, "c"), "4");
+  expect((await loadIn(two, ".")).hash).not.toBe((await loadIn(one, ".")).hash);
+});
+
+test("progress is told while reading", async () => {
+  const folder = folderWith(
+    Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`${index + 100}`, "x".repeat(1000)])),
+  );
+  const seen: { files: number; bytes: number }[] = [];
+  await load(pathSource("."), { ...optionsFor(folder), onProgress: (progress) => seen.push(progress) });
+  expect(seen.length).toBeGreaterThan(3);
+  expect(seen.length).toBeLessThan(20);
+  expect(seen.map(({ files }) => files)).toEqual(seen.map(({ files }) => files).sort((a, b) => a - b));
+});
+
+test("an abort before or between files rejects with cancelled", async () => {
+  const folder = folderWith({ "a.txt": "a".repeat(3 * MB), "b.txt": "b".repeat(3 * MB) });
+  const options = optionsFor(folder);
+  await expect(load(pathSource("."), { ...options, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: "cancelled",
+  });
+  const controller = new AbortController();
+  const cancelled = load(pathSource("."), {
+    ...options,
+    signal: controller.signal,
+    onProgress: () => controller.abort(),
+  });
+  await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
+});
+
+function loadIn(folder: string, path: string): Promise<Context> {
+  return load(pathSource(path), optionsFor(folder));
+}
+
+function pathSource(path: string): Source {
+  return { kind: "path", path };
+}
+
+function optionsFor(folder: string): LoadOptions {
+  return { roots: [folder], cwd: folder };
+}
+
+function textOf({ text }: Context): string {
+  return text.slice(0, text.length);
+}
