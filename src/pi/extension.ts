@@ -6,11 +6,11 @@ import { openStore } from "../store/index.ts";
 import { type Tool, tools } from "../tools/index.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { lentTools } from "./opened/lent-tools.ts";
-import type { LifeParts } from "./opened/opened.ts";
+import type { OpenedParts } from "./opened/opened.ts";
 import type { ProgressDetails, ToolDetails } from "./runs/details.ts";
 
 /** What a test may replace, and what shows. */
-export interface ExtensionParts extends LifeParts {
+export interface ExtensionParts extends OpenedParts {
   /** How calls and results of a tool are drawn. */
   readonly renderers: { readonly [tool: string]: Renderers };
   /** Adds what only people see: widget and commands. */

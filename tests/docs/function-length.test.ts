@@ -4,12 +4,12 @@ import { parseSync, Visitor } from "rolldown/utils";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 
-/** Lines that a function may have: those of the longest one today. Lower a number when its longest function is split. */
+/** Lines that a function may have at the most. */
 const LIMITS = [
   { files: ["runtime/**/*.ts"], lines: 80 },
   { files: ["runtime/guest/**/*.js"], lines: 80 },
   { files: ["src/session/**/*.ts"], lines: 80 },
-  { files: ["src/!(session)/**/*.ts", "{builtins,scripts,campaigns,bench}/**/*.{ts,js}"], lines: 144 },
+  { files: ["src/!(session)/**/*.ts", "{builtins,scripts,campaigns,bench}/**/*.{ts,js}"], lines: 100 },
 ] as const;
 
 const SHOWN = 10;

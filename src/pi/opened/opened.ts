@@ -16,7 +16,7 @@ import { openPiModels } from "./models.ts";
 import { sessionOptionsOf, settingsToKeep } from "./options.ts";
 
 /** What a test or another host may replace. */
-export interface LifeParts {
+export interface OpenedParts {
   /** Opens the store in this folder. */
   openStore(folder: string): Promise<Store>;
   readonly machineEntry: URL;
@@ -28,7 +28,7 @@ export interface LifeParts {
 }
 
 /** What is open while Pi is on one of its sessions, from the first time that it is needed. */
-export interface Life extends AsyncDisposable {
+export interface Opened extends AsyncDisposable {
   readonly settings: PiSettings;
   readonly budget: BudgetLimits;
   readonly store: MirroredStore;
@@ -36,19 +36,19 @@ export interface Life extends AsyncDisposable {
 }
 
 /** @throws RlmError `invalid_config`, `store_failed` and the like */
-export async function openLife(
-  parts: LifeParts,
+export async function openForSession(
+  parts: OpenedParts,
   context: () => PiContext,
   actions: PiActions,
   runs: Runs,
-): Promise<Life> {
+): Promise<Opened> {
   const { env } = parts;
   const { cwd } = context();
   const settings = settingsAt(cwd, env);
   const folder = homeFolder(env);
-  const opened = await parts.openStore(folder);
+  const unmirrored = await parts.openStore(folder);
   const signer = openSigner(folder, env);
-  const store = mirrored(opened, {
+  const store = mirrored(unmirrored, {
     toolCallId: runs.toolCallId,
     append: (type, data) => actions.appendEntry(type, data),
     kept: runs.kept,
@@ -91,7 +91,7 @@ export async function openLife(
     sessions,
     async [Symbol.asyncDispose]() {
       await sessions.close();
-      await opened[Symbol.asyncDispose]();
+      await unmirrored[Symbol.asyncDispose]();
     },
   };
 }

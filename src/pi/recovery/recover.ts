@@ -3,14 +3,14 @@ import type { Tool, ToolEnvelope } from "../../tools/index.ts";
 import { type BranchView, readBranch, type Unanswered } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import { appendMessage, type PiActions, type PiContext, type ToolResultMessage } from "../host.ts";
-import type { Life } from "../opened/opened.ts";
+import type { Opened } from "../opened/opened.ts";
 import { tallyOf } from "../runs/details.ts";
 import { outcomeOf, type RunOutcome, type Runs } from "../runs/runs.ts";
 import { inPi } from "../wording.ts";
 import { type RecordedExec, recordedAnswer, recordedExec } from "./recorded.ts";
 
 export interface RecoveryParts {
-  readonly life: Life;
+  readonly opened: Opened;
   readonly runs: Runs;
   readonly actions: PiActions;
   context(): PiContext;
@@ -80,18 +80,18 @@ async function recoverCall(parts: RecoveryParts, tool: Tool, call: Unanswered): 
 }
 
 /** The newest of a call's execs that the store has. */
-async function newestExec({ life }: RecoveryParts, { starts }: Unanswered): Promise<RecordedExec | null> {
+async function newestExec({ opened }: RecoveryParts, { starts }: Unanswered): Promise<RecordedExec | null> {
   for (const { session, exec_id } of starts.toReversed()) {
-    const exec = await recordedExec(life.store, session, exec_id, life.budget);
+    const exec = await recordedExec(opened.store, session, exec_id, opened.budget);
     if (exec) return exec;
   }
   return null;
 }
 
 /** The living process, other than this one, that has the session; null where nobody has. */
-async function holderOf({ life }: RecoveryParts, session: string): Promise<string | null> {
-  if (life.sessions.current()?.id === session) return null;
-  const row = await life.store.find(session);
+async function holderOf({ opened }: RecoveryParts, session: string): Promise<string | null> {
+  if (opened.sessions.current()?.id === session) return null;
+  const row = await opened.store.find(session);
   if (!row?.busy) return null;
   return row.holder ? `process ${row.holder.pid} on ${row.holder.host}` : "another process";
 }
@@ -105,13 +105,13 @@ async function finish(
   const exec_id = records[0]?.exec_id ?? "";
   let finished: RecordedExec | null = null;
   const work = async (signals: { signal: AbortSignal; suspend: AbortSignal }): Promise<ToolEnvelope> => {
-    const session = await parts.life.sessions.interrupted(id);
+    const session = await parts.opened.sessions.interrupted(id);
     const open = session.unfinished();
     // A load or a change of memory that fails rejects; it is over then, and its record says how.
     const resuming = open?.exec_id === exec_id ? session.resume(signals) : Promise.resolve(null);
     const [resumed] = await Promise.allSettled([resuming]);
-    finished = await recordedExec(parts.life.store, id, exec_id, parts.life.budget);
-    const answer = finished && (await recordedAnswer(parts.life.store, tool, call.args, finished));
+    finished = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
+    const answer = finished && (await recordedAnswer(parts.opened.store, tool, call.args, finished));
     if (answer) return answer;
     if (resumed.status === "rejected") throw resumed.reason;
     const envelope = resumed.value?.envelope;
@@ -121,19 +121,19 @@ async function finish(
   const { tool_call_id, args } = call;
   const run = { tool, tool_call_id, args, cwd: parts.context().cwd, signal: undefined };
   const outcome = await parts.runs.run(run, "recovering", work);
-  const exec = await recordedExec(parts.life.store, id, exec_id, parts.life.budget);
+  const exec = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
   const details = { ...outcome.details, session: id, exec_id, calls: tallyOf(exec?.records ?? []) };
   const kept = records.filter(({ record }) => record === "rlm_tool_result").length;
   return { how: "finished", outcome: { ...outcome, details }, exec, kept };
 }
 
 async function outcomeOfRecord(
-  { life }: RecoveryParts,
+  { opened }: RecoveryParts,
   tool: Tool,
   call: Unanswered,
   exec: RecordedExec,
 ): Promise<RunOutcome | null> {
-  const answer = await recordedAnswer(life.store, tool, call.args, exec);
+  const answer = await recordedAnswer(opened.store, tool, call.args, exec);
   const exec_id = exec.complete?.exec_id ?? null;
   const facts = { session: exec.session, exec_id, calls: tallyOf(exec.records), elapsed_ms: 0, recovered: true };
   return answer && outcomeOf(tool, answer, facts);

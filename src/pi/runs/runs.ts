@@ -1,9 +1,9 @@
 import type { Clock } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
-import type { JournalRecord, LoadResult, Progress, Session } from "../../session/index.ts";
+import type { JournalRecord, Progress } from "../../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import { inPi } from "../wording.ts";
-import type { ContextState, StateBoard } from "./board.ts";
+import type { StateBoard } from "./board.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 
 /** A call of a tool that is to be run. */
@@ -130,19 +130,10 @@ export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetai
   return { text, details: { tool: tool.name, envelope: fitted(envelope, tool.rest, DETAILS_BYTES), ...facts } };
 }
 
-/** What the board shows of a session that is open. */
-export function showSession(board: StateBoard, session: Session, checkpoint: string | null): void {
-  const stats = session.stats();
-  const context = stats && contextState(stats);
-  board.change({ session: session.id, checkpoint, budget: session.budget(), context });
-}
-
-export function contextState(stats: LoadResult["stats"]): ContextState {
-  return {
-    sources: stats.sources,
-    chars: stats.length_chars,
-    tokens_estimate: stats.length_tokens_estimate,
-    documents: stats.document_count,
-    hash: stats.context_hash,
-  };
+/** What a call gives that the user cancelled while it waited for its turn. */
+export function cancelledBeforeStart(tool: Tool): RunOutcome {
+  const message = "cancelled before anything started";
+  const failure = { code: "cancelled", message, suggestion: "Call the tool again." };
+  const facts = { session: null, exec_id: null, calls: tallyOf([]), elapsed_ms: 0, recovered: false };
+  return outcomeOf(tool, tool.failed(failure), facts);
 }

@@ -14,7 +14,7 @@ import { tools } from "../../tools/index.ts";
 import type { BranchView } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
-import type { Life } from "../opened/opened.ts";
+import type { Opened } from "../opened/opened.ts";
 import type { StateBoard } from "../runs/board.ts";
 import type { Runs } from "../runs/runs.ts";
 
@@ -37,18 +37,18 @@ export interface Control {
   settings(cwd: string): PiOrigins;
 }
 
-/** The part of the extension's life that this is built on. */
+/** What of the lifecycle this needs. */
 export interface ControlParts {
   readonly board: StateBoard;
   readonly runs: Pick<Runs, "cancel">;
-  life(): Promise<Pick<Life, "store">>;
+  opened(): Promise<Pick<Opened, "store">>;
   view(): BranchView;
   /** Brings the board up to the branch. */
   refresh(): Promise<void>;
 }
 
 export function openControl(
-  { board, runs, life, view, refresh }: ControlParts,
+  { board, runs, opened, view, refresh }: ControlParts,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ): Control {
@@ -61,15 +61,15 @@ export function openControl(
       board.change({ enabled });
     },
     cancel: () => runs.cancel(),
-    sessions: async () => listSessions((await life()).store),
+    sessions: async () => listSessions((await opened()).store),
     async branch() {
       const { head } = view();
       if (!head) return null;
-      const session = await describeSession((await life()).store, head.session);
+      const session = await describeSession((await opened()).store, head.session);
       return { session, checkpoint: head.checkpoint };
     },
     async goTo(session, checkpoint) {
-      const { store } = await life();
+      const { store } = await opened();
       const rows = await store.checkpoints(session);
       const row = rows.find(({ id, kind }) => id === checkpoint && kind === "end");
       const records = (await store.journal(session)).map(({ record }) => readRecord(record));

@@ -90,7 +90,7 @@ test("reads make no session that outlives them, and the entries of an exec are s
   for (const entry of pi.branch.filter(({ type }) => type === "custom")) {
     expect(JSON.stringify(entry).length).toBeLessThan(2_048);
   }
-  const { store } = await life.lifecycle.life();
+  const { store } = await life.lifecycle.opened();
   expect(await store.list()).toHaveLength(1);
 });
 
@@ -161,7 +161,7 @@ test.for([
   await until(() => stopped);
   // The commit that is allowed is on its way.
   if (point.side === "after") {
-    const { store } = await dying.lifecycle.life();
+    const { store } = await dying.lifecycle.opened();
     await store.list();
   }
   await dying.die();
@@ -188,7 +188,7 @@ test.for([true, false])(
     const dying = await pi.start({ store: stoppingAt("rlm_complete", "after", 2) });
     await dying.call("rlm_load", { path: pi.folder }, "load");
     void dying.begin("rlm_exec", { code: "result = 5" }, "cell");
-    const { store } = await dying.lifecycle.life();
+    const { store } = await dying.lifecycle.opened();
     await until(() => mirrorOn(pi.branch).includes("rlm_start cell"));
     await until(async () => (await store.list())[0]?.last_seq === 4);
     await dying.die();

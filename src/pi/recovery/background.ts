@@ -1,0 +1,64 @@
+import type { Clock } from "../../../runtime/index.ts";
+import type { PiContext } from "../host.ts";
+import type { StateBoard } from "../runs/board.ts";
+import { settledOrAborted, settledWithin } from "../waiting.ts";
+
+/** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
+export interface BackgroundRecovery {
+  isRunning(): boolean;
+  /** Starts it for the branch on which Pi stands. The user is told if it fails. */
+  begin(recover: () => Promise<void>): void;
+  /** Resolves when it is over, if it runs, or when the signal aborts. */
+  overOrAborted(signal: AbortSignal | undefined): Promise<void>;
+  /** Keeps a prompt back until it is over, or until the prompt has waited long enough. */
+  holdPrompt(): Promise<void>;
+  /** A prompt is kept back. */
+  holdsPrompt(): boolean;
+}
+
+export interface BackgroundParts {
+  readonly board: StateBoard;
+  readonly clock: Clock;
+  context(): PiContext;
+  /** Pi has left the session: failures are no longer told. */
+  isSuspended(): boolean;
+  /** How long a prompt waits, s. */
+  promptWait(): Promise<number>;
+}
+
+export function openBackgroundRecovery(parts: BackgroundParts): BackgroundRecovery {
+  let current: Promise<void> | undefined;
+  let holdsPrompt = false;
+  return {
+    isRunning: () => current !== undefined,
+    holdsPrompt: () => holdsPrompt,
+    begin(recover) {
+      const { ui } = parts.context();
+      const work = recover()
+        .catch((error: unknown) => {
+          if (parts.isSuspended()) return;
+          ui.notify(`RLM: ${error instanceof Error ? error.message : String(error)}`, "error");
+        })
+        .finally(() => {
+          if (current === work) current = undefined;
+        });
+      current = work;
+    },
+    async overOrAborted(signal) {
+      if (current) await settledOrAborted(current, signal);
+    },
+    async holdPrompt() {
+      if (!current) return;
+      const { ui } = parts.context();
+      const seconds = await parts.promptWait();
+      if (parts.board.current().running) {
+        ui.notify(`An interrupted call is being finished; the prompt waits for it, ${seconds} s at the most`, "info");
+      }
+      holdsPrompt = true;
+      const isOver = await settledWithin(current, seconds * 1000, parts.clock);
+      holdsPrompt = false;
+      if (isOver) return;
+      ui.notify("The interrupted call is not finished yet; the prompt goes out without its result", "warning");
+    },
+  };
+}

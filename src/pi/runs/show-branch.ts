@@ -1,0 +1,56 @@
+import { type LoadResult, type Session, summaryOf } from "../../session/index.ts";
+import type { Store } from "../../store/index.ts";
+import type { BranchHead, BranchView } from "../branch/entries.ts";
+import type { Opened } from "../opened/opened.ts";
+import { statsOf } from "../recovery/recorded.ts";
+import type { ContextState, StateBoard } from "./board.ts";
+
+/** Brings the board up to the branch. Nothing is opened for a branch on which RLM was not used. @throws RlmError */
+export async function showBranch(
+  board: StateBoard,
+  { head, completed, isUsed }: BranchView,
+  open: () => Promise<Opened>,
+): Promise<void> {
+  board.change({ checkpoints: completed.size });
+  if (!isUsed) return;
+  const { sessions, store } = await open();
+  const current = sessions.current();
+  const isThere = head?.session === current?.id && head?.checkpoint === store.head(current?.id ?? "");
+  if (current && (!head || isThere)) return showSession(board, current, store.head(current.id));
+  board.change({
+    session: head?.session ?? null,
+    checkpoint: head?.checkpoint ?? null,
+    budget: null,
+    context: head && (await contextOf(store, head)),
+  });
+}
+
+/** Shows a session that is open. */
+export function showSession(board: StateBoard, session: Session, checkpoint: string | null): void {
+  const stats = session.stats();
+  const context = stats && contextState(stats);
+  board.change({ session: session.id, checkpoint, budget: session.budget(), context });
+}
+
+/** The context of a session that is not open. What the session says of itself is cheaper to read, and often suffices. */
+async function contextOf(store: Store, { session, context_hash }: BranchHead): Promise<ContextState | null> {
+  const row = await store.find(session);
+  if (!row || context_hash === null) return null;
+  const { context } = summaryOf(row);
+  if (context?.hash !== context_hash) {
+    const stats = await statsOf(store, context_hash);
+    return stats && contextState(stats);
+  }
+  const { sources, chars, hash } = context;
+  return { sources, chars, hash, tokens_estimate: Math.floor(chars / 4), documents: null };
+}
+
+function contextState(stats: LoadResult["stats"]): ContextState {
+  return {
+    sources: stats.sources,
+    chars: stats.length_chars,
+    tokens_estimate: stats.length_tokens_estimate,
+    documents: stats.document_count,
+    hash: stats.context_hash,
+  };
+}

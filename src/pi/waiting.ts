@@ -1,0 +1,21 @@
+import type { Clock } from "../../runtime/index.ts";
+
+/** Whether the work was over within the time. */
+export function settledWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const callOff = clock.after(ms, () => resolve(false));
+    void work.finally(() => {
+      callOff();
+      resolve(true);
+    });
+  });
+}
+
+/** Resolves when the work is over or the signal aborts: someone who aborts a call does not want to wait for another one. */
+export async function settledOrAborted(work: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return;
+  const aborted = new Promise<void>((resolve) => {
+    signal?.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await Promise.race([work, aborted]);
+}
