@@ -81,7 +81,8 @@ interface Parts {
 
 function parts(settings: Json): Parts {
   if (!isObject(settings)) return { rest: {}, signature: null };
-  const { signature = null, ...rest } = settings;
+  // What people say of a session grants nothing, and any host may change it.
+  const { signature = null, remarks: _remarks, ...rest } = settings;
   if (!isObject(signature)) return { rest, signature: null };
   const { store, mac } = signature;
   return { rest, signature: typeof store === "string" && typeof mac === "string" ? { store, mac } : null };

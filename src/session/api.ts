@@ -5,6 +5,7 @@ import type { QueryOptions } from "../query/index.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
 import type { CellFile, ExecKind } from "./journal/records.ts";
+import type { RemarkOptions } from "./stored/remarks.ts";
 
 export type Progress =
   /** What a load has read so far. */
@@ -44,7 +45,7 @@ interface Keeping {
   readonly session?: string;
 }
 
-interface CommonOptions {
+interface CommonOptions extends RemarkOptions {
   /** Folders from which contexts may be loaded; default: `cwd`. */
   readonly roots?: readonly string[];
   /** What relative paths are relative to; default: the process's. */

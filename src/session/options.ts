@@ -5,6 +5,7 @@ import { type QueryOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
+import { REMARKS } from "./stored/remarks.ts";
 
 /**
  * Looks at what a caller passes: an option that is misspelt, or has a wrong type or value, would be ignored otherwise.
@@ -141,7 +142,14 @@ export const SESSION_OPTIONS = options({
   keepSteps: flag,
   onCheckpoint: callback,
   onProgress: callback,
+  ...REMARKS,
 } satisfies SchemaOf<HostedOptions>);
+
+/** What a session's option must be if it cannot have this value; null: it can. */
+export function optionProblem(option: string, value: unknown): string | null {
+  const read = v.safeParse(SESSION_OPTIONS, { [option]: value }, { abortEarly: true });
+  return read.success ? null : read.issues[0].message;
+}
 
 const running = { signal, suspend: signal, deliver: callback };
 

@@ -43,7 +43,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
     const newId = parts.newId ?? newUlid;
     const clock = parts.clock ?? systemClock;
     const fresh = { id: newId(), origin: parts.origin ?? "library", at: clock.now() };
-    const row = await leasedRow(store, options.session, fresh, parts.settings);
+    const row = await leasedRow(store, options, fresh, parts.settings);
     try {
       const given = { random: Math.random, ...parts, store, newId, clock };
       return sessionOver(await setUp(options, given, row, isInMemory), async () => {

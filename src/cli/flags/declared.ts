@@ -144,6 +144,12 @@ export const OPTION_FLAGS = {
     kept: { usual: false, mustBeDecided: false },
     help: "keep the checkpoints within a cell after its end, so that `belay fork` can use them",
   }),
+  label: flag({
+    name: "label",
+    type: text("TEXT"),
+    heading: "session",
+    help: "what the session is for: a line of up to 200 characters that `belay sessions` shows; empty: none",
+  }),
 };
 
 const OF_STORE: readonly Flag[] = [SESSION, STORE, RELOAD, APPEND, DISCARD, ...Object.values(OPTION_FLAGS)];

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { type AskedSettings, settingsFromTexts } from "../../config/index.ts";
 import { homeFolder } from "../../home.ts";
-import { checkSessionName, LAST_SESSION } from "../../session/index.ts";
+import { checkSessionName, LAST_SESSION, optionProblem } from "../../session/index.ts";
 import { type Arguments, type Given, givenIn } from "./arguments.ts";
 import {
   APPEND,
@@ -76,12 +76,22 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
     session,
     change: args.get(RELOAD) ? "reload" : args.get(APPEND) ? "append" : null,
     discard: args.get(DISCARD),
-    options: givenIn(args, OPTION_FLAGS),
+    options: optionsIn(args, help),
     output: resultPlace(args, help),
     quiet: args.get(QUIET),
     verbose: args.get(VERBOSE),
     typed: args.typed,
   };
+}
+
+function optionsIn(args: Arguments, help: string): OptionFlags {
+  const options = givenIn(args, OPTION_FLAGS);
+  for (const [option, value] of Object.entries(options)) {
+    const problem = optionProblem(option, value);
+    const flag = new Map<string, Flag>(Object.entries(OPTION_FLAGS)).get(option);
+    if (problem !== null) throw new UsageError(`--${flag?.name} must be ${problem}`, help);
+  }
+  return options;
 }
 
 /** The flag that fills a configuration key. */

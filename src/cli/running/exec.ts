@@ -48,14 +48,14 @@ function onlyCell(cells: readonly Cell[]): Cell {
 
 /** A dry run changes nothing; without a session's name there is nothing that it could look at. */
 function lookingOnly(flags: SessionFlags): SessionFlags {
-  const { session, store, change, discard, output } = flags;
+  const { session, store, change, discard, output, options } = flags;
   if (output.file !== null || output.format !== null) {
     const option = output.file === null ? "format" : "output";
     const problem = `--dry-run prints an estimate, and there is no result for --${option}`;
     throw new UsageError(problem, commandLine(["help", "exec"]));
   }
-  if (change || discard) {
-    const option = change ?? "discard";
+  const option = change ?? (discard ? "discard" : options.label === undefined ? null : "label");
+  if (option !== null) {
     throw new UsageError(`--dry-run changes nothing, and --${option} would`, commandLine(["help", "exec"]));
   }
   return { ...flags, store: session === null ? null : store };

@@ -1,4 +1,5 @@
 import type { Json } from "../../index.ts";
+import { keepSettings } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
@@ -56,7 +57,7 @@ export function openKeeping({ kept, row, isTakenUp, looksOnly }: Place, flags: S
     signed,
     async addRoot(session, path) {
       now = withRoot(now, path);
-      if (keeper) await kept?.store.commit(session, { settings: signed(session) });
+      if (keeper && kept) await keepSettings(kept.store, session, signed(session));
     },
     checkRecorded: () => doubted?.refuse(),
   };

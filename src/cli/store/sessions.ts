@@ -1,6 +1,6 @@
 import { age, amount, compact, dollars, size } from "../../figures.ts";
 import { sessionLabel } from "../../ids.ts";
-import { listSessions, type SessionSummary } from "../../session/index.ts";
+import { listSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -36,25 +36,57 @@ function wantedBy({ named, unfinished }: SessionsFlags): (session: SessionSummar
   return ({ name, status }) => (!named || name !== null) && (!unfinished || status === "unfinished");
 }
 
-const HEADER = ["session", "status", "changed", "context", "execs", "calls", "tokens", "cost", "size", "last"];
-const COLUMNS: readonly Column[] = [
-  "left",
-  "left",
-  "right",
-  { align: "left", drop: 5 },
-  { align: "right", drop: 2 },
-  { align: "right", drop: 4 },
-  { align: "right", drop: 3 },
-  { align: "right", drop: 6 },
-  { align: "right", drop: 1 },
-  "left",
+interface ListColumn {
+  readonly header: string;
+  readonly column: Column;
+  readonly text: (session: SessionSummary, now: number) => string;
+}
+
+const COLUMNS: readonly ListColumn[] = [
+  { header: "session", column: "left", text: sessionLabel },
+  { header: "status", column: "left", text: ({ status }) => status },
+  { header: "changed", column: "right", text: ({ changed_at }, now) => age(now - changed_at) },
+  { header: "context", column: { align: "left", drop: 5 }, text: contextOf },
+  { header: "execs", column: { align: "right", drop: 2 }, text: ({ execs }) => String(execs) },
+  { header: "calls", column: { align: "right", drop: 4 }, text: ({ sub_calls }) => String(sub_calls) },
+  { header: "tokens", column: { align: "right", drop: 3 }, text: ({ tokens }) => compact(tokens) },
+  {
+    header: "cost",
+    column: { align: "right", drop: 6 },
+    text: ({ cost_usd }) => (cost_usd > 0 ? dollars(cost_usd) : "-"),
+  },
+  { header: "size", column: { align: "right", drop: 1 }, text: ({ bytes }) => size(bytes) },
 ];
+
+const LAST: ListColumn = {
+  header: "last",
+  column: "left",
+  text: ({ last }) => (last ? (last.kind === "cell" ? last.input : `${last.kind} ${last.input}`) : "-"),
+};
+
+/** A column for each remark that one of the sessions has. */
+function remarksIn(found: readonly SessionSummary[]): ListColumn[] {
+  return REMARK_NAMES.filter((name) => found.some((session) => session[name] !== null)).map((name) => ({
+    header: name,
+    column: { align: "left", drop: 7 },
+    text: (session) => shortened(session[name] ?? "-"),
+  }));
+}
+
+const REMARK_UNITS = 40;
+
+const shortened = (text: string) => (text.length > REMARK_UNITS ? `${text.slice(0, REMARK_UNITS - 1)}…` : text);
 
 /** A table for people. @param now ms since the epoch @param most how many to show */
 export function showSessions(all: readonly SessionSummary[], now: number, output: Output, most: number): void {
   const found = all.slice(0, most);
-  const rows = found.map((session) => rowOf(session, now));
-  const [header = "", ...lines] = table([HEADER, ...rows], COLUMNS, output);
+  const columns = [...COLUMNS, ...remarksIn(found), LAST];
+  const rows = found.map((session) => columns.map(({ text }) => text(session, now)));
+  const [header = "", ...lines] = table(
+    [columns.map((column) => column.header), ...rows],
+    columns.map(({ column }) => column),
+    output,
+  );
   output.write(`${header}\n`, "dim");
   for (const [index, line] of lines.entries()) {
     const { status } = found[index] ?? {};
@@ -66,22 +98,6 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };
-
-function rowOf(session: SessionSummary, now: number): string[] {
-  const { status, changed_at, execs, sub_calls, tokens, cost_usd, bytes, last } = session;
-  return [
-    sessionLabel(session),
-    status,
-    age(now - changed_at),
-    contextOf(session),
-    String(execs),
-    String(sub_calls),
-    compact(tokens),
-    cost_usd > 0 ? dollars(cost_usd) : "-",
-    size(bytes),
-    last ? (last.kind === "cell" ? last.input : `${last.kind} ${last.input}`) : "-",
-  ];
-}
 
 /** The first source by its last name, and how many more there are. */
 export function contextOf({ context }: Pick<SessionSummary, "context">): string {

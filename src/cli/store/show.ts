@@ -5,6 +5,7 @@ import {
   describeSession,
   type ExecDescription,
   LAST_SESSION,
+  REMARK_NAMES,
   type SessionDescription,
 } from "../../session/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
@@ -47,6 +48,7 @@ export function showSession(found: SessionDescription, now: number, output: Outp
   output.write(sessionLabel(found), "bold");
   output.write(`  ${status}${holder ? ` in process ${holder.pid}` : ""}\n`);
   output.write(`id        ${id}\n`);
+  for (const name of REMARK_NAMES) if (found[name] !== null) output.write(`${name.padEnd(10)}${found[name]}\n`);
   if (found.forked_from !== null) output.write(`forked    from ${idEnd(found.forked_from)}\n`);
   output.write(`begun     ${since(created_at)}, changed ${since(changed_at)}\n`);
   output.write(

@@ -1,18 +1,23 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { NewSession, SessionRow, Store } from "../../store/index.ts";
+import type { HostedOptions } from "../api.ts";
+import { type RemarkOptions, remarksNow, withRemarks } from "./remarks.ts";
 
 /** The session with this name or id, leased; made where there is none. */
 export async function leasedRow(
   store: Store,
-  named: string | undefined,
+  { session: named, ...options }: Pick<HostedOptions, "session"> & RemarkOptions,
   fresh: Omit<NewSession, "name" | "settings">,
   settings?: (session: string) => Json,
 ): Promise<SessionRow> {
   const found = named === undefined ? null : await store.find(named);
-  if (!found) return store.create({ ...fresh, name: named ?? null, settings: settings?.(fresh.id) ?? null });
+  if (!found) {
+    const kept = withRemarks(settings?.(fresh.id) ?? null, remarksNow(null, options));
+    return store.create({ ...fresh, name: named ?? null, settings: kept });
+  }
   const row = await store.lease(found.id);
-  const kept = settings?.(row.id) ?? null;
-  if (kept === null || JSON.stringify(kept) === JSON.stringify(row.settings)) return row;
+  const kept = withRemarks(settings?.(row.id) ?? row.settings, remarksNow(row, options));
+  if (JSON.stringify(kept) === JSON.stringify(row.settings)) return row;
   await store.commit(row.id, { settings: kept });
   return row;
 }

@@ -5,9 +5,10 @@ import { nearest } from "../../nearest.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { EMPTY_ACCOUNT, factsOf, follow } from "../journal/account.ts";
 import { readRecord, type SessionFacts } from "../journal/records.ts";
+import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
 /** What lists say of a stored session. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
-export interface SessionSummary extends Omit<SessionFacts, "status"> {
+export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRemarks {
   readonly id: string;
   /** null for a session without one. */
   readonly name: string | null;
@@ -38,6 +39,7 @@ export function summaryOf(row: SessionRow): SessionSummary {
   return {
     id,
     name,
+    ...remarksOf(row),
     origin,
     status: status === "running" ? running : busy ? "open" : "idle",
     ...facts,
@@ -116,7 +118,10 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
   const parent = await sessionNamed(store, nameOrId);
   const { checkpoint, settings, ...fork } = forking;
   const from = checkpoint === null ? null : await checkpointNamed(store, parent, checkpoint);
-  const forked = await store.fork(parent.id, from, { ...fork, settings: settings(parent) });
+  const forked = await store.fork(parent.id, from, {
+    ...fork,
+    settings: withRemarks(settings(parent), remarksOf(parent)),
+  });
   const facts = await factsAt(store, forked.id, factsIn(parent).context);
   await store.lease(forked.id);
   await store.commit(forked.id, { facts: JSON.parse(JSON.stringify(facts)) });

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
 import { startModelServer } from "../../support/model-server.ts";
+import { folderWith } from "../../support/tree.ts";
 import { belay, type Run, temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const json = ({ stdout }: Run) => JSON.parse(stdout);
 
@@ -16,7 +18,7 @@ async function made(home: string, session: string, cells: readonly string[]): Pr
 test("sessions are listed and shown", async () => {
   await using server = await startModelServer(() => ({ text: "yes", usage: { prompt: 90, completion: 10 } }));
   const home = join(temporaryFolder(), "home");
-  const run = (...args: string[]) => belay(args, { home });
+  const run = (...args: string[]) => belayHere(args, { home });
   expect(await run("sessions")).toEqual({
     code: 0,
     stdout: `no sessions in ${home}\nmake one: belay exec FILE -c PATH --session NAME\n`,
@@ -62,7 +64,7 @@ test("sessions are listed and shown", async () => {
 
 test("sessions are forked and dropped", async () => {
   const home = join(temporaryFolder(), "home");
-  const run = (...args: string[]) => belay(args, { home });
+  const run = (...args: string[]) => belayHere(args, { home });
   await made(home, "main", ["let n = 1", "n = 2"]);
   const [first] = json(await run("show", "main", "--json")).session.checkpoints;
   const forked = await run("fork", `main@${first.id.slice(-12)}`, "--name", "past");
@@ -88,7 +90,7 @@ test("sessions are forked and dropped", async () => {
 
 test("gc says what would go, then drops it; a session in use stays", async () => {
   const home = join(temporaryFolder(), "home");
-  const run = (...args: string[]) => belay(args, { home });
+  const run = (...args: string[]) => belayHere(args, { home });
   expect((await run("gc")).stdout).toBe("nothing to drop\n");
   await made(home, "old", ["1"]);
   await run("exec", "-e", "1");
@@ -101,26 +103,59 @@ test("gc says what would go, then drops it; a session in use stays", async () =>
 
 test("once a day a command drops sessions without a name that are a day old", async () => {
   const home = join(temporaryFolder(), "home");
-  await belay(["exec", "-e", "1"], { home });
+  await belayHere(["exec", "-e", "1"], { home });
   const marker = join(home, "collected");
   const made = statSync(marker).mtimeMs;
-  await belay(["exec", "-e", "2"], { home });
+  await belayHere(["exec", "-e", "2"], { home });
   expect(statSync(marker).mtimeMs).toBe(made);
   const yesterday = made / 1000 - 25 * 3600;
   utimesSync(marker, yesterday, yesterday);
-  await belay(["exec", "-e", "3"], { home });
+  await belayHere(["exec", "-e", "3"], { home });
   expect(statSync(marker).mtimeMs).toBeGreaterThanOrEqual(made);
-  expect(json(await belay(["sessions", "--json"], { home })).sessions).toHaveLength(3);
+  expect(json(await belayHere(["sessions", "--json"], { home })).sessions).toHaveLength(3);
   expect(readdirSync(home).sort()).toEqual(expect.arrayContaining(["belay.db", "collected"]));
 });
 
 test("--store and --no-store say where a session is kept", async () => {
   const folder = temporaryFolder();
   const [home, store] = [join(folder, "home"), join(folder, "store")];
-  const run = (...args: string[]) => belay(args, { home });
+  const run = (...args: string[]) => belayHere(args, { home });
   expect((await run("exec", "-e", "let n = 7", "-s", "a", "--store", store)).code).toBe(0);
   expect((await run("exec", "-e", "n", "-s", "a", "--store", store)).stdout).toBe("7\n");
   expect((await run("exec", "-e", "1", "--no-store")).stdout).toBe("1\n");
   expect(json(await run("sessions", "--json")).sessions).toEqual([]);
   expect(json(await run("sessions", "--json", "--store", store)).sessions).toMatchObject([{ name: "a" }]);
+});
+
+test("a label is shown by sessions and show; a session goes on with it until another is given", async () => {
+  const cwd = folderWith({ "docs/a.md": "a" });
+  const home = join(cwd, "home");
+  const run = (...args: string[]) => belayHere(args, { home, cwd });
+  const listed = async () => (await run("sessions")).stdout.split("\n").map((line) => line.trimEnd());
+  await run("exec", "-e", "let n = 1", "-s", "plain");
+  expect((await listed())[0]).not.toContain("label");
+  const long = "what the letters of the archive say about the great fire";
+  expect(await run("exec", "-e", "1", "-s", "main", "--label", long)).toMatchObject({ code: 0, stderr: "" });
+  expect(await run("exec", "-e", "2", "-c", "docs", "--append", "-s", "main")).toMatchObject({ code: 0 });
+  const [header, main, plain] = await listed();
+  expect(header).toMatch(/ size +label +last$/);
+  expect(main).toMatch(/ KB +what the letters of the archive say abo… +2$/);
+  expect(plain).toMatch(/ KB +- +let n = 1$/);
+  expect((await run("show", "main")).stdout).toContain(`\nlabel     ${long}\nbegun `);
+  expect((await run("show", "plain")).stdout).not.toContain("label");
+  expect(json(await run("show", "main", "--json")).session.label).toBe(long);
+  expect(json(await run("sessions", "--json")).sessions).toMatchObject([{ label: long }, { label: null }]);
+  const repl = await belay(["repl", "-s", "main"], { home, cwd, input: ".load docs\nP.length > 0\n" });
+  expect(repl).toMatchObject({ code: 0, stdout: "true\n" });
+  await run("exec", "-e", "3", "-s", "plain", "--label", "b");
+  await run("exec", "-e", "3", "-s", "plain", "--label", "");
+  const labels = json(await run("sessions", "--json")).sessions.map((session: { label: string }) => session.label);
+  expect(labels).toEqual([null, long]);
+  for (const [args, stderr] of [
+    [["--label", "a\nb"], "--label must be a line of up to 200 characters\n"],
+    [["--label", "a", "--no-store"], "--no-store and --label exclude each other\n"],
+    [["--label", "a", "-s", "main", "--dry-run"], "--dry-run changes nothing, and --label would\n"],
+  ] as const) {
+    expect(await run("exec", "-e", "1", ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(stderr) });
+  }
 });

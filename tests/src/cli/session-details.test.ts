@@ -56,7 +56,15 @@ const CALL: CallDescription = {
 };
 const LONG = "why ".repeat(40);
 const SESSION: SessionDescription = {
-  ...{ id: "01X", name: "big", origin: "command", status: "unfinished", created_at: 0, changed_at: 2 * HOUR },
+  ...{
+    id: "01X",
+    name: "big",
+    label: null,
+    origin: "command",
+    status: "unfinished",
+    created_at: 0,
+    changed_at: 2 * HOUR,
+  },
   ...{ sub_calls: 2, tokens: 12_345, cost_usd: 0.0421, bytes: 3 * 2 ** 20, holder: null, forked_from: null },
   context: { hash: "0123456789abcdef", sources: ["/x/docs", "stdin"], chars: 1234 },
   last: { exec_id: "e", kind: "cell", input: "go()" },

@@ -8,6 +8,7 @@ import type { SessionDescription } from "../../../../src/session/stored/descript
 const SUMMARY = {
   id: "01SESSION",
   name: null,
+  label: null,
   origin: "pi",
   status: "open",
   created_at: 0,

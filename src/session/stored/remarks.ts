@@ -1,0 +1,63 @@
+import * as v from "valibot";
+import type { Json } from "../../../runtime/index.ts";
+import type { SessionRow, Store } from "../../store/index.ts";
+
+/**
+ * What people say of a session, for people. A remark grants nothing and changes nothing, so it is kept beside the signed
+ * settings. `openSession`, lists and the command take the remarks that stand here.
+ */
+export interface RemarkOptions {
+  /** What the session is for: a line of up to 200 characters that lists show. An empty one takes it away. */
+  readonly label?: string;
+}
+
+export const REMARKS = {
+  label: v.optional(line(200)),
+} satisfies { readonly [name in keyof Required<RemarkOptions>]: v.GenericSchema };
+
+export const REMARK_NAMES = ["label"] as const satisfies readonly (keyof RemarkOptions)[];
+
+/** Remarks as lists and descriptions have them; null for one that was not made. */
+export type SessionRemarks = { readonly [name in keyof Required<RemarkOptions>]: string | null };
+
+/** A text that keeps its line: no control characters, and none that turn the direction of what follows. */
+function line(characters: number) {
+  const message = `a line of up to ${characters} characters`;
+  return v.pipe(
+    v.string(message),
+    v.regex(new RegExp(`^[^\\p{Cc}\\p{Zl}\\p{Zp}\\u202a-\\u202e\\u2066-\\u2069]{0,${characters}}$`, "u"), message),
+  );
+}
+
+const KeptSchema = v.object({ remarks: v.object(REMARKS) });
+
+/** The remarks in a row. A row with a damaged one, and that of an earlier build, have none. */
+export function remarksOf({ settings }: Pick<SessionRow, "settings">): SessionRemarks {
+  const read = v.safeParse(KeptSchema, settings);
+  const { label } = read.success ? read.output.remarks : {};
+  return { label: label || null };
+}
+
+/** Settings that keep these remarks. */
+export function withRemarks(settings: Json, remarks: { readonly [name in keyof RemarkOptions]?: string | null }): Json {
+  const { remarks: _before, ...rest } = isObject(settings) ? settings : {};
+  const made = Object.entries(remarks).flatMap(([name, text]) => (text ? [[name, text]] : []));
+  if (made.length > 0) return { ...rest, remarks: Object.fromEntries(made) };
+  return settings === null ? null : rest;
+}
+
+function isObject(value: Json): value is { readonly [field: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The remarks among the options of a session: those that are not given stay as the row has them. */
+export function remarksNow(row: Pick<SessionRow, "settings"> | null, options: RemarkOptions): SessionRemarks {
+  const { label = row && remarksOf(row).label } = options;
+  return { label };
+}
+
+/** Replaces the settings of a session, and leaves its remarks. The caller holds the lease. */
+export async function keepSettings(store: Pick<Store, "find" | "commit">, id: string, settings: Json): Promise<void> {
+  const row = await store.find(id);
+  await store.commit(id, { settings: row ? withRemarks(settings, remarksOf(row)) : settings });
+}
