@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../runtime/index.ts";
-import { openSqliteStore, type SyncStore } from "../../src/store/sqlite.ts";
+import type { SyncStore } from "../../src/store/methods.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
 import {
   checkpointOf,
   contextOf,

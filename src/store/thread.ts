@@ -3,9 +3,16 @@ import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../runtime/errors.ts";
 import type { ImagePages } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
+import {
+  type Answer,
+  type Arguments,
+  eachMethod,
+  type Method,
+  type Request,
+  type Results,
+  type StoreSetup,
+} from "./methods.ts";
 import type { Step, Store, StoredContext } from "./port.ts";
-import type { Answer, Arguments, Method, Request, StoreSetup } from "./requests.ts";
-import type { SyncStore } from "./sqlite.ts";
 
 /**
  * Opens the store in a folder, made where it is missing; null: a store in memory, for this process alone. It works in
@@ -21,11 +28,11 @@ export async function openStore(
   const thread = await startThread(entry, setup, onEnd);
   const { ask } = thread;
   return {
-    create: (session) => ask("create", [session]),
-    lease: (id) => ask("lease", [id]),
-    release: (id) => ask("release", [id]),
-    find: (nameOrId) => ask("find", [nameOrId]),
-    list: () => ask("list", []),
+    ...eachMethod(
+      (name) =>
+        (...args) =>
+          ask(name, args),
+    ),
     commit(session, step) {
       const { checkpoint } = step;
       if (!checkpoint) return ask("commit", [session, step]);
@@ -33,24 +40,11 @@ export async function openStore(
       const moved: Step = { ...step, checkpoint: { ...checkpoint, pages } };
       return ask("commit", [session, moved], buffers);
     },
-    journal: (session, from) => ask("journal", [session, from]),
-    checkpoints: (session) => ask("checkpoints", [session]),
-    checkpoint: (id) => ask("checkpoint", [id]),
-    image: (id) => ask("image", [id]),
     putBaseline(id, meta, given) {
       const { pages, buffers } = handOver(given);
       return ask("putBaseline", [id, meta, pages], buffers);
     },
-    hasBaseline: (id) => ask("hasBaseline", [id]),
     putContext: (context) => ask("putContext", [withOwnBytes(context)]),
-    context: (hash) => ask("context", [hash]),
-    contextIndex: (hash) => ask("contextIndex", [hash]),
-    hasContext: (hash) => ask("hasContext", [hash]),
-    cached: (key) => ask("cached", [key]),
-    fork: (session, checkpoint, fork) => ask("fork", [session, checkpoint, fork]),
-    remove: (session) => ask("remove", [session]),
-    gc: (rule) => ask("gc", [rule]),
-    verify: () => ask("verify", []),
     [Symbol.asyncDispose]: thread.close,
   };
 }
@@ -58,9 +52,9 @@ export async function openStore(
 interface StoreThread {
   ask<Name extends Method>(
     method: Name,
-    args: Arguments<Name>,
+    args: Arguments[Name],
     buffers?: readonly Transferable[],
-  ): Promise<ReturnType<SyncStore[Name]>>;
+  ): Promise<Results[Name]>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,67 @@
+import type { ErrorCode } from "../../runtime/index.ts";
+import type { Store } from "./port.ts";
+
+/** Names of the store's methods. */
+export type Method = Exclude<keyof Store, symbol>;
+
+export type Arguments = { readonly [Name in Method]: Parameters<Store[Name]> };
+export type Results = { readonly [Name in Method]: Awaited<ReturnType<Store[Name]>> };
+
+export type MethodOf<Name extends Method> = (...args: Arguments[Name]) => Promise<Results[Name]>;
+/** The port of the store without its end. */
+export type Methods = { readonly [Name in Method]: MethodOf<Name> };
+
+/** The methods, answering at once. */
+export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
+/** What runs in the store's thread. */
+export type SyncStore = Disposable & SyncMethods;
+
+/** Every method of the port, made by its name. A method that is missing here does not compile. */
+export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<Name>): Methods {
+  return {
+    create: make("create"),
+    lease: make("lease"),
+    release: make("release"),
+    find: make("find"),
+    list: make("list"),
+    commit: make("commit"),
+    journal: make("journal"),
+    checkpoints: make("checkpoints"),
+    checkpoint: make("checkpoint"),
+    image: make("image"),
+    putBaseline: make("putBaseline"),
+    hasBaseline: make("hasBaseline"),
+    putContext: make("putContext"),
+    context: make("context"),
+    contextIndex: make("contextIndex"),
+    hasContext: make("hasContext"),
+    cached: make("cached"),
+    fork: make("fork"),
+    remove: make("remove"),
+    gc: make("gc"),
+    verify: make("verify"),
+  };
+}
+
+/** To the store's thread: a call of a method, or `close`. */
+export type Request =
+  | { [Name in Method]: { readonly id: number; readonly method: Name; readonly args: Arguments[Name] } }[Method]
+  | { readonly id: number; readonly method: "close"; readonly args: readonly [] };
+
+/** From the store's thread, in the order of the requests. Id 0 stands for opening it. */
+export type Answer<Value = unknown> =
+  | { readonly id: number; readonly ok: true; readonly value: Value }
+  | { readonly id: number; readonly ok: false; readonly error: SentError };
+
+/** An RlmError on its way between threads. */
+export interface SentError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+/** What the thread is started with. */
+export interface StoreSetup {
+  /** null: in memory. */
+  readonly folder: string | null;
+}
