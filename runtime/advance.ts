@@ -35,7 +35,7 @@ export function stopExec(guest: Guest): Ended {
   return cutExec(guest);
 }
 
-/** Lets the exec's running time go on from where its last slice ended. */
+/** Continues the exec's running time, which paused when its last slice ended. */
 export function startClock({ clock, running: { state } }: Pick<Guest, "clock" | "running">): void {
   clock.start(state.running_ms, state.limits.max_execution_ms);
 }

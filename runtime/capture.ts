@@ -9,7 +9,7 @@ import { hasRoom, tryOut } from "./self-check.ts";
  * Captures an image of a guest at rest: between execs, or while one waits for calls. If the request's commands list the helpers,
  * the guest is checked too, and tried out if it has little room left.
  *
- * @throws MachineFault if the guest is not at rest or not sound; RlmError `memory_limit_exceeded` if no other cell could run in it
+ * @throws MachineFault if the guest is not at rest or not sound; RlmError `memory_limit_exceeded` if no other cell could run
  */
 export function captureImage(guest: Guest, images: Images, request: CheckpointRequest, maxMs: number): Checkpoint {
   const { engine, heap, clock, library, running } = guest;

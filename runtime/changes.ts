@@ -1,14 +1,14 @@
 import { type ImagePages, PAGE_BYTES, type PagesPart } from "./image.ts";
 
-/** Gathers changed pages, given in the order of their numbers. */
+/** Gathers changed pages, which must be added in the order of their numbers. */
 export interface Changes {
-  /** Adds a page where it differs from what it was. `at`: where it lies, in words. */
+  /** Adds a page if it differs from what it was. `wasAt` and `at` say where the page lies in `was` and `now`, in words. */
   add(number: number, was: Int32Array, wasAt: number, now: Int32Array, at: number): void;
-  /** What was added since it was last taken. */
-  take(): ImagePages;
+  /** Returns what was added since the last flush. */
+  flush(): ImagePages;
 }
 
-/** Most pages of a part. It takes less than 4 MiB even where every word of them has changed. */
+/** The most pages that a part has. It takes less than 4 MiB even if every word of them has changed. */
 export const PART_PAGES = 960;
 
 const PAGE_WORDS = PAGE_BYTES / 4;
@@ -17,12 +17,12 @@ const ROW_WORDS = 32;
 const ROWS = PAGE_WORDS / ROW_WORDS;
 const ALL = -1;
 
-/** Most bytes of the changes of so many pages. */
+/** The most bytes that the changes of so many pages take. */
 export function mostChangesOf(pages: number): number {
   return pages * (4 + ROWS * 4 + PAGE_BYTES);
 }
 
-/** What is gathered of a part: 4 MB, so that all machines of a thread share it. It is empty between two takings. */
+/** Buffers for the part that is being gathered. They take 4 MB, so all machines of a thread share them. */
 interface Scratch {
   readonly numbers: Uint32Array;
   readonly rows: Int32Array;
@@ -42,7 +42,7 @@ function openScratch(): Scratch {
   return scratch;
 }
 
-/** What is added has to be taken before another one adds something. */
+/** All `Changes` of a thread share one scratch: what one of them adds must be flushed before another one adds a page. */
 export function openChanges(): Changes {
   const { numbers, rows, masks, words } = openScratch();
   let parts: PagesPart[] = [];
@@ -82,16 +82,16 @@ export function openChanges(): Changes {
       rows[count] = changed;
       numbers[count++] = number;
     },
-    take() {
+    flush() {
       if (count > 0) endPart();
-      const taken = parts;
+      const flushed = parts;
       parts = [];
-      return taken;
+      return flushed;
     },
   };
 }
 
-/** Puts a part, in which `problemOf` finds nothing, onto the memory of the image that it is changes of, in place. */
+/** Applies a part to the memory of its base, in place. `problemOf` must have found nothing wrong with the part. */
 export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): void {
   const target = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength / 4);
   const change = new Int32Array(changes.buffer, changes.byteOffset, changes.length);
@@ -114,8 +114,8 @@ export function applyPart(memory: Uint8Array, { numbers, changes }: PagesPart): 
 }
 
 /**
- * Why a part cannot be changes of a memory, as a sentence without its full stop; null where it can.
- * @param after number of the last page of the part before, -1 where there is none
+ * Returns why a part cannot be applied to a memory, as a sentence without its full stop, or null if it can.
+ * @param after number of the last page of the part before, -1 if there is none
  */
 export function problemOf({ numbers, changes }: PagesPart, after: number, linearBytes: number): string | null {
   if (numbers.length > PART_PAGES) return `a part has ${numbers.length} pages`;
@@ -135,7 +135,7 @@ export function countPages(pages: ImagePages): number {
   return pages.reduce((sum, { numbers }) => sum + numbers.length, 0);
 }
 
-/** How many bits are set, by adding neighbours. */
+/** Counts the bits that are set, by adding neighbours. */
 function bitsInAll(words: Uint32Array): number {
   let sum = 0;
   for (const word of words) {

@@ -19,12 +19,12 @@ export class CellSyntaxError extends RlmError {
   }
 }
 
-/** What a cell gets wrong that the engine would say less clearly. @throws CellSyntaxError */
+/** Refuses what the engine would refuse with a less clear message, and builtins that are declared. @throws CellSyntaxError */
 export function checkProgram(program: Program, reserved: ReadonlySet<string>): void {
   const returned = findOuterReturn(program);
   if (returned) {
     throw new CellSyntaxError(
-      "return stands outside a function",
+      "return is not allowed outside a function",
       "End the cell with an expression, or assign to result: `result = …`.",
       position(returned),
     );

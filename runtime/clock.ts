@@ -1,12 +1,12 @@
 import { SHARED } from "./protocol.ts";
 
-/** Time as the machine is given it: tests and replays pass their own. */
+/** The time that a machine is given. Tests and replays pass their own. */
 export interface Clock {
   /** ms since the epoch: what the guest's Date shows. */
   now(): number;
-  /** ms that never run backwards: what limits are measured by. */
+  /** ms that never run backwards. Limits are measured with it. */
   monotonic(): number;
-  /** Runs something once, after `ms`. Returns what calls it off. */
+  /** Runs something once, after `ms`. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -14,13 +14,13 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, run) {
-    // Node fires at once what is farther off than a timer can hold.
+    // If the delay is longer than a timer can hold, Node fires the timer at once.
     const timer = setTimeout(run, Math.min(ms, 2 ** 31 - 1));
     return () => clearTimeout(timer);
   },
 };
 
-/** As `systemClock`, but what waits for it does not keep the process alive. */
+/** Like `systemClock`, but its timers do not keep the process alive. */
 export const backgroundClock: Clock = {
   ...systemClock,
   after(ms, run) {
@@ -40,14 +40,15 @@ export interface RunClock {
   /** Polled by the engine. Once true, true for the rest of the slice: a guest may catch what an interrupt throws. */
   shouldStop(): boolean;
   stopped(): StopReason | undefined;
-  /** The limit is over: the next `ms` belong to the machine's own last steps. */
+  /** Sets the limit aside: the machine may use the next `ms` for its own last steps. */
   grace(ms: number): void;
+  /** Runs work whose time is not guest running time. */
   offClock<T>(work: () => T): T;
   /** Runs work as if the exec had not been cancelled. */
   ignoringCancel<T>(work: () => T): T;
   /** Wall time since `start`, ms. */
   sliceMs(): number;
-  /** As `Clock.monotonic`. */
+  /** See `Clock.monotonic`. */
   monotonic(): number;
 }
 

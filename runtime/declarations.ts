@@ -31,7 +31,7 @@ export interface Declared {
   readonly node: Node;
 }
 
-/** All that a script declares at its top level; a name may come several times. */
+/** Returns all that a script declares at its top level. A name may occur several times. */
 export function declaredNames(program: Program): Declared[] {
   return [...topLevelNames(program), ...hoistedVarNames(program)];
 }
@@ -61,7 +61,7 @@ function* hoistedVarNames(program: Program): Iterable<Declared> {
   }
 }
 
-/** The first `import(…)` or import/export statement, wherever it stands. */
+/** Returns the first `import(…)` or import statement, at any depth. */
 export function findImport(program: Node): Node | undefined {
   for (const node of walk(program, () => true)) {
     if (node.type === "ImportExpression" || node.type === "ImportDeclaration") return node;
@@ -69,7 +69,7 @@ export function findImport(program: Node): Node | undefined {
   return undefined;
 }
 
-/** A `return` that no function holds, in a block or not. */
+/** Returns the first `return` outside every function, in a block or not. */
 export function findOuterReturn(program: Program): Node | undefined {
   for (const node of walk(program, (inner) => !isFunctionLike(inner))) {
     if (node.type === "ReturnStatement") return node;
@@ -85,7 +85,7 @@ function isFunctionLike(node: Node): boolean {
   return /Function|^Class/.test(node.type);
 }
 
-/** A node and all below it in source order, entering only where `enter` allows. Iterative: sources nest deep. */
+/** Walks a node and all nodes below it, in source order. `enter` says whether to go below a node. Not recursive: sources nest deep. */
 function* walk(root: Node, enter: (node: Node) => boolean): Iterable<Node> {
   const stack: Node[] = [root];
   for (let node = stack.pop(); node; node = stack.pop()) {

@@ -7,7 +7,7 @@ import { throwFault } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 import { guestError, type Thrown } from "./traceback.ts";
 
-/** How the exec came to its end, beside the end of its cell. */
+/** What is known of the exec's end besides how its cell ended. */
 interface Closing {
   /** Whether the guest has come to rest. */
   readonly atRest?: boolean;

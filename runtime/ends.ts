@@ -9,18 +9,19 @@ import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 import type { Thrown } from "./traceback.ts";
 
-/** What the prelude reports of a cell that came to its end. */
+/** What the prelude reports when a cell has ended. */
 interface ResultReport {
-  /** JSON text, null if it is too large; the prelude of an earlier build has it here and not in parts. */
+  /** JSON text, or null if it is too large. Only the prelude of an earlier build has it here; today it comes in parts. */
   readonly result?: string | null;
-  /** Whether the parts are all of the result. */
+  /** Whether the parts are the whole result. */
   readonly isWhole?: boolean;
   /** JSON text; null if there is none, or if it is too large. */
   readonly meta: string | null;
-  /** UTF-16 units of both, counted as far as `counted` says. */
+  /** UTF-16 units of both. */
   readonly size: number;
+  /** Whether all of both was counted: if not, they are larger than `size`. */
   readonly counted: boolean;
-  /** Values that JSON cannot hold and that became null. */
+  /** Values that JSON cannot hold. They became null. */
   readonly lost: readonly { readonly path: string; readonly what: string }[];
 }
 
@@ -30,7 +31,7 @@ export interface ResultEnd {
   readonly whole: string | null;
 }
 
-/** The result of a cell, with a warning for all that is not in it. */
+/** Reads the result of a cell, and warns of everything that is missing from it. */
 export function resultEnd(
   payload: string,
   { parts, wantsWhole, state }: Pick<Running, "parts" | "wantsWhole" | "state">,
@@ -51,14 +52,14 @@ export function resultEnd(
     warn(`result_too_large: ${sizeText(size)} > ${sizeText(limit)} ${OLD_RESULT_WHY}`);
     return { end: { kind: "ok", result: "null", meta: null }, whole };
   }
-  // What was wanted whole and is not there has more than that limit allows.
+  // A result that was wanted whole and is missing is larger than that limit too.
   warn(tooLarge(report, size, wantsWhole && whole === null ? Math.max(limit, LIMITS.wholeResultBytes) : limit));
   return { end: { kind: "ok", result: "null", meta: null }, whole };
 }
 
-/** What the prelude of an earlier build gives at the most. */
+/** The largest result that the prelude of an earlier build gives. */
 const OLD_RESULT_BYTES = 2 ** 20;
-/** Why no limit helps. */
+/** Why raising a limit does not help. */
 const OLD_RESULT_WHY = "in a session of an earlier build";
 
 function tooLarge({ counted }: ResultReport, size: number, limit: number): string {
@@ -84,7 +85,7 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
 }
 
 /**
- * For a guest whose heap is larger than its limit, which it is only if the limit was lowered since: nothing runs in it.
+ * For a guest that holds more than its limit, so that nothing runs in it. It does only if the limit was lowered.
  *
  * @param heldBytes what the heap takes
  */
@@ -96,12 +97,12 @@ export function limitLowered(heldBytes: number, limitBytes: number): RlmError {
   });
 }
 
-/** So much more than it holds a session needs, so that a cell runs and its state is kept. */
+/** MB that a session needs in addition to what it holds, so that a cell can run and its state can be kept. */
 const SPARE_MB = 16;
 
 const keepLess = () => `Keep less in variables: set large ones to null, work in slices, or ${remedy("raiseMemory")}.`;
 
-/** For a guest that is so full that this could not run in it. */
+/** For a guest that has no room left in which this could run. */
 export function noRoom(what: string): RlmError {
   return new RlmError("memory_limit_exceeded", `the guest heap is too full for ${what}`, {
     suggestion: keepLess(),
@@ -123,12 +124,12 @@ export function sourceTooLarge(source: string): CellEnd {
   );
 }
 
-/** As `placeless`, for what the host found. */
+/** Like `placeless`, for an error that the host found. */
 export function foundEnd({ code, message, suggestion }: RlmError): ErrorEnd {
   return placeless(code, "InternalError", message, suggestion);
 }
 
-/** An error that stands at no line of the cell. */
+/** An error without a line in the cell. */
 export function placeless(code: string, name: string, message: string, suggestion: string): ErrorEnd {
   const error = { name, message, line: null, column: null, traceback: `${name}: ${message}` };
   return { kind: "error", code, error, suggestion };
@@ -136,12 +137,12 @@ export function placeless(code: string, name: string, message: string, suggestio
 
 const megabytes = (bytes: number) => `${+(bytes / 2 ** 20).toFixed(1)} MB`;
 
-/** What was thrown, as the prelude describes it. */
+/** Reads the prelude's description of what was thrown. */
 export function parseThrown(json: string): Thrown {
   return JSON.parse(json);
 }
 
-/** What an entry into the guest threw. */
+/** Reads what guest code threw when the host entered it. */
 export function readThrown(entered: Entered & { ok: false }): Thrown {
   return entered.failure === null
     ? { thrown: "nothing", name: "Error", message: "an error that could not be shown", stack: "", classes: [] }

@@ -9,15 +9,15 @@ import type { HostText } from "./texts.ts";
 /** What the engine needs from the machine around it. */
 export interface EngineHost {
   /**
-   * The guest's one way out. `kind` is one of `sync | call | site | print | done | text | bytes`; `text` answers a text of
-   * the host, or its error. Must not throw.
+   * The guest's one way out. `openPost` lists the kinds. A post of kind `text` is answered with a text of the host, or with
+   * an error. Must not throw.
    */
   post(kind: string, name: string, payload: string): string | HostText;
-  /** Around the making of a text's guest string: not guest running time, and with room for it in the heap. */
+  /** Runs what makes the guest's string of a text: outside guest running time, and with room for the string in the heap. */
   placing<T>(text: HostText, make: () => T): T;
-  /** Polled while guest code runs; true ends it with an exception that the guest cannot catch. */
+  /** Polled while guest code runs. If it returns true, guest code ends with an exception that the guest cannot catch. */
   shouldStop(): boolean;
-  /** Wall clock that the guest sees, ms since the epoch. */
+  /** The wall clock that the guest sees, ms since the epoch. */
   now(): number;
 }
 
@@ -27,33 +27,33 @@ export interface EngineOptions {
   prelude: string;
   /** JSON text, the prelude's second argument. */
   config: string;
-  /** Makes the guest that of an image; its prelude is in it. */
+  /** If given, the guest is made from this image, and the prelude is the one in the image. */
   image?: EngineImage;
   /** Texts to write back into the image. */
   texts?: readonly { readonly place: EnginePlace; readonly text: HostText }[];
 }
 
-/** The functions that the prelude answers with. */
+/** Names of the functions that the prelude returns. */
 export type PreludeEntry = "enter" | "finish" | "failed" | "describe" | "inject" | "rejected" | "blank";
 
-/** One of each, and of the object that holds every builtin: preludes of earlier versions have none. */
+/** One value for each function, and one for the object that holds every builtin, which preludes of earlier versions lack. */
 export type PreludeEntries<T> = Readonly<Record<PreludeEntry, T>> & { readonly builtins?: T };
 
 /** A whole guest at rest. Only the build of the engine that made it can read it. */
 export interface EngineImage {
-  /** Of a running guest it is the live memory: good until the guest runs again. */
+  /** If the guest is live this is its memory, not a copy: valid until the guest runs again. */
   readonly memory: Uint8Array;
   readonly stackPointer: number;
   readonly runtimePtr: number;
   readonly contextPtr: number;
-  /** Where the prelude's functions are in it. */
+  /** Where the prelude's functions are in the memory. */
   readonly entries: PreludeEntries<number>;
 }
 
 /** Where in linear memory the characters of a text of the host lie. */
 export type EnginePlace = Omit<TextPlace, "id">;
 
-/** `failure` is what the prelude's `describe` says of the thrown value, or null where even that could not run. */
+/** `failure` is what the prelude's `describe` says of the thrown value, or null if even that could not run. */
 export type Entered = { ok: true; value: string } | { ok: false; failure: string | null };
 
 /**
@@ -63,29 +63,29 @@ export interface Engine extends Disposable {
   /** Starts a cell: a global script with top-level await. Its end is posted as `done`. */
   startCell(source: string, filename: string): void;
   /**
-   * Starts a cell of the host's own: an expression of an async function of the object that holds every builtin. In a guest of
-   * an earlier version that is the global object.
+   * Starts a cell of the host's own. The value of the source must be an async function. It is called with the object that holds
+   * every builtin, or with the global object in a guest of an earlier version.
    */
   startOwnCell(source: string, filename: string): void;
-  /** Brings a guest that was made from an image what its prelude lacks: see `extensionSource`. */
+  /** Adds what the prelude of a guest from an image lacks: see `extensionSource`. */
   extend(source: string, config: string): Entered;
   /** Runs a script whose value is an object of names, which the prelude defines as globals. */
   runPreamble(source: string, filename: string): Entered;
   /** Compiles without running. */
   compile(source: string, filename: string): Entered;
-  /** Calls into the prelude: a step or a command by name, JSON text both ways. */
+  /** Calls a step of the prelude or a guest command by its name. Payload and answer are JSON text. */
   enter(name: string, payload: string): Entered;
-  /** Runs one job of the queue. `stopped`: the job was cut by `shouldStop`. */
+  /** Runs one job of the queue. `stopped` means that `shouldStop` ended the job. */
   runJob(): "ran" | "empty" | "stopped";
-  /** The guest as it is, without a copy; nothing of it may be running. */
+  /** The guest as it is, without a copy. No guest code may be running. */
   image(): EngineImage;
   /** Whether a job is queued. */
   hasJob(): boolean;
-  /** Texts of the host that the guest holds, each at a place that can neither move nor be used for something else. */
+  /** Texts of the host that the guest holds. Their places in memory neither move nor are they reused while they are listed. */
   texts(): readonly EnginePlace[];
-  /** The guest is about to drop its own hold on a text: the place is no longer listed, and blank where nobody else holds it. */
+  /** Called before the guest drops a text. The place is no longer listed. It becomes zero if nothing else holds the text. */
   releaseText(name: string): void;
-  /** Bytes that the guest's allocator may hand out; 0, as at first: no limit. */
+  /** Limits the bytes that the guest's allocator may hand out. 0 means no limit, as at first. */
   setMemoryLimit(bytes: number): void;
   /** Bytes that the guest's allocator has handed out. Walks the heap: not for hot paths. */
   heapBytes(): number;

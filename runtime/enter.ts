@@ -8,7 +8,7 @@ import { suggestionFor } from "./suggestions.ts";
 import type { Thrown } from "./traceback.ts";
 
 /**
- * Calls a step of the prelude, as a part of the running exec. Returns its answer, or null if the exec was stopped meanwhile.
+ * Calls a step of the prelude as a part of the running exec. Returns its answer, or null if the exec was stopped meanwhile.
  *
  * @throws MachineFault if the step failed, which only a fault of the host or a guest out of memory can cause
  */
@@ -20,14 +20,14 @@ export function step({ engine, clock }: Pick<Guest, "engine" | "clock">, name: s
   throw new MachineFault(`the guest's ${name} failed: ${kind}: ${message}`);
 }
 
-/** Runs a guest command of the host's, between execs. @throws RlmError with what the command threw */
+/** Runs a guest command for the host, between execs. @throws RlmError with what the command threw */
 export function runCommand(guest: Guest, name: string, payload: Json, maxMs: number): Json {
   guest.running.state = idleState();
   guest.clock.start(0, maxMs);
   return enterCommand(guest, name, payload);
 }
 
-/** As `runCommand`, within the time of what the machine does already. */
+/** Like `runCommand`, but within the time of what the machine is doing already. */
 export function enterCommand({ engine, clock, running, heap }: Guest, name: string, payload: Json): Json {
   const entered = engine.enter(name, textOf(payload));
   const stopped = clock.stopped();

@@ -61,7 +61,7 @@ export function isErrorCode(code: string): code is ErrorCode {
 export interface RlmErrorOptions {
   /** What the caller can do about it, as a sentence. */
   suggestion: string;
-  /** The error class that the guest sees where this crosses into a cell (default `Error`). */
+  /** The error class that the guest sees if this error reaches a cell (default `Error`). */
   guestName?: string;
   /** For errors of sub-calls: the same call may succeed if it is made again. */
   retriable?: boolean;
@@ -85,7 +85,7 @@ export class RlmError extends Error {
   }
 }
 
-/** The cure for a mistake in the arguments of a builtin: an error that the cell can catch. */
+/** An error for a mistake in the arguments of a builtin. The cell can catch it. */
 export function argumentError(
   guestName: "TypeError" | "SyntaxError" | "RangeError",
   message: string,

@@ -43,7 +43,7 @@ function checkName(name: string, reserved: ReadonlySet<string>): void {
   });
 }
 
-/** Some of what acorn accepts the engine does not. @throws CellSyntaxError */
+/** Compiles the helper, since the engine refuses some of what acorn accepts. @throws CellSyntaxError */
 function compile(
   name: string,
   source: string,
@@ -58,7 +58,7 @@ function compile(
   throw new CellSyntaxError(message, suggestion, { line: line ?? 1, column: column ?? 1 });
 }
 
-/** A line, cut to what stands around a column (1-based). */
+/** Cuts a line to what is around a column (1-based). */
 function lineAround(line: string, column: number): string {
   const from = Math.max(0, Math.min(column - 1 - SHOWN_UNITS / 2, line.length - SHOWN_UNITS));
   const to = from + SHOWN_UNITS;

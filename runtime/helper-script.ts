@@ -12,11 +12,11 @@ export interface HelperScript {
   readonly names: number;
 }
 
-/** Stands before a helper on its first line. */
+/** Put before a helper, on its first line. */
 export const HELPER_PREFIX = `(function ${WRAPPER}() { `;
 
 /**
- * Names that the machine owns are left inside the helper: a helper of an earlier version may declare them.
+ * Names that the machine owns stay inside the helper, since a helper of an earlier version may declare them.
  *
  * @throws CellSyntaxError as `transformCell`, and for anything that acorn cannot read (top-level await included)
  */
@@ -31,7 +31,7 @@ export function transformHelper(source: string, reserved: ReadonlySet<string>): 
   return { source: wrapped, names: accessors.length };
 }
 
-/** What a new helper may not declare. @throws CellSyntaxError */
+/** Refuses a new helper that declares a name which the machine owns. @throws CellSyntaxError */
 export function checkHelperNames(source: string): void {
   for (const { name, node } of declaredNames(readHelper(source))) {
     if (!OWNED_NAMES.has(name)) continue;

@@ -3,9 +3,9 @@ import type { PreludeEntries } from "./engine.ts";
 /** Bytes of a page of guest memory: the grain of a checkpoint. */
 export const PAGE_BYTES = 4096;
 
-/** What an image can be read with. Another format, another build of the engine or another bridge refuses it by name. */
+/** What an image was made with. A build with another format, engine or bridge refuses the image by name. */
 export interface ImageFormat {
-  /** Of the page and meta layout. */
+  /** Version of the page and meta layout. */
   readonly format: number;
   /** SHA-256 of the engine's wasm, hex. */
   readonly wasm: string;
@@ -15,9 +15,9 @@ export interface ImageFormat {
 
 /** A text of the host that lies in guest memory: left out of images, written back when one is opened. */
 export interface TextPlace {
-  /** As the library names it: `P`. */
+  /** The library's name for it, such as `P`. */
   readonly name: string;
-  /** Which text it is: for P the hash of the context. */
+  /** Identifies the text. For P it is the hash of the context. */
   readonly id: string;
   readonly encoding: "latin1" | "utf16le";
   /** In linear memory, bytes. */
@@ -44,12 +44,12 @@ export interface ImageMeta {
   readonly texts: readonly TextPlace[];
 }
 
-/** Changed pages of linear memory, ascending from part to part: a row of the store each. */
+/** Changed pages of linear memory, ascending from part to part. The store keeps a row for each part. */
 export type ImagePages = readonly PagesPart[];
 
 /**
- * Some pages and their XOR with those of the base: of most only a few words have changed. A page that the base does not
- * have is zero there.
+ * Some pages, as their XOR with the pages of the base: in most of them only a few words have changed. A page that the base
+ * does not have counts as zero.
  */
 export interface PagesPart {
   /** Ascending. */
@@ -61,7 +61,7 @@ export interface PagesPart {
   readonly changes: Uint32Array;
 }
 
-/** A guest at rest: what changed since `base`, another image of the same guest; everything where base is null. */
+/** A guest at rest, as what changed since `base`, another image of the same guest. If base is null it has everything. */
 export interface ImageDelta {
   readonly id: string;
   readonly base: string | null;
@@ -69,7 +69,7 @@ export interface ImageDelta {
   readonly pages: ImagePages;
 }
 
-/** A whole guest at rest. Where texts lie memory is zero. */
+/** A whole guest at rest. Its memory is zero where texts lie. */
 export interface GuestImage {
   readonly id: string;
   readonly meta: ImageMeta;
@@ -77,9 +77,9 @@ export interface GuestImage {
   readonly memory: Uint8Array;
 }
 
-/** A fresh guest, which every one is that a build makes with a library. It lies in shared memory, and is never written to. */
+/** A fresh guest. A build makes the same one with a library every time. It lies in shared memory and is never written to. */
 export interface Baseline {
   readonly image: GuestImage;
-  /** The same, as a store keeps it. */
+  /** The image's pages, as a store keeps them. */
   readonly pages: ImagePages;
 }

@@ -9,13 +9,13 @@ import { hostText } from "./texts.ts";
 
 /** Captures images of a guest, each as what changed since an earlier one. */
 export interface Images {
-  /** As `Sandbox.origin`. */
+  /** See `Sandbox.origin`. */
   readonly origin: string;
-  /** As `ImageMeta.prelude`, of this build. */
+  /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
   readonly prelude: string;
   /** @param granted bytes beyond its own limit that the guest has */
   capture(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
-  /** As `Machine.baseline`. Must be called before an image is captured. */
+  /** See `Machine.baseline`. Must be called before an image is captured. */
   baseline(): Baseline;
 }
 
@@ -25,15 +25,15 @@ export interface ImagesOptions {
   readonly library: Texts;
   readonly engine: Engine;
   readonly format: ImageFormat;
-  /** Its source. */
+  /** Source of the prelude of this build. */
   readonly prelude: string;
-  /** The image that the guest was opened from. Its memory is kept, and written to. */
+  /** The image that the guest was opened from. Its memory is kept and written to. */
   readonly opened: GuestImage | undefined;
 }
 
-/** Opened before anything has run in the guest. */
+/** Must be called before anything has run in the guest. */
 export function openImages({ library, engine, prelude, opened, ...options }: ImagesOptions): Images {
-  // The prelude is part of the image: it speaks what it spoke when the guest was made.
+  // The prelude is part of the image, so it still has the bridge of the build that made the guest.
   const gate = opened?.meta.gate ?? options.format;
   const preludeHash = sha256(prelude);
 
@@ -54,7 +54,7 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
   const { id: origin, memory: first } = opened ?? baseline();
   const pages = openPages(origin, first);
 
-  /** Places that hold the library's text of today; what others hold is part of the image. */
+  /** Places of texts that the library has, which images leave out. Other texts are part of the image. */
   function texts(memory: Uint8Array, verify: boolean): TextPlace[] {
     return engine.texts().flatMap((place) => {
       const text = library.texts[place.name];
@@ -71,7 +71,7 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       const { memory: _live, ...place } = live();
       const meta = { gate, prelude: preludeHash, ...place, granted: 0, texts: [] };
       const whole = openPages(origin, new Uint8Array(first.length));
-      const { pages } = whole.take({ id: origin, base: origin, anchor: false, memory: first, masks: [] });
+      const { pages } = whole.capture({ id: origin, base: origin, anchor: false, memory: first, masks: [] });
       const memory = new Uint8Array(new SharedArrayBuffer(first.length));
       memory.set(first);
       return { image: { id: origin, meta, memory }, pages: shared(pages) };
@@ -84,7 +84,7 @@ export function openImages({ library, engine, prelude, opened, ...options }: Ima
       return {
         id,
         meta,
-        ...pages.take({ id, base, anchor: kind === "end", memory, masks: [stackOf(place), ...listed] }),
+        ...pages.capture({ id, base, anchor: kind === "end", memory, masks: [stackOf(place), ...listed] }),
       };
     },
   };
@@ -100,9 +100,9 @@ function shared(pages: ImagePages): ImagePages {
 }
 
 /**
- * What the engine makes the guest of an image from: the image, and from the library the texts that were left out.
+ * Returns what the engine makes the guest of an image from: the image, and from the library the texts that were left out.
  *
- * @throws RlmError `checkpoint_lost` where the library has another text
+ * @throws RlmError `checkpoint_lost` if the library has another text
  */
 export function fromImage(
   { meta, memory }: GuestImage,
@@ -112,16 +112,20 @@ export function fromImage(
   const texts = meta.texts.map((place) => {
     const found = library.texts[place.name];
     if (found?.id() !== place.id) {
-      throw new RlmError("checkpoint_lost", `the checkpoint holds another ${place.name} than the one at hand`, {
-        suggestion: "Load the context that the session had, or start the session anew.",
-      });
+      throw new RlmError(
+        "checkpoint_lost",
+        `the checkpoint was made with another ${place.name} than the one that is loaded`,
+        {
+          suggestion: "Load the context that the session had, or start the session anew.",
+        },
+      );
     }
     return { place, text: hostText(found.read()) };
   });
   return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
 }
 
-/** The engine's stack lies at the bottom of memory; what is left there below its pointer means nothing to a guest at rest. */
+/** The engine's stack lies at the bottom of memory. A guest at rest does not use what is left there below the stack pointer. */
 const stackOf = ({ stackPointer }: Pick<ImageMeta, "stackPointer">) => ({ address: 0, bytes: stackPointer });
 
 const part = (memory: Uint8Array, { address, bytes }: EnginePlace) => memory.subarray(address, address + bytes);

@@ -10,23 +10,23 @@ export interface CallScope {
   warn(text: string): void;
   /** Runs work whose time is not guest running time (first use: building an index, copying P into the guest). */
   offClock<T>(work: () => T): T;
-  /** Tells the person who waits what is going on; not part of the exec's record. */
+  /** Tells the waiting person what is going on. It is not part of the exec's record. */
   notice(text: string): void;
   /** Checks a helper's source. @throws RlmError, a SyntaxError for the guest */
   checkHelper(name: string, source: string): void;
-  /** Calls that the guest has made in this slice and that are not sent yet. */
+  /** How many calls the guest has made in this slice. They are not sent yet. */
   newCalls(): number;
   /** Wall time since this slice of the exec began, ms. */
   sliceMs(): number;
-  /** The guest gives up the text of this name: its bytes count as the guest's own again where it kept them. */
+  /** The guest gives up the text of this name. If it keeps the bytes all the same, they count as its own again. */
   releaseText(name: string): void;
 }
 
 /** A text that images leave out: it is written back when one is opened. */
 export interface LibraryText {
-  /** Another text has another id: for P the hash of the context. null where there is none. */
+  /** Identifies the text: for P it is the hash of the context. null if there is no text. */
   id(): string | null;
-  /** @throws RlmError where there is none */
+  /** @throws RlmError if there is no text */
   read(): {
     /** Valid. */
     readonly utf8: Uint8Array;
@@ -36,20 +36,21 @@ export interface LibraryText {
 }
 
 /**
- * What a machine puts into its guest: functions that cells call by name. Lives in the worker. A function may throw
- * `RlmError`, which the guest sees as an error of class `guestName` with `code`; anything else is a fault of ours.
+ * What a machine puts into its guest: functions that cells call by name. It lives in the machine's thread. A
+ * function may throw `RlmError`, which the guest sees as an error of class `guestName` with `code`; anything else is a fault of
+ * the host.
  */
 export interface Library<Message = never> {
-  /** Answer at once. Read-only or idempotent: a slice that died is run again from its checkpoint. */
+  /** Functions that answer at once. They must be read-only or idempotent: a slice that died is run again from its checkpoint. */
   readonly sync: Readonly<Record<string, (args: readonly Json[], scope: CallScope) => Json>>;
   /**
-   * Answered by the host, later: `check` looks at the arguments at call time. `installed`: cells call it by its name;
-   * else only guest modules do.
+   * Functions that the host answers later. `check` looks at the arguments at call time. If `installed` is set, cells call the
+   * function by its name; otherwise only guest modules call it.
    */
   readonly async: Readonly<
     Record<string, { readonly installed: boolean; check(args: readonly Json[], scope: CallScope): void }>
   >;
-  /** Texts that the guest takes whole. What they take in its heap comes on top of its own limit. */
+  /** Texts that the guest takes whole. What they take in its heap is granted in addition to its own limit. */
   readonly texts: Readonly<Record<string, LibraryText>>;
   readonly modules: readonly GuestModule[];
   /** Every name that cells may neither declare nor assign. */
@@ -58,12 +59,12 @@ export interface Library<Message = never> {
   readonly younger: ReadonlySet<string>;
   /**
    * Names of guest commands: `list` gives the preamble, the scripts to run before each cell, as `[{ name, code }]`, with `aside`
-   * where one is left out; `setAside` leaves one out from now on, `{ name, why }`.
+   * if one is left out; `setAside` leaves one out from now on, `{ name, why }`.
    */
   readonly preamble?: { readonly list: string; readonly setAside: string };
-  /** A message from the host for the library alone (a new context). Answers a guest command to run, if any. */
+  /** Receives a message from the host for the library alone, such as a new context. Returns a guest command to run, if any. */
   receive(message: Message): { command: string } | undefined;
-  /** The machine is gone: the library lets go of what it holds for it. */
+  /** Called when the machine is gone: the library releases what it holds for the machine. */
   close?(): void;
 }
 

@@ -22,7 +22,7 @@ export const DEFAULT_EXEC_LIMITS: ExecLimits = {
   max_result_bytes: MB,
 };
 
-/** What `limits_override` can ask for at the most. */
+/** The most that `limits_override` can ask for. */
 export const MAX_EXEC_LIMITS: ExecLimits = {
   max_output_bytes: MB,
   max_execution_ms: 120_000,
@@ -32,7 +32,7 @@ export const MAX_EXEC_LIMITS: ExecLimits = {
 
 /** Fixed limits: bytes of UTF-8 unless the name says otherwise. */
 export const LIMITS = {
-  /** A result that is handed over whole, and what `max_result_bytes` can be at the most. */
+  /** The largest result that is handed over whole, and the most that `max_result_bytes` can be. */
   wholeResultBytes: 100 * MB,
   sourceBytes: 256 * KB,
   guestHeapBytes: 128 * MB,
@@ -57,9 +57,9 @@ export const LIMITS = {
   concurrency: 5,
   maxConcurrency: 100,
   timeOverMs: 5000,
-  /** How long a session's machine stays that nobody uses, ms; opened again it takes some milliseconds. */
+  /** How long the machine of a session stays open while it is not used, ms. To open it again takes some milliseconds. */
   idleMs: 60_000,
-  /** How long a thread stays that serves no machine, ms. */
+  /** How long a thread without a machine stays, ms. */
   idleThreadMs: 10_000,
 } as const;
 
@@ -72,10 +72,10 @@ export const DEFAULT_BUDGET = {
   max_cost_usd: null,
 };
 
-/** How long after the deadline a machine may take to come to rest, and when it is ended from outside (ms). */
+/** How long after the deadline a machine may take to come to rest, and when it is ended from outside, ms. */
 export const DRAIN_MS = 250;
 export const TERMINATE_MS = 500;
-/** How long a guest command of the host may run, and an image be taken, ms: the stores that commands touch hold at most 5 MB. */
+/** How long a guest command or the capture of an image may take, ms. The stores that commands touch hold at most 5 MB. */
 export const COMMAND_MS = 10_000;
 
 const MIN_EXEC_LIMITS: ExecLimits = {
@@ -85,7 +85,7 @@ const MIN_EXEC_LIMITS: ExecLimits = {
   max_result_bytes: 4,
 };
 
-/** The limits of one exec: the session's own, with what the caller asks for between 1 and what policy allows. */
+/** Returns the limits of one exec: the session's, or what the caller asks for between the minimum and what policy allows. */
 export function clampLimits(session: ExecLimits, override: Partial<ExecLimits> = {}): ExecLimits {
   const clamp = (name: keyof ExecLimits) => {
     const asked = override[name];

@@ -9,7 +9,7 @@ export interface MachineThread extends Poolable {
   /** The words of `SHARED`. */
   readonly shared: Int32Array;
   send(message: unknown, transfer: readonly ArrayBuffer[]): void;
-  /** Who is told what the thread says from now on; null: nobody. */
+  /** Sets what hears the thread's messages from now on, or null. */
   listen(listener: Listener | null): void;
 }
 
@@ -23,13 +23,13 @@ export interface ThreadSetup<Setup> {
   readonly wasm: WebAssembly.Module;
   readonly format: ImageFormat;
   readonly shared: Int32Array;
-  /** Structured-cloneable; given to the thread's library. */
+  /** Given to the thread's library. It must be structured-cloneable. */
   readonly library: Setup;
   /** Whether the thread makes the image of a fresh guest first. */
   readonly makesBaseline: boolean;
 }
 
-/** The first thing that a thread says. */
+/** The first message of a thread. */
 export type ThreadStart =
   | { readonly kind: "up"; readonly baseline: Baseline | null }
   | { readonly kind: "failed"; readonly message: string };
@@ -45,7 +45,7 @@ export async function startMachineThread<Setup>(
     workerData: setup,
     // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
     resourceLimits: { stackSizeMb: 16 },
-    // Flags of a caller such as --input-type are refused for a thread.
+    // Node refuses some flags of a process for a thread, such as --input-type.
     execArgv: [],
   });
   const started = await new Promise<ThreadStart>((resolve) => {

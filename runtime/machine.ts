@@ -18,12 +18,13 @@ export interface MachineOptions extends GuestOptions {
  * machine is then poisoned and must be discarded with its thread.
  */
 export interface Machine extends Disposable {
-  /** As `Sandbox.origin`. */
+  /** See `Sandbox.origin`. */
   readonly origin: string;
+  /** Begins an exec and runs its cell. */
   startCell(input: ExecInput): SliceEnd;
   /** Continues the exec that waits in the image; runs nothing yet. */
   resume(input: ResumeInput): SliceEnd;
-  /** Gives calls their answers, in this order: what waits for one goes on before the next is given. */
+  /** Gives calls their answers, in this order. Guest code that waits for one runs before the next is given. */
   settle(answers: readonly Answer[], facts: Json): SliceEnd;
   /** Ends an exec that waits for calls; the host has set the `cancel` word. */
   stop(): SliceEnd;

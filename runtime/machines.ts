@@ -7,18 +7,19 @@ import { type MachineThread, startMachineThread } from "./machine-thread.ts";
 import { openPool, type Pool, type Seat } from "./pool.ts";
 import { quickJsBuild } from "./quickjs-wasi.ts";
 
-/** A kind of machine: the module that calls `serveSandbox`, and what its library is given. */
+/** A kind of machine. */
 export interface MachineKind<Setup> {
+  /** The module that calls `serveSandbox`. */
   readonly entry: URL;
-  /** Structured-cloneable. */
+  /** Given to the machine's library. It must be structured-cloneable. */
   readonly library: Setup;
 }
 
 /** Threads for the machines of a process, and the fresh guest of each kind. */
 export interface Machines {
-  /** A thread for one machine, and what a fresh guest is made from. @throws RlmError `machine_lost` if it does not start */
+  /** Returns a thread for one machine and what a fresh guest is made from. @throws RlmError `machine_lost` if none starts */
   take<Setup>(kind: MachineKind<Setup>): Promise<{ seat: Seat<MachineThread>; baseline: Baseline }>;
-  /** Starts a thread if none is there for the next machine. */
+  /** Starts a thread for the next machine, if there is none yet. */
   warm<Setup>(kind: MachineKind<Setup>): void;
 }
 
@@ -65,12 +66,12 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
   };
 }
 
-/** Two sessions that take turns keep their machines on any computer. A thread takes about 20 MB. */
+/** On any computer two sessions that take turns keep their machines. A thread takes about 20 MB. */
 const KEPT_AT_LEAST = 2;
 
 let shared: Machines | undefined;
 
-/** Those that sandboxes share unless they are given others. */
+/** The machines of this process. A sandbox uses them unless it is given others. */
 export function processMachines(): Machines {
   shared ??= openMachines();
   return shared;

@@ -1,13 +1,13 @@
 export type Stream = "stdout" | "stderr";
 
-/** What a cell has printed, as it stands in an ExecState: both streams share one cap. */
+/** What a cell has printed, as an ExecState holds it. Both streams share one cap. */
 export interface Output {
   stdout: string;
   stderr: string;
-  /** UTF-8 bytes kept of both. */
+  /** Bytes of UTF-8 that are kept of both. */
   bytes: number;
   truncated: boolean;
-  /** UTF-8 bytes that were printed and are not kept. States of earlier builds do not have it. */
+  /** Bytes of UTF-8 that were printed and are not kept. States of earlier builds lack it. */
   dropped?: number;
 }
 
@@ -15,7 +15,7 @@ export const TRUNCATED = "\n[truncated]";
 
 export const noOutput = (): Output => ({ stdout: "", stderr: "", bytes: 0, truncated: false });
 
-/** The warning that belongs to output that was cut: how much was printed, and how much of it is kept at the most. */
+/** The warning for output that was cut: how much was printed, and the most that is kept of it. */
 export function outputWarning({ bytes, dropped = 0 }: Output, maxBytes: number): string {
   return `output_truncated: ${sizeText(bytes - TRUNCATED.length + dropped)} > ${sizeText(maxBytes)}`;
 }
@@ -27,8 +27,8 @@ export function sizeText(bytes: number): string {
 }
 
 /**
- * Adds text to a stream. Where both streams together would go over `maxBytes`, this one is cut at a character and ends
- * with `\n[truncated]`, the mark within the limit, and all that follows is dropped.
+ * Adds text to a stream. If both streams together would exceed `maxBytes`, this one is cut at a character and ends with
+ * `\n[truncated]`, which counts too. All that follows is dropped.
  */
 export function appendOutput(output: Output, stream: Stream, text: string, maxBytes: number): void {
   const whole = text.toWellFormed();
@@ -50,7 +50,7 @@ export function appendOutput(output: Output, stream: Stream, text: string, maxBy
   output.truncated = true;
 }
 
-/** The longest prefix of whole characters within `maxBytes` of UTF-8. */
+/** Returns the longest prefix of whole characters that fits in `maxBytes` of UTF-8. */
 export function cutUtf8(text: string, maxBytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(Math.max(0, maxBytes)));
   return text.slice(0, read);

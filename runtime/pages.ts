@@ -7,15 +7,15 @@ export interface Mask {
   readonly bytes: number;
 }
 
-/** What has changed in a guest's memory from image to image. Holds the last image; of zero blocks nothing. */
+/** Finds what has changed in a guest's memory from image to image. It holds the last image, without blocks of zeros. */
 export interface Pages {
   /** Whether changes since this image are at hand. */
   has(id: string): boolean;
   /**
-   * Makes the memory, a multiple of 64 KiB, the image `id`. Gives the pages that differ from `base` where that is the
-   * image before or the anchor, else all that are not zero. An `anchor` image is what later ones can be based on too.
+   * Captures the memory, a multiple of 64 KiB, as the image `id`. If `base` is the previous image or the anchor, the pages
+   * that differ from it are returned; otherwise all pages that are not zero. An `anchor` image becomes the anchor.
    */
-  take(image: {
+  capture(image: {
     readonly id: string;
     readonly base: string | null;
     readonly anchor: boolean;
@@ -31,7 +31,7 @@ const PAGE_WORDS = PAGE_BYTES / 4;
 
 interface Block {
   readonly bytes: Buffer;
-  /** The same. */
+  /** `bytes` as words. */
   readonly words: Int32Array;
 }
 
@@ -44,13 +44,13 @@ const MOST_CHANGES_HELD = 4096;
 /** An image that later ones can be based on, whatever lies between. */
 interface Anchor {
   readonly id: string;
-  /** Pages that have changed since, by number, as they were then. */
+  /** What pages held then that have changed since, by number. */
   readonly before: Map<number, Int32Array>;
 }
 
 /**
- * @param memory of the image `id`, to which pages are compared first. It is kept and written to: its owner must do neither
- * any more. Memory that threads share is not written to.
+ * @param memory of the image `id`, with which pages are compared first. It is kept and written to, so the caller must not use
+ * it any more. Memory that threads share is not written to.
  */
 export function openPages(id: string, memory: Uint8Array): Pages {
   const changes = openChanges();
@@ -58,7 +58,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
   let anchor: Anchor | undefined = { id, before: new Map() };
   const blocks: (Block | undefined)[] = [];
   const whole = viewOf(memory);
-  /** Blocks that are ours to write to. */
+  /** Whether the block may be written to. */
   const isOwn: boolean[] = [];
   for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
     const block = whole.subarray(at, at + BLOCK_BYTES);
@@ -66,7 +66,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
     isOwn.push(!(memory.buffer instanceof SharedArrayBuffer));
   }
 
-  /** The block as it was, to be brought up to the memory. */
+  /** Returns the block as it was, in a form that may be written to. */
   function ownBlock(index: number, was: Block): Block {
     const own = was !== ZERO && isOwn[index] ? was : blockOf(Buffer.from(was.bytes));
     blocks[index] = own;
@@ -74,7 +74,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
     return own;
   }
 
-  /** Brings the held image up to the memory; where that is wanted, gathers what has changed. */
+  /** Makes the held image equal to the memory. If `gather` is set, what has changed is gathered. */
   function follow(memory: Uint8Array, masks: readonly Mask[], gather: boolean): void {
     const live = blockOf(viewOf(memory));
     for (let start = 0; start < live.bytes.length; start += BLOCK_BYTES) {
@@ -95,7 +95,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
     }
   }
 
-  /** A page that changed and changed back differs in nothing. */
+  /** Gathers what has changed since the anchor. A page that changed and changed back does not differ. */
   function gatherSince({ before }: Anchor): void {
     for (const number of Uint32Array.from(before.keys()).sort()) {
       const block = blocks[Math.floor(number / BLOCK_PAGES)] ?? ZERO;
@@ -113,7 +113,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
 
   return {
     has: (id) => id === held || id === anchor?.id,
-    take({ id, base, memory, masks, ...image }) {
+    capture({ id, base, memory, masks, ...image }) {
       const isNext = base === held;
       const since = !isNext && base === anchor?.id ? anchor : undefined;
       follow(memory, masks, isNext);
@@ -122,7 +122,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
       held = id;
       if (image.anchor) anchor = { id, before: new Map() };
       else if (anchor && anchor.before.size > MOST_CHANGES_HELD) anchor = undefined;
-      return { base: isNext || since ? base : null, pages: changes.take() };
+      return { base: isNext || since ? base : null, pages: changes.flush() };
     },
   };
 }
@@ -135,12 +135,12 @@ function blockOf(bytes: Buffer): Block {
   return { bytes, words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4) };
 }
 
-/** As it is now. @param at bytes from the block's start */
+/** The page as it is now. @param at bytes from the block's start */
 function pageOf(block: Block, at: number): Int32Array {
   return block === ZERO ? ZERO_PAGE : block.words.slice(at / 4, at / 4 + PAGE_WORDS);
 }
 
-/** The block at `start` with zeros where masks lie, and where it begins in what is given: the memory itself where none does. */
+/** Returns the block at `start` with zeros where masks lie. If no mask lies there it is the memory itself, at this offset. */
 function masked(live: Block, start: number, masks: readonly Mask[]): [Block, number] {
   let copy: Buffer | undefined;
   for (const { address, bytes } of masks) {

@@ -14,26 +14,26 @@ export interface Poolable {
 /** The place of one machine in a pool: its thread, and what the machine does at the moment. */
 export interface Seat<T> {
   readonly thread: T;
-  /** The machine is open: the next one may be opened. */
+  /** The machine is open, so the next one may be opened. */
   opened(): void;
-  /** The machine does nothing until an answer comes, or goes on. */
+  /** The machine does nothing until an answer comes (`on`), or continues. */
   waits(on: boolean): void;
-  /** Nobody uses the machine. `giveUp` is called after `ms`, at once for 0, or earlier if its thread is needed; it calls `leave`. */
+  /** The machine is not in use. `giveUp` is called after `ms`, or earlier if the thread is needed; it must call `leave`. */
   rest(giveUp: () => Promise<void>, ms: number): void;
   /** The machine is used again. */
   wake(): void;
-  /** The machine is gone. A thread that is `reusable` serves another one; any other is ended. */
+  /** The machine is gone. If the thread is `reusable` it serves another one; otherwise it is ended. */
   leave(reusable: boolean): Promise<void>;
 }
 
 /**
- * The threads of machines. As many machines open at once as there are cores; an open one takes no place of that gate, so
- * that a machine can wait for another one. Beyond `kept` threads a new machine takes the thread of a resting one, or
- * waits a moment for a working one to end; only then the pool grows.
+ * The threads of machines. As many machines open at once as there are cores. Machines that are open do not count, so one of
+ * them can wait for another one. If there are `kept` threads, a new machine takes the thread of a resting one, or waits a
+ * moment for a working one to end; only then the pool grows.
  */
 export interface Pool<T> {
   take(): Promise<Seat<T>>;
-  /** Starts a thread if none is there for the next machine. Never rejects. */
+  /** Starts a thread for the next machine, if there is none yet. */
   warm(): void;
 }
 
@@ -51,8 +51,8 @@ export interface PoolOptions<T> {
 }
 
 /**
- * How long a machine waits for the thread of a working one, ms: longer than a short cell takes. Where starting a thread
- * takes longer, the machine waits as long as that: with busy cores a thread more would make all of them slower.
+ * How long a machine waits for the thread of a working one, ms: longer than a short cell takes. If starting a thread takes
+ * longer, the machine waits as long as that: while the cores are busy another thread would make all of them slower.
  */
 const PATIENCE_MS = 100;
 
@@ -94,14 +94,14 @@ export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
   };
 }
 
-/** Resolves once something changed for a machine that waits, or after `ms`. */
+/** Resolves once something changes for a machine that waits, or after `ms`. */
 async function soon({ change }: Pick<Threads<unknown>, "change">, clock: Clock, ms: number): Promise<void> {
   let callOff = () => {};
   await Promise.race([change(), new Promise<void>((resolve) => (callOff = clock.after(ms, resolve)))]);
   callOff();
 }
 
-/** Lets `cores` machines open at once; the place of one goes to the one that has waited longest. */
+/** Lets `cores` machines open at once. The next turn goes to the machine that has waited longest. */
 function openTurns(cores: number) {
   const waiting: (() => void)[] = [];
   let opening = 0;

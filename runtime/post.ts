@@ -110,7 +110,7 @@ function callError(running: Running, error: unknown): CallError {
     return { name, code, message, suggestion, ...(retriable === undefined ? {} : { retriable }) };
   }
   running.fault ??= error instanceof MachineFault ? error : new MachineFault(`a builtin failed: ${String(error)}`);
-  return { name: "Error", code: "machine_lost", message: "the builtin failed inside", suggestion: "Run it again." };
+  return { name: "Error", code: "machine_lost", message: "internal error in a builtin", suggestion: "Run it again." };
 }
 
 /** A guest that is out of memory cannot hand a string over; the engine then gives a text that is not JSON. */

@@ -5,7 +5,7 @@ import type { GuestError } from "./traceback.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** All that an exec has gathered so far, serialisable: it is the meta of a checkpoint. */
+/** All that an exec has gathered so far. It is serialisable, since a checkpoint keeps it. */
 export interface ExecState {
   readonly exec_id: string;
   /** Number of the cell in its session, 1-based: tracebacks say `<cell 3>`. 0 for the cell of a query, `<query>`. */
@@ -24,37 +24,37 @@ export interface ExecState {
 export interface ExecInput {
   readonly source: string;
   readonly state: ExecState;
-  /** Whether calls say where they were made. */
+  /** Whether calls tell their place in the source. */
   readonly sites?: boolean;
-  /** The result is wanted whole, up to `LIMITS.wholeResultBytes`, beside what the exec keeps of it. */
+  /** Whether the result is wanted whole, up to `LIMITS.wholeResultBytes`, in addition to what the exec keeps of it. */
   readonly wantsWhole?: boolean;
   /** Facts of the session that builtins answer from (budget, sources …); the machine only passes them on. */
   readonly facts: Json;
-  /** What the guest's Math.random goes on from; without it, from where it stands. */
+  /** The state that the guest's Math.random continues from. Without it, it continues from its own. */
   readonly seed?: Seed;
 }
 
 /** State of a random generator: four numbers of 32 bits. */
 export type Seed = readonly [number, number, number, number];
 
-/** What an exec goes on with in a guest that was opened from an image with `pending: "keep"`. */
+/** What an exec continues with in a guest that was opened from an image with `pending: "keep"`. */
 export interface ResumeInput {
   readonly source: string;
-  /** As it was when the image was taken. */
+  /** The state when the image was captured. */
   readonly state: ExecState;
   readonly facts: Json;
-  /** As in `ExecInput`. */
+  /** See `ExecInput`. */
   readonly wantsWhole?: boolean;
   /** The calls that the guest in the image waits for. */
   readonly waiting: readonly PendingCall[];
 }
 
-/** Which image to take of a guest at rest. */
+/** Which image to capture of a guest at rest. */
 export interface CheckpointRequest {
   readonly id: string;
-  /** Id of the image that the changes shall be of; where it is not at hand, and for null, the delta is whole. */
+  /** Id of the image that the delta is based on. If it is null, or not at hand, the delta is whole. */
   readonly base: string | null;
-  /** An `end` becomes the image that later ends can be based on, steps between them or not. */
+  /** Later ends can be based on an `end`, whether or not steps lie between. */
   readonly kind: "step" | "end";
   /** Guest commands that are run first, such as `memory.export`. */
   readonly commands: readonly string[];
@@ -62,13 +62,13 @@ export interface CheckpointRequest {
 
 export interface Checkpoint {
   readonly delta: ImageDelta;
-  /** What the commands answered, in their order. */
+  /** Answers of the commands, in their order. */
   readonly answers: readonly Json[];
-  /** Ids of the calls that the guest in the image waits for; none between execs. */
+  /** Ids of the calls that the guest in the image waits for. Between execs there are none. */
   readonly waiting: readonly string[];
-  /** How long it took to take, ms. */
+  /** How long the capture took, ms. */
   readonly ms: number;
-  /** The guest was tried out after the image was taken: it is not in this state any more, and must be opened anew from it. */
+  /** Whether the guest was tried out afterwards: it has changed since, and must be opened anew from the image. */
   readonly isSpent: boolean;
 }
 
@@ -78,12 +78,12 @@ export interface SetAside {
   readonly why: string;
 }
 
-/** What a guest is made from in place of a fresh one. */
+/** An image that a guest is made from. */
 export interface Restoration {
   readonly image: GuestImage;
   /** `drop` forgets the calls that the guest in the image waits for, and with them the cell that made them. */
   readonly pending: "keep" | "drop";
-  /** Earlier cells as they were written: tracebacks show their columns. */
+  /** Earlier cells as they were written, since tracebacks show columns in them. */
   readonly cells: readonly { readonly number: number; readonly source: string }[];
 }
 
@@ -92,11 +92,11 @@ export interface PendingCall {
   readonly id: string;
   readonly name: string;
   readonly args: readonly Json[];
-  /** Where it was made, `<cell 1>:3`; only where the exec asked for sites. */
+  /** Where it was made, such as `<cell 1>:3`. Only present if the exec asked for sites. */
   readonly site?: string;
 }
 
-/** The answer to a call: what the guest's promise is settled with. */
+/** What the guest's promise of a call is settled with. */
 export type Settlement =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: CallError };
@@ -111,11 +111,11 @@ export interface CallError {
   readonly code: string;
   readonly message: string;
   readonly suggestion: string;
-  /** The same call may succeed if it is made again. */
+  /** Whether the call may succeed if it is made again. */
   readonly retriable?: boolean;
 }
 
-/** How the guest code of an exec ended. JSON texts stay texts: the machine does not read what a cell returns. */
+/** How the guest code of an exec ended. JSON stays text here, since the machine does not read what a cell returns. */
 export type CellEnd =
   | { readonly kind: "ok"; readonly result: string; readonly meta: string | null }
   | {
@@ -148,7 +148,7 @@ export interface Ended {
   readonly asides: readonly SetAside[];
 }
 
-/** Host → worker. */
+/** Host → the machine's thread. */
 export type ToThread<Message> =
   | { readonly kind: "start"; readonly input: ExecInput; readonly checkpoint: CheckpointRequest | null }
   | { readonly kind: "resume"; readonly input: ResumeInput }
@@ -156,7 +156,7 @@ export type ToThread<Message> =
       readonly kind: "settle";
       readonly answers: readonly Answer[];
       readonly facts: Json;
-      /** To be taken where the guest then waits for new calls. */
+      /** The image to capture if the guest then waits for new calls. */
       readonly checkpoint: CheckpointRequest | null;
     }
   | { readonly kind: "enter"; readonly name: string; readonly payload: Json; readonly maxMs: number }
@@ -164,10 +164,10 @@ export type ToThread<Message> =
   | { readonly kind: "stop" }
   | { readonly kind: "checkpoint"; readonly request: CheckpointRequest; readonly maxMs: number }
   | { readonly kind: "library"; readonly message: Message; readonly maxMs: number }
-  /** Drops the machine; the worker can open another one. */
+  /** Drops the machine. The thread can open another one. */
   | { readonly kind: "close" };
 
-/** Worker → host: exactly one answer to each message that runs the guest. */
+/** The machine's thread → host: exactly one answer to each message. `notice` and `printed` may come before it. */
 export type FromThread =
   | { readonly kind: "ready"; readonly origin: string }
   | (Idle & {
@@ -176,11 +176,11 @@ export type FromThread =
     })
   | Ended
   | { readonly kind: "entered"; readonly value: Json }
-  /** `isSmall`: what the machine took in memory is not worth ending the worker for. */
+  /** `isSmall`: the machine took so little memory that the thread can serve another one. */
   | { readonly kind: "closed"; readonly isSmall: boolean }
   | CaptureReply
   | { readonly kind: "notice"; readonly text: string }
-  /** Printed in the running slice: what a machine that has to be ended would take with it. */
+  /** Printed in the running slice. It would be lost if the machine had to be ended. */
   | { readonly kind: "printed"; readonly parts: readonly Printed[] };
 
 export type CaptureReply =
@@ -194,17 +194,17 @@ export interface Printed {
 }
 
 /**
- * Words that main thread and worker share (Int32, over a SharedArrayBuffer): the worker cannot read messages while a
- * guest runs.
+ * Words that the main thread and the machine's thread share (Int32, over a SharedArrayBuffer), since a thread cannot read
+ * messages while a guest runs.
  */
 export const SHARED = {
-  /** 1: end the running exec as cancelled. */
+  /** 1 if the running exec is to end as cancelled. */
   cancel: 0,
   /** 1 while a builtin does work that is not guest running time. */
   offClock: 1,
-  /** ms of such work in this slice, finished. */
+  /** ms of such work that is finished in this slice. */
   offClockMs: 2,
-  /** 1 from when the guest came to rest and its image is taken until the next message: no limit of it counts any more. */
+  /** 1 from the capture of an image until the next message. The watchdog then ignores the exec's time limit. */
   capturing: 3,
   words: 4,
 } as const;

@@ -2,23 +2,23 @@ import { type EnginePlace, MachineFault } from "./engine.ts";
 import { PAGE_BYTES } from "./image.ts";
 import type { HostText } from "./texts.ts";
 
-/** What making strings needs of the engine; `Handle` is its handle of a guest value. */
+/** What is needed of the engine to make strings. `Handle` is its handle of a guest value. */
 export interface StringEngine<Handle extends Disposable> {
-  /** Linear memory: another buffer once it has grown. */
+  /** Linear memory. The buffer is replaced when the memory grows. */
   memory(): ArrayBuffer;
   /** A string made in the engine's own way. */
   newString(text: string): Handle;
-  /** A string of so many filler characters. @throws where the guest is out of memory */
+  /** A string of so many filler characters. @throws if the guest is out of memory */
   blank(units: number, wide: boolean): Handle;
-  /** Where a string lies. */
+  /** The address of a string. */
   addressOf(string: Handle): number;
 }
 
-/** Texts of the host as strings of the engine, whose characters are written straight into its memory. */
+/** Makes strings of the engine from texts of the host, whose characters are written straight into memory. */
 export interface Strings<Handle> {
-  /** A guest string. Long ones are listed from now on. @throws as `blank` */
+  /** Makes a guest string. A long one is listed from now on. @throws as `blank` */
   place(name: string, text: HostText): Handle;
-  /** Writes a text into an image in which it was left out. @throws MachineFault where no such string lies there */
+  /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
   writeBack(place: EnginePlace, text: HostText): void;
   places(): readonly EnginePlace[];
   release(name: string): void;
@@ -26,8 +26,8 @@ export interface Strings<Handle> {
 
 /**
  * A string of the engine in memory, as measured with quickjs-wasi 3.6.2: a reference count, then its length with the top
- * bit set where units take two bytes, and its characters 24 bytes after the length. A string for which this does not
- * hold is made in the engine's own way and is not listed.
+ * bit set if units take two bytes, and its characters 24 bytes after the length. If this does not hold for a string, it is
+ * made in the engine's own way and is not listed.
  */
 const COUNT_BEFORE = 4;
 const CHARACTERS_AFTER = 24;
@@ -41,7 +41,7 @@ export function openStrings<Handle extends Disposable>(engine: StringEngine<Hand
   const bytesAt = ({ address, bytes }: Pick<EnginePlace, "address" | "bytes">) =>
     new Uint8Array(memory(), address, bytes);
 
-  /** The string's reference count where one of this shape has its characters there. */
+  /** The reference count of the string of this shape that has its characters at the place; 0 if there is none. */
   function countAt({ address, bytes, encoding }: Pick<EnginePlace, "address" | "bytes" | "encoding">): number {
     const view = new DataView(memory());
     const start = address - CHARACTERS_AFTER;

@@ -1,6 +1,6 @@
 /**
- * What a caller can do about a failure, in the words of the library: `*` stands for the session that it is about.
- * Suggestions are made with these phrases, so that the command and hosts of tools can say each in their own words.
+ * What a caller can do about a failure, in the words of the library. `*` stands for what the remedy is about, such as a
+ * session. Suggestions are made of these phrases, so that the command and hosts of tools can replace each by their own words.
  */
 export const REMEDIES = {
   load: "load one with `load()`",
@@ -27,20 +27,20 @@ export const REMEDIES = {
 } as const;
 
 export type Remedy = keyof typeof REMEDIES;
-/** The same remedies in other words. */
+/** The remedies in other words. */
 export type Wording = Readonly<Record<Remedy, string>>;
 
-/** A phrase for a suggestion. */
+/** Returns a phrase for a suggestion. */
 export function remedy(name: Remedy, subject = "SESSION"): string {
   return REMEDIES[name].replace("*", subject);
 }
 
-/** As `remedy`, at the beginning of a sentence. */
+/** Like `remedy`, for the beginning of a sentence. */
 export function firstly(name: Remedy, subject?: string): string {
   return capital(remedy(name, subject));
 }
 
-/** A suggestion in other words. */
+/** Returns a suggestion in other words. */
 export function worded(suggestion: string, wording: Wording): string {
   let said = suggestion;
   let name: Remedy;
@@ -55,7 +55,7 @@ export function worded(suggestion: string, wording: Wording): string {
   return said;
 }
 
-/** Finds a phrase, capital or not, and captures the session that it names. */
+/** Finds a phrase, capital or not, and captures what it is about. */
 function patternOf(phrase: string): RegExp {
   const [before = "", after] = phrase.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(after === undefined ? `${before}()` : `${before}(.+?)${after}`, "gi");

@@ -23,7 +23,7 @@ function dropCalls({ engine, clock }: Guest): void {
   if (!dropped.ok || engine.hasJob()) throw new MachineFault("the cell in the image could not be dropped");
 }
 
-/** A guest of an earlier version lacks these builtins. If it does not take them, it goes on without them. */
+/** A guest of an earlier version lacks these builtins. If it does not take them, it continues without them. */
 function addYoungerBuiltins({ engine, clock, heap, library }: Guest): void {
   clock.start(0, DRAIN_MS);
   const { younger, sync, async, modules } = library;

@@ -16,55 +16,55 @@ export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
   readonly onNotice?: (text: string) => void;
   readonly clock?: Clock;
   /**
-   * Makes the guest from an image, which is read when it is this machine's turn to be opened: images of many machines
-   * are not in memory together. Opening rejects with what it rejects with.
+   * Reads the image that the guest is made from. It is called when it is this machine's turn to open, so that images of many
+   * machines are not in memory together. If it rejects, so does opening.
    */
   readonly image?: () => Promise<Restoration>;
   /** Given to the library before the guest is made, so that texts of an image can be written back. */
   readonly message?: Message;
-  /** Where its thread comes from; default: those of the process. */
+  /** Where its thread comes from. Default: the machines of the process. */
   readonly machines?: Machines;
 }
 
 /**
- * A guest in a thread of its own, supervised: what does not come to rest in time is terminated. Disposed, a sound one
- * leaves its thread to the next guest.
+ * A guest in a thread of its own, supervised: if the guest does not come to rest in time, the thread is terminated. When a
+ * sound guest is disposed, its thread serves the next guest.
  */
 export interface Sandbox<Message = unknown> extends Slices, AsyncDisposable {
-  /** Id of the image that the guest was opened from; of a fresh guest `baseline:` and the SHA-256 of its memory and meta. */
+  /** Id of the image that the guest was opened from. A fresh guest has `baseline:` and the SHA-256 of its memory and meta. */
   readonly origin: string;
   /** The image that fresh guests are opened from. */
   readonly baseline: Baseline;
   /** Ends the machine and its thread. */
   end(why: string): Promise<void>;
   /**
-   * Takes an image: between execs, or while an exec waits for calls.
-   * @throws RlmError `machine_lost` where the guest is not at rest or gone; of an exec's end `memory_limit_exceeded` where no other
-   * cell could run in it
+   * Captures an image: between execs, or while an exec waits for calls.
+   * @throws RlmError `machine_lost` if the guest is not at rest or gone; `memory_limit_exceeded` at an exec's end, if no other
+   * cell could run in the guest
    */
   checkpoint(request: CheckpointRequest): Promise<Checkpoint>;
-  /** A checkpoint has used the guest up: it must be opened anew from that one. */
+  /** Whether a checkpoint has changed the guest: it must then be opened anew from that checkpoint. */
   isSpent(): boolean;
-  /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` where the guest is gone */
+  /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone */
   enter(name: string, payload: Json): Promise<Json>;
-  /** A message for the library alone. @throws as `enter` */
+  /** Sends a message to the library alone. @throws as `enter` */
   tell(message: Message): Promise<void>;
   /**
-   * Nobody uses the guest. `giveUp`, which disposes it, is called once: after `ms`, or earlier if another guest needs the
-   * thread. Not after `wake`.
+   * The guest is not in use. `giveUp`, which disposes it, is called once: after `ms`, or earlier if another guest needs the
+   * thread. It is not called after `wake`.
    */
   rest(giveUp: () => Promise<void>, ms: number): void;
   /** The guest is used again. */
   wake(): void;
 }
 
-/** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library has not */
+/** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library lacks */
 export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup, Message>): Promise<Sandbox<Message>> {
   const { message, memoryBytes, clock = systemClock, machines = processMachines() } = options;
   const { seat, baseline } = await machines.take(options);
   const thread = openThread<Message>({ seat, clock, notice: options.onNotice });
 
-  /** The answer, or what it says went wrong. */
+  /** Returns the answer, or throws what it says went wrong. */
   async function accepted(reply: FromThread): Promise<FromThread> {
     if (reply.kind === "refused") {
       const { code, suggestion } = reply.error;
@@ -76,7 +76,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
   }
 
   let spent = false;
-  async function taken(reply: FromThread): Promise<Checkpoint> {
+  async function captured(reply: FromThread): Promise<Checkpoint> {
     const answer = await accepted(reply);
     if (answer.kind === "checkpointed") {
       spent ||= answer.checkpoint.isSpent;
@@ -114,7 +114,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
     ...openSlices(thread, seat),
     end: (why) => thread.end(why),
     async checkpoint(request) {
-      return taken(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not"));
+      return captured(await thread.ask({ kind: "checkpoint", request, maxMs: COMMAND_MS }, COMMAND_MS, "not"));
     },
     isSpent: () => spent,
     async enter(name, payload) {
@@ -132,7 +132,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
   };
 }
 
-/** What can cross to the worker without a copy: the buffer of a view that shows all of it. */
+/** What can cross to the thread without a copy: the buffer of a view that shows all of it. */
 function ownBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

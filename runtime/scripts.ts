@@ -4,7 +4,7 @@ import { type CellScript, transformCell } from "./transform.ts";
 
 interface Script {
   readonly source: string;
-  /** As tracebacks name it: `<cell 3>`, `<helper utils>`. */
+  /** The name in tracebacks: `<cell 3>`, `<helper utils>`. */
   readonly filename: string;
 }
 
@@ -12,9 +12,9 @@ interface Script {
 export interface Scripts {
   /** @throws CellSyntaxError */
   cell(number: number, source: string): Script & Pick<CellScript, "completion" | "declared">;
-  /** A cell of the host's own, which gets builtins as parameters: what a guest has by their names does not matter to it. */
+  /** A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest has by their names. */
   own(source: string): Script;
-  /** A cell that has run already, in this process or another. Its columns are worked out when a traceback asks. */
+  /** Notes a cell that has run already, in this process or another. Its columns are worked out when a traceback needs them. */
   remember(number: number, source: string): void;
   /** @throws CellSyntaxError */
   helper(name: string, source: string): Script & Pick<HelperScript, "names">;
@@ -23,7 +23,7 @@ export interface Scripts {
 
 type ColumnOf = CellScript["columnOf"];
 
-/** Functions of older cells stay callable; the columns of cells beyond these are those of the rewritten line. */
+/** Functions of older cells stay callable, but tracebacks then show columns of the rewritten lines. */
 const CELLS_KEPT = 200;
 
 /** @param names of builtins, for cells of the host's own */

@@ -5,7 +5,7 @@ import type { Threads } from "./threads.ts";
 /** The places of machines in a pool. */
 export interface Seats<T> {
   of(thread: T): Seat<T>;
-  /** Those whose machines do nothing at the moment. */
+  /** How many seats have a machine that does nothing at the moment. */
   countAtRest(): number;
   hasResting(): boolean;
   /** Gives up the machine that has rested longest. */
@@ -16,14 +16,14 @@ export interface SeatsOptions<T> {
   readonly threads: Threads<T>;
   readonly kept: number;
   readonly background: Pick<Clock, "after">;
-  /** A machine does not open any more: it is open, or gone. */
+  /** Called when a machine has stopped opening: it is open, or gone. */
   endTurn(): void;
 }
 
 type State = "opening" | "working" | "waiting" | "resting" | "left";
 
 export function openSeats<T extends Poolable>({ threads, kept, background, endTurn }: SeatsOptions<T>): Seats<T> {
-  /** The longest resting one first. */
+  /** The one that has rested longest comes first. Each with what gives its machine up. */
   const resting = new Map<Seat<T>, () => Promise<void>>();
   const states = new Map<Seat<T>, State>();
 

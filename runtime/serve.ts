@@ -29,7 +29,7 @@ interface Workshop<Setup, Message> {
   readonly say: (message: FromThread) => void;
 }
 
-/** Serves machines in this thread, one after the other. Called once by the thread's entry module, which knows the library. */
+/** Serves machines in this thread, one after the other. The thread's entry module calls it once. */
 export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup) => Library<Message>): Promise<void> {
   const port = parentPort;
   if (!port) throw new Error("serveSandbox runs in a worker thread");
@@ -132,7 +132,7 @@ function closeServed<Message>(served: Served<Message> | undefined): FromThread {
   return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
 }
 
-/** A machine with more linear memory than this takes its thread with it: only the collector decides when dropped memory is freed. */
+/** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
 const REUSED_BYTES = 16 * 2 ** 20;
 
 /** The pages of a checkpoint cross without a copy. */

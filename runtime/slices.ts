@@ -16,16 +16,16 @@ import type {
 } from "./protocol.ts";
 import type { Thread } from "./thread.ts";
 
-/** Where an exec stands when its machine is at rest. */
+/** The state of an exec when its machine is at rest. */
 export type Slice = Waiting | Over;
 
 /** The guest waits for calls. */
 export interface Waiting {
   readonly kind: "waiting";
-  /** Made in this slice; after `resume` those that the guest in the image waits for. */
+  /** Calls that were made in this slice. After `resume`: the calls that the guest in the image waits for. */
   readonly calls: readonly PendingCall[];
   readonly state: ExecState;
-  /** Of the guest as it waits; null where none was wanted, or no call is new. */
+  /** Image of the guest as it waits. null if none was wanted, or if no call is new. */
   readonly image: Checkpoint | null;
 }
 
@@ -33,19 +33,19 @@ export interface Over {
   readonly kind: "over";
   readonly end: CellEnd;
   readonly state: ExecState;
-  /** Why the guest is gone with all its variables, or null where it lives on. */
+  /** Why the guest is gone with all its variables, or null if it lives on. */
   readonly lost: string | null;
   /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
   readonly whole: string | null;
-  /** Helpers that failed in it. */
+  /** Helpers that failed in the exec. */
   readonly asides: readonly SetAside[];
 }
 
 /** How an exec can be ended from outside. */
 export interface ExecSignals {
-  /** Ends the exec as `cancelled`; the guest lives on where it comes to rest. */
+  /** Ends the exec as `cancelled`. The guest lives on if it comes to rest. */
   readonly signal?: AbortSignal;
-  /** Ends the machine where it is, within a second: `cancelled`, with `lost: "suspended"`. */
+  /** Ends the machine within a second, whatever it does. The exec is then `cancelled`, with `lost: "suspended"`. */
   readonly suspend?: AbortSignal;
 }
 
@@ -53,20 +53,20 @@ export interface ExecSignals {
 export interface Slices {
   /**
    * Runs a cell until its guest waits for calls or is over.
-   * @param image to take as soon as the guest waits for new calls
-   * @param signals hold until the exec is over
+   * @param image is captured as soon as the guest waits for new calls
+   * @param signals are heard until the exec is over
    */
   start(input: ExecInput, image: CheckpointRequest | null, signals?: ExecSignals): Promise<Slice>;
-  /** Takes up the exec that a guest opened from an image waits in; runs nothing yet. */
+  /** Continues the exec that waits in the guest of an image. Runs nothing yet. */
   resume(input: ResumeInput, signals?: ExecSignals): Promise<Slice>;
-  /** Gives calls their answers, in this order, with the session's facts as they stand now. */
+  /** Gives calls their answers, in this order, and the session's present facts. */
   settle(answers: readonly Answer[], facts: Json, image: CheckpointRequest | null): Promise<Slice>;
   /** Ends the exec that waits for calls, as cancelled. */
   stop(): Promise<Slice>;
 }
 
 export function openSlices<Message>(thread: Thread<Message>, seat: Pick<Seat<unknown>, "waits">): Slices {
-  /** The last state that the exec told. */
+  /** The last state of the exec that the machine sent. */
   let known: ExecState;
   let unwatch = () => {};
 

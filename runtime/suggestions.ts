@@ -1,5 +1,5 @@
 /**
- * The cure that goes with an error of a cell which the author of the cell made; by the engine's own messages.
+ * Returns a cure for a mistake in a cell, which is found by the engine's own message.
  *
  * @param younger builtins that a guest of an earlier version may lack
  */
@@ -32,7 +32,7 @@ const ABSENT: Readonly<Record<string, string>> = {
   process: "There is no process object here; session() and limits() tell what there is to know.",
   Buffer: "There is no Buffer here; use strings or Uint8Array.",
   fs: "There are no files here; the loaded context is P, its documents are in list_docs().",
-  structuredClone: "structuredClone is not there; use JSON.parse(JSON.stringify(value)).",
+  structuredClone: "structuredClone is not available; use JSON.parse(JSON.stringify(value)).",
   module: "There are no modules here; top-level names persist from cell to cell.",
   exports: "There are no modules here; top-level names persist from cell to cell.",
   len: "JavaScript has no len(): use value.length.",

@@ -2,16 +2,16 @@ import { isAscii, transcode } from "node:buffer";
 import type { TextPlace } from "./image.ts";
 import type { LibraryText } from "./library.ts";
 
-/** A text of the library in the form in which the engine keeps it. */
+/** A text of the library, in the form in which the engine keeps it. */
 export interface HostText {
   readonly encoding: TextPlace["encoding"];
-  /** UTF-16. */
+  /** Length in UTF-16 units. */
   readonly units: number;
-  /** That it takes in guest memory. */
+  /** How many bytes it takes in guest memory. */
   readonly bytes: number;
-  /** Writes it into `bytes` bytes. */
+  /** Writes it into memory of `bytes` bytes. */
   write(into: Uint8Array): void;
-  /** Whether these `bytes` bytes hold it. */
+  /** Whether memory of `bytes` bytes holds it. */
   isIn(memory: Uint8Array): boolean;
   toString(): string;
 }
@@ -43,7 +43,7 @@ export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]
   };
 }
 
-/** Whether a character lies above U+00FF: the engine then keeps all of the text at two bytes a unit. */
+/** Whether a character is above U+00FF: the engine then keeps the whole text at two bytes a unit. */
 function isWide(utf8: Buffer): boolean {
   for (let at = 0; at < utf8.length; at++) if ((utf8[at] ?? 0) >= FIRST_WIDE) return true;
   return false;
@@ -56,7 +56,7 @@ function* pieces(utf8: Buffer, encoding: TextPlace["encoding"]): Iterable<Buffer
   let start = 0;
   while (start < utf8.length) {
     let end = Math.min(start + PIECE_BYTES, utf8.length);
-    // Not within a character.
+    // A piece must not end within a character.
     while (end < utf8.length && ((utf8[end] ?? 0) & 0xc0) === 0x80) end--;
     const piece = utf8.subarray(start, end);
     if (encoding === "utf16le") yield transcode(piece, "utf8", encoding);

@@ -10,7 +10,8 @@ export interface Thread<Message> {
   /** Opens the machine, however long that takes: `setup` is what the thread's side of it reads. */
   open(setup: unknown, transfer: readonly ArrayBuffer[]): Promise<FromThread>;
   /**
-   * Sends a message and waits for its answer, one at a time. If the thread takes too long (see `watchThread`) the answer is `failed`.
+   * Sends a message and waits for its answer, one at a time. If the thread takes too long, the answer is `failed`: see
+   * `watchThread`.
    * @param limitMs how long the guest may run
    * @param listens whether the `cancel` word shortens that
    */
@@ -21,7 +22,7 @@ export interface Thread<Message> {
   printed(): readonly Printed[];
   /** Ends the thread. The message that waits for an answer, and every later one, is answered `failed` with this reason. */
   end(why: string): Promise<void>;
-  /** As `end`, but a thread whose machine is at rest and sound only drops the machine and serves others. */
+  /** Like `end`, but a thread whose machine is at rest and sound only drops the machine, and serves others. */
   release(why: string): Promise<void>;
 }
 

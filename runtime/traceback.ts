@@ -1,18 +1,18 @@
-/** What the prelude's `describe` says of a thrown value. */
+/** A thrown value, as the prelude's `describe` reports it. */
 export interface Thrown {
   /** `error`: an Error with a stack; `value`: anything else; `nothing`: null or undefined. */
   readonly thrown: "error" | "value" | "nothing";
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** Names of the error's classes: the frames of their constructors come before that of the throw. */
+  /** Names of the error's classes. The frames of their constructors come before the frame of the throw. */
   readonly classes: readonly string[];
-  /** Only for errors that the prelude made. */
+  /** Only present if the prelude made the error. */
   readonly code?: string;
   readonly suggestion?: string;
 }
 
-/** A guest error as the envelope shows it. Line and column are 1-based and those of the source as it was written. */
+/** A guest error as the envelope shows it. Line and column are 1-based, in the source as it was written. */
 export interface GuestError {
   readonly name: string;
   readonly message: string;
@@ -22,15 +22,15 @@ export interface GuestError {
   readonly traceback: string;
 }
 
-/** The column as written, of a column as run, in `<cell 3>` or `<helper NAME>`. */
+/** Maps a column of a script as it ran to the column in `<cell 3>` or `<helper NAME>` as it was written. */
 export type ColumnMap = (file: string, line: number, column: number) => number;
 
-/** Name of the function that the machine puts around a script: its frames are the script's own top level. */
+/** Name of the function that the machine puts around a script. Its frames stand for the script's top level. */
 export const WRAPPER = "__script";
 
 const MAX_FRAMES = 20;
 
-/** The first frame of the guest's own in an engine's backtrace, without its column. */
+/** Returns the first of the guest's own frames in a backtrace of the engine, without its column. */
 export function callSite(stack: string): string | undefined {
   return /(<(?:cell \d+|helper [^>]+|query)>:\d+):\d+/.exec(stack)?.[1];
 }
@@ -41,7 +41,7 @@ export function guestError(thrown: Thrown, columnOf: ColumnMap): GuestError {
     const found = /^\s*at (?:(.*?) \()?(<(?:cell \d+|helper [^>]+|query)>):(\d+):(\d+)\)?$/.exec(line);
     if (!found) return [];
     const [, fn, file = "", lineText, columnText] = found;
-    // Where the machine calls a helper's wrapper.
+    // This frame is the machine's call of a helper's wrapper.
     if (fn === "<eval>" && file.startsWith("<helper ")) return [];
     const at = { line: Number(lineText), column: Number(columnText) };
     return [

@@ -10,16 +10,16 @@ import { declaredNames } from "./declarations.ts";
  */
 export interface CellScript {
   readonly source: string;
-  /** Whether the cell ends in an expression statement, whose value is the cell's result if `result` is not set. */
+  /** Whether the cell ends in an expression statement. Its value is the cell's result if `result` is not set. */
   readonly completion: boolean;
-  /** Names that it declares at its top level, as far as acorn can read it. */
+  /** Names that the cell declares at its top level; none if acorn cannot read the cell. */
   readonly declared: readonly string[];
-  /** The column (1-based) in the cell of a column in `source`. */
+  /** Returns the column (1-based) in the cell for a column in `source`. */
   columnOf(line: number, column: number): number;
 }
 
 /**
- * Rewrites a cell. Where acorn cannot read the source it is left as it is: the engine's own verdict counts.
+ * Rewrites a cell. If acorn cannot read the source it is left as it is, and the engine decides whether it is valid.
  *
  * @param reserved names of builtins, which a cell may not declare
  * @throws CellSyntaxError for a top-level return, an import, a redeclared builtin
@@ -66,7 +66,7 @@ const SYNTAX = {
   allowHashBang: true,
 } as const;
 
-/** `{ a: 1 }` alone is read as a block by the grammar and meant as an object: the rule of Node's REPL. */
+/** The grammar reads `{ a: 1 }` alone as a block, but an object is meant. Node's REPL has the same rule. */
 function asObjectLiteral(source: string): Node | undefined {
   if (!/^\s*\{/.test(source) || /;\s*$/.test(source)) return undefined;
   try {
@@ -86,7 +86,7 @@ function read(source: string, sourceType: "script" | "module"): Program | undefi
   }
 }
 
-/** The edits that turn one top-level statement into one that can be run again under the same names. */
+/** Returns the edits that turn a top-level statement into one that can run again under the same names. */
 function rewrite(statement: Program["body"][number]): Edit[] {
   if (statement.type === "ClassDeclaration") {
     const name = statement.id.name;
@@ -98,8 +98,8 @@ function rewrite(statement: Program["body"][number]): Edit[] {
   const edits: Edit[] = [{ at: statement.start, remove: keyword.length, insert: "var".padEnd(keyword.length) }];
   for (const declarator of statement.declarations) {
     if (declarator.init) continue;
-    // A `var` without a value would keep what an earlier cell left there. Where the line's end closed the statement,
-    // the value must not run into the next line.
+    // A `var` without a value would keep what an earlier cell left there. If the line's end closed the statement, the
+    // value must not run into the next line.
     const closes = declarator.end === statement.end;
     edits.push(insertion(declarator.end, closes ? "=void 0;" : "=void 0"));
   }

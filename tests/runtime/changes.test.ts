@@ -85,7 +85,7 @@ function changesOf(was: Int32Array, now: Int32Array): ImagePages {
   for (let number = 0; number * PAGE_WORDS < now.length; number++) {
     changes.add(number, was, number * PAGE_WORDS, now, number * PAGE_WORDS);
   }
-  return changes.take();
+  return changes.flush();
 }
 
 function problems(pages: ImagePages, linearBytes: number): string[] {

@@ -43,7 +43,7 @@ test("changes put onto their base give the memory, with zeros where masks lie", 
         for (const { at, byte, length } of writes) memory.fill(byte, at, at + length);
         const [id, before] = [`${index + 1}`, `${index}`];
         const wanted = { before, anchor, none: null }[base];
-        const taken = pages.take({ id, base: wanted, anchor: each.anchor, memory, masks });
+        const taken = pages.capture({ id, base: wanted, anchor: each.anchor, memory, masks });
         expect(taken.base).toBe(wanted);
         const whole = applied(grown(images.get(wanted ?? "") ?? new Uint8Array(0), memory.length), taken.pages);
         expect(Buffer.compare(whole, masked(memory, masks))).toBe(0);
@@ -61,7 +61,7 @@ test("only what has changed is in a delta, and a whole image leaves out zero pag
   const pages = openPages("a", memory.slice());
   memory[20 * PAGE_BYTES + 9] = 1;
   memory[63 * PAGE_BYTES] = 1;
-  const take = (id: string, base: string | null) => pages.take({ id, base, anchor: false, memory, masks: [] });
+  const take = (id: string, base: string | null) => pages.capture({ id, base, anchor: false, memory, masks: [] });
   expect(numbers(take("b", "a").pages)).toEqual([20, 63]);
   expect(numbers(take("c", "b").pages)).toEqual([]);
   expect(numbers(take("d", null).pages)).toEqual([5, 20, 63]);
@@ -70,7 +70,7 @@ test("only what has changed is in a delta, and a whole image leaves out zero pag
 test("a page that changed since the anchor and changed back is not in a delta against it", () => {
   const memory = new Uint8Array(BLOCK_BYTES).fill(1);
   const pages = openPages("a", memory.slice());
-  const take = (id: string, base: string) => pages.take({ id, base, anchor: false, memory, masks: [] });
+  const take = (id: string, base: string) => pages.capture({ id, base, anchor: false, memory, masks: [] });
   memory[3 * PAGE_BYTES] = 2;
   memory[4 * PAGE_BYTES] = 2;
   expect(numbers(take("b", "a").pages)).toEqual([3, 4]);
@@ -81,7 +81,7 @@ test("a page that changed since the anchor and changed back is not in a delta ag
 test("an image that was taken and not kept is no obstacle to later ones on what was", () => {
   const memory = new Uint8Array(BLOCK_BYTES);
   const pages = openPages("anchor", memory.slice());
-  const take = (id: string, base: string) => pages.take({ id, base, anchor: false, memory, masks: [] });
+  const take = (id: string, base: string) => pages.capture({ id, base, anchor: false, memory, masks: [] });
   memory[0] = 1;
   take("kept", "anchor");
   memory[PAGE_BYTES] = 2;
@@ -100,7 +100,8 @@ test("an image that was taken and not kept is no obstacle to later ones on what 
 test("an image that is not at hand is no base", () => {
   const memory = new Uint8Array(BLOCK_BYTES).fill(1);
   const pages = openPages("a", memory.slice());
-  const take = (id: string, base: string, anchor: boolean) => pages.take({ id, base, anchor, memory, masks: [] }).base;
+  const take = (id: string, base: string, anchor: boolean) =>
+    pages.capture({ id, base, anchor, memory, masks: [] }).base;
   expect(take("b", "a", true)).toBe("a");
   expect(take("c", "a", false)).toBeNull();
   expect(take("d", "b", false)).toBe("b");
@@ -110,7 +111,7 @@ test("an image that is not at hand is no base", () => {
 test("changes since the anchor are given up where they are too many to hold", () => {
   const memory = new Uint8Array(66 * BLOCK_BYTES * 4).fill(1);
   const pages = openPages("a", new Uint8Array(memory.length));
-  const take = (id: string, base: string) => pages.take({ id, base, anchor: false, memory, masks: [] });
+  const take = (id: string, base: string) => pages.capture({ id, base, anchor: false, memory, masks: [] });
   expect(take("b", "a").base).toBe("a");
   expect(pages.has("a")).toBe(false);
   expect(take("c", "a").base).toBeNull();

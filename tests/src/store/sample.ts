@@ -14,7 +14,7 @@ export function pagesOf(numbers: readonly number[], seed: number): ImagePages {
     const bytes = Uint8Array.from(range(0, PAGE_BYTES), (at) => (page * 31 + seed * 7 + (at >> 3)) % 251);
     changes.add(page, zero, 0, new Int32Array(bytes.buffer), 0);
   }
-  return changes.take();
+  return changes.flush();
 }
 
 /** Memory to which these changes were made, one after the other. */
