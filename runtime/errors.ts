@@ -50,6 +50,7 @@ export const ERROR_CODES = [
   "output_failed",
   "settings_untrusted",
   "checkpoint_not_found",
+  "exec_running",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

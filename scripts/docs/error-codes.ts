@@ -144,6 +144,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The sources given with `-c` are no longer those that the session has loaded.",
     cure: "`--reload` begins anew with them, `--append` adds them; without `-c` the session goes on as it is.",
   },
+  exec_running: {
+    meaning: "An exec of this session goes on behind the answers of the MCP server, and no other can begin.",
+    cure: "Call `rlm_wait` for its answer, or `rlm_status` with `discard: true` to give it up.",
+  },
   exec_unfinished: {
     meaning: "The session has an exec that was interrupted.",
     cure: "Finish it with `belay resume SESSION`, or give it up with `--discard`.",

@@ -62,7 +62,7 @@ export interface NewSession {
   readonly id: string;
   /** Unique, chosen by a person; null for a session without a name. */
   readonly name: string | null;
-  readonly origin: "command" | "library" | "pi";
+  readonly origin: "command" | "library" | "mcp" | "pi";
   /** What a later process needs to continue as this one began (model, limits …); never a key. */
   readonly settings: Json;
   /** ms since the epoch. */

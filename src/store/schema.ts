@@ -47,6 +47,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE cache (key TEXT PRIMARY KEY, value ANY NOT NULL, at REAL NOT NULL, sha256 BLOB NOT NULL)
     STRICT, WITHOUT ROWID;
   `,
+  // The tables stay. Rows may have the origin `mcp` and records of asks, which an earlier build cannot read: by the version
+  // it refuses the store.
+  "",
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

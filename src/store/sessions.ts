@@ -142,6 +142,6 @@ function decode(row: Row): Session {
 }
 
 function originOf(origin: string): NewSession["origin"] {
-  if (origin === "command" || origin === "library" || origin === "pi") return origin;
+  if (origin === "command" || origin === "library" || origin === "mcp" || origin === "pi") return origin;
   throw corrupt(`a session's origin is ${origin}`);
 }

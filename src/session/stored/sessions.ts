@@ -87,10 +87,10 @@ function cure(typed: string, rows: readonly SessionRow[]): string {
 
 /** @throws RlmError `invalid_argument` for a name that a session cannot have */
 export function checkSessionName(name: string): void {
-  if (/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,99}$/u.test(name)) return;
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._~-]{0,99}$/u.test(name)) return;
   throw new RlmError("invalid_argument", `${JSON.stringify(name)} is no name for a session`, {
     suggestion:
-      "Use up to 100 letters, digits, spaces, dots, dashes and underscores, beginning with a letter or digit.",
+      "Use up to 100 letters, digits, spaces, dots, dashes, tildes and underscores, beginning with a letter or digit.",
   });
 }
 
