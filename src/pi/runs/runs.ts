@@ -1,8 +1,9 @@
+import * as v from "valibot";
 import type { Clock } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { JournalRecord, Progress } from "../../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
-import { inPi } from "../wording.ts";
+import { inPi, warningInPi } from "../wording.ts";
 import type { StateBoard } from "./board.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
 
@@ -124,11 +125,25 @@ const DETAILS_BYTES = 16_000;
 
 /** What Pi gets of an envelope, in Pi's words. */
 export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetails, "tool" | "envelope">): RunOutcome {
-  const { suggestion } = given;
-  const envelope = typeof suggestion === "string" ? { ...given, suggestion: inPi(suggestion) } : given;
+  const envelope = inWordsOfPi(given);
   const text = JSON.stringify(fitted(envelope, tool.rest));
   return { text, details: { tool: tool.name, envelope: fitted(envelope, tool.rest, DETAILS_BYTES), ...facts } };
 }
+
+function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {
+  const { suggestion, warnings } = envelope;
+  const limits = v.parse(LimitsSchema, envelope.limits_applied);
+  return {
+    ...envelope,
+    ...(typeof suggestion === "string" ? { suggestion: inPi(suggestion) } : {}),
+    ...(Array.isArray(warnings)
+      ? { warnings: warnings.map((each) => (typeof each === "string" ? warningInPi(each, limits) : each)) }
+      : {}),
+  };
+}
+
+/** The limit that a warning names, in an envelope that has limits. */
+const LimitsSchema = v.fallback(v.object({ max_find_results: v.exactOptional(v.number()) }), {});
 
 /** What a call gives that the user cancelled while it waited for its turn. */
 export function cancelledBeforeStart(tool: Tool): RunOutcome {

@@ -1,0 +1,77 @@
+import { type ExecLimits, LIMITS } from "../runtime/index.ts";
+import { amount } from "./figures.ts";
+
+/** What can be done about warnings, in the words of the command or of Pi. Each is a clause. */
+export interface WarningCures {
+  readonly moreMatches: string;
+  readonly moreOutput: string;
+  /** The result is left out since it is too large. */
+  readonly largeResult: string;
+  readonly moreSubCalls: string;
+  readonly removeHelper: string;
+  readonly beginAnew: string;
+}
+
+interface Situation {
+  /** What the warning says after its code. */
+  readonly detail: string;
+  /** The limits that held, as far as they are known. */
+  readonly limits: Partial<ExecLimits>;
+  readonly cures: WarningCures;
+}
+
+const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
+  find_results_capped: ({ limits: { max_find_results: most }, cures }) =>
+    `find stopped at ${most === undefined ? "its limit" : amount(most, "match", "matches")}; ${cures.moreMatches}`,
+  output_truncated: ({ detail, cures }) => `the cell printed ${exceeding(detail, "is shown")}; ${cures.moreOutput}`,
+  result_too_large: (situation) => tooLarge(situation),
+  result_not_serializable: ({ detail }) => `JSON cannot hold ${detail}: it is null in the result`,
+  tool_override_denied: () => "a sub-call asked for tools that are not allowed, and was not sent",
+  unawaited_sub_calls: ({ detail }) =>
+    `${amount(Number(detail), "sub-call")} ended with the cell before an answer came; await every call`,
+  unawaited_value_in_prompt: () => 'a prompt has "[object Promise]" in it: a value was not awaited',
+  unhandled_rejection: ({ detail }) => `a promise failed, and nothing handled it: ${detail}`,
+  state_restored: ({ detail }) => `what the cell left could not be kept; variables are those of ${detail}`,
+  helper_set_aside: ({ detail, cures }) =>
+    `a helper failed and is left out until it is added again, or ${cures.removeHelper}: ${detail}`,
+  builtin_shadowed: ({ detail }) => `${detail} is from here on what the cell declared, and no longer the builtin`,
+  sections_clamped: ({ detail, cures }) => `${detail}; ${cures.moreSubCalls}`,
+  sections_failed: ({ detail }) => `${amount(Number(detail), "section")} could not be read: the sub-call failed`,
+};
+
+/** Warnings whose detail is a sentence already. */
+const TOLD = ["list_docs_capped", "variables_lost", "query_sampled", "query_words"];
+
+/** The code of a warning, and what follows it. */
+export function partsOfWarning(warning: string): { readonly code: string; readonly detail: string } {
+  const [, code = warning, detail = ""] = /^(\w+)(?:: (.*))?$/s.exec(warning) ?? [];
+  return { code, detail };
+}
+
+/** A warning without its code, as a sentence with what can be done about it; null for one that is not known here. */
+export function warningSentence(warning: string, limits: Partial<ExecLimits>, cures: WarningCures): string | null {
+  const { code, detail } = partsOfWarning(warning);
+  if (TOLD.includes(code)) return detail;
+  return Object.hasOwn(SENTENCES, code) ? (SENTENCES[code]?.({ detail, limits, cures }) ?? null) : null;
+}
+
+/** `2 MB, and 100 KB of it is shown` of `2 MB > 100 KB`. */
+function exceeding(detail: string, fate: string): string {
+  const [has, limit] = detail.split(" > ");
+  return limit === undefined ? `more than ${fate}` : `${has}, and ${limit} of it ${fate}`;
+}
+
+/** What the runtime says of a limit that no setting changes. */
+const EARLIER_BUILD = " in a session of an earlier build";
+
+function tooLarge({ detail, cures }: Situation): string {
+  const [has = detail, limit] = detail.split(" > ");
+  const most = `${LIMITS.wholeResultBytes / 2 ** 20} MB`;
+  if (limit === most) return `the result has ${has}, and ${most} is the most that can be written; return less`;
+  if (limit?.endsWith(EARLIER_BUILD)) {
+    const kept = limit.slice(0, -EARLIER_BUILD.length);
+    return `the result has ${has}, and a session that an earlier build began keeps ${kept} at most; ${cures.beginAnew}`;
+  }
+  const over = limit === undefined ? "" : `, and the limit is ${limit}`;
+  return `the result has ${has}${over}, so it is left out; ${cures.largeResult}`;
+}
