@@ -1,5 +1,5 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { isErrorCode } from "../../runtime/index.ts";
 import { ROOT } from "../../scripts/process.ts";
@@ -24,6 +24,35 @@ test("every link leads to a file", () => {
   const broken = links.filter(({ page, name }) => !existsSync(join(ROOT, dirname(page), name)));
   expect(links.length).toBeGreaterThan(30);
   expect(broken).toEqual([]);
+});
+
+test("every file of the tree that is named by its path is there", () => {
+  // The examples of builtins print paths of their own.
+  const files = named(
+    /(?<![\w/.-])((?:runtime|builtins|src|tests|campaigns|bench|scripts|examples|extensions)\/[\w./-]*\w)(?![\w*-])/g,
+  ).filter(({ page }) => page !== "docs/builtins.md");
+  expect(files.length).toBeGreaterThan(150);
+  expect(files.filter(({ name }) => !existsSync(join(ROOT, name)))).toEqual([]);
+});
+
+const ARCHITECTURE = readFileSync(join(ROOT, "docs/architecture.md"), "utf8");
+
+test("each way through the code has as many files as it says", () => {
+  const ways = Array.from(
+    ARCHITECTURE.matchAll(/^\*\*.*\*\*, (\d+) files.*\n\n((?:\d+\. .*\n)+)/gm),
+    ([, said, list = ""]) => ({ said: Number(said), files: list.match(/(?<=^\d+\. (?:\*\*)?`)[\w./-]+(?=`)/gm) ?? [] }),
+  );
+  expect(ways.map(({ files }) => new Set(files).size)).toEqual(ways.map(({ said }) => said));
+  expect(ways).toHaveLength(4);
+});
+
+test.each(["src/cli", "src/pi"])("the map of %s has every folder of it, and no file that is not there", (folder) => {
+  const [, map = ""] = ARCHITECTURE.split(`## Where things are in ${folder}\n`)[1]?.split("```") ?? [];
+  const folders = readdirSync(join(ROOT, folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.filter(({ name }) => !map.includes(`${name}/`))).toEqual([]);
+  const files = globSync("**/*.ts", { cwd: join(ROOT, folder) }).map((path) => basename(path));
+  const listed = map.match(/(?<=^|[ /])[\w-]+\.ts/gm) ?? [];
+  expect(listed.filter((name) => !files.includes(name))).toEqual([]);
 });
 
 test("every command that is named can be typed, with its options", () => {
