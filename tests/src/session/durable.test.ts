@@ -130,40 +130,33 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await setTimeout(5);
 }
 
+// What each place in the journal is continued with is shown in exec/interrupted.test.ts, without a guest.
 test.each([
-  ["rlm_start", 0],
-  ["rlm_tool_call", 1],
-  ["rlm_tool_result", 3],
-  ["rlm_complete", 0],
+  ["after", "rlm_start", 0],
+  ["after", "rlm_tool_call", 1],
+  ["before", "rlm_tool_result", 3],
+  ["before", "rlm_complete", 0],
 ])(
-  "an exec whose process ends at %s %i is finished by the next, and no recorded call is sent again",
-  async (kind, nth) => {
-    for (const when of ["before", "after"] as const) {
-      const lives = await openLives();
-      let count = 0;
-      const first = await lives.open((step) => (step.records?.[0]?.record === kind && count++ === nth ? when : false));
-      leave(first.exec(CELL));
-      await lives.death;
-      const recorded = (await lives.journal()).flatMap((each) =>
-        each.record === "rlm_tool_result" ? each.call_id : [],
-      );
-      const before = lives.sent.length;
-      const second = await lives.open();
-      if (kind === "rlm_start" && when === "before") {
-        expect(second.unfinished()).toBeNull();
-        continue;
-      }
-      const finished = await second.resume();
-      expect(finished?.envelope).toMatchObject(EXPECTED);
-      const again = lives.sent.slice(before);
-      expect(again.filter((call) => recorded.includes(call))).toEqual([]);
-      expect(second.budget().remaining_sub_calls).toBe(50 - 6);
-      expect(second.budget().remaining_tokens).toBe(500_000 - 66);
-      expect(second.unfinished()).toBeNull();
-      expect(await second.exec("[seen.length, memory.get('rounds'), counter.next()]")).toMatchObject({
-        result_json: [3, 3, 4],
-      });
-    }
+  "an exec whose process ends %s %s %i is finished by the next, and no recorded call is sent again",
+  async (when, kind, nth) => {
+    const lives = await openLives();
+    let count = 0;
+    const isTime = (step: Step) => step.records?.[0]?.record === kind && count++ === nth;
+    const first = await lives.open((step) => isTime(step) && (when === "before" ? "before" : "after"));
+    leave(first.exec(CELL));
+    await lives.death;
+    const recorded = (await lives.journal()).flatMap((each) => (each.record === "rlm_tool_result" ? each.call_id : []));
+    const before = lives.sent.length;
+    const second = await lives.open();
+    const finished = await second.resume();
+    expect(finished?.envelope).toMatchObject(EXPECTED);
+    expect(lives.sent.slice(before).filter((call) => recorded.includes(call))).toEqual([]);
+    expect(second.budget().remaining_sub_calls).toBe(50 - 6);
+    expect(second.budget().remaining_tokens).toBe(500_000 - 66);
+    expect(second.unfinished()).toBeNull();
+    expect(await second.exec("[seen.length, memory.get('rounds'), counter.next()]")).toMatchObject({
+      result_json: [3, 3, 4],
+    });
   },
 );
 
@@ -425,29 +418,27 @@ test("every checkpoint is told once it is kept", async () => {
 const lost = (id: string) => new RlmError("checkpoint_lost", `checkpoint ${id} is damaged`, { suggestion: "None." });
 
 test("where the newest checkpoint of an exec is damaged an earlier one is taken, with all recorded answers", async () => {
-  for (const spared of [1, 0]) {
-    const lives = await openLives();
-    let count = 0;
-    const dying = await lives.open((step) =>
-      step.records?.[0]?.record === "rlm_tool_result" && ++count === 6 ? "before" : false,
-    );
-    leave(dying.exec(CELL));
-    await lives.death;
-    const steps = (await lives.store.checkpoints(dying.id)).filter(({ kind }) => kind === "step").map(({ id }) => id);
-    expect(steps).toHaveLength(3);
-    const recorded = lives.sent.slice(0, 5);
-    const second = await lives.open(
-      undefined,
-      {},
-      {
-        image: (id) => (steps.indexOf(id) >= spared ? Promise.reject(lost(id)) : lives.store.image(id)),
-      },
-    );
-    const finished = await second.resume();
-    expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 1, replayed_sub_calls: 5 });
-    expect(lives.sent.slice(6).filter((id) => recorded.includes(id))).toEqual([]);
-    expect(second.budget().remaining_sub_calls).toBe(50 - 6);
-  }
+  const lives = await openLives();
+  let count = 0;
+  const dying = await lives.open((step) =>
+    step.records?.[0]?.record === "rlm_tool_result" && ++count === 6 ? "before" : false,
+  );
+  leave(dying.exec(CELL));
+  await lives.death;
+  const steps = (await lives.store.checkpoints(dying.id)).filter(({ kind }) => kind === "step").map(({ id }) => id);
+  expect(steps).toHaveLength(3);
+  const recorded = lives.sent.slice(0, 5);
+  const second = await lives.open(
+    undefined,
+    {},
+    {
+      image: (id) => (steps.indexOf(id) >= 1 ? Promise.reject(lost(id)) : lives.store.image(id)),
+    },
+  );
+  const finished = await second.resume();
+  expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 1, replayed_sub_calls: 5 });
+  expect(lives.sent.slice(6).filter((id) => recorded.includes(id))).toEqual([]);
+  expect(second.budget().remaining_sub_calls).toBe(50 - 6);
 });
 
 test("records that do not fit the cell end it as checkpoint_lost, and the state is that before it", async () => {

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cellFiles, EMPTY_ACCOUNT, follow, interruptedIn } from "../../../../src/session/journal/account.ts";
+import { EMPTY_LEDGER, spend } from "../../../../src/session/journal/ledger.ts";
+import { type JournalRecord, readRecord } from "../../../../src/session/journal/records.ts";
+import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
+import { journals } from "../../../support/journals.ts";
+
+const accountOf = (records: readonly JournalRecord[]) => records.reduce(follow, EMPTY_ACCOUNT);
+const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
+
+/** A property over journals that were cut anywhere, as a process that ends cuts them. */
+function forEachJournal(property: (records: JournalRecord[]) => void, numRuns = 500): void {
+  fc.assert(fc.property(journals, property), { numRuns });
+}
+
+test("the account that followed a session is the one that its stored records give", () => {
+  forEachJournal((records) => {
+    let running = EMPTY_ACCOUNT;
+    for (const [index, record] of records.entries()) {
+      running = follow(running, record);
+      const stored = records.slice(0, index + 1).map((each) => readRecord(JSON.parse(JSON.stringify(each))));
+      expect(accountOf(stored)).toEqual(running);
+    }
+  }, 100);
+});
+
+test("totals are those of the execs that the journal describes", () => {
+  forEachJournal((records) => {
+    const { totals } = accountOf(records);
+    const execs = describeExecs(records);
+    const sent = execs.flatMap(({ calls }) => calls).filter(({ refused, cached }) => !refused && !cached);
+    expect(totals.execs).toBe(execs.length);
+    expect(totals.sub_calls).toBe(sent.length);
+    expect(totals.tokens).toBe(sum(execs.map(({ tokens }) => tokens)));
+    expect(totals.cost_usd).toBe(sum(execs.map(({ cost_usd }) => cost_usd)));
+  });
+});
+
+test("the ledger is what was spent since the last load that succeeded", () => {
+  forEachJournal((records) => {
+    const isReset = (record: JournalRecord) =>
+      record.record === "rlm_complete" && record.kind === "load" && record.success;
+    const since = records.slice(records.findLastIndex(isReset) + 1);
+    const results = since.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
+    const made = since.filter(({ record }) => record === "rlm_tool_call").length;
+    const { ledger } = accountOf(records);
+    expect(ledger.tokens).toBe(sum(results.map(({ usage }) => usage.output)));
+    expect(ledger.cost_usd).toBe(sum(results.map(({ usage }) => usage.cost_usd)));
+    expect(ledger.sub_calls).toBe(made - results.filter(({ refused, cached }) => refused || cached).length);
+    expect(ledger.time_ms).toBe(sum(since.map((each) => (each.record === "rlm_complete" ? each.time_ms : 0))));
+  });
+});
+
+test("no record of a result or an end gives back what was spent", () => {
+  const figure = fc.oneof(fc.double({ noDefaultInfinity: true }), fc.integer());
+  const usage = fc.record({ input: figure, output: figure, cache_read: figure, cache_write: figure, cost_usd: figure });
+  fc.assert(
+    fc.property(journals, usage, figure, (records, spent, time_ms) => {
+      for (const record of records) {
+        if (record.record === "rlm_tool_result") Object.assign(record, { usage: spent, refused: false, cached: false });
+        if (record.record === "rlm_complete") Object.assign(record, { time_ms, kind: "cell" });
+      }
+      let before = EMPTY_LEDGER;
+      for (const record of records) {
+        const after = spend(before, record);
+        for (const key of ["sub_calls", "tokens", "cost_usd", "time_ms"] as const) {
+          expect(after[key]).toBeGreaterThanOrEqual(before[key]);
+        }
+        before = after;
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("an exec is interrupted until its end is recorded, with all of its records", () => {
+  forEachJournal((records) => {
+    const interrupted = interruptedIn(accountOf(records));
+    const begun = records.findLast(({ record }) => record === "rlm_start");
+    const isOver = records.some(({ record, exec_id }) => record === "rlm_complete" && exec_id === begun?.exec_id);
+    if (!begun || isOver) {
+      expect(interrupted).toBeNull();
+      return;
+    }
+    const own = records.filter(({ exec_id }) => exec_id === begun.exec_id);
+    expect(interrupted?.start).toBe(begun);
+    expect(interrupted?.calls).toEqual(own.filter(({ record }) => record === "rlm_tool_call"));
+    expect(interrupted?.results).toEqual(own.filter(({ record }) => record === "rlm_tool_result"));
+    expect(interrupted?.resumed).toBe(own.filter(({ record }) => record === "rlm_resume").length);
+  });
+});
+
+test("the position is that of the newest end with a checkpoint, and a failed load leaves the context", () => {
+  forEachJournal((records) => {
+    const { checkpoint, context_hash, cells, sources, loads } = accountOf(records);
+    const ends = records.flatMap((record) => (record.record === "rlm_complete" ? [record] : []));
+    expect(checkpoint).toBe(ends.findLast(({ checkpoint_id }) => checkpoint_id !== null)?.checkpoint_id ?? null);
+    const loaded = ends.filter(({ kind, success }) => success && (kind === "load" || kind === "append"));
+    expect(context_hash).toBe(loaded.at(-1)?.context_hash ?? null);
+    const since = ends.slice(ends.findLastIndex(({ kind, success }) => success && kind === "load") + 1);
+    expect(cells).toBe(since.filter(({ kind }) => kind === "cell").length);
+    expect(sources.map(({ number }) => number)).toEqual(sources.map((_, index) => index + 1));
+    const last = loaded.findLastIndex(({ kind }) => kind === "load");
+    expect(loads.map(({ exec_id }) => exec_id)).toEqual(loaded.slice(Math.max(last, 0)).map(({ exec_id }) => exec_id));
+    expect(cellFiles(accountOf(records)).size).toBe(0);
+  });
+});
