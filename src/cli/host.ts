@@ -1,4 +1,3 @@
-import { entryUrl } from "../entries.ts";
 import type { Store } from "../store/index.ts";
 
 /** What a command gets from outside; tests hand in a store that they can watch or end. */
@@ -12,6 +11,6 @@ export const processHost: Host = {
   async openStore(folder) {
     // Loaded when a store is opened: help and usage errors need none.
     const { openStore } = await import("../store/index.ts");
-    return openStore(folder, { entry: entryUrl("cli/store-thread-entry") });
+    return openStore(folder);
   },
 };

@@ -5,8 +5,8 @@ import { homeFolder } from "../home.ts";
 import { makeFolder } from "../make-folder.ts";
 
 /**
- * Keeps compiled modules in the store folder, where there is one: the next command starts in half the time. Node's own
- * place for them is in the folder of temporary files, where another user might put code in their stead.
+ * Keeps compiled modules in the store folder, if there is one: the next command starts in half the time. Node's own
+ * place for them is the folder of temporary files, where another user might put other code in their place.
  */
 export function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   const folder = homeFolder(env);
@@ -22,6 +22,8 @@ export function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   }
   // It reports a folder that cannot be written by its answer.
   module.enableCompileCache?.(compiled);
+  // Threads and the processes of the demo read it as they start.
+  env.NODE_COMPILE_CACHE = compiled;
 }
 
 /** Keeps the SDKs of providers from printing parts of answers on stderr. `OPENAI_LOG=debug` and the like still count. */

@@ -14,17 +14,17 @@ export function onSignals(handle: (exitCode: number) => void): Disposable {
 
 /** The one way in which a command is ended early. */
 export interface Stop extends Disposable {
-  /** Aborts what runs, whoever asked. */
+  /** Aborts what runs, for every reason. */
   readonly signal: AbortSignal;
-  /** Aborts for a signal of the system alone: who sent it may want to go on later. */
+  /** Aborts only for a signal of the system: the user may want to go on later. */
   readonly suspend: AbortSignal;
-  /** Aborts where nobody reads stdout any more. */
+  /** Aborts when stdout cannot be written any more. */
   readonly cancel: AbortSignal;
-  /** With what exit code to end, once it was asked for. */
+  /** The exit code to end with, once something has asked for the end. */
   readonly exitCode: number | undefined;
   /** Nothing more can be written. */
   close(exitCode: number): void;
-  /** What is waited for where the process is ended in the middle of its work. */
+  /** What the process waits for if it must end in the middle of its work. */
   readonly leaving: Leaving;
 }
 

@@ -44,7 +44,6 @@ export {
 } from "./journal/records.ts";
 export { optionProblem } from "./options.ts";
 export { openSession, openSessionWith } from "./session.ts";
-export type { SessionParts } from "./setup.ts";
 export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";
 export { type CallDescription, describeExecs, type ExecDescription } from "./stored/exec-description.ts";
 export { keepSettings, REMARK_NAMES } from "./stored/remarks.ts";

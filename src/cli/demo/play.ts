@@ -41,7 +41,7 @@ export interface Found {
 const MODEL = "scripted/reader";
 const COUNT = Object.keys(LETTERS).length;
 
-/** Plays the demo in three acts. Throws where one of them went otherwise than it should. */
+/** Plays the demo in three acts. Throws if one of them went otherwise than it should. */
 export async function play(stage: Stage): Promise<Found> {
   const began = performance.now();
   const { folder, host, output } = stage;

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { entryUrl } from "../../entries.ts";
@@ -42,12 +41,10 @@ function environment(folder: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith("BELAY_") && !PROXIES.includes(name.toUpperCase()),
   );
-  const compiled = module.getCompileCacheDir?.();
   return {
     ...Object.fromEntries(kept),
     BELAY_HOME: join(folder, "home"),
     XDG_CONFIG_HOME: join(folder, "config"),
     PI_CODING_AGENT_DIR: join(folder, "pi"),
-    ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }),
   };
 }

@@ -32,7 +32,7 @@ for (const answer of results) counts[answer] = (counts[answer] ?? 0) + 1;
 result = counts;
 `;
 
-/** What the scripted model answers: it goes by words, as no real model would. */
+/** The answer of the scripted model. It goes by words, as a real model would not. */
 export function scriptedAnswer(prompt: string): string {
   const letter = prompt.slice(prompt.indexOf("\n\n"));
   if (letter.includes("?")) return "question";

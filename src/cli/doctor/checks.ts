@@ -1,14 +1,13 @@
 import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../../config/index.ts";
 import { megabytes } from "../../figures.ts";
-import { type Json, RlmError } from "../../index.ts";
+import { type Json, openSession, RlmError } from "../../index.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { inFlags } from "../render/wording.ts";
-import { openQuietly } from "../session/session.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
 import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
 
-/** One thing that Belay needs. `detail` is what was found; `cure` what to do about it where it is not ok. */
+/** One thing that Belay needs. `detail` is what was found; `cure` says what to do if it is not ok. */
 export interface Check {
   readonly name: string;
   readonly state: "ok" | "warning" | "failed";
@@ -60,14 +59,14 @@ async function checkEngine(): Promise<Omit<Check, "name">> {
   return { state: "ok", detail: "a cell ran, and a find" };
 }
 
-/** Through the session, since that is where an index is built: a SQLite without FTS5 fails here. */
+/** Runs a search in a session, because sessions build indexes. A SQLite without FTS5 fails here. */
 async function checkSqlite(): Promise<Omit<Check, "name">> {
   await expectCell('search("needle")[0].start', 0);
   return { state: "ok", detail: `${process.versions.sqlite} with full-text search` };
 }
 
 async function expectCell(source: string, expected: Json): Promise<void> {
-  await using session = await openQuietly({});
+  await using session = await openSession();
   await session.load({ text: "a needle in a haystack\n", name: "probe" });
   const envelope = await session.exec(source);
   const got = envelope.success ? JSON.stringify(envelope.result_json) : envelope.error_message;

@@ -73,7 +73,7 @@ export async function checkKey(folder: string): Promise<Found> {
 }
 
 const DATABASE = "belay.db";
-/** What the store found worth saying, and nothing is wrong with. */
+/** Marks a finding that is worth saying and is not a fault. */
 const INFO = "info: ";
 
 /** Reads all that the store holds. */

@@ -68,7 +68,7 @@ function argumentsIn(command: string, flags: readonly Flag[], args: readonly str
         { type: word ? ("string" as const) : ("boolean" as const), multiple: true, ...(short ? { short } : {}) },
       ]),
     ),
-    // What strict mode refuses is refused below, in words that name the cure.
+    // The code below refuses what strict mode would refuse, in words that name the cure.
     strict: false,
     tokens: true,
   });

@@ -24,7 +24,7 @@ export interface Flag<Value = unknown> {
 export interface Kept {
   /** The value that holds if the flag was never given. */
   readonly usual: string | boolean;
-  /** What was interrupted goes on only after the user has decided on this flag. */
+  /** An interrupted exec goes on only after the user has decided on this flag. */
   readonly mustBeDecided: boolean;
 }
 

@@ -36,7 +36,7 @@ interface NamedSource {
 }
 
 /**
- * Brings the contexts that the user names into a session (semantics 32): into a fresh one they are loaded; for another
+ * Brings the contexts that the user names into a session. A fresh session loads them; for another session
  * they are read again, and must be what it has.
  *
  * @throws RlmError `context_changed`
@@ -55,7 +55,7 @@ export async function bringContexts(
   if (!change && (kept || holdsMore)) {
     const hash = await hashOf(sources, roots, target.progress, signal);
     if (hash === kept) return;
-    // Where nothing but loads was done, a run may have ended between two of them; there is nothing to lose.
+    // If nothing but loads was done, a run may have ended between two of them, and nothing can be lost.
     if (holdsMore) throw changed(kept, hash);
   }
   for (const [index, { path, source }] of sources.entries()) {

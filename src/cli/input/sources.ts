@@ -42,7 +42,7 @@ export async function contextSource(path: string, signal: AbortSignal): Promise<
   });
 }
 
-/** All of stdin, or undefined where it holds more than `limit` bytes. Rejects with the signal's abort. */
+/** All of stdin, or undefined if it holds more than `limit` bytes. Rejects with the signal's abort. */
 export function readStdin(limit: number, signal: AbortSignal): Promise<Buffer | undefined> {
   return readStream(process.stdin, limit, signal);
 }

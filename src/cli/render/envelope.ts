@@ -20,12 +20,12 @@ import { inFlags } from "./wording.ts";
 
 /** What is done with the result of an exec. */
 export interface Showing {
-  /** Of the last result, which then is all that stdout has; null: as people read it. */
+  /** The format of the last result, which then is all that stdout has; null: as people read it. */
   readonly format: Format | null;
   readonly isLast: boolean;
   /** The file that the result is in. */
   readonly written: Written | null;
-  /** Limits that held, where the outcome does not say it. */
+  /** The limits that held; used if the outcome does not say it. */
   readonly limits: ExecLimits;
   /** A line that prints the result as JSON; null: nothing of it is kept. */
   readonly again: string | null;
@@ -92,7 +92,7 @@ export function showAnswer(
   return isShown;
 }
 
-/** Writes a result where it was asked for. False if it does not fit its format, which is then told. */
+/** Writes a result to where the user wants it. Returns false, and says so, if the result does not fit its format. */
 function showResult(
   { result_json, warnings }: { readonly result_json: Json; readonly warnings: readonly string[] },
   { format, isLast, written, again, isInLine = false }: Showing & { readonly isInLine?: boolean },
@@ -181,7 +181,7 @@ const COLOURS: Record<ReturnType<typeof jsonParts>[number]["kind"], Style | unde
   other: undefined,
 };
 
-/** A failure that is no cell's: a load, a session. */
+/** A failure outside cells: of a load or a session. */
 export function showFailure(error: RlmError, { stderr }: Terminal): void {
   if (error.code === "cancelled") {
     stderr.write("cancelled\n", "red");
@@ -191,7 +191,7 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
   stderr.write(`suggestion: ${inFlags(error.suggestion)}\n`);
 }
 
-/** The same as one JSON object, with every field of an exec's error envelope. */
+/** Such a failure as one JSON object, with every field of an exec's error envelope. */
 export function failureJson(error: RlmError, session_id: string | null): string {
   return JSON.stringify({
     success: false,

@@ -20,7 +20,7 @@ export function placesIn(value: Json): readonly Place[] | null {
 
 /** `docs/a.md:12:3: the line`, as rg prints it. */
 export function placeLine({ id, line, column, text }: Place, { paint }: Pick<Output, "paint">): string {
-  // What would begin a line of its own is shown as part of this one.
+  // A line break in an id or text is shown as part of this line.
   const oneLine = (part: string) => part.replaceAll("\n", "\\n");
   const where = `${paint(oneLine(id), "magenta")}:${paint(String(line), "green")}:${column}`;
   return text === undefined ? where : `${where}: ${paint(oneLine(text.trimEnd()))}`;

@@ -8,7 +8,7 @@ export interface ProgressLine {
   /** Something that may take long begins: a load of this source, or a cell. */
   begin(source?: string): void;
   report(progress: Progress): void;
-  /** Takes the line away before other output; tells what sub-calls took since `begin`, or null where there were none. */
+  /** Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none. */
   end(): CallsTaken | null;
   /** A context was loaded: what the session has spent is nothing again. */
   reset(): void;
@@ -115,7 +115,7 @@ function openCount(now: () => number) {
       beganAt = now();
     },
     report(progress: CallProgress) {
-      // What a session had spent in earlier processes shows when the first call of a cell is made.
+      // The first call of a cell shows what earlier processes of the session had spent.
       if (!latest && progress.done === 0) spent = { tokens: progress.tokens, cost_usd: progress.cost_usd };
       latest = progress;
     },

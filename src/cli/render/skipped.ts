@@ -7,7 +7,7 @@ type Skipped = ContextStats["skipped"];
 const NAMED = 3;
 
 /**
- * `skipped 12 files (7 binary, 5 over 10 MB); --verbose lists them`, or null where nothing was left out. A few are named,
+ * `skipped 12 files (7 binary, 5 over 10 MB); --verbose lists them`, or null if nothing was left out. A few are named,
  * and all of them in lines of their own if that is wanted.
  */
 export function skippedLine({ count, files, reasons }: Skipped, isVerbose = false): string | null {

@@ -1,6 +1,6 @@
 import type { Output } from "./terminal.ts";
 
-/** A column of a table: where its text stands, and whether a narrow terminal goes without it. */
+/** A column of a table: its alignment, and whether a narrow terminal leaves it out. */
 export type Column =
   | Alignment
   | {

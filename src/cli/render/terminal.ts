@@ -27,7 +27,7 @@ const COLUMNS_OF_A_FILE = 100;
 
 /**
  * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout, with the exit
- * code to end with: 0 where its reader has gone away, 1 where writing failed (which is then on stderr).
+ * code to end with: 0 if its reader has gone away, 1 if writing failed (stderr then says why).
  */
 export function processTerminal(onClosed: (exitCode: number) => void): Terminal {
   let isClosed = false;

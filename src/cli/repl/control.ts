@@ -13,9 +13,9 @@ export interface Control extends Disposable {
   interrupt(): void;
   /** Ends the REPL with this exit code; a second time, the process. */
   end(exitCode: number): void;
-  /** What is waited for where the process is ended in the middle of its work. */
+  /** What the process waits for if it must end in the middle of its work. */
   readonly leaving: Leaving;
-  /** Who reads the input says what Ctrl-C means where nothing runs, and how to stop reading. */
+  /** The reader of the input says what Ctrl-C does while nothing runs, and how to stop reading. */
   attach(reader: { interrupted(): void; stop(): void }): void;
 }
 

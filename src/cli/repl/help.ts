@@ -24,7 +24,7 @@ ${signatures.join("\n")}
 `;
 }
 
-/** `.help NAME`; false where there is neither such a builtin nor such a command. */
+/** `.help NAME`. Returns false if neither a builtin nor a command has this name. */
 export function describe(name: string, commands: readonly DotHelp[], output: Output): boolean {
   const builtin = builtins.find((known) => known.name === name.replace(/[.(].*$/s, ""));
   const command = commands.find((known) => `.${known.name}` === name || known.name === name);

@@ -5,7 +5,7 @@ export function isIncomplete(source: string): boolean {
   const asScript = problemOf(source);
   if (asScript === null) return false;
   if (!/^\s*\{/.test(source)) return asScript === "incomplete";
-  // What begins with a brace may be an object, as in Node's REPL.
+  // Code that begins with a brace may be an object, as in Node's REPL.
   const asObject = problemOf(`(${source}\n)`, 1);
   return asObject !== null && (asScript === "incomplete" || asObject === "incomplete");
 }

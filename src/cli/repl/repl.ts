@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import { inConversation, showEnvelope } from "../render/envelope.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { hasLoss } from "../render/warnings.ts";
-import { closeTidily, makeReady } from "../session/opening.ts";
+import { closeWithGc, makeReady } from "../session/opening.ts";
 import { type CliSession, openCliSession } from "../session/session.ts";
 import { brief } from "../session/unfinished.ts";
 import { version } from "../version.ts";
@@ -36,7 +36,7 @@ export async function replCommand(args: Arguments, host: Host): Promise<number> 
     if (control.exitCode !== undefined || !isReady) return control.exitCode ?? 1;
     return await talk({ opened, terminal, control, quiet: flags.quiet });
   } finally {
-    await closeTidily(opened, control.exitCode !== undefined);
+    await closeWithGc(opened, control.exitCode !== undefined);
   }
 }
 
@@ -55,7 +55,7 @@ async function talk(parts: Omit<Conversation, "lines">): Promise<number> {
   }
   const outcome = await converse({ ...parts, lines });
   if (lines.isInteractive && opened.kept) {
-    const [line, kept] = [opened.line("repl --session"), session.name === null ? "kept for a day" : "kept"];
+    const [line, kept] = [opened.replCommand(), session.name === null ? "kept for a day" : "kept"];
     terminal.stdout.write(`${kept}: ${line}\n`, "dim");
   }
   return control.exitCode ?? (lines.isInteractive ? 0 : outcome);
@@ -117,7 +117,7 @@ async function runCell(source: string, { opened, terminal, control }: Conversati
   opened.progress.begin();
   const envelope = await control.run((signal) => opened.session.exec(source, { signal }));
   const taken = opened.progress.end();
-  // Nobody reads any more.
+  // The reader of stdout has gone.
   if (control.exitCode === 0 || !envelope) return 1;
   showEnvelope(envelope, taken, terminal, inConversation(opened.limits));
   const meant = dotCommandMeant(source, envelope);

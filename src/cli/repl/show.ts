@@ -13,7 +13,7 @@ export function contextLine(session: Session): string {
   return `${amount(stats.document_count, "document")}, ${amount(stats.length_chars, "character")} (${tokens})`;
 }
 
-/** The context's facts as JSON; false where none is loaded. */
+/** The context's facts as JSON. Returns false if no context is loaded. */
 export function showStats(session: Session, output: Output): boolean {
   const stats = session.stats();
   if (!stats) return false;
@@ -23,9 +23,9 @@ export function showStats(session: Session, output: Output): boolean {
 }
 
 /** How the session is called and how it is continued. */
-export function showPlace({ session, kept, line }: CliSession, output: Output): undefined {
+export function showPlace({ session, kept, replCommand }: CliSession, output: Output): undefined {
   if (!kept) output.write("this session is not kept; --session NAME keeps one\n");
-  else output.write(`${sessionLabel(session)}\n${line("repl --session")}\n`);
+  else output.write(`${sessionLabel(session)}\n${replCommand()}\n`);
 }
 
 /** Every key of memory with the beginning of its value. */

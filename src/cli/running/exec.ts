@@ -1,3 +1,4 @@
+import { REMARK_NAMES } from "../../session/index.ts";
 import type { ExecFlags } from "../commands/exec.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -54,7 +55,7 @@ function lookingOnly(flags: SessionFlags): SessionFlags {
     const problem = `--dry-run prints an estimate, and there is no result for --${option}`;
     throw new UsageError(problem, commandLine(["help", "exec"]));
   }
-  const option = change ?? (discard ? "discard" : options.label === undefined ? null : "label");
+  const option = change ?? (discard ? "discard" : (REMARK_NAMES.find((name) => options[name] !== undefined) ?? null));
   if (option !== null) {
     throw new UsageError(`--dry-run changes nothing, and --${option} would`, commandLine(["help", "exec"]));
   }

@@ -45,10 +45,10 @@ export async function writeResultFile(path: string, pieces: Iterable<string>, ru
   }
 }
 
-/** As the umask leaves it. */
+/** The umask takes away from it. */
 const MODE = 0o666;
 
-/** @param mode of the file that it is to replace. null: there is none; undefined: this is no regular file */
+/** @param mode of the file that it replaces; null if there is none, undefined if the target is not a regular file */
 async function written(file: FileHandle, pieces: Iterable<string>, mode?: number | null): Promise<number> {
   let bytes = 0;
   try {
@@ -88,7 +88,7 @@ async function syncFolder(path: string): Promise<void> {
 interface Target {
   /** Where a link leads. */
   readonly path: string;
-  /** Permissions; null where there is nothing yet. */
+  /** Permissions; null if nothing is there yet. */
   readonly mode: number | null;
   readonly isFolder: boolean;
   readonly isSpecial: boolean;

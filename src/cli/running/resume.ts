@@ -40,7 +40,7 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
     const { envelope, rest, kind } = resumed;
     if (!envelope && !args.get(JSON_OUTPUT)) terminal.stderr.write(`the ${kind} is finished\n`);
     if (rest.length > 0) opened.checkRecorded();
-    // What was recorded before may have been written before too: only a flag asks for it once more.
+    // An earlier process may have written a recorded result: only a flag asks for it once more.
     const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;
     if (envelope && isAgain) await delivery.again(envelope);
     const ended = envelope && ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
@@ -55,7 +55,7 @@ function nameOf(args: Arguments): string | undefined {
   throw new UsageError("resume takes one session", commandLine(["resume", name]));
 }
 
-/** The session named; without a name the latest unfinished one, or where there is none the latest. */
+/** The session named. Without a name it is the latest unfinished one; if all are finished, the latest one. */
 async function choose(store: Store, name: string | undefined): Promise<SessionRow> {
   if (name !== undefined) return sessionNamed(store, name);
   const own = (await store.list()).filter(({ origin }) => origin !== "pi");

@@ -18,7 +18,7 @@ export interface Report {
   envelope(envelope: ExecEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
   /** As `envelope`. */
   answer(answer: QueryEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
-  /** What is not over, a cell or the cells after it, can be continued with this line. */
+  /** A cell, or the cells after it, can be continued with the line `resume`. */
   suspended(open: ExecFailure | null, taken: CallsTaken | null, resume: string, showing: Showing): void;
   dryRun(dry: DryRun): void;
   readonly failure: ReportFailure;
@@ -77,11 +77,11 @@ export function ending(
   envelope: ExecEnvelope | QueryEnvelope,
   { rest, taken, opened, report, stop, written }: Ending,
 ): { readonly code: number; readonly isOver: boolean } {
-  // The reader of stdout has gone: nobody is left to report to.
+  // The reader of stdout has gone, so nothing is reported.
   if (stop.exitCode === 0) return { code: 0, isOver: true };
   const showing = showingOf(opened, rest.length === 0, written);
   const isOpen = opened.kept !== null && !envelope.success && envelope.resumable === true;
-  const line = opened.line("resume");
+  const line = opened.resumeCommand();
   let isShown = true;
   if (isOpen) report.suspended(envelope, taken, line, showing);
   else if ("answer" in envelope) isShown = report.answer(envelope, taken, showing);
@@ -94,12 +94,16 @@ export function ending(
   return { code: hasLoss(envelope.warnings, written !== null) ? INCOMPLETE : 0, isOver: false };
 }
 
-function showingOf({ output, limits, kept, line }: CliSession, isLast: boolean, written: Written | null): Showing {
-  const again = kept === null ? null : line("resume --format json");
+function showingOf(
+  { output, limits, kept, resumeCommand }: CliSession,
+  isLast: boolean,
+  written: Written | null,
+): Showing {
+  const again = kept === null ? null : resumeCommand("--format", "json");
   return { format: output.file === null ? output.format : null, isLast, written, limits, again };
 }
 
-/** What ends an exec: a session that is kept is suspended by signals, another is cancelled. */
+/** The signals that end an exec: they suspend a session that is kept, and cancel another one. */
 export function signalsOf({ kept }: CliSession, stop: Stop): { signal: AbortSignal; suspend?: AbortSignal } {
   return kept ? { signal: stop.cancel, suspend: stop.suspend } : { signal: stop.signal };
 }
@@ -116,7 +120,7 @@ export const jsonReport = ({ stdout }: Terminal): Report => {
     answer: told,
     suspended(open, _taken, resume) {
       if (!open) return;
-      // What failed otherwise, as a store does on a full disk, has a cure of its own.
+      // Another failure, such as that of a store on a full disk, has a cure of its own.
       const suggestion = open.error_code === "cancelled" ? `\`${resume}\` finishes it.` : open.suggestion;
       print({ ...open, suggestion, resume });
     },
@@ -130,7 +134,7 @@ export const textReport = (terminal: Terminal): Report => ({
   envelope: (envelope, taken, showing) => showEnvelope(envelope, taken, terminal, showing),
   answer: (answer, taken, showing) => showAnswer(answer, taken, terminal, showing),
   suspended(open, taken, resume, showing) {
-    // What failed otherwise, as a store does on a full disk, says why.
+    // Another failure, such as that of a store on a full disk, says why.
     if (open && open.error_code !== "cancelled") showEnvelope(open, taken, terminal, showing);
     terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   },

@@ -20,7 +20,7 @@ export interface Keeping {
   checkRecorded(): void;
 }
 
-/** What is there of the session already; all null for one that is in memory. */
+/** The parts of the session that exist already; all null if it lives in memory. */
 interface Place {
   readonly kept: { readonly store: Store; readonly folder: string } | null;
   readonly row: SessionRow | null;
@@ -46,7 +46,7 @@ export function openKeeping({ kept, row, isTakenUp, looksOnly }: Place, flags: S
   let now = settings;
   const doubted = row && recorded?.kept === null ? doubtedSettings(row, recorded, now, flags) : null;
   doubted?.warn(stderr);
-  // What was recorded and does not count stays as long as the user has not decided on it.
+  // Recorded settings that do not count stay until the user has decided on them.
   const keeper = looksOnly || doubted?.isOpen ? null : signer;
   const problem = keeper?.problem() ?? null;
   if (problem !== null) stderr.write(`${UNSIGNED}: ${problem}; belay doctor says what to do\n`, "yellow");
@@ -63,7 +63,7 @@ export function openKeeping({ kept, row, isTakenUp, looksOnly }: Place, flags: S
   };
 }
 
-/** What is taken up again goes where its first command said, unless flags say otherwise. */
+/** If a command goes on with an earlier one, the result goes to the place that the earlier one named, unless flags say otherwise. */
 function placeOfResult(asked: ResultPlace, kept: ResultPlace | undefined): ResultPlace {
   return { file: asked.file ?? kept?.file ?? null, format: asked.format ?? kept?.format ?? null };
 }

@@ -1,6 +1,6 @@
 import { RlmError } from "../../index.ts";
 import type { Stop } from "../stop.ts";
-import { tidy } from "../store/daily-gc.ts";
+import { gcOnceADay } from "../store/daily-gc.ts";
 import { type CliSession, type Opening, openCliSession } from "./session.ts";
 import { type Asked, meetUnfinished } from "./unfinished.ts";
 
@@ -16,7 +16,7 @@ export interface Readying extends Opening {
   readonly asked?: Asked | null;
 }
 
-/** Tells of a failure that is no cell's, and of which session, where there was one already. */
+/** Reports a failure outside cells, with the session if one is open already. */
 export type ReportFailure = (error: RlmError, session: string | null) => void;
 
 /**
@@ -38,11 +38,11 @@ export async function reportingFailures(
     });
   } catch (error) {
     if (error instanceof RlmError) report(error, opened?.session.id ?? null);
-    // What is aborted while it reads stdin says so with an error of its own.
+    // Reading stdin that is aborted throws an error of its own.
     else if (!stop.signal.aborted) throw error;
     return 1;
   } finally {
-    if (opened) await closeTidily(opened, stop.signal.aborted);
+    if (opened) await closeWithGc(opened, stop.signal.aborted);
   }
 }
 
@@ -57,20 +57,19 @@ export async function makeReady(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { session } = opened;
-  const { discard } = flags;
-  const lines = { resume: opened.line("resume") };
-  const isBegun = await meetUnfinished({ session, asked, contexts: flags.contexts, discard, lines });
+  const { contexts, discard } = flags;
+  const isBegun = await meetUnfinished({ session, asked, contexts, discard, resumeCommand: opened.resumeCommand() });
   if (isBegun) opened.checkRecorded();
   await opened.loadAll(signal);
   if (!signal.aborted) return isBegun;
-  throw new RlmError("cancelled", "nothing was begun", { suggestion: "Run the command again." });
+  throw new RlmError("cancelled", "cancelled before anything started", { suggestion: "Run the command again." });
 }
 
-/** Ends a session, and once a day drops those that nobody will miss. */
-export async function closeTidily(opened: CliSession, isHurried: boolean): Promise<void> {
+/** Ends a session. Once a day it also drops old sessions without a name. */
+export async function closeWithGc(opened: CliSession, isHurried: boolean): Promise<void> {
   const { session, kept } = opened;
   await session.close();
-  // Who wants the process to end shall not wait for this.
-  if (kept && !isHurried) await tidy(kept.store, kept.folder, Date.now());
+  // A user who asked the process to end does not wait for this.
+  if (kept && !isHurried) await gcOnceADay(kept.store, kept.folder, Date.now());
   await opened[Symbol.asyncDispose]();
 }

@@ -9,7 +9,7 @@ import { commandLine } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
 import { KEPT_FLAGS, type KeptSettings, keptSettings } from "./kept-settings.ts";
 
-/** What a session's row says that it was begun with. A store may come from somebody else, so it counts only if signed. */
+/** The settings that a session's row records. A store may come from somebody else, so they count only if signed. */
 export type Recorded =
   | { readonly kept: KeptSettings; readonly doubt: null }
   /** Why it does not count, as a sentence's end. */
@@ -127,7 +127,7 @@ function valueIn(settings: Settings, key: string): unknown {
   return set ?? new Map<string, unknown>(Object.entries(LIMIT_DEFAULTS)).get(key) ?? undefined;
 }
 
-/** Nobody types more of them; and each is looked up in the file system. */
+/** More roots than a person types. Each of them is looked up in the file system. */
 const ROOTS = 100;
 
 function rootsBeyond(recorded: readonly string[], here: readonly string[]): string[] {
@@ -140,7 +140,7 @@ function typedAs(key: string, value: string): string {
   return flag ? words(`--${flag.name}`, value) : `${variableOf(key)}=${value}`;
 }
 
-/** For a shell, without `belay`. What stands in a store must not make lines of its own. */
+/** Words for a shell, without `belay`. Texts of a store must not make lines of their own. */
 function words(flag: string, value: string): string {
   return commandLine([flag, shown(value)]).slice("belay ".length);
 }

@@ -1,17 +1,9 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
-import { entryUrl } from "../../entries.ts";
 import { sessionLabel } from "../../ids.ts";
 import type { LoadSource, Session } from "../../index.ts";
-import {
-  type HostedOptions,
-  LAST_SESSION,
-  openSessionWith,
-  type SessionParts,
-  sessionNamed,
-  summaryOf,
-} from "../../session/index.ts";
+import { type HostedOptions, LAST_SESSION, openSessionWith, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -37,8 +29,10 @@ export interface CliSession extends AsyncDisposable {
   /** Where the last result goes. */
   readonly output: ResultPlace;
   readonly limits: ExecLimits;
-  /** A line about this session, such as `belay resume NAME`. */
-  line(command: string): string;
+  /** `belay resume NAME`, with these flags. */
+  resumeCommand(...flags: string[]): string;
+  /** `belay repl --session NAME`. */
+  replCommand(): string;
   /** Brings in what the flags name: the first as the context, the others appended. @throws RlmError */
   loadAll(signal: AbortSignal): Promise<void>;
   /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
@@ -52,9 +46,9 @@ export interface Opening {
   readonly flags: SessionFlags;
   readonly host: Host;
   readonly terminal: Terminal;
-  /** Which session of the store, where it is not the one that the flags name. @throws RlmError */
+  /** Chooses a session of the store other than the one that the flags name. @throws RlmError */
   choose?(store: Store): Promise<SessionRow>;
-  /** Nothing may be changed: where there is no such session yet, none is made in the store. */
+  /** The command changes nothing: if the session does not exist yet, none is made in the store. */
   readonly looksOnly?: boolean;
   /** Looks at the settings before anything is opened or read. @throws RlmError */
   check?(settings: Settings): void;
@@ -107,7 +101,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     onProgress: progress.report,
   };
   const parts = kept && { store: kept.store, origin: "command" as const };
-  const session = await openQuietly(options, { ...parts, settings: keeping.signed });
+  const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
   // A session goes on in the folder in which it was begun.
   const isElsewhere = process.cwd() !== now.cwd;
@@ -142,7 +136,8 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     progress,
     output,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
-    line: (command) => sessionLine(command, session, flags),
+    resumeCommand: (...options) => lineAbout(["resume", ...options], session, flags),
+    replCommand: () => lineAbout(["repl", "--session"], session, flags),
     loadAll: (signal) =>
       bringContexts(
         { paths: flags.contexts, roots, change: flags.change },
@@ -172,22 +167,15 @@ function checkSettings(settings: Settings, { check }: Opening): void {
   check?.(settings);
 }
 
-/** `belay resume NAME`, with the store where it is not the usual one. */
-function sessionLine(
-  command: string,
+/** A line that names the session, with the store if it is not the usual one. */
+function lineAbout(
+  command: readonly string[],
   { id, name }: Pick<Session, "id" | "name">,
   { store, isStoreNamed }: Pick<SessionFlags, "store" | "isStoreNamed">,
 ): string {
   return commandLine([
-    ...command.split(" "),
+    ...command,
     sessionLabel({ id, name }),
     ...(isStoreNamed && store !== null ? ["--store", store] : []),
   ]);
-}
-
-/** `openSession` with threads that keep node:sqlite's warning off stderr. */
-export function openQuietly(options: HostedOptions, parts: Partial<SessionParts> = {}): Promise<Session> {
-  const machineEntry = entryUrl("cli/machine-thread-entry");
-  const storeEntry = entryUrl("cli/store-thread-entry");
-  return openSessionWith(options, { machineEntry, storeEntry, ...parts });
 }

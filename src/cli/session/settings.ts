@@ -12,7 +12,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
  * project and of the user.
  *
  * @throws RlmError `invalid_config`
- * @throws UsageError for --base-url where nothing names a model
+ * @throws UsageError for --base-url if nothing names a model
  */
 export function readSettings({ command, settings, typed }: SessionFlags, kept: Settings = {}): Settings {
   const all = readConfig({ ...kept, ...settings }, configPlaces());

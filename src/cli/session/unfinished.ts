@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { sessionLabel } from "../../ids.ts";
 import { type Json, RlmError, type Session } from "../../index.ts";
 
-/** What the user wants to run: of an unfinished exec this decides whether it is the same. */
+/** What the user wants to run. It decides whether an unfinished exec is the same. */
 export interface Asked {
   readonly kind: "cell" | "query";
   readonly input: string;
@@ -15,17 +15,23 @@ export interface Unfinishing {
   readonly asked: Asked | null;
   readonly contexts: readonly string[];
   readonly discard: boolean;
-  /** The lines that finish it and that give it up. */
-  readonly lines: { readonly resume: string };
+  /** The line that finishes it. */
+  readonly resumeCommand: string;
 }
 
 /**
- * Looks after what was interrupted in a session, before anything else is run in it (semantics 32): true where it is what
- * the user asks for, so that it is to be resumed.
+ * Looks after what was interrupted in a session, before anything else is run in it. Returns true if it is what the user
+ * asks for, so that it is to be resumed.
  *
- * @throws RlmError `exec_unfinished` where it is something else
+ * @throws RlmError `exec_unfinished` if it is something else
  */
-export async function meetUnfinished({ session, asked, contexts, discard, lines }: Unfinishing): Promise<boolean> {
+export async function meetUnfinished({
+  session,
+  asked,
+  contexts,
+  discard,
+  resumeCommand,
+}: Unfinishing): Promise<boolean> {
   const unfinished = session.unfinished();
   if (!unfinished) return false;
   if (discard) {
@@ -34,7 +40,7 @@ export async function meetUnfinished({ session, asked, contexts, discard, lines 
   }
   const { kind, input } = unfinished;
   if (asked?.kind === kind && textOf(input, "prompt") === asked.input) return true;
-  // Nothing was kept of a load that did not end: it is begun again.
+  // A load that did not end has left nothing: it begins again.
   const isLoad = kind === "load" || kind === "append";
   if (isLoad && contexts.some((given) => textOf(input, "path") === resolve(given) || isStdin(input, given))) {
     await session.discard();
@@ -42,7 +48,7 @@ export async function meetUnfinished({ session, asked, contexts, discard, lines 
   }
   if (!asked) return false;
   throw new RlmError("exec_unfinished", `${sessionLabel(session)} has an unfinished ${kind}: ${brief(input)}`, {
-    suggestion: `\`${lines.resume}\` finishes it; --discard gives it up and goes on from before it.`,
+    suggestion: `\`${resumeCommand}\` finishes it; --discard gives it up and goes on from before it.`,
   });
 }
 

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { DAY } from "../../figures.ts";
 import type { Store } from "../../store/index.ts";
 
-/** Sessions without a name are kept for this long after their last use (semantics 33), ms. */
+/** Sessions without a name are kept for this long after their last use, ms. */
 export const ANONYMOUS_MS = DAY;
 
 /**
  * Drops finished sessions without a name that are older than a day. Does so at most once a day, which the time of the file
- * `collected` in the folder tells. What goes wrong is for `belay gc` and `belay doctor` to say.
+ * `collected` in the folder tells. It says nothing of failures: `belay gc` and `belay doctor` do.
  */
-export async function tidy(store: Pick<Store, "gc">, folder: string, now: number): Promise<void> {
+export async function gcOnceADay(store: Pick<Store, "gc">, folder: string, now: number): Promise<void> {
   try {
     if (!isDue(join(folder, "collected"), now)) return;
     await store.gc({ now, anonymousMs: ANONYMOUS_MS, namedMs: null, pi: false, dryRun: false });

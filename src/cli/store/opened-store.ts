@@ -29,7 +29,7 @@ export async function withStore<T>(folder: string, host: Host, work: (store: Sto
   }
 }
 
-/** Runs a command that only deals with the store. Gives the exit code: 1 where it failed, which is then reported. */
+/** Runs a command that only deals with the store. Gives the exit code: 1 if it failed, after reporting why. */
 export async function showingFailures(args: Arguments, work: (terminal: Terminal) => Promise<void>): Promise<number> {
   let closed: number | undefined;
   const terminal = processTerminal((exitCode) => {

@@ -7,7 +7,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { showingFailures, withStore } from "./opened-store.ts";
 
-/** `belay rm`: drops sessions; none where one of the names is wrong. Gives the exit code. */
+/** `belay rm`: drops sessions. If one of the names is wrong it drops none. Gives the exit code. */
 export function rmCommand(args: Arguments, host: Host): Promise<number> {
   const names = args.positionals;
   if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));

@@ -12,7 +12,7 @@ import { showCalls } from "../render/calls.ts";
 import { showValue } from "../render/envelope.ts";
 import type { Output, Style } from "../render/terminal.ts";
 
-/** What of a session is to be shown whole. */
+/** The exec or call that is shown whole. */
 export type Detail =
   | { readonly exec: ExecDescription }
   | { readonly exec: ExecDescription; readonly call: CallDescription };

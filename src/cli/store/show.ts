@@ -1,5 +1,6 @@
 import { ago, amount, compact, duration, priced, size } from "../../figures.ts";
 import { idEnd, sessionLabel } from "../../ids.ts";
+import { RlmError } from "../../index.ts";
 import {
   type CheckpointDescription,
   describeSession,
@@ -25,13 +26,23 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
   const isNamed = args.positionals.length > 0;
   const name = isNamed ? onlyName(args, "show") : LAST_SESSION;
   return showingFailures(args, async ({ stdout, stderr }) => {
-    const found = await withStore(storeFolder(args), host, (store) => describeSession(store, name));
+    const folder = storeFolder(args);
+    const found = await withStore(folder, host, async (store) => {
+      if (!isNamed && !(await store.list()).some(({ origin }) => origin !== "pi")) throw noSessionYet(folder);
+      return describeSession(store, name);
+    });
     if (!isNamed) stderr.write(`${sessionLabel(found)} is the session changed last\n`, "dim");
     const detail = detailOf(own, found);
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, Date.now(), stdout);
     else if ("call" in detail) showCall(detail, sessionLabel(found), stdout);
     else showExec(detail.exec, sessionLabel(found), Date.now(), stdout);
+  });
+}
+
+function noSessionYet(folder: string): RlmError {
+  return new RlmError("session_not_found", `there is no session in ${folder} yet`, {
+    suggestion: "Make one: `belay exec FILE -c PATH --session NAME`.",
   });
 }
 

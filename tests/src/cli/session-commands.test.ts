@@ -24,6 +24,12 @@ test("sessions are listed and shown", async () => {
     stdout: `no sessions in ${home}\nmake one: belay exec FILE -c PATH --session NAME\n`,
     stderr: "",
   });
+  for (const args of [["show"], ["show", "--json"]]) {
+    const none = await run(...args);
+    expect(none.code).toBe(1);
+    expect(none.stdout + none.stderr).toContain(`there is no session in ${home} yet`);
+    expect(none.stdout + none.stderr).toContain("Make one: `belay exec FILE -c PATH --session NAME`.");
+  }
   const model = ["--model", "local/m", "--base-url", server.url];
   await run("exec", "-e", 'let n = 1;\nawait llm_query("hi", { tools: [] })', "-s", "main", "-q", ...model);
   await run("exec", "-e", "n = 2", "-s", "main");

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { tidy } from "../../../src/cli/store/daily-gc.ts";
+import { gcOnceADay } from "../../../src/cli/store/daily-gc.ts";
 import type { GcRule } from "../../../src/store/port.ts";
 import { temporaryFolder } from "./belay.ts";
 
@@ -21,7 +21,7 @@ test("sessions without a name are looked after once a day, also by a clock that 
   const store = recordingStore();
   const noon = 1_700_000_000_000;
   const times = [noon, noon + 1000, noon + DAY - 1000, noon + DAY, noon + DAY + 5, noon - DAY];
-  for (const now of times) await tidy(store, folder, now);
+  for (const now of times) await gcOnceADay(store, folder, now);
   expect(store.rules.map(({ now }) => now)).toEqual([noon, noon + DAY, noon - DAY]);
   expect(store.rules[0]).toEqual({ now: noon, anonymousMs: DAY, namedMs: null, pi: false, dryRun: false });
 });
@@ -29,10 +29,10 @@ test("sessions without a name are looked after once a day, also by a clock that 
 test("what goes wrong there does not fail the command", async () => {
   const folder = join(temporaryFolder(), "gone");
   const store = recordingStore();
-  await tidy(store, folder, 0);
+  await gcOnceADay(store, folder, 0);
   expect(store.rules).toEqual([]);
   mkdirSync(folder);
   const failing = { gc: () => Promise.reject(new Error("busy")) };
-  await expect(tidy(failing, folder, 0)).resolves.toBeUndefined();
+  await expect(gcOnceADay(failing, folder, 0)).resolves.toBeUndefined();
   rmSync(folder, { recursive: true });
 });
