@@ -2,6 +2,7 @@ import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { type BoundedFile, readBoundedFile } from "../bounded-file.ts";
+import { isRecord } from "../json.ts";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
 import { type Settings, USER_ONLY } from "./settings.ts";
 
@@ -83,7 +84,7 @@ function objectIn(read: BoundedFile, path: string): Readonly<Record<string, unkn
     throw invalidConfig(`${path} ${read.problem}`, "Make it a file that you can read, or remove it.");
   const { text } = read;
   const value = parsed(text.replace(/^\ufeff/, ""), path);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  if (isRecord(value)) return value;
   throw invalidConfig(`${path} holds no JSON object`, `Write { "model": "PROVIDER/ID" }, for example.`);
 }
 

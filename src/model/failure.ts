@@ -17,6 +17,11 @@ const FAILURES = {
   truncated_answer: { retriable: false, suggestion: "Raise max_tokens, or ask for a shorter answer." },
   schema_mismatch: { retriable: true, suggestion: "Ask for a simpler value, or describe it in the prompt." },
   policy_violation: { retriable: false, suggestion: "Leave out `tools`." },
+  reentrancy_error: {
+    retriable: false,
+    suggestion: "Make the calls one after the other in the cell, and pass results on in the prompt.",
+  },
+  budget_exceeded: { retriable: false, suggestion: "Finish now with what there is." },
 } satisfies Partial<Record<SubCallCode, Pick<SubCallError, "retriable" | "suggestion">>>;
 
 export type FailureCode = keyof typeof FAILURES;

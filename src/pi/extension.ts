@@ -1,5 +1,6 @@
 import type { ExtensionAPI, ToolDefinition } from "@mariozechner/pi-coding-agent";
 import { monotonicFactory } from "ulid";
+import * as v from "valibot";
 import { systemClock } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { openStore } from "../store/index.ts";
@@ -7,7 +8,7 @@ import { type Tool, tools } from "../tools/index.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { lentTools } from "./opened/lent-tools.ts";
 import type { OpenedParts } from "./opened/opened.ts";
-import type { ProgressDetails, ToolDetails } from "./runs/details.ts";
+import type { ProgressDetails } from "./runs/details.ts";
 
 /** What a test may replace, and what shows. */
 export interface ExtensionParts extends OpenedParts {
@@ -88,9 +89,10 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
 
 function isFailure(toolName: string, details: unknown): boolean {
   if (!tools.some(({ name }) => name === toolName)) return false;
-  const shown: Partial<ToolDetails> = typeof details === "object" && details !== null ? details : {};
-  return shown.envelope?.success === false;
+  return v.is(FailedSchema, details);
 }
+
+const FailedSchema = v.object({ envelope: v.object({ success: v.literal(false) }) });
 
 function textOf(text: string): { type: "text"; text: string }[] {
   return [{ type: "text", text }];

@@ -1,41 +1,78 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import * as v from "valibot";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { isRecord } from "../records.ts";
+import { isRecord } from "../../json.ts";
 import { invalidFile, readJsonFile } from "./pi-json.ts";
 
 /** Environment variables by name. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
+const CredentialSchema = v.variant("type", [
+  v.object({ type: v.literal("api_key"), key: v.string() }),
+  v.looseObject({
+    type: v.literal("oauth"),
+    access: v.string(),
+    refresh: v.fallback(v.string(), ""),
+    /** Milliseconds since 1970. */
+    expires: v.number(),
+  }),
+]);
+
 /** A login or key that Pi keeps in auth.json. */
-export type PiCredential =
-  | { readonly type: "api_key"; readonly key: string }
-  | {
-      readonly type: "oauth";
-      readonly access: string;
-      readonly refresh: string;
-      /** Milliseconds since 1970. */
-      readonly expires: number;
-      readonly [field: string]: unknown;
-    };
+export type PiCredential = Readonly<v.InferOutput<typeof CredentialSchema>>;
 
-/** What models.json says of a provider; fields of `models` and `modelOverrides` as they stand there. */
-export interface PiProvider {
-  readonly baseUrl?: string;
-  readonly api?: string;
+/** A field that counts as missing if its value is malformed. */
+const lenient = <Schema extends v.GenericSchema>(schema: Schema) => v.fallback(v.optional(schema), undefined);
+
+const fields = v.custom<Readonly<Record<string, unknown>>>(isRecord);
+const texts = v.custom<Readonly<Record<string, string>>>(
+  (value) => isRecord(value) && Object.values(value).every((text) => typeof text === "string"),
+);
+const levels = v.custom<Readonly<Record<string, string | null>>>(
+  (value) => isRecord(value) && Object.values(value).every((level) => level === null || typeof level === "string"),
+);
+const amount = lenient(v.pipe(v.number(), v.minValue(0)));
+
+const MODEL_FIELDS = {
+  api: lenient(v.string()),
+  baseUrl: lenient(v.string()),
+  reasoning: lenient(v.boolean()),
+  contextWindow: amount,
+  maxTokens: amount,
+  cost: lenient(v.pipe(fields, v.object({ input: amount, output: amount, cacheRead: amount, cacheWrite: amount }))),
+  compat: lenient(fields),
+  thinkingLevelMap: lenient(levels),
+};
+const OverrideSchema = v.object({ ...MODEL_FIELDS, headers: lenient(texts) });
+const ModelSchema = v.object({ ...MODEL_FIELDS, id: v.string(), headers: v.nullish(texts) });
+
+/** What models.json says of a model. */
+export type PiModelFields = Omit<Readonly<v.InferOutput<typeof ModelSchema>>, "id">;
+export type PiModelEntry = Readonly<v.InferOutput<typeof ModelSchema>>;
+
+const ProviderSchema = v.object({
+  baseUrl: lenient(v.string()),
+  api: lenient(v.string()),
   /** A variable's name, a key, or `!command`. */
-  readonly apiKey?: string;
-  readonly authHeader: boolean;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly compat?: Readonly<Record<string, unknown>>;
-  readonly models: readonly PiModelEntry[];
-  readonly modelOverrides: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
+  apiKey: lenient(v.string()),
+  authHeader: v.fallback(v.boolean(), false),
+  headers: v.optional(texts, {}),
+  compat: lenient(fields),
+  models: v.optional(v.array(ModelSchema), []),
+  modelOverrides: v.optional(
+    v.pipe(
+      fields,
+      v.transform((overrides) => Object.entries(overrides).filter(([, each]) => isRecord(each))),
+      v.array(v.tuple([v.string(), OverrideSchema])),
+      v.transform((entries) => Object.fromEntries(entries)),
+    ),
+    {},
+  ),
+});
 
-export interface PiModelEntry {
-  readonly id: string;
-  readonly [field: string]: unknown;
-}
+/** What models.json says of a provider. */
+export type PiProvider = Readonly<v.InferOutput<typeof ProviderSchema>>;
 
 /** The user's Pi, as far as models need it. */
 export interface PiFiles {
@@ -61,17 +98,17 @@ export function agentDirOf(env: Env): string {
 export function readPiFiles(agentDir: string): PiFiles {
   const credentials = new Map<string, PiCredential>();
   for (const [name, value] of Object.entries(readJsonFile(join(agentDir, "auth.json")) ?? {})) {
-    const credential = readCredential(value);
-    if (credential) credentials.set(name, credential);
+    const read = v.safeParse(CredentialSchema, value);
+    if (read.success) credentials.set(name, read.output);
   }
   const file = join(agentDir, "models.json");
   const listed = readJsonFile(file) ?? { providers: {} };
   if (!isRecord(listed.providers)) throw invalidFile(file, "providers is missing");
   const providers = new Map<string, PiProvider>();
   for (const [name, value] of Object.entries(listed.providers)) {
-    const provider = readProvider(value);
-    if (!provider) throw invalidFile(file, `the provider ${name} has fields of wrong types`);
-    providers.set(name, provider);
+    const read = v.safeParse(ProviderSchema, value);
+    if (!read.success) throw invalidFile(file, `the provider ${name} has fields of wrong types`);
+    providers.set(name, read.output);
   }
   return { credentials, providers };
 }
@@ -87,54 +124,4 @@ export function resolveEntry(entry: string, env: Env, what: string): string {
   throw new RlmError("no_model_configured", `${what} is a command, and Belay runs no commands of Pi's files`, {
     suggestion: `Put the key into an environment variable, and ${remedy("nameKey")}.`,
   });
-}
-
-function readCredential(value: unknown): PiCredential | undefined {
-  if (!isRecord(value)) return undefined;
-  const { type, key, access, refresh, expires } = value;
-  if (type === "api_key" && typeof key === "string") return { type, key };
-  if (type !== "oauth" || typeof access !== "string" || typeof expires !== "number") return undefined;
-  return { ...value, type, access, expires, refresh: typeof refresh === "string" ? refresh : "" };
-}
-
-function readProvider(value: unknown): PiProvider | undefined {
-  if (!isRecord(value)) return undefined;
-  const { models = [], modelOverrides = {}, headers = {}, compat } = value;
-  if (!Array.isArray(models) || !models.every(isModelEntry)) return undefined;
-  if (!isRecord(modelOverrides) || !isTexts(headers)) return undefined;
-  const overrides = Object.entries(modelOverrides).filter((entry) => isOverride(entry));
-  return {
-    ...textsOf(value, ["baseUrl", "api", "apiKey"]),
-    ...(isRecord(compat) ? { compat } : {}),
-    authHeader: value.authHeader === true,
-    headers,
-    models,
-    modelOverrides: Object.fromEntries(overrides),
-  };
-}
-
-/** The fields of these names that are texts. */
-function textsOf<Name extends string>(
-  record: Readonly<Record<string, unknown>>,
-  names: readonly Name[],
-): { [name in Name]?: string } {
-  const texts: { [name in Name]?: string } = {};
-  for (const name of names) {
-    const value = record[name];
-    if (typeof value === "string") texts[name] = value;
-  }
-  return texts;
-}
-
-/** Headers as models.json has them. */
-export function isTexts(value: unknown): value is Readonly<Record<string, string>> {
-  return isRecord(value) && Object.values(value).every((text) => typeof text === "string");
-}
-
-function isModelEntry(value: unknown): value is PiModelEntry {
-  return isRecord(value) && typeof value.id === "string" && isTexts(value.headers ?? {});
-}
-
-function isOverride(entry: [string, unknown]): entry is [string, Readonly<Record<string, unknown>>] {
-  return isRecord(entry[1]);
 }

@@ -1,10 +1,10 @@
 import type { Api, KnownProvider, Model as PiModel } from "belay-pi-ai";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { isTexts, type PiFiles, type PiModelEntry, type PiProvider } from "../keys/pi-files.ts";
+import { isRecord } from "../../json.ts";
+import type { PiFiles, PiModelEntry, PiModelFields, PiProvider } from "../keys/pi-files.ts";
 import { KEY_VARIABLES } from "../keys/variables.ts";
 import { nearestNames } from "../nearest-names.ts";
 import type { Model } from "../port.ts";
-import { isRecord } from "../records.ts";
 import type { PiAi } from "./load.ts";
 
 export interface ListedModel {
@@ -83,43 +83,39 @@ function customModel(
   entry: PiModelEntry,
   sibling: PiModel<Api> | undefined,
 ): ListedModel | undefined {
-  const api = textOf(entry.api) ?? provider.api ?? sibling?.api;
-  const baseUrl = textOf(entry.baseUrl) ?? provider.baseUrl ?? sibling?.baseUrl;
+  const api = entry.api ?? provider.api ?? sibling?.api;
+  const baseUrl = entry.baseUrl ?? provider.baseUrl ?? sibling?.baseUrl;
   if (api === undefined || baseUrl === undefined) return undefined;
   const { id } = entry;
   const base = { ...UNLISTED, id, name: id, api, baseUrl, provider: name, maxTokens: 16_384 };
   const model = changed({ ...base, ...compatOf(provider.compat) }, entry);
-  return { model, price: isRecord(entry.cost) ? priceOf(model) : null, headers: headersOf(entry) };
+  return { model, price: entry.cost ? priceOf(model) : null, headers: entry.headers ?? {} };
 }
 
 function overridden(listed: PiModel<Api>, provider: PiProvider | undefined): ListedModel {
-  const overrides = provider?.modelOverrides[listed.id] ?? {};
+  const overrides: PiModelFields = provider?.modelOverrides[listed.id] ?? {};
   const baseUrl = provider?.baseUrl ?? listed.baseUrl;
   const compat = compatOf({ ...listed.compat, ...provider?.compat });
   const model = changed({ ...listed, baseUrl, ...(provider?.compat ? compat : {}) }, overrides);
-  return { model, price: priceOf(model), headers: headersOf(overrides) };
+  return { model, price: priceOf(model), headers: overrides.headers ?? {} };
 }
 
-/** A model with the fields of an entry of models.json; unknown and malformed ones are left out. */
-function changed(model: PiModel<Api>, entry: Readonly<Record<string, unknown>>): PiModel<Api> {
+/** A model with the fields of an entry of models.json. */
+function changed(model: PiModel<Api>, entry: PiModelFields): PiModel<Api> {
   const { cost, compat, thinkingLevelMap } = entry;
   return {
     ...model,
-    reasoning: typeof entry.reasoning === "boolean" ? entry.reasoning : model.reasoning,
-    contextWindow: numberOf(entry.contextWindow) ?? model.contextWindow,
-    maxTokens: numberOf(entry.maxTokens) ?? model.maxTokens,
-    cost: isRecord(cost) ? changedCost(model.cost, cost) : model.cost,
-    ...(isRecord(compat) ? compatOf({ ...model.compat, ...compat }) : {}),
-    ...(isLevels(thinkingLevelMap) ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),
-  };
-}
-
-function changedCost(cost: PiModel<Api>["cost"], changes: Readonly<Record<string, unknown>>): PiModel<Api>["cost"] {
-  return {
-    input: numberOf(changes.input) ?? cost.input,
-    output: numberOf(changes.output) ?? cost.output,
-    cacheRead: numberOf(changes.cacheRead) ?? cost.cacheRead,
-    cacheWrite: numberOf(changes.cacheWrite) ?? cost.cacheWrite,
+    reasoning: entry.reasoning ?? model.reasoning,
+    contextWindow: entry.contextWindow ?? model.contextWindow,
+    maxTokens: entry.maxTokens ?? model.maxTokens,
+    cost: {
+      input: cost?.input ?? model.cost.input,
+      output: cost?.output ?? model.cost.output,
+      cacheRead: cost?.cacheRead ?? model.cost.cacheRead,
+      cacheWrite: cost?.cacheWrite ?? model.cost.cacheWrite,
+    },
+    ...(compat ? compatOf({ ...model.compat, ...compat }) : {}),
+    ...(thinkingLevelMap ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),
   };
 }
 
@@ -132,24 +128,8 @@ function isCompat(value: unknown): value is NonNullable<PiModel<Api>["compat"]> 
   return isRecord(value);
 }
 
-function isLevels(value: unknown): value is NonNullable<PiModel<Api>["thinkingLevelMap"]> {
-  return isRecord(value) && Object.values(value).every((level) => level === null || typeof level === "string");
-}
-
 function priceOf({ cost }: PiModel<Api>): { input: number; output: number } {
   return { input: cost.input, output: cost.output };
-}
-
-function headersOf(entry: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  return isTexts(entry.headers) ? entry.headers : {};
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" && value >= 0 ? value : undefined;
 }
 
 function allNames(piAi: PiAi, files: PiFiles): string[] {

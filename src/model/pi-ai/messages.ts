@@ -1,6 +1,6 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
+import { isRecord } from "../../json.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
-import { isRecord } from "../records.ts";
 import { NO_USAGE } from "../usage.ts";
 
 /** The request as pi-ai takes it. Timestamps are not sent to any provider. */

@@ -1,7 +1,7 @@
 import { remedy } from "../../../runtime/index.ts";
+import { isRecord, parseJson } from "../../json.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
 import type { SubCallError } from "../port.ts";
-import { isRecord, parseJson } from "../records.ts";
 import { redact } from "./redact.ts";
 import type { SeenResponse } from "./response-watch.ts";
 

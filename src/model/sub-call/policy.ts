@@ -1,4 +1,5 @@
 import { type AgentTool, READ_TOOLS } from "../agent-tools/index.ts";
+import { failure } from "../failure.ts";
 import type { SubCallError } from "../port.ts";
 
 /** What a sub-agent may do when the call names no tools (spec §4.3). */
@@ -122,20 +123,9 @@ function grantReason({ require_approval }: ToolPolicy): string {
 }
 
 function errorFor(denied: readonly string[], reason: string, { grantable }: ToolPolicy): SubCallError {
-  if (denied.some(isOurs)) {
-    return {
-      code: "reentrancy_error",
-      message: `sub-agents cannot use rlm tools: ${reason}`,
-      suggestion: "Make the calls one after the other in the cell, and pass results on in the prompt.",
-      retriable: false,
-    };
-  }
-  return {
-    code: "policy_violation",
-    message: `tools denied: ${reason}`,
-    suggestion: `Leave out tools (default: ${DEFAULT_TOOLS.join(", ")}). ${lendable(grantable)}`,
-    retriable: false,
-  };
+  if (denied.some(isOurs)) return failure("reentrancy_error", `sub-agents cannot use rlm tools: ${reason}`);
+  const suggestion = `Leave out tools (default: ${DEFAULT_TOOLS.join(", ")}). ${lendable(grantable)}`;
+  return failure("policy_violation", `tools denied: ${reason}`, { suggestion });
 }
 
 function lendable(grantable: ToolPolicy["grantable"]): string {

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { ToolResultMessage } from "../host.ts";
 
 /** A message as Pi is about to send it, as far as it is looked at. */
@@ -25,10 +26,11 @@ export function withAnswers<M extends Message>(
 }
 
 function callIds(content: unknown): string[] {
-  if (!Array.isArray(content)) return [];
-  return content.flatMap((part: unknown) => {
-    const isCall = typeof part === "object" && part !== null && Reflect.get(part, "type") === "toolCall";
-    const id: unknown = isCall ? Reflect.get(part, "id") : undefined;
-    return typeof id === "string" ? [id] : [];
-  });
+  return v.parse(CallsSchema, content).flatMap((call) => call?.id ?? []);
 }
+
+/** The parts of an assistant's message: null for those that are not calls of tools. */
+const CallsSchema = v.fallback(
+  v.array(v.fallback(v.nullable(v.object({ type: v.literal("toolCall"), id: v.string() })), null)),
+  [],
+);

@@ -1,4 +1,5 @@
 import { amount, compact, dollars, duration, priced, size } from "../../figures.ts";
+import { isRecord } from "../../json.ts";
 import type { RunningState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
@@ -67,8 +68,4 @@ function valueFound(value: unknown): string {
 /** Of the names that lists have. */
 function singular(name: string): string {
   return harmless(name.replace(/(ch|sh|x|ss)es$/, "$1").replace(/([^s])s$/, "$1"));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

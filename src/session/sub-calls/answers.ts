@@ -1,7 +1,7 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, LIMITS, remedy } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
-import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
+import { failure, loadSubCallLayer } from "../../model/index.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./plan.ts";
@@ -109,9 +109,4 @@ function wasCancelled({ settlement }: Answered): boolean {
 
 const CANCELLED = failure("cancelled", "the call was cancelled");
 
-const TIME_OVER: SubCallError = {
-  code: "budget_exceeded",
-  message: "the session's time is over",
-  suggestion: "Finish now with what there is.",
-  retriable: false,
-};
+const TIME_OVER = failure("budget_exceeded", "the session's time is over");

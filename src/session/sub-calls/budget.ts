@@ -123,10 +123,7 @@ function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
     amount.tokens > left.remaining_tokens
       ? `about ${amount.tokens} tokens (max_tokens included), ${left.remaining_tokens} are left`
       : `about ${dollars(amount.cost_usd)}, ${dollars(left.remaining_cost_usd ?? 0)} are left`;
-  return {
-    code: "budget_exceeded",
-    message: `the request could take ${why}`,
+  return failure("budget_exceeded", `the request could take ${why}`, {
     suggestion: "Ask with a smaller max_tokens or a shorter prompt, or summarise with what there is.",
-    retriable: false,
-  };
+  });
 }

@@ -1,6 +1,7 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
 import { type CallError, LIMITS } from "../../../runtime/index.ts";
 import {
+  failure,
   loadSubCallLayer,
   type Model,
   type Models,
@@ -89,9 +90,7 @@ function priceOf(models: Models, { model }: SubCallRequest): Model["price"] | un
   }
 }
 
-const unpriced = ({ model }: SubCallRequest, { fallback }: Models): SubCallError => ({
-  code: "budget_exceeded",
-  message: `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`,
-  suggestion: "Name a model with a known price, or leave max_cost_usd out.",
-  retriable: false,
-});
+const unpriced = ({ model }: SubCallRequest, { fallback }: Models): SubCallError =>
+  failure("budget_exceeded", `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`, {
+    suggestion: "Name a model with a known price, or leave max_cost_usd out.",
+  });
