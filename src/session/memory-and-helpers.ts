@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import type { HelperEntry, Session } from "./api.ts";
 
@@ -15,7 +16,7 @@ export function memoryOf({ change, read }: Access): Session["memory"] {
     },
     get: (key) => read({ op: "get", key }),
     delete: async (key) => (await change({ op: "delete", key })) === true,
-    list: async () => strings(await read({ op: "list" })),
+    list: async () => v.parse(Keys, await read({ op: "list" })),
     async clear() {
       await change({ op: "clear" });
     },
@@ -33,19 +34,12 @@ export function helpersOf({ change, read }: Access): Session["helpers"] {
   };
 }
 
-function strings(value: Json): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
-}
+/** What the guest's prelude gives. */
+const Keys = v.array(v.string());
+const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside: v.optional(v.string()) }));
 
 function scripts(value: Json): HelperEntry[] {
-  const text = (item: Json, key: string) => {
-    const found: unknown = typeof item === "object" && item !== null ? Reflect.get(item, key) : "";
-    return typeof found === "string" ? found : "";
-  };
-  return Array.isArray(value)
-    ? value.map((item: Json) => {
-        const why = text(item, "set_aside");
-        return { name: text(item, "name"), code: text(item, "code"), ...(why === "" ? {} : { set_aside: why }) };
-      })
-    : [];
+  return v
+    .parse(Scripts, value)
+    .map(({ name, code, set_aside }) => ({ name, code, ...(set_aside ? { set_aside } : {}) }));
 }

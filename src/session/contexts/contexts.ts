@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import * as v from "valibot";
 import type { Clock, Json } from "../../../runtime/index.ts";
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import {
@@ -81,11 +82,12 @@ async function loadAgain(loads: readonly Start[], granted: Granted): Promise<Con
 }
 
 export function readLoadInput(input: Json): LoadInput {
-  const fields: Readonly<Record<string, unknown>> = typeof input === "object" && input !== null ? { ...input } : {};
-  const { path, roots, name } = fields;
-  if (typeof path !== "string") return { name: String(name) };
-  return { path, roots: Array.isArray(roots) ? roots.map(String) : [] };
+  const path = v.safeParse(PathInput, input);
+  return path.success ? path.output : v.parse(NamedInput, input);
 }
+
+const PathInput = v.object({ path: v.string(), roots: v.fallback(v.array(v.string()), []) });
+const NamedInput = v.fallback(v.object({ name: v.string() }), { name: "a text without a name" });
 
 const RESTORE = "Restore these sources as they were, or load the context again, which resets the session.";
 const ALLOW = `Its sources may not be read again: ${remedy("addRoot")}, or load the context again, which resets the session.`;

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { type PendingCall, RlmError, remedy, type Settlement } from "../../../runtime/index.ts";
 import type { CheckpointRow } from "../../store/index.ts";
 import type { ExecRecords } from "../journal/account.ts";
@@ -68,19 +69,19 @@ function replayed(result: ToolResult, calls: ReadonlyMap<string, ToolCall>): Rep
 
 function settlementOf({ success, value }: ToolResult): Settlement {
   if (success) return { ok: true, value };
-  const fields = new Map(Object.entries(value ?? {}));
-  const text = (name: string) => String(fields.get(name) ?? "");
-  return {
-    ok: false,
-    error: {
-      name: text("name"),
-      code: text("code"),
-      message: text("message"),
-      suggestion: text("suggestion"),
-      ...(fields.has("retriable") ? { retriable: fields.get("retriable") === true } : {}),
-    },
-  };
+  const { retriable, ...error } = v.parse(Failure, Object.assign({}, value));
+  return { ok: false, error: retriable === undefined ? error : { ...error, retriable } };
 }
+
+const text = v.fallback(v.string(), "");
+/** The error that the cell got, read leniently: a field that is missing is empty. */
+const Failure = v.object({
+  name: text,
+  code: text,
+  message: text,
+  suggestion: text,
+  retriable: v.fallback(v.optional(v.boolean()), undefined),
+});
 
 function unfit(why: string): RlmError {
   return new RlmError("checkpoint_lost", why, {

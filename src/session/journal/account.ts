@@ -1,4 +1,4 @@
-import type { Json } from "../../../runtime/index.ts";
+import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
 import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
@@ -146,15 +146,11 @@ const INPUT_UNITS = 200;
 /** Of a cell the first line of its code, of a question of its text, of a load its path or name. */
 export function firstLineOf({ kind, input, cell }: Start): string {
   const asked = kind === "cell" ? (cell ?? input) : input;
-  const text =
-    typeof asked === "string" ? asked : PLACES.map((key) => textOf(asked, key)).find((found) => found !== null);
-  return (text ?? JSON.stringify(asked)).trimStart().split("\n", 1)[0] ?? "";
+  const { path, name, prompt } = v.parse(Named, asked);
+  const text = typeof asked === "string" ? asked : (path ?? name ?? prompt ?? JSON.stringify(asked));
+  return text.trimStart().split("\n", 1)[0] ?? "";
 }
 
 /** What names the input of kinds whose input is an object. */
-const PLACES = ["path", "name", "prompt"];
-
-function textOf(value: Json, key: string): string | null {
-  const found: unknown = typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
-  return typeof found === "string" ? found : null;
-}
+const name = v.fallback(v.optional(v.string()), undefined);
+const Named = v.fallback(v.object({ path: name, name, prompt: name }), {});

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import { tokensOf } from "../../model/index.ts";
 import type { StoredRecord } from "../../store/index.ts";
@@ -175,7 +176,7 @@ function describeCall({ call, sent_at, resent, result }: GatheredCall, number: n
     args,
     model: result?.model ?? "",
     status: result ? (result.success ? "ok" : "failed") : "pending",
-    error_code: result && !result.success ? codeIn(result.value) : null,
+    error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
     answer: result?.value ?? null,
     asked_at: at,
     time_ms: result ? Math.max(0, result.at - sent_at) : null,
@@ -188,7 +189,5 @@ function describeCall({ call, sent_at, resent, result }: GatheredCall, number: n
   };
 }
 
-function codeIn(value: Json): string | null {
-  const code: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "code") : undefined;
-  return typeof code === "string" ? code : null;
-}
+/** The error that a cell got, as its record has it. */
+const Failure = v.fallback(v.object({ code: v.nullable(v.string()) }), { code: null });
