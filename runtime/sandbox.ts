@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
 import type { Baseline } from "./image.ts";
 import { imageProblem } from "./image-compat.ts";
@@ -14,7 +14,6 @@ export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
   /** Bytes of the guest's own heap. */
   readonly memoryBytes: number;
   readonly onNotice?: (text: string) => void;
-  readonly clock?: Clock;
   /**
    * Reads the image that the guest is made from. It is called when it is this machine's turn to open, so that images of many
    * machines are not in memory together. If it rejects, so does opening.
@@ -60,9 +59,9 @@ export interface Sandbox<Message = unknown> extends Slices, AsyncDisposable {
 
 /** @throws RlmError `checkpoint_lost` for an image that this build cannot read or whose texts the library lacks */
 export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup, Message>): Promise<Sandbox<Message>> {
-  const { message, memoryBytes, clock = systemClock, machines = processMachines() } = options;
+  const { message, memoryBytes, machines = processMachines() } = options;
   const { seat, baseline } = await machines.take(options);
-  const thread = openThread<Message>({ seat, clock, notice: options.onNotice });
+  const thread = openThread<Message>({ seat, clock: systemClock, notice: options.onNotice });
 
   /** Returns the answer, or throws what it says went wrong. */
   async function accepted(reply: FromThread): Promise<FromThread> {

@@ -28,7 +28,7 @@ export interface Thread<Message> {
 
 export interface ThreadOptions {
   readonly seat: Pick<Seat<Pick<MachineThread, "shared" | "send" | "listen" | "end">>, "thread" | "leave">;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "monotonic" | "after">;
   readonly notice: ((text: string) => void) | undefined;
 }
 

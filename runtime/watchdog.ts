@@ -8,7 +8,7 @@ export const CANCELLED = "the guest did not stop when cancelled and was ended fr
 export interface Watched {
   /** The words of `SHARED`. */
   readonly shared: Int32Array;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: Pick<Clock, "monotonic" | "after">;
   /** How long the guest may run, ms. */
   readonly limitMs: number;
   /** Whether setting the `cancel` word shortens that: the guest must then come to rest soon. */
@@ -27,7 +27,7 @@ export function watchThread(watched: Watched, overdue: (why: string) => void): (
   const since = clock.monotonic();
   let cancelledAt: number | undefined;
   let capturingSince: number | undefined;
-  let timer = setTimeout(look, LOOK_MS);
+  let callOff = clock.after(LOOK_MS, look);
 
   function look(): void {
     const now = clock.monotonic();
@@ -35,7 +35,7 @@ export function watchThread(watched: Watched, overdue: (why: string) => void): (
     if (Atomics.load(shared, SHARED.capturing) === 1) capturingSince ??= now;
     const left = (capturingSince === undefined ? runningUntil() : capturingSince + COMMAND_MS) - now;
     const isOffClock = Atomics.load(shared, SHARED.offClock) === 1 && cancelledAt === undefined;
-    if (left > 0 || isOffClock) timer = setTimeout(look, isOffClock ? LOOK_MS : Math.min(left, LOOK_MS));
+    if (left > 0 || isOffClock) callOff = clock.after(isOffClock ? LOOK_MS : Math.min(left, LOOK_MS), look);
     else overdue(cancelledAt === undefined ? TIMED_OUT : CANCELLED);
   }
 
@@ -44,7 +44,7 @@ export function watchThread(watched: Watched, overdue: (why: string) => void): (
     return Math.min(limit, cancelledAt ?? Number.POSITIVE_INFINITY) + TERMINATE_MS;
   }
 
-  return () => clearTimeout(timer);
+  return () => callOff();
 }
 
 const LOOK_MS = 100;

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import type { Clock } from "../../runtime/clock.ts";
 import { openPool, type Poolable, type Seat } from "../../runtime/pool.ts";
+import { openMovedClock } from "../support/moved-clock.ts";
 
 interface FakeThread extends Poolable {
   readonly name: string;
@@ -11,17 +11,7 @@ interface FakeThread extends Poolable {
 
 /** A pool of threads that do nothing, with a clock that only the test moves. */
 function openFakes({ cores = 1, kept = 1, start = async () => {} } = {}) {
-  let now = 0;
-  const timers = new Set<{ readonly at: number; run(): void }>();
-  const clock: Clock = {
-    now: () => now,
-    monotonic: () => now,
-    after(ms, run) {
-      const timer = { at: now + ms, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-  };
+  const clock = openMovedClock();
   const live = new Set<string>();
   let started = 0;
   const pool = openPool<FakeThread>({
@@ -47,12 +37,7 @@ function openFakes({ cores = 1, kept = 1, start = async () => {} } = {}) {
     started: () => started,
     async pass(ms: number) {
       await settled();
-      now += ms;
-      for (const timer of timers) {
-        if (timer.at > now) continue;
-        timers.delete(timer);
-        timer.run();
-      }
+      clock.move(ms);
       await settled();
     },
     async open(): Promise<Seat<FakeThread>> {
