@@ -10,7 +10,7 @@ const page = fc.array(fc.tuple(fc.nat(PAGE_WORDS - 1), fc.constantFrom(1, 3, 32,
   maxLength: 5,
 });
 
-test("changes put onto what was give what is", () => {
+test("changes applied to the earlier memory give the later memory", () => {
   fc.assert(
     fc.property(fc.array(page, { maxLength: 6 }), fc.array(page, { maxLength: 6 }), (before, after) => {
       const count = Math.max(before.length, after.length);
@@ -24,7 +24,7 @@ test("changes put onto what was give what is", () => {
   );
 });
 
-test("what is kept is the words that changed; equal pages are left out", () => {
+test("only words that changed are kept, and equal pages are left out", () => {
   const was = memoryOf([], 4);
   const now = was.slice();
   now[PAGE_WORDS + 33] = 7;
@@ -39,7 +39,7 @@ test("what is kept is the words that changed; equal pages are left out", () => {
   expect(changesOf(now, now)).toEqual([]);
 });
 
-test("many pages are in several parts, ascending", () => {
+test("many pages are kept in several parts, in ascending order", () => {
   const now = new Int32Array((PART_PAGES + 2) * PAGE_WORDS).fill(5);
   const pages = changesOf(new Int32Array(now.length), now);
   expect(pages.map(({ numbers }) => numbers.length)).toEqual([PART_PAGES, 2]);
@@ -47,7 +47,7 @@ test("many pages are in several parts, ascending", () => {
   expect(problems(pages.toReversed(), now.byteLength)).toEqual([`page 0 comes after page ${PART_PAGES + 1}`]);
 });
 
-test("what cannot be changes of the memory is found", () => {
+test("parts that cannot be applied to the memory are found", () => {
   const now = memoryOf([[[0, 3, 8]], [[5, 1, 1]]], 2);
   const [part] = changesOf(new Int32Array(now.length), now);
   if (!part) throw new Error("nothing changed");

@@ -53,7 +53,7 @@ async function recorded(source: string, answer?: (call: PendingCall) => Settleme
   return { source, images, calls, done };
 }
 
-/** Takes the exec up where it was saved. `replay`: with the answers that were recorded after that. */
+/** Continues the exec from where it was saved. `replay` holds the answers that were recorded after that. */
 async function resumed(from: Awaited<ReturnType<typeof recorded>>, saved: Saved, withRecord: boolean) {
   const sandbox = await reopened(from.images.image(saved.id));
   const calls = recorder(sandbox, undefined);
@@ -105,7 +105,7 @@ test.each(Object.entries(PROGRAMS).map(([name, source], index) => [name, source,
   },
 );
 
-test("calls that were half settled: those answered stay so, the others are sent once each, in the order of their ids", async () => {
+test("calls that have answers are not sent again; the others are sent once each, in the order of their ids", async () => {
   const whole = await recorded(PROGRAMS["Promise.all"]);
   const second = whole.calls.saved[1];
   expect(second?.waiting.map(({ id }) => id)).toEqual(["x.2", "x.3", "x.4"]);
@@ -115,7 +115,7 @@ test("calls that were half settled: those answered stay so, the others are sent 
   expect(timeless(done)).toEqual(timeless(whole.done));
 });
 
-test("an exec that starts anew takes recorded answers and sends only what has none", async () => {
+test("an exec that starts anew uses recorded answers and sends only calls without one", async () => {
   const source = PROGRAMS.closures;
   const whole = await recorded(source);
   const sandbox = await open();
@@ -150,7 +150,7 @@ test.each([
   await expect(sandbox.enter("memory", { op: "list" })).rejects.toMatchObject({ code: "machine_lost" });
 });
 
-test("a dropped cell is never settled; what it had done stays", async () => {
+test("a dropped cell is never settled, but what it has done stays", async () => {
   const whole = await recorded(`globalThis.seen = ["before"]; seen.push(await later("after")); seen`);
   const [saved] = whole.calls.saved;
   const sandbox = await reopened(whole.images.image(saved?.id ?? ""), "drop");
@@ -158,7 +158,7 @@ test("a dropped cell is never settled; what it had done stays", async () => {
   expect(await run(sandbox, "await null; seen.length", newState("z", 3))).toBe(1);
 });
 
-test("variables, memory, helpers and random numbers go on after the end of an exec", async () => {
+test("variables, memory, helpers and random numbers continue after the end of an exec", async () => {
   const images = keepImages();
   const sandbox = await open();
   await keepBaseline(sandbox, images);
@@ -180,7 +180,7 @@ test("variables, memory, helpers and random numbers go on after the end of an ex
   expect(await run(copy, later, newState("y", 2))).toEqual(await run(sandbox, later, newState("y", 2)));
 });
 
-test("an end is based on the end before, whatever steps lie between", async () => {
+test("an end is based on the previous end, whatever steps lie between", async () => {
   const images = keepImages();
   const sandbox = await open();
   await keepBaseline(sandbox, images);
@@ -241,7 +241,7 @@ const TEXTS = {
   wide: "数 and 😀 and ā: ".repeat(100_000),
 };
 
-test.each(Object.entries(TEXTS))("P (%s) stays out of images and is there again", async (_name, text) => {
+test.each(Object.entries(TEXTS))("P (%s) is left out of images and is restored", async (_name, text) => {
   const context = await contextOf(text);
   const images = keepImages();
   const sandbox = await open({ context });
@@ -270,7 +270,7 @@ test.each(Object.entries(TEXTS))("P (%s) stays out of images and is there again"
   ]);
 });
 
-test("another context than the one in the image: checkpoint_lost", async () => {
+test("an image is refused with checkpoint_lost if another context is loaded", async () => {
   const images = keepImages();
   const sandbox = await open({ context: await contextOf(TEXTS.ASCII) });
   await run(sandbox, "P.length");
@@ -284,7 +284,7 @@ test("another context than the one in the image: checkpoint_lost", async () => {
   }
 });
 
-test("an image in which P's place is another's: checkpoint_lost", async () => {
+test("an image is refused with checkpoint_lost if no text lies at the place of P", async () => {
   const context = await contextOf(TEXTS.ASCII);
   const images = keepImages();
   const sandbox = await open({ context });
@@ -343,7 +343,7 @@ test("a guest that is full can be saved", async () => {
   expect(answers).toEqual([{ k: "v" }]);
 });
 
-test("tracebacks show the columns of cells that ran before the image was taken", async () => {
+test("tracebacks show the columns of cells that ran before the image was captured", async () => {
   const images = keepImages();
   const sandbox = await open();
   const source = "class A { static fail() { missing(); } } let x = 1; function g() { A.fail(); }";
@@ -357,7 +357,7 @@ test("tracebacks show the columns of cells that ran before the image was taken",
   expect(here.end).toEqual(there.end);
 });
 
-test("a checkpoint that was wanted is of the guest as it waits; none is taken without new calls or while records are given", async () => {
+test("a wanted image shows the guest as it waits; none is captured without new calls or while recorded answers are given", async () => {
   const source = "const a = later(1); const b = later(2); await a; await b; const c = await later(3); [c]";
   const sandbox = await open();
   const told: unknown[] = [];
@@ -383,7 +383,7 @@ test("a checkpoint that was wanted is of the guest as it waits; none is taken wi
   ]);
 });
 
-test("a checkpoint that was taken and not kept is not what later ones are based on", async () => {
+test("later images are not based on one that was captured but not kept", async () => {
   const source = PROGRAMS.closures;
   const images = keepImages();
   const sandbox = await open();
@@ -413,7 +413,7 @@ test("a checkpoint that was taken and not kept is not what later ones are based 
   expect(timeless(again)).toEqual(timeless(done));
 });
 
-test("suspended while it waits, or while it runs: cancelled, and nothing more is sent", async () => {
+test("an exec that is suspended while it waits or runs is cancelled, and sends nothing more", async () => {
   for (const source of ["await later(1); await later(2)", "await later(1); for (;;) ;"]) {
     const sandbox = await open();
     const suspend = new AbortController();

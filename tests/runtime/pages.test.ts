@@ -31,7 +31,7 @@ const step = fc.record({
   base: fc.constantFrom("before", "anchor", "none"),
 });
 
-test("changes put onto their base give the memory, with zeros where masks lie", () => {
+test("changes applied to their base give the memory, with zeros where masks lie", () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 6 }), (steps) => {
       let memory: Uint8Array = new Uint8Array(BLOCK_BYTES).fill(7, 100, 200);
@@ -78,7 +78,7 @@ test("a page that changed since the anchor and changed back is not in a delta ag
   expect(numbers(take("c", "a").pages)).toEqual([4]);
 });
 
-test("an image that was taken and not kept is no obstacle to later ones on what was", () => {
+test("an image that was captured but not kept does not keep later ones from an earlier base", () => {
   const memory = new Uint8Array(BLOCK_BYTES);
   const pages = openPages("anchor", memory.slice());
   const take = (id: string, base: string) => pages.capture({ id, base, anchor: false, memory, masks: [] });
@@ -97,7 +97,7 @@ test("an image that was taken and not kept is no obstacle to later ones on what 
   expect(Buffer.compare(applied(new Uint8Array(BLOCK_BYTES), onNothing.pages), memory)).toBe(0);
 });
 
-test("an image that is not at hand is no base", () => {
+test("an image that is not at hand is not used as a base", () => {
   const memory = new Uint8Array(BLOCK_BYTES).fill(1);
   const pages = openPages("a", memory.slice());
   const take = (id: string, base: string, anchor: boolean) =>
@@ -108,7 +108,7 @@ test("an image that is not at hand is no base", () => {
   expect(pages.has("c")).toBe(false);
 });
 
-test("changes since the anchor are given up where they are too many to hold", () => {
+test("changes since the anchor are given up if they are too many to hold", () => {
   const memory = new Uint8Array(66 * BLOCK_BYTES * 4).fill(1);
   const pages = openPages("a", new Uint8Array(memory.length));
   const take = (id: string, base: string) => pages.capture({ id, base, anchor: false, memory, masks: [] });

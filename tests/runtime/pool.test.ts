@@ -158,7 +158,7 @@ test("a resting machine is given up when its time is over, and not after it was 
   expect(givenUp).toBe(1);
 });
 
-test("threads beyond those that are kept end with their machines; a kept one ends when nobody takes it", async () => {
+test("threads beyond those that are kept end with their machines; a kept thread ends if no machine takes it", async () => {
   const { open, pass, live } = openFakes();
   const first = await open();
   first.waits(true);
@@ -174,7 +174,7 @@ test("threads beyond those that are kept end with their machines; a kept one end
   expect(live.size).toBe(0);
 });
 
-test("a thread that dies is not given to anybody, and frees its place at the gate", async () => {
+test("a thread that dies is not used again, and its machine does not count as opening any more", async () => {
   const { pool, open } = openFakes({ kept: 2 });
   const dying = await pool.take();
   dying.thread.die();

@@ -39,7 +39,7 @@ const waiting = (checkpoint: Extract<FromThread, { kind: "idle" }>["checkpoint"]
   checkpoint,
 });
 
-test("an image that could not be taken ends the machine, and the exec is over", async () => {
+test("an image that could not be captured ends the machine, and the exec is over", async () => {
   const { slices, whyDead } = threadWith([waiting({ kind: "failed", message: "broken" })]);
   const slice = await slices.start(input, REQUEST);
   expect(slice).toMatchObject({ kind: "over", lost: "broken", end: { kind: "error", code: "machine_lost" } });

@@ -33,7 +33,7 @@ test("only frames of cells, helpers and queries are shown, each with its mapped 
   expect(seen).toEqual(["<cell 12>:3", "<helper my-utils>:1", "<cell 12>:9", "<query>:2"]);
 });
 
-test("without frames there is no place", () => {
+test("an error without frames has no line and no column", () => {
   expect(guestError(thrown({}), asWritten)).toEqual({
     name: "Error",
     message: "m",
@@ -50,7 +50,7 @@ test("long tracebacks are cut with a count", () => {
   expect(lines.at(-1)).toBe("    … 10 more");
 });
 
-test("a thrown value that is no error is named as such", () => {
+test("a thrown value that is not an error is named as such", () => {
   expect(guestError(thrown({ thrown: "value", name: "", message: "text" }), asWritten).traceback).toBe(
     "Uncaught: text",
   );

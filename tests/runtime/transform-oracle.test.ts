@@ -27,7 +27,7 @@ function inNode(source: string, context: vm.Context): string {
 let runs = 0;
 const fresh = () => `v${++runs}_`;
 
-/** Statements in a row, some ended by a line break alone where that ends them. */
+/** Statements in a row. Some end with a line break alone, if that ends them. */
 function joined(statements: readonly string[], breaks: fc.Stream<string>): string {
   return statements.reduce((text, next, index) => {
     const between = breaks.next().value;

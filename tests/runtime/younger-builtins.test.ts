@@ -62,7 +62,7 @@ test("a variable of an earlier version's guest that has the name of a builtin st
   expect(await run(sandbox, "help")).toBe("mine");
 });
 
-test("a guest that takes no new names goes on without them, and says why", async () => {
+test("a guest that takes no new names continues without them, and says why", async () => {
   const sandbox = await broughtForward("Object.preventExtensions(globalThis); 1");
   expect(await run(sandbox, "peek.name")).toBe("peek");
   const ended = await exec(sandbox, { source: "help()", state: newState(), facts: null }, recorder(sandbox, undefined));
