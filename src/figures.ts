@@ -1,6 +1,6 @@
 // How figures are told to people: by the command and in Pi.
 
-/** `1 match`, `1,234 matches`: the noun, and its plural where it is not made with an s. */
+/** `1 match`, `1,234 matches`: the noun, and its plural if that is not made with an s. */
 export function amount(count: number, noun: string, plural = `${noun}s`): string {
   return `${count.toLocaleString("en-US")} ${count === 1 ? noun : plural}`;
 }
@@ -18,7 +18,7 @@ export function dollars(usd: number): string {
   return `$${usd.toFixed(usd < 0.01 ? 4 : usd < 1 ? 3 : 2)}`;
 }
 
-/** The price of something, or nothing where no price is known. */
+/** The price of something, or nothing if no price is known. */
 export function priced(usd: number): string[] {
   return usd > 0 ? [dollars(usd)] : [];
 }

@@ -10,7 +10,7 @@ export function homeFolder(env: NodeJS.ProcessEnv): string {
   return resolve(env.BELAY_HOME || join(homedir(), ".belay"));
 }
 
-/** The folder of the search indexes, or undefined where it cannot be written: a session then uses a temporary one. */
+/** The folder of the search indexes, or undefined if it cannot be written: a session then uses a temporary one. */
 export function indexFolder(env: NodeJS.ProcessEnv): string | undefined {
   const folder = join(homeFolder(env), "index");
   return folderProblem(folder) === null ? folder : undefined;

@@ -20,7 +20,7 @@ export function keyPath(env: NodeJS.ProcessEnv): string {
   return join(folder, "belay", "key");
 }
 
-/** The key, made if there is none. Of two processes that make one at once both get the same. */
+/** The key, made if there is none. Two processes that make one at once both get the same. */
 export function makeUserKey(path: string): UserKey {
   return readUserKey(path) ?? madeKey(path) ?? readUserKey(path) ?? { problem: "is gone again" };
 }

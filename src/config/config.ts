@@ -33,7 +33,7 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
   const variables = KEYS.map(variableOf);
   for (const [name, text] of Object.entries(env)) {
     if (!text || !name.startsWith("BELAY_") || variables.includes(name) || OTHERS.includes(name)) continue;
-    // A limit that is misspelt would be no limit.
+    // A misspelt limit would not limit anything.
     const meant = nearest(name, variables);
     if (meant) throw invalidConfig(`unknown variable ${name}; did you mean ${meant}?`, "Rename it, or unset it.");
   }
@@ -42,5 +42,5 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
   return settingsFromTexts(textOf, variableOf);
 }
 
-/** Variables of Belay that are no settings. */
+/** Variables of Belay that are not settings. */
 const OTHERS = ["BELAY_HOME", "BELAY_DEBUG"];

@@ -25,7 +25,7 @@ export function findProjectFile(cwd: string): string | undefined {
   return found[0] === own ? own : undefined;
 }
 
-/** A file that its user wrote; nothing where there is none. @throws RlmError `invalid_config` */
+/** Settings of a file that the user wrote; none if there is no file. @throws RlmError `invalid_config` */
 export function readUserFile(path: string): Settings {
   return userSettings(readObject(path), path);
 }
@@ -85,7 +85,7 @@ function objectIn(read: BoundedFile, path: string): Readonly<Record<string, unkn
   const { text } = read;
   const value = parsed(text.replace(/^\ufeff/, ""), path);
   if (isRecord(value)) return value;
-  throw invalidConfig(`${path} holds no JSON object`, `Write { "model": "PROVIDER/ID" }, for example.`);
+  throw invalidConfig(`${path} does not hold a JSON object`, `Write { "model": "PROVIDER/ID" }, for example.`);
 }
 
 function parsed(text: string, path: string): unknown {
@@ -96,13 +96,13 @@ function parsed(text: string, path: string): unknown {
     // The message may quote the file, and a key may stand there.
     const place = /\(line \d+ column \d+\)/.exec(message)?.[0];
     throw invalidConfig(
-      `${path} is no JSON${place ? ` ${place}` : ""}`,
+      `${path} is not valid JSON${place ? ` ${place}` : ""}`,
       "Write names and texts in double quotes, without comments and without a comma after the last entry.",
     );
   }
 }
 
-/** Roots of a file are relative to its folder, or to the home folder where they begin with `~/`. */
+/** Roots of a file are relative to its folder, or to the home folder if they begin with `~/`. */
 function withRoots(settings: Settings, folder: string): Settings {
   if (!settings.roots) return settings;
   return { ...settings, roots: settings.roots.map((root) => resolve(folder, root.replace(/^~(?=\/|$)/, homedir()))) };

@@ -2,8 +2,8 @@ import { refusedToProject } from "./problems.ts";
 import { type AskedSettings, isLimit, LIMIT_DEFAULTS, type LimitKey, type Settings } from "./settings.ts";
 
 /**
- * The limits that hold where a project sets them: of its limits and the user's the lesser. Those that flags or variables
- * set are left out.
+ * The limits that a project sets: the lesser of its own and the user's. Limits that flags or variables set are left
+ * out.
  *
  * @throws RlmError `invalid_config` for a limit that the project raises
  */

@@ -2,7 +2,7 @@ import { readObject } from "./files.ts";
 import { agentFileOf, PI_KEYS, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
 import { KEYS, LIMIT_DEFAULTS, variableOf } from "./settings.ts";
 
-/** Settings in force, with where each comes from. */
+/** Settings in force, and the origin of each. */
 export interface PiOrigins {
   readonly settings: readonly PiOrigin[];
   /** Files that are read, whether they exist or not; the first goes before the others. */
@@ -12,7 +12,7 @@ export interface PiOrigins {
 export interface PiOrigin {
   readonly key: string;
   readonly value: string;
-  /** Path of a file, name of a variable, or null: nobody set it. */
+  /** Path of a file, name of a variable, or null if it is the default. */
   readonly from: string | null;
 }
 
@@ -28,14 +28,14 @@ export function piOrigins(places: PiConfigPlaces): PiOrigins {
     const variable = variableOf(key);
     if (KEYS.includes(key) && places.env[variable]) return { key, value: shown, from: variable };
     const setting = given.filter(({ settings }) => settings.has(key));
-    // Of a project's limit and the user's the lesser holds.
+    // The lesser of a project's limit and the user's holds.
     const from = setting.find(({ settings }) => settings.get(key) === value) ?? setting[0];
     return { key, value: shown, from: from?.path ?? null };
   });
   return { settings, files };
 }
 
-/** What holds where nobody set a key, in words or as a number. */
+/** The defaults, in words or as numbers. */
 export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map([
   ...Object.entries(LIMIT_DEFAULTS).map(([key, value]): [string, string] => [key, String(value ?? "none")]),
   ["sub_model", "the model of Pi"],

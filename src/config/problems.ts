@@ -4,7 +4,7 @@ import { nearest } from "../nearest.ts";
 import { KEYS, type Settings, SettingsSchema, variableOf } from "./settings.ts";
 
 /**
- * Settings from what stands in one place. Messages name the place and the key, and no value: it may be an API key that
+ * Settings from one place. Messages name the place and the key but never the value: it may be an API key that
  * was put there by mistake.
  *
  * @param spelling of a key in that place

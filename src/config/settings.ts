@@ -50,7 +50,7 @@ export type Key = keyof Settings;
 
 export const KEYS: readonly string[] = Object.keys(SettingsSchema.entries);
 
-/** Keys that limit, with what holds where nobody sets them (null: no limit). A project may only lower these. */
+/** Keys that limit, with their defaults (null: no limit). A project may only lower these. */
 export const LIMIT_DEFAULTS = {
   ...DEFAULT_BUDGET,
   ...DEFAULT_EXEC_LIMITS,
@@ -68,7 +68,7 @@ export function isLimit(key: string): key is LimitKey {
 /** What grants access or spends another's key: never a project's to decide (semantics 37). */
 export const USER_ONLY: readonly string[] = ["base_url", "api_key_env"];
 
-/** Keys that an empty flag or variable takes back where a file sets them: nothing else could say "none". */
+/** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
 export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd"];
 
 /** The variable of a key: `BELAY_MAX_TOKENS`. */

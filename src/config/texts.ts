@@ -5,7 +5,7 @@ import { type AskedSettings, isLimit, KEYS, TAKEN_BACK } from "./settings.ts";
 /**
  * Settings from texts, as variables and flags have them; `undefined` takes back what a file sets.
  *
- * @param textOf the text for a key, or undefined where it is not given
+ * @param textOf the text for a key, or undefined if it is not given
  * @param spelling of a key in that place, for messages
  * @throws RlmError `invalid_config`
  */

@@ -20,7 +20,7 @@ export interface ModelsOptions {
 /**
  * Models by name. Nothing is read or loaded before the first `resolve`.
  *
- * @throws RlmError `invalid_argument` for a base URL that is none
+ * @throws RlmError `invalid_argument` if the base URL is not one
  */
 export function openModels(options: ModelsOptions): Models {
   const { baseUrl, env, apiKeyEnv, now = Date.now } = options;
@@ -53,7 +53,7 @@ function checkBaseUrl(baseUrl: string): void {
   if (url?.username || url?.password)
     throw new RlmError("invalid_argument", "the base URL holds a password", { suggestion });
   if (url?.protocol === "http:" || url?.protocol === "https:") return;
-  throw new RlmError("invalid_argument", `${baseUrl} is no http address`, { suggestion });
+  throw new RlmError("invalid_argument", `${baseUrl} is not an http address`, { suggestion });
 }
 
 function noModel(atServer: boolean): RlmError {

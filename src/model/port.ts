@@ -19,7 +19,7 @@ export interface ToolSpec {
 export interface ToolUse {
   readonly id: string;
   readonly name: string;
-  /** As the model gave them: not checked. */
+  /** What the model gave, unchecked. */
   readonly arguments: { readonly [key: string]: Json };
 }
 
@@ -100,7 +100,7 @@ export type ModelAnswer = {
 export interface Model {
   /** `provider/id`: in records and messages. */
   readonly id: string;
-  /** USD per million tokens, or null where no price is known. */
+  /** USD per million tokens, or null if no price is known. */
   readonly price: { readonly input: number; readonly output: number } | null;
   /**
    * Sends one request, once: no retries in here. Never rejects; an abort of the signal ends it within a second with the
@@ -138,8 +138,8 @@ export interface Reservation {
 /** The budget as a sub-call sees it. */
 export interface RequestBudget {
   /**
-   * Resolves once the estimate fits beside all that is spent and held: it waits for requests in flight. A value of type
-   * SubCallError (code `budget_exceeded`) where it can never fit, `cancelled` where the signal aborts first.
+   * Waits for requests in flight until the estimate fits into the budget. Resolves with a SubCallError if it can never fit
+   * (`budget_exceeded`), or if the signal aborts first (`cancelled`).
    */
   reserve(estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;
 }

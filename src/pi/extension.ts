@@ -18,7 +18,7 @@ export interface ExtensionParts extends OpenedParts {
   attach(pi: ExtensionAPI, lifecycle: Lifecycle): void;
 }
 
-/** Of Pi's tool definition. */
+/** The part of Pi's tool definition that draws. */
 export type Renderers = Pick<ToolDefinition, "renderCall" | "renderResult">;
 
 /** Belay as an extension of Pi: the rlm tools, state that follows the branch, recovery. */
@@ -80,7 +80,7 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
     await lifecycle.prompted();
   });
   pi.on("context", ({ messages }) => ({ messages: [...lifecycle.messages(messages)] }));
-  // What a tool returns as an error is none to Pi; what it throws has no details.
+  // Pi 0.73 ignores an error flag that a tool returns, and drops the details of an error that it throws.
   pi.on("tool_result", ({ toolName, details }) => {
     return isFailure(toolName, details) ? { isError: true } : {};
   });
@@ -98,7 +98,7 @@ function textOf(text: string): { type: "text"; text: string }[] {
   return [{ type: "text", text }];
 }
 
-/** What stands there while a tool runs, for hosts that draw no more than text. */
+/** What is shown while a tool runs, for hosts that draw only text. */
 function progressLine({ tool, running: { phase, calls, load, notice } }: ProgressDetails): string {
   const parts = [
     tool,

@@ -43,8 +43,8 @@ export interface ToolResultMessage {
 }
 
 /**
- * Appends a message to the session, where the runtime object can: the method is there in every Pi known, but not among its
- * public types. False where it could not be done.
+ * Appends a message to the session. Every known Pi has the method, but not among its public types. Returns false if this
+ * one lacks it.
  */
 export function appendMessage(manager: PiContext["sessionManager"], message: ToolResultMessage): boolean {
   const append: unknown = Reflect.get(manager, "appendMessage");

@@ -16,11 +16,11 @@ import { settledWithin } from "./waiting.ts";
 export interface Lifecycle {
   readonly board: StateBoard;
   readonly runs: Runs;
-  /** Runs a call of one of our tools. Rejects only where Pi is not on a session. */
+  /** Runs a call of one of our tools. Rejects only if Pi is not on a session. */
   call(tool: Tool, call: Called, context: PiContext): Promise<RunOutcome>;
   /** Pi is on a session, or on another branch of it. */
   arrived(context: PiContext, how: "start" | "tree"): void;
-  /** Before a prompt goes out: waits, for a time, for what is being finished. */
+  /** Is called before a prompt goes out, and waits for a time while a call is being finished. */
   prompted(): Promise<void>;
   /** The messages that Pi is about to send, whole. */
   messages<M extends { readonly role: string }>(messages: readonly M[]): readonly (M | ToolResultMessage)[];
@@ -34,7 +34,7 @@ export interface Lifecycle {
   view(): BranchView;
   /** Brings the board up to the branch. @throws RlmError */
   refresh(): Promise<void>;
-  /** Pi leaves the session: what runs stops where it is, and is finished when Pi comes back. */
+  /** Pi leaves the session. What runs is suspended, and recovery finishes it when Pi comes back. */
   left(): Promise<void>;
 }
 

@@ -13,13 +13,13 @@ export interface ToolCall {
   readonly cwd: string;
   /** Aborting ends the exec as `cancelled`. */
   readonly signal: AbortSignal;
-  /** Aborting stops the exec where it is: it can be resumed. */
+  /** Aborting suspends the exec: it can be resumed. */
   readonly suspend: AbortSignal;
 }
 
 /** What the journal has of a call that succeeded and whose answer was lost with its process. */
 export interface RecordedCall {
-  /** Of an exec that ran a cell; null for others. */
+  /** The envelope of an exec that ran a cell; null for others. */
   readonly envelope: object | null;
   /** Facts of the context after it, or null. */
   readonly stats: LoadResult["stats"] | null;
@@ -37,16 +37,16 @@ export interface Tool {
   readonly promptSnippet: string;
   readonly guidelines: readonly string[];
   readonly parameters: TObject;
-  /** Where the rest of an answer is that was too long to show: a sentence for the model. */
+  /** A sentence for the model: where it finds the rest of an answer that was too long to show. */
   readonly rest: string;
   /**
    * Never rejects: what goes wrong is an envelope. `open` gives the session of the host's branch, and is called once
    * the arguments are known to be right.
    */
   run(open: () => Promise<Session>, args: unknown, call: ToolCall): Promise<ToolEnvelope>;
-  /** The answer of a call that another process finished; null for calls that change nothing and are no execs. */
+  /** The answer of a call that another process finished; null for calls that change nothing and are not execs. */
   recorded(args: unknown, call: RecordedCall): ToolEnvelope | null;
-  /** The answer where an exec failed. */
+  /** The answer if an exec failed. */
   failed(failure: Failure): ToolEnvelope;
 }
 

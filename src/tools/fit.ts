@@ -7,10 +7,10 @@ const MAX_BYTES = 51_200;
 const WARNING_BYTES = 1_000;
 
 /**
- * The envelope as it can be shown to a model: what is too long is cut where it begins to be too much, and a warning says
- * so. A value that is no text becomes the beginning of its JSON.
+ * The envelope as it can be shown to a model. Fields that are too long are cut, and a warning says so. A value that is not
+ * a text becomes the beginning of its JSON.
  *
- * @param rest where the model finds the rest, a sentence
+ * @param rest a sentence: where the model finds the rest
  */
 export function fitted(envelope: ToolEnvelope, rest: string, maxBytes = MAX_BYTES): ToolEnvelope {
   const whole = bytesOf(envelope);
@@ -54,7 +54,7 @@ function shareOf(sizes: readonly number[], room: number): number {
   return left;
 }
 
-/** As much of a text as takes at most so many bytes as JSON; no surrogate pair is split. */
+/** The longest beginning of a text that has at most so many bytes as JSON. A surrogate pair is not split. */
 function beginning(text: string, maxBytes: number): string {
   let low = 0;
   let high = Math.min(text.length, maxBytes);

@@ -4,7 +4,7 @@ import { defineTool } from "./define.ts";
 export const rlm_memory_get = defineTool({
   name: "rlm_memory_get",
   label: "RLM memory",
-  description: "Read the value of a key; null where there is none.",
+  description: "Read the value of a key; null if there is none.",
   promptSnippet: "Read a stored value",
   parameters: Type.Object({ key: Type.String() }),
   run: async (session, { key }) => ({ key, value: await session.memory.get(key) }),

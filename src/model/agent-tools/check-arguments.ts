@@ -4,7 +4,7 @@ import { violations } from "../schema/schema.ts";
 
 export interface CheckedArguments {
   readonly args: { readonly [name: string]: Json };
-  /** Where they do not conform to the parameters, in words. */
+  /** Says in words where they do not conform to the parameters. */
   readonly problems: readonly string[];
 }
 

@@ -60,7 +60,7 @@ export const grep = defineReadTool({
   },
 });
 
-/** The pattern and the rest of its line: so that each matching line is found once, where its first match begins. */
+/** The pattern, and the pattern with the rest of its line: the latter finds each matching line once, at its first match. */
 function compile(pattern: string, ignoreCase: boolean): { rest: FindPattern; alone: FindPattern } {
   const flags = ignoreCase ? "im" : "m";
   try {

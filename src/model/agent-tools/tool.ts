@@ -3,7 +3,7 @@ import type { ToolSpec } from "../port.ts";
 import { violations } from "../schema/schema.ts";
 import type { ReadableRoots } from "./places.ts";
 
-/** What a tool answers to the model: text, also where it failed. */
+/** What a tool answers to the model: text, also if it failed. */
 export interface ToolAnswer {
   readonly text: string;
   readonly isError?: boolean;
@@ -13,7 +13,7 @@ export interface ToolAnswer {
 export interface AgentTool extends ToolSpec {
   /** It changes something outside of the conversation. */
   readonly sideEffects: boolean;
-  /** `args` conform to `parameters`. Where it rejects, the model gets the error's message as the answer. */
+  /** `args` conform to `parameters`. If it rejects, the model gets the error's message as the answer. */
   run(args: { readonly [name: string]: Json }, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
@@ -25,7 +25,7 @@ export const flag = (description: string): Param => ({ type: "boolean", descript
 /** A whole number, from `minimum`. */
 export const count = (description: string, minimum: number): Param => ({ type: "integer", description, minimum });
 
-/** Checked arguments by name; undefined where an optional one is not given. */
+/** Checked arguments by name; undefined if an optional one is not given. */
 export interface Arguments {
   text(name: string): string | undefined;
   count(name: string): number | undefined;

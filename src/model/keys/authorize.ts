@@ -4,7 +4,7 @@ import { KEY_VARIABLES } from "./variables.ts";
 
 /** What a request is sent with. */
 export interface Authorization {
-  /** Null where the provider's SDK finds its credentials itself (AWS, Google Cloud). */
+  /** Null if the provider's SDK finds its credentials itself (AWS, Google Cloud). */
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** When it ceases to work, ms since 1970. */
@@ -31,7 +31,7 @@ const AMBIENT = new Set(["amazon-bedrock", "google-vertex"]);
  * The key and headers for a provider (semantics 36): the variable that the user named, pi-ai's variables, keys of Pi's
  * auth.json and models.json, a login of auth.json that has not expired (it is never refreshed).
  *
- * @throws RlmError `auth_expired`, or `no_model_configured` where there is no key
+ * @throws RlmError `auth_expired`, or `no_model_configured` if there is no key
  */
 export function authorize(
   provider: string,

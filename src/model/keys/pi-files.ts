@@ -114,7 +114,7 @@ export function readPiFiles(agentDir: string): PiFiles {
 }
 
 /**
- * The value that an entry of Pi's files stands for: the variable of that name, else the text itself.
+ * The value that an entry of Pi's files means: that of the variable of this name, else the text itself.
  *
  * @param what names the entry in the message
  * @throws RlmError `no_model_configured` for `!command`: Belay runs no commands of configuration files

@@ -17,10 +17,10 @@ export function readJsonFile(file: string): { readonly [key: string]: unknown } 
   try {
     json = JSON.parse(withoutComments(read.text));
   } catch {
-    throw invalidFile(file, "it is no JSON");
+    throw invalidFile(file, "it is not valid JSON");
   }
   if (isRecord(json)) return json;
-  throw invalidFile(file, "it holds no object");
+  throw invalidFile(file, "it does not hold a JSON object");
 }
 
 export function invalidFile(file: string, problem: string): RlmError {

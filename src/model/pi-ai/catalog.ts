@@ -24,7 +24,7 @@ export interface ModelName {
 export function readModelName(name: string): ModelName {
   const slash = name.indexOf("/");
   if (slash > 0 && slash < name.length - 1) return { provider: name.slice(0, slash), id: name.slice(slash + 1) };
-  throw new RlmError("no_model_configured", `${name} is no model: names are PROVIDER/ID`, {
+  throw new RlmError("no_model_configured", `${name} is not a model's name: names are PROVIDER/ID`, {
     suggestion: `Write it as PROVIDER/ID; for local/NAME, ${remedy("nameServer")}.`,
   });
 }
@@ -39,7 +39,7 @@ export function modelAt(baseUrl: string, { provider, id }: ModelName): ListedMod
   };
 }
 
-/** What pi-ai wants to know of a model and nobody told. */
+/** What pi-ai needs to know of a model that no list describes. */
 const UNLISTED = {
   api: "openai-completions",
   reasoning: false,

@@ -14,7 +14,7 @@ export interface Place {
   readonly id: string;
   /** pi-ai's name of the protocol. */
   readonly api: string;
-  /** Where requests go, without what it may hold of a key. */
+  /** Where requests go, without credentials. */
   readonly address: string;
   /** It came from --base-url. */
   readonly isNamed: boolean;
@@ -31,7 +31,7 @@ export interface Refusal {
 }
 
 /**
- * Tells why a provider gave no answer: by the HTTP status where there was one of failure, else by the words of the
+ * Tells why a provider gave no answer: by the HTTP status if it was one of failure, else by the words of the
  * provider's SDK.
  */
 export function explain({ place, said, seen, secrets }: Refusal): { error: SubCallError; retryAfterMs?: number } {
@@ -70,7 +70,7 @@ export function isUnreached({ status, networkError }: SeenResponse): boolean {
   return status === null && networkError !== null && UNREACHED.includes(networkError);
 }
 
-/** All that some SDKs say where `fetch` refuses the address: a port of another protocol, for example. */
+/** All that some SDKs say if `fetch` refuses the address: a port of another protocol, for example. */
 const NO_CONNECTION = "Connection error.";
 const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 

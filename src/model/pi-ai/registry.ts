@@ -13,7 +13,7 @@ export interface RegistryOptions {
   readonly now: () => number;
 }
 
-/** Sent where a server is named and no key: OpenAI's SDK does not send without one. */
+/** The key that is sent if a server is named without one: OpenAI's SDK does not send without a key. */
 const PLACEHOLDER_KEY = "none";
 
 /** A model of the server at `baseUrl`. Keys of other providers are never sent there. */

@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isJsonObject, type JsonObject } from "./pointer.ts";
 
-/** A schema that asks for what both ask for, as one list of keywords where it can be; `false` where either is. */
+/** A schema that asks for what both ask for, as one list of keywords if possible; `false` if either is. */
 export function mergedSchema(one: Json, other: Json): Json {
   if (one === false || other === false) return false;
   if (!isJsonObject(one)) return other;

@@ -37,7 +37,7 @@ const SAMPLES = [
 
 /**
  * A small value that conforms to the schema, as the answer of a dry run: required properties only, lists as short as
- * allowed. `{}` where none is found (contradictory schemas, most patterns).
+ * allowed. `{}` if none is found (contradictory schemas, most patterns).
  */
 export function placeholderFor(schema: Json): Json {
   const value = pick({ root: schema, left: MAX_SCHEMAS }, schema, 0);

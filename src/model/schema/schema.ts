@@ -11,7 +11,7 @@ const MAX_SCHEMA_CHARS = 64 * 1024;
 const MAX_DEPTH = 64;
 
 /**
- * Throws a TypeError for the guest where an answer schema is no object, has a keyword that answers are not checked for,
+ * Throws a TypeError for the guest if an answer schema is not an object, has a keyword that answers are not checked for,
  * or a keyword with a wrong value. The supported keywords of JSON Schema 2020-12 are those of `KEYWORDS`; `format` and
  * other annotations are passed to the model and not checked.
  */
@@ -26,13 +26,13 @@ export function checkSchema(schema: Json): void {
   for (const reference of references) {
     const target = pointed(schema, reference);
     if (target !== undefined && places.has(target)) continue;
-    throw refusal(`has a $ref that leads to no schema in it: ${reference}`, "Refer to #/$defs/NAME.");
+    throw refusal(`has a $ref that does not lead to a schema in it: ${reference}`, "Refer to #/$defs/NAME.");
   }
 }
 
 function visit(schema: Json, path: string, depth: number, places: Set<Json>, references: string[]): void {
   if (typeof schema === "boolean") return;
-  if (!isJsonObject(schema)) throw refusal(`${placeOf(path)} is no schema`, "Pass an object, or true or false.");
+  if (!isJsonObject(schema)) throw refusal(`${placeOf(path)} is not a schema`, "Pass an object, or true or false.");
   if (depth > MAX_DEPTH) throw refusal(`is nested more than ${MAX_DEPTH} deep`, "Ask for a flatter value.");
   places.add(schema);
   for (const [keyword, value] of Object.entries(schema)) {

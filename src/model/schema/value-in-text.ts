@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import { violations } from "./schema.ts";
 
-/** Deeper values would overflow the stack of whoever handles them. */
+/** Deeper values would overflow the stack of the code that handles them. */
 const MAX_DEPTH = 200;
 /** Places in the prose around an answer where JSON may begin. */
 const MAX_STARTS = 20;

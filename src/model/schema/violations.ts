@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
 
 /**
  * Schemas come from the guest and values from the model, so the time is bounded: a step is a node of the schema beside a
- * node of the value. JSON Schema libraries that compile to JavaScript are no choice for a schema of the guest's.
+ * node of the value. JSON Schema libraries that compile to JavaScript must not be given a schema of the guest.
  */
 const MAX_STEPS = 500_000;
 const MAX_DEPTH = 400;
@@ -17,7 +17,7 @@ interface Run {
 }
 
 /**
- * Where a value does not conform to a schema, in words; at most ten, none when it conforms. Unknown keywords are ignored,
+ * Says in words where a value does not conform to a schema: at most ten places, none if it conforms. Unknown keywords are ignored,
  * and `$ref` is looked up in `root`.
  */
 export function violations(schema: Json, value: Json, root = schema): string[] {
@@ -83,7 +83,7 @@ function* ofNumber(schema: JsonObject, value: number, at: string): Generator<str
   if (typeof exclusiveMaximum === "number" && value >= exclusiveMaximum)
     yield `${place(at)} must be below ${exclusiveMaximum}`;
   if (typeof multipleOf === "number" && !isMultiple(value, multipleOf))
-    yield `${place(at)} is no multiple of ${multipleOf}`;
+    yield `${place(at)} is not a multiple of ${multipleOf}`;
 }
 
 function* ofString(run: Run, schema: JsonObject, value: string, at: string): Generator<string> {

@@ -8,7 +8,7 @@ const TOKENS_PER_MESSAGE = 4;
 
 /**
  * What a request will take at the most, as far as its characters tell: input tokens by length, output tokens by
- * `maxTokens`, USD by the price list (0 where no price is known).
+ * `maxTokens`, USD by the price list (0 if no price is known).
  */
 export function estimateRequest(
   request: Pick<ModelRequest, "system" | "messages" | "tools" | "maxTokens">,
@@ -24,7 +24,7 @@ export function estimateTokens(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN);
 }
 
-/** USD for these tokens; 0 where no price is known. */
+/** USD for these tokens; 0 if no price is known. */
 export function costOf(price: Model["price"], inputTokens: number, outputTokens: number): number {
   return price === null ? 0 : (inputTokens * price.input + outputTokens * price.output) / 1e6;
 }

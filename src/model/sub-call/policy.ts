@@ -39,7 +39,7 @@ export type ToolOverrideEvent = {
   readonly reason: string;
 };
 
-/** `event` is null where nothing beyond the default set was asked for. */
+/** `event` is null if nothing beyond the default set was asked for. */
 export type ToolDecision =
   | { readonly ok: true; readonly granted: readonly string[]; readonly event: ToolOverrideEvent | null }
   /** Nothing may be sent. `granted` would have been allowed alone. */
@@ -66,7 +66,7 @@ export async function decideTools(requested: readonly string[] | undefined, poli
     const reason = refusalOf(name, policy);
     if (reason !== undefined) refusals.set(name, reason);
   }
-  // Nobody is asked about a call that is refused anyway.
+  // The user is not asked about a call that is refused anyway.
   const disapproval = refusals.size === 0 && policy.require_approval ? await disapprovalOf(beyond, policy) : undefined;
   if (disapproval !== undefined) for (const name of beyond) refusals.set(name, `${name} ${disapproval}`);
   return decision(requested, asked, refusals, policy);

@@ -7,10 +7,10 @@ export function agentSystem(tools: readonly AgentTool[], maxTurns: number, syste
   const reach =
     effects.length === 0
       ? "They only read."
-      : `All but ${effects.join(", ")} only read; use ${effects.length === 1 ? "that one" : "those"} only where the request asks for it.`;
+      : `All but ${effects.join(", ")} only read; use ${effects.length === 1 ? "that one" : "those"} only if the request asks for it.`;
   const own = [
     "You are a sub-agent: a program sends you one request and uses your answer. Nobody can answer questions.",
-    `Tools: ${tools.map(({ name }) => name).join(", ")}. ${reach} Use them where the request itself does not hold what you need. Relative paths begin at the top folder.`,
+    `Tools: ${tools.map(({ name }) => name).join(", ")}. ${reach} Use them if the request itself does not hold what you need. Relative paths begin at the top folder.`,
     `You have at most ${maxTurns} turns. Your first message without a tool call is returned to the program as text, whole: give the answer, nothing about how you found it.`,
   ].join("\n");
   return system === null ? own : `${own}\n\n${system}`;

@@ -44,7 +44,7 @@ export type Asked =
 
 /** The requests of one sub-call. */
 export interface Requests {
-  /** One turn of the model: sent, and sent again where that may help. Each request is reserved first. */
+  /** One turn of the model. It is sent again if that may help. Each request is reserved first. */
   ask(system: string | null, messages: readonly ModelMessage[], tools: readonly ToolSpec[]): Promise<Asked>;
   spent(): Spent;
 }

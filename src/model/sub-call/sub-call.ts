@@ -39,7 +39,7 @@ export interface SubCallParts {
 }
 
 export type SubCallOutcome = {
-  /** Sum over all requests; where a provider reported none for an answer, its estimate. */
+  /** Sum over all requests. If a provider reported no usage for an answer, its estimate counts. */
   readonly usage: Usage;
   /** Sent, retries included. */
   readonly requests: number;
@@ -47,7 +47,7 @@ export type SubCallOutcome = {
   readonly turns: number;
   /** Failures that were retried, oldest first. */
   readonly attempts: readonly SubCallAttempt[];
-  /** `provider/id`; the name that was asked for where it was not found. */
+  /** `provider/id`; if the model was not found, the name that was asked for. */
   readonly model: string;
 } & ({ readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError });
 
@@ -62,7 +62,7 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   if ("code" in model) return failed(model);
   const tools = call.tools.map((name) => parts.tools.find((tool) => tool.name === name));
   const missing = call.tools[tools.indexOf(undefined)];
-  if (missing !== undefined) return failed(failure("policy_violation", `there is no tool ${missing} here`));
+  if (missing !== undefined) return failed(failure("policy_violation", `the tool ${missing} does not exist here`));
 
   const done = new AbortController();
   const timeOver = new AbortController();
@@ -85,7 +85,7 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   if (answer.ok) return { ...outcome, ...answer };
   return { ...outcome, ok: false, error: whatEndedIt(answer.error) };
 
-  /** What is aborted reports `cancelled`, also where the time of the call was the reason. */
+  /** Aborted work reports `cancelled`, also if the call's time was the reason. */
   function whatEndedIt(error: SubCallError): SubCallError {
     if (error.code !== "cancelled" || signal.aborted || !timeOver.signal.aborted) return error;
     return failure("timeout", `no answer within ${call.timeout_ms} ms`);

@@ -39,7 +39,7 @@ async function runTool(
   args: { readonly [name: string]: Json },
 ): Promise<ToolAnswer> {
   const tool = readOnlyTools(readable).find((one) => one.name === name);
-  if (tool === undefined) throw new Error(`there is no tool ${name}`);
+  if (tool === undefined) throw new Error(`the tool ${name} does not exist`);
   return await tool.run(args, NEVER);
 }
 

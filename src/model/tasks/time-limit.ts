@@ -7,7 +7,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 export interface Limited {
   /** Aborts with the given signal and when the time is over. */
   readonly signal: AbortSignal;
-  /** Resolves with null when whoever was told to end has not done so in time. */
+  /** Resolves with null if the work goes on too long after it was told to end. */
   readonly overdue: Promise<null>;
   /** What ended it first, or null. */
   ended(): "cancelled" | "timeout" | null;

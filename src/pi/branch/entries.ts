@@ -52,7 +52,7 @@ export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint" | "context
 
 /** What a branch says of us. */
 export interface BranchView {
-  /** null where no exec ended on it. */
+  /** null if no exec ended on it. */
   readonly head: BranchHead | null;
   /** Ids of the execs that ended on it. */
   readonly completed: ReadonlySet<string>;
@@ -74,7 +74,7 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
     } else if (type === "custom" && customType === "rlm_complete") {
       const read = v.safeParse(CompleteSchema, data);
       if (!read.success) continue;
-      // What was mirrored again stands where it stands last.
+      // An exec that was mirrored twice has the place of its last entry.
       completed.delete(read.output.exec_id);
       completed.set(read.output.exec_id, read.output);
     } else if (type === "message") {

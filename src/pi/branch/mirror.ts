@@ -22,8 +22,8 @@ export interface MirroredStore extends Store {
 }
 
 /**
- * Mirrors the journal as entries of Pi's branch: the start of an exec before it is kept (a start on the branch that is not
- * in the store is run anew; one in the store alone would be nobody's), the rest after it.
+ * Mirrors the journal as entries of Pi's branch. The start of an exec is mirrored before the store keeps it: recovery runs a
+ * start again that is on the branch alone, and would not find one that is in the store alone. The rest is mirrored after.
  */
 export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
   const heads = new Map<string, string | null>();
@@ -60,7 +60,7 @@ export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
   };
 }
 
-/** undefined where the step leaves the head as it is. */
+/** The session's head after a step; undefined if the step does not change it. */
 function headAfter({ checkpoint }: Step): string | undefined {
   return checkpoint?.kind === "end" ? checkpoint.id : undefined;
 }
@@ -78,7 +78,7 @@ function mirror(target: MirrorTarget, session: string, record: JournalRecord, he
   try {
     target.append(entry.type, entry.data);
   } catch {
-    // Kept is kept: whoever opens the branch again finds it in the store.
+    // The record is committed; a later process reads it from the store even if Pi's entry is missing.
   }
 }
 

@@ -16,24 +16,24 @@ export interface BranchSessionsParts {
 /** The one session of the store that this process has open: that of the branch. */
 export interface BranchSessions {
   /**
-   * The session at the state of the branch: the one that is open, the one that the branch names, or a fork of it where it
-   * has gone on elsewhere or another process has it.
+   * The session at the state of the branch: the open one or the one that the branch names. If that one has gone on
+   * elsewhere, or another process holds it, a fork of it is opened.
    *
-   * @param isReset the state is about to be replaced: where it is lost, a new session does as well
+   * @param isReset the state is about to be replaced: if it is lost, a new session does as well
    * @throws RlmError `session_not_found`, `checkpoint_not_found`, `checkpoint_lost`, `context_lost` and those of the store
    */
   at(head: BranchHead | null, isReset: boolean): Promise<Session>;
   /** The session of an interrupted exec, as it is. @throws RlmError `session_busy` and the like */
   interrupted(id: string): Promise<Session>;
   current(): Session | null;
-  /** Ends the session. One that nothing was run in is dropped. */
+  /** Closes the session. A session made here in which nothing ran is dropped. */
   close(): Promise<void>;
 }
 
 export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
   const { store, open } = parts;
   let current: Session | null = null;
-  /** The session that was made here for the branch as it is: it goes again where nothing is run in it. */
+  /** The session that was made here for the present branch. It is dropped again if nothing runs in it. */
   let made: { readonly id: string; readonly head: string | null } | null = null;
 
   async function close(): Promise<void> {
@@ -68,7 +68,7 @@ export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
     return current;
   }
 
-  /** The session itself, where it stands at the checkpoint and nobody else has it. */
+  /** The session itself, if its head is the checkpoint and no other process holds it. */
   async function continued(id: string, checkpoint: string | null): Promise<Session | null> {
     const row = await store.find(id);
     if (!row) throw missing(id);
@@ -85,7 +85,7 @@ export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
 
   async function atHead({ session: id, checkpoint }: BranchHead): Promise<Session> {
     if (current?.id === id && store.head(id) === checkpoint && current.unfinished() === null) return current;
-    // What was forked for this branch and has not run anything yet.
+    // A fork for this branch in which nothing has run yet.
     if (current && made?.id === current.id && made.head === checkpoint && !store.isUsed(current.id)) return current;
     if (current?.id === id) await close();
     const session = await continued(id, checkpoint);
@@ -119,6 +119,6 @@ const LOST: ReadonlySet<string> = new Set([
 
 function missing(id: string): RlmError {
   return new RlmError("session_not_found", `the session ${id} of this branch is not in the store`, {
-    suggestion: "Call rlm_load to begin anew; the store is the folder of BELAY_HOME (~/.belay).",
+    suggestion: "Call rlm_load to start again; the store is the folder of BELAY_HOME (~/.belay).",
   });
 }

@@ -13,7 +13,7 @@ interface PiToolAnswer {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
 
-/** What Pi can lend to sub-agents, where the user allows it: its own bash, write and edit, in the project. */
+/** What Pi can lend to sub-agents if the user allows it: its own bash, write and edit, in the project. */
 export function lentTools(cwd: string): AgentTool[] {
   const bash = createBashTool(cwd);
   const write = createWriteTool(cwd);
@@ -25,7 +25,7 @@ export function lentTools(cwd: string): AgentTool[] {
   ];
 }
 
-/** Pi's tools reject where they fail; the message is then the sub-agent's answer. */
+/** Pi's tools reject when they fail. The sub-agent then reads the error's message. */
 function lent(
   { name, description, parameters }: PiTool,
   execute: (args: { readonly [name: string]: Json }, signal: AbortSignal) => Promise<PiToolAnswer>,

@@ -18,7 +18,7 @@ type PiAuthorization =
   | { readonly ok: false; readonly error: string };
 
 export interface PiModelsParts {
-  /** As it is when a model is asked for: the user may log in meanwhile. */
+  /** Pi's registry, read each time a model is asked for, since the user may log in meanwhile. */
   registry(): PiRegistry;
   /** The model that Pi itself uses now. */
   current(): PiModel<Api> | undefined;

@@ -4,7 +4,7 @@ import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
 import { homeFolder, indexFolder } from "../../home.ts";
 import { agentDirOf } from "../../model/index.ts";
 import { type BudgetLimits, openSessionWith, type SubAgentPolicy } from "../../session/index.ts";
-// Loaded beforehand: Pi's loader gives whoever imports it while it is being loaded a module that is still empty.
+// Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../model/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { Store } from "../../store/index.ts";
@@ -102,7 +102,7 @@ function settingsAt(cwd: string, env: NodeJS.ProcessEnv): PiSettings {
   return readPiConfig({ cwd, env, agentDir: agentDirOf(env), userFile });
 }
 
-/** A tool that a sub-agent may not have by itself. Without a user interface nobody can be asked. */
+/** Asks the user about tools that a sub-agent does not have by itself. Without a user interface the answer is no. */
 async function approve(
   { hasUI, ui }: PiContext,
   { tools, prompt }: { readonly tools: readonly string[]; readonly prompt: string },

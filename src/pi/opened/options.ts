@@ -2,7 +2,7 @@ import type { Json } from "../../../runtime/index.ts";
 import { given, type PiSettings } from "../../config/index.ts";
 import type { Progress, SessionOptions, SubAgentPolicy } from "../../session/index.ts";
 
-/** What a session inside Pi is opened with beside the user's settings. */
+/** What a session inside Pi is opened with, apart from the user's settings. */
 export interface OptionsParts {
   /** The project: the root of what may be loaded. */
   readonly cwd: string;

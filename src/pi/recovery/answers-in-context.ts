@@ -9,8 +9,8 @@ interface Message {
 }
 
 /**
- * The messages with our results where the session has none: each behind the assistant's message that called. The same
- * array where nothing is missing.
+ * The messages with the results that the session lacks. Each follows the assistant's message that made the call. If
+ * nothing is missing, the given array is returned.
  */
 export function withAnswers<M extends Message>(
   messages: readonly M[],

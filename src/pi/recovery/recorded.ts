@@ -29,7 +29,7 @@ export interface RecordedExec {
   readonly budget: ReturnType<typeof remaining>;
 }
 
-/** The records of an exec; null where the store has none. @throws RlmError of the store */
+/** The records of an exec; null if the store has none. @throws RlmError of the store */
 export async function recordedExec(
   store: Store,
   session: string,
@@ -54,7 +54,7 @@ export async function recordedExec(
   };
 }
 
-/** What the tool would have answered. null where its record does not tell. @throws RlmError of the store */
+/** What the tool would have answered; null if its record does not tell. @throws RlmError of the store */
 export async function recordedAnswer(
   store: Store,
   tool: Tool,
@@ -82,7 +82,7 @@ async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExt
   return readEndExtras(checkpoint === null ? null : (await store.checkpoint(checkpoint)).extras);
 }
 
-/** Facts of a context of the store; null without one, or where it is lost. */
+/** Facts of a context in the store; null without a context, or if it is lost. */
 export async function statsOf(store: Store, hash: string | null): Promise<ContextStats | null> {
   if (hash === null) return null;
   try {

@@ -19,7 +19,7 @@ export interface RecoveryParts {
   again(tool: Tool, call: Unanswered): Promise<RunOutcome>;
   /** ms since the epoch. */
   now(): number;
-  /** A result that stands in what the model is sent, wherever the session has none. */
+  /** Takes a result that the model is sent if the session lacks it. */
   answered(message: ToolResultMessage): void;
 }
 
@@ -54,7 +54,7 @@ export async function recover(parts: RecoveryParts, view: BranchView): Promise<n
       }
       const isTail = insert(parts, call, recovered.outcome);
       if (isTail) atTail += 1;
-      // Where the turn has gone on since, this is the same at every start.
+      // If the turn has gone on since, every start would say the same.
       if (isTail || recovered.how !== "recorded") parts.context().ui.notify(lineOf(tool, recovered), "info");
     } catch (error) {
       if (parts.runs.isSuspended()) return atTail;
@@ -88,7 +88,7 @@ async function newestExec({ opened }: RecoveryParts, { starts }: Unanswered): Pr
   return null;
 }
 
-/** The living process, other than this one, that has the session; null where nobody has. */
+/** The other living process that holds the session; null if there is none. */
 async function holderOf({ opened }: RecoveryParts, session: string): Promise<string | null> {
   if (opened.sessions.current()?.id === session) return null;
   const row = await opened.store.find(session);
@@ -147,8 +147,8 @@ function mirrorEnd({ actions, context }: RecoveryParts, { complete, session, che
 }
 
 /**
- * Puts a result in its place: in what the model is sent, and in the session where the branch still ends with the call.
- * Tells whether it is so.
+ * Puts a result into what the model is sent, and into the session if the branch still ends with the call. Returns
+ * whether it does.
  */
 function insert(parts: RecoveryParts, call: Unanswered, { text, details }: RunOutcome): boolean {
   const { sessionManager } = parts.context();

@@ -4,14 +4,14 @@ import type { CallProgress, RemainingBudget } from "../../session/index.ts";
 export interface State {
   /** False after `/rlm off`: the tools are not offered to the model. */
   readonly enabled: boolean;
-  /** The session in Belay's store that the branch stands in; null where RLM was not used on it. */
+  /** The session of the branch in Belay's store; null if RLM was not used on the branch. */
   readonly session: string | null;
   /** The checkpoint that the next exec starts from. */
   readonly checkpoint: string | null;
   /** Completed execs of the branch, by their entries: each left a checkpoint. */
   readonly checkpoints: number;
   readonly context: ContextState | null;
-  /** null where the session has not been opened in this process yet. */
+  /** null if this process has not opened the session yet. */
   readonly budget: RemainingBudget | null;
   readonly running: RunningState | null;
 }
@@ -21,7 +21,7 @@ export interface ContextState {
   /** UTF-16 units of P, and `floor(chars / 4)`. */
   readonly chars: number;
   readonly tokens_estimate: number;
-  /** null where the session has not been opened in this process. */
+  /** null if this process has not opened the session. */
   readonly documents: number | null;
   /** SHA-256, hex. */
   readonly hash: string;
@@ -48,10 +48,10 @@ export interface RunningState {
 /** The state, and who is told when it changes. */
 export interface StateBoard {
   current(): State;
-  /** Called after every change; the function that it gives ends that. A listener must not throw. */
+  /** Calls the listener after every change, until the returned function is called. A listener must not throw. */
   subscribe(listener: (state: State) => void): () => void;
   change(change: Partial<State>): void;
-  /** Changes what runs; nothing where nothing does. */
+  /** Changes what is shown of the running call, if there is one. */
   progress(change: Partial<RunningState>): void;
 }
 

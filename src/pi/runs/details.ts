@@ -3,13 +3,13 @@ import type { JournalRecord, ToolCall, ToolResult } from "../../session/index.ts
 import type { ToolEnvelope } from "../../tools/index.ts";
 import type { RunningState } from "./board.ts";
 
-/** `details` of a tool's result: what is shown of it, and what is known beside. */
+/** `details` of a tool's result: what is shown of it, and further facts. */
 export interface ToolDetails {
   readonly tool: string;
-  /** null for calls that are no execs, and where nothing could be begun. */
+  /** null for calls that are not execs, and if nothing could be started. */
   readonly session: string | null;
   readonly exec_id: string | null;
-  /** As the model sees it, with long values cut shorter still. */
+  /** The envelope that the model sees, with long values cut further. */
   readonly envelope: ToolEnvelope;
   readonly calls: CallTally;
   /** Wall time in this process, ms. */

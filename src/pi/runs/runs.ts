@@ -13,7 +13,7 @@ export interface Run {
   readonly tool_call_id: string;
   readonly args: unknown;
   readonly cwd: string;
-  /** Of Pi: Esc. */
+  /** Pi's signal, which Esc aborts. */
   readonly signal: AbortSignal | undefined;
   onUpdate?(details: ProgressDetails): void;
 }
@@ -24,20 +24,20 @@ export interface RunOutcome {
   readonly details: ToolDetails;
 }
 
-/** What a run is made of: it opens a session, or finishes an interrupted exec. */
+/** The work of a run: it opens a session, or finishes an interrupted exec. */
 export type Work = (call: { readonly signal: AbortSignal; readonly suspend: AbortSignal }) => Promise<ToolEnvelope>;
 
 /** Runs calls one after the other, and tells the board of them. */
 export interface Runs {
   run(run: Run, phase: "opening" | "recovering", work: Work): Promise<RunOutcome>;
-  /** Ends what runs as cancelled; false where nothing does. */
+  /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
-  /** Stops what runs where it is. Its promise is never settled: Pi must not take this for its end. */
+  /** Suspends what runs. Its promise never settles, since Pi must not take this for the call's end. */
   suspend(): void;
   readonly isSuspended: () => boolean;
   /** The call that runs. */
   toolCallId(): string;
-  /** Told by the store of every record. */
+  /** The store calls this after each record. */
   kept(session: string, record: JournalRecord): void;
   progress(progress: Progress): void;
 }
@@ -120,7 +120,7 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
   };
 }
 
-/** Details stand in the session's file beside the text. */
+/** Most bytes of details: the session's file holds them and the text. */
 const DETAILS_BYTES = 16_000;
 
 /** What Pi gets of an envelope, in Pi's words. */

@@ -4,7 +4,7 @@ import * as v from "valibot";
 export interface Answer {
   readonly envelope: Envelope;
   readonly calls: Calls;
-  /** Wall time, ms; null where it is not known. */
+  /** Wall time, ms; null if it is not known. */
   readonly elapsed_ms: number | null;
   /** The call was interrupted, and finished later. */
   readonly recovered: boolean;
@@ -19,7 +19,7 @@ export interface ShownResult {
   readonly details?: unknown;
 }
 
-/** null where it is none of our answers: Pi's own words for a call that it refused, for example. */
+/** null if it is not one of our answers, for example Pi's own words for a call that it refused. */
 export function readAnswer({ content, details }: ShownResult): Answer | null {
   const beside = v.parse(DetailsSchema, details);
   // The text has more of it: details are kept small.

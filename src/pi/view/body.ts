@@ -5,7 +5,7 @@ import { jsonText } from "./json-text.ts";
 import type { Highlight, Paint } from "./paint.ts";
 import { harmless, oneLine } from "./texts.ts";
 
-/** Lines of a block that are shown: what is longer is in the session, and a terminal is no pager. */
+/** Lines of a block that are shown: what is longer is in the session, and a terminal is not a pager. */
 const LINES_SHOWN = 400;
 
 /** What was asked: the code of a cell or helper, a question, values for the memory. */
@@ -16,7 +16,7 @@ export function asked({ code, prompt, value, ops }: ShownArguments, highlight: H
   return block(prompt === undefined ? highlight(plain) : plain.split("\n"), paint);
 }
 
-/** What came of it: output, result, error, warnings, sub-calls, budget; each where there is something to say. */
+/** What came of it: output, result, error, warnings, sub-calls, budget; each if there is something to say. */
 export function answered({ envelope, calls }: Answer, paint: Paint): string {
   const { stdout, stderr, warnings, traceback } = envelope;
   return [
@@ -32,7 +32,7 @@ export function answered({ envelope, calls }: Answer, paint: Paint): string {
     .join("\n");
 }
 
-/** Text that is none of our envelopes. */
+/** Text that is not one of our envelopes. */
 export function unread(text: string, paint: Paint): string {
   return block(plainLines(text, paint, "toolOutput"), paint);
 }

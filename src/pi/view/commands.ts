@@ -129,7 +129,7 @@ export async function runCommand(
   }
 }
 
-/** What can follow `/rlm `, as far as it is typed; null where nothing fits, or where it is whole: Enter then runs it. */
+/** What can follow `/rlm `. Returns null if nothing fits, or if the word is complete: Enter then runs it. */
 export function completions(typed: string): { value: string; label: string; description: string }[] | null {
   const fitting = VERBS.filter(({ name }) => name !== typed && name.startsWith(typed.toLowerCase()));
   const items = fitting.map(({ name, description }) => ({ value: name, label: name, description }));

@@ -21,15 +21,15 @@ import type { Runs } from "../runs/runs.ts";
 /** What a person can ask of the extension. What fails throws an RlmError. */
 export interface Control {
   readonly board: Pick<StateBoard, "current" | "subscribe">;
-  /** Brings the board up to the branch: where Pi has only just come to a session it may not be yet. */
+  /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
   refresh(): Promise<void>;
   /** Offers the tools to the model, or takes them away. */
   setEnabled(enabled: boolean): void;
-  /** Ends what runs as cancelled; false where nothing does. */
+  /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
   /** Every session of the store, the one changed last first. */
   sessions(): Promise<readonly SessionSummary[]>;
-  /** The session in which the branch stands, and where; null where RLM was not used on it. */
+  /** The session and the checkpoint of the branch; null if RLM was not used on it. */
   branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
   /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
   goTo(session: string, checkpoint: string): Promise<void>;

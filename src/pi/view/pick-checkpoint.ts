@@ -3,15 +3,15 @@ import { idEnd } from "../../ids.ts";
 import type { Control } from "./control.ts";
 import { type Choice, checkpointChoices } from "./pages.ts";
 
-/** Shows a list; undefined where nothing was chosen. */
+/** Shows a list. Resolves with undefined if the user chose nothing. */
 type Select = (title: string, options: string[]) => Promise<string | undefined>;
 
 /**
  * Goes to a checkpoint: the one whose id ends as wanted, or the one that is picked from a list. Gives what is to be said.
  *
- * @param select null where nobody can be asked: the list is what is to be said then
+ * @param select null if the user cannot be asked: the list itself is then what is said
  * @param now ms since the epoch
- * @throws RlmError where something runs, or where no checkpoint fits
+ * @throws RlmError if something runs, or if no checkpoint fits
  */
 export async function pickCheckpoint(
   control: Control,

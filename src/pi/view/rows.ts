@@ -23,7 +23,7 @@ export interface RowContext {
 
 /** What is known of calls beside what Pi tells the renderers, which hear nothing of an interrupted call's recovery. */
 export interface KnownCalls {
-  /** The call, where it is this one that runs. */
+  /** The call, if it is the one that runs. */
   running(toolCallId: string): RunningState | null;
   /** The result that was put in the place of the one that was lost. */
   result(toolCallId: string): ShownResult | null;
@@ -40,7 +40,7 @@ export interface RowRenderers {
   ): Component;
 }
 
-/** One line for a call; its suggestion under it where it failed; all of it where Pi's tools are expanded. */
+/** One line for a call, with its suggestion if it failed, and everything if Pi's tools are expanded. */
 export function rowRenderers(tool: string, highlight: Highlight, known: KnownCalls): RowRenderers {
   return {
     renderCall(given, paint, { toolCallId, state, cwd, expanded }) {

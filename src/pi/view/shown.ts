@@ -19,7 +19,7 @@ export function shownResult(result: ShownResult): Shown {
   return answer ? { kind: "answer", answer } : { kind: "text", text: textOf(result) };
 }
 
-/** Of a partial result. Those are never kept: this process made it. */
+/** Details of a partial result. Pi never stores those, so this process made it. */
 export function shownProgress({ details }: ShownResult): Shown {
   return { kind: "running", running: isProgress(details) ? details.running : null };
 }
@@ -54,7 +54,7 @@ function runningParts(running: RunningState): string[] {
   return running.phase === "running" ? progress(running) : [running.phase, ...progress(running)];
 }
 
-/** What stands under the line: of a failure what to do about it, and all there is where Pi's tools are expanded. */
+/** What is shown under the line: for a failure the cure, and everything if Pi's tools are expanded. */
 export function under(
   args: ShownArguments,
   shown: Shown,

@@ -65,7 +65,7 @@ function valueFound(value: unknown): string {
   return oneLine(JSON.stringify(value), 40);
 }
 
-/** Of the names that lists have. */
+/** Names of fields that hold lists. */
 function singular(name: string): string {
   return harmless(name.replace(/(ch|sh|x|ss)es$/, "$1").replace(/([^s])s$/, "$1"));
 }

@@ -27,7 +27,7 @@ const KEY = "rlm";
 const TICK_MS = 1000;
 
 /**
- * Shows one line below the editor: what runs, or quietly what is there; none where RLM was not used.
+ * Shows one line below the editor: what runs, or quietly what is there; no line if RLM was not used.
  *
  * @returns ends it, and takes the line away
  */
@@ -86,7 +86,7 @@ export function showWidget(
 
 const PLAIN: Paint = { fg: (_colour, text) => text, bold: (text) => text };
 
-/** The line; null where there is nothing to say. @param now ms since the epoch */
+/** The line; null if there is nothing to say. @param now ms since the epoch */
 export function widgetLine(state: State, now: number, paint: Paint): string | null {
   const { running, context, checkpoints } = state;
   if (running) {

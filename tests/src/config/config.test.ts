@@ -148,8 +148,8 @@ test.each<[Case, string]>([
   [{ user: { concurrency: 101 } }, `${USER}: concurrency must be a whole number from 1 to 100 |`],
   [{ user: { memory_mb: 4 } }, `${USER}: memory_mb must be a whole number from 8 to 2048 |`],
   [{ user: { roots: "src" } }, `${USER}: roots must be a list of folders |`],
-  [{ user: '{\n  "model": sk-secret\n}' }, `${USER} is no JSON`],
-  [{ user: "[1]" }, `${USER} holds no JSON object | Write {`],
+  [{ user: '{\n  "model": sk-secret\n}' }, `${USER} is not valid JSON`],
+  [{ user: "[1]" }, `${USER} does not hold a JSON object | Write {`],
   [{ env: { BELAY_MAX_TOKENS: "1e9" } }, "BELAY_MAX_TOKENS must be a whole number from 1 | "],
   [{ env: { BELAY_API_KEY_ENV: "sk-secret" } }, "BELAY_API_KEY_ENV must be the name of an environment variable, "],
   [

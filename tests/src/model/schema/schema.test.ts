@@ -153,7 +153,7 @@ test("problems say where and what, ten at the most", () => {
     '/kind must be one of ["bug","question"]',
     "/n is number, must be integer",
     "/n is below 1",
-    "/n is no multiple of 2",
+    "/n is not a multiple of 2",
     "/text has fewer than 2 characters",
     '/text does not match "^[a-z]+$"',
     "/list has more than 3 items",
@@ -197,11 +197,11 @@ test.each<[string, Json, RegExp]>([
   ["an inherited name", { constructor: {} }, /unsupported keyword at \/constructor/],
   ["an unknown type", { type: "int" }, /is wrong at \/type/],
   ["a tuple of old", { items: [{}] }, /is wrong at \/items/],
-  ["no schema inside", { anyOf: ["a"] }, /at \/anyOf\/0 is no schema/],
+  ["no schema inside", { anyOf: ["a"] }, /at \/anyOf\/0 is not a schema/],
   ["a bad pattern", { pattern: "(" }, /pattern at \/pattern that does not compile: unclosed group/],
-  ["a reference to nothing", { $ref: "#/$defs/a" }, /leads to no schema in it: #\/\$defs\/a/],
-  ["a reference to a list", { $ref: "#/required", required: [] }, /leads to no schema/],
-  ["a remote reference", { $ref: "https://example.com/a" }, /leads to no schema/],
+  ["a reference to nothing", { $ref: "#/$defs/a" }, /does not lead to a schema in it: #\/\$defs\/a/],
+  ["a reference to a list", { $ref: "#/required", required: [] }, /does not lead to a schema/],
+  ["a remote reference", { $ref: "https://example.com/a" }, /does not lead to a schema/],
   ["a negative count", { minItems: -1 }, /is wrong at \/minItems/],
   ["too much", { description: "x".repeat(70_000) }, /more than 65536 characters/],
   ["too deep", JSON.parse(`${'{"items":'.repeat(70)}{}${"}".repeat(70)}`), /nested more than 64 deep/],
@@ -220,7 +220,7 @@ test.each<[string, string, Json]>([
   expect(readValue(text, { type: "object", required: ["n"] })).toEqual({ ok: true, value });
 });
 
-test("an answer that is no JSON, does not fit or is too deep is refused with the reason", () => {
+test("an answer that is not JSON, does not fit or is too deep is refused with the reason", () => {
   const schema = { type: "object", required: ["n"] };
   expect(readValue("I cannot.", schema)).toEqual({ ok: false, problems: ["the answer is not JSON"] });
   expect(readValue('{"n": 1', schema)).toEqual({ ok: false, problems: ["the answer is not JSON"] });
