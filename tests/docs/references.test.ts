@@ -88,6 +88,14 @@ test("every npm script that is named exists", () => {
   expect(wanted.filter(({ name }) => !(name in scripts))).toEqual([]);
 });
 
+test("every part of the bench that is named can be run", () => {
+  const bench = readFileSync(join(ROOT, "bench/run.ts"), "utf8");
+  const parts = Array.from(bench.matchAll(/^ {2}(\w+): bench\w+,$/gm), ([, part = ""]) => part);
+  const wanted = named(/npm run bench -- (\w+)/g);
+  expect(wanted.length).toBeGreaterThan(5);
+  expect(wanted.filter(({ name }) => !parts.includes(name))).toEqual([]);
+});
+
 test("what an exec ends as is an error code", () => {
   const ends = named(/\b(?:ends?|fails?|ended)(?: the (?:exec|call))? (?:as|with) `(\w+)`/g);
   expect(ends.length).toBeGreaterThan(2);
