@@ -62,8 +62,13 @@ type Arguments<P extends Params> = v.InferOutput<v.ObjectSchema<P, undefined>>;
 
 /** What parameters are made of, with messages that follow the parameter's name. */
 export const integer = v.pipe(v.number("must be an integer"), v.integer("must be an integer"));
-export const count = v.pipe(integer, v.minValue(1, "must be at least 1"));
+export const atLeastOne = v.pipe(integer, v.minValue(1, "must be at least 1"));
 export const string = v.string("must be a string");
+/** A regular expression: a string, or a RegExp as the bridge hands it over. */
+export const pattern = v.pipe(
+  v.union([v.string(), v.object({ source: v.string(), flags: v.string() })], "must be a string or a RegExp"),
+  v.transform((given) => (typeof given === "string" ? { source: given, flags: "" } : given)),
+);
 export const optional = <S extends v.GenericSchema>(schema: S) => v.optional(schema);
 
 export function defineBuiltin<P extends Params>(

@@ -1,12 +1,8 @@
 import * as v from "valibot";
 import type { Json } from "../runtime/index.ts";
-import { defineBuiltin, optional, string } from "./define.ts";
+import { defineBuiltin, optional, pattern, string } from "./define.ts";
 import type { ContextServices } from "./services.ts";
 
-const Pattern = v.union(
-  [v.string(), v.object({ source: v.string(), flags: v.string() })],
-  "must be a string or a RegExp",
-);
 const Options = v.strictObject(
   { docs: v.exactOptional(v.boolean("docs must be true or false")) },
   "must be { docs: true }",
@@ -47,17 +43,26 @@ interface FoundPlace {
   /** The line that the match begins on; of a long one about 200 units around it. */
   text: string;
 }`,
-  params: { pattern: Pattern, flags: optional(string), options: optional(Options) },
+  params: { pattern, flags: optional(string), options: optional(Options) },
   run(services, { pattern, flags, options }, scope) {
-    const [source, own] = typeof pattern === "string" ? [pattern, ""] : [pattern.source, pattern.flags];
     const context = services.context();
-    const found = context.find(source, flags ?? own, scope.limits.max_find_results);
-    if (found.capped) scope.warn("find_results_capped");
-    if (options?.docs !== true) return { matches: found.matches, capped: found.capped };
+    const all = context.matches(pattern.source, flags ?? pattern.flags, scope.checkTime);
+    const { ranges, capped } = firstRanges(all, scope.limits.max_find_results);
+    if (capped) scope.warn("find_results_capped");
+    if (options?.docs !== true) return { matches: ranges, capped };
     scope.offClock(() => context.prepareLines());
-    return { matches: found.matches.map((match) => foundPlace(context, match)), capped: found.capped };
+    return { matches: ranges.map((range) => foundPlace(context, range)), capped };
   },
 });
+
+function firstRanges(matches: ReturnType<ContextServices["matches"]>, limit: number) {
+  const ranges: (readonly [number, number])[] = [];
+  for (const match of matches) {
+    if (ranges.length === limit) return { ranges, capped: true };
+    ranges.push(match.range());
+  }
+  return { ranges, capped: false };
+}
 
 function foundPlace(context: ContextServices, [start, end]: readonly [number, number]): Json {
   const { id = "", line = 1, column = 1 } = context.place(start) ?? {};

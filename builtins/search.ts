@@ -1,5 +1,5 @@
 import { LIMITS } from "../runtime/index.ts";
-import { count, defineBuiltin, optional, string } from "./define.ts";
+import { atLeastOne, defineBuiltin, optional, string } from "./define.ts";
 
 export const search = defineBuiltin({
   name: "search",
@@ -23,7 +23,7 @@ export const search = defineBuiltin({
   doc_id: string;
   line: number;
 }`,
-  params: { query: string, k: optional(count) },
+  params: { query: string, k: optional(atLeastOne) },
   run(services, { query, k = 10 }, scope) {
     const context = services.context();
     scope.offClock(() =>

@@ -29,12 +29,13 @@ export interface ContextServices {
   slice(start: number, end: number): string;
   /** P as UTF-8. */
   utf8(): Uint8Array;
-  /** @throws RlmError for a pattern that the dialect does not know */
-  find(
-    pattern: string,
-    flags: string,
-    limit: number,
-  ): { readonly matches: readonly (readonly [number, number])[]; readonly capped: boolean };
+  /**
+   * The matches of a pattern in their order. Each is found when it is taken, and its range worked out when it is asked for.
+   *
+   * @param between is called again and again while the text is searched, and may throw to end the search
+   * @throws RlmError for a pattern that the dialect does not know
+   */
+  matches(pattern: string, flags: string, between: () => void): Iterable<{ range(): readonly [number, number] }>;
   /** Counts the lines of P, unless that is done. */
   prepareLines(): void;
   /** Between two documents: the beginning of the one that follows. null behind the last document. */

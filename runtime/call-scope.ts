@@ -1,5 +1,6 @@
 import type { RunClock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
+import { RlmError } from "./errors.ts";
 import type { Heap } from "./heap.ts";
 import { checkHelper } from "./helper-check.ts";
 import type { CallScope, GuestLibrary } from "./library.ts";
@@ -29,6 +30,9 @@ export function openCallScope(options: CallScopeOptions): CallScope {
     },
     warn: (text) => addWarning(running, text),
     offClock: clock.offClock,
+    checkTime() {
+      if (clock.shouldStop()) throw new RlmError("js_timeout", "the exec's time is over", { suggestion: TIME_OVER });
+    },
     notice: options.notice,
     checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
     newCalls: () => running.fresh.length,
@@ -39,3 +43,6 @@ export function openCallScope(options: CallScopeOptions): CallScope {
     },
   };
 }
+
+/** The cell does not come to read it: the engine ends the cell as soon as it goes on. */
+const TIME_OVER = "Work in slices.";

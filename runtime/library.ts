@@ -10,6 +10,8 @@ export interface CallScope {
   warn(text: string): void;
   /** Runs work whose time is not guest running time (first use: building an index, copying P into the guest). */
   offClock<T>(work: () => T): T;
+  /** To be called between the steps of long work. @throws RlmError if the exec's time is over or it was cancelled */
+  checkTime(): void;
   /** Tells the waiting person what is going on. It is not part of the exec's record. */
   notice(text: string): void;
   /** Checks a helper's source. @throws RlmError, a SyntaxError for the guest */

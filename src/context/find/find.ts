@@ -4,6 +4,12 @@ import { scan, type Windows } from "./scan.ts";
 
 export { compileFind, type FindPattern } from "./pattern.ts";
 
+/** Its range is worked out when it is asked for, which takes longer than finding the match. */
+export interface Match {
+  /** UTF-16 offsets; `end` is exclusive. */
+  range(): [start: number, end: number];
+}
+
 export interface FindResult {
   /** UTF-16 offsets, ascending, never overlapping; `end` is exclusive. */
   matches: [start: number, end: number][];
@@ -26,13 +32,28 @@ export function find(text: Text, pattern: FindPattern, limit: number): FindResul
 /** `find` with other window sizes; the result does not depend on them. */
 export function findIn(text: Text, pattern: FindPattern, limit: number, windows: Windows): FindResult {
   const matches: [number, number][] = [];
+  for (const match of matchesIn(text, pattern, { windows })) {
+    if (matches.length === limit) return { matches, capped: true };
+    matches.push(match.range());
+  }
+  return { matches, capped: false };
+}
+
+/**
+ * All matches in their order. Each is found when it is taken, so that they can be counted without being kept.
+ *
+ * @param between is called between two windows, and may throw to end the search
+ */
+export function* matchesIn(
+  text: Text,
+  pattern: FindPattern,
+  { windows = WINDOWS, between = () => {} }: { readonly windows?: Windows; readonly between?: () => void } = {},
+): Generator<Match> {
   try {
-    for (const [start, end] of scan(text.data.bytes, pattern, windows)) {
-      if (matches.length === limit) return { matches, capped: true };
-      matches.push([text.unitAt(start), text.unitAt(end)]);
+    for (const [start, end] of scan(text.data.bytes, pattern, windows, between)) {
+      yield { range: () => [text.unitAt(start), text.unitAt(end)] };
     }
   } catch (error) {
     throw searchError(error);
   }
-  return { matches, capped: false };
 }

@@ -38,20 +38,31 @@ const FEW_MATCHES = 1000;
 const MANY_MATCHES = 10_000;
 const GROWTH = 4;
 
-/** All matches of the text, ascending. Only around the edges of windows is a byte searched again. */
-export function* scan(bytes: Uint8Array, pattern: FindPattern, windows: Windows): Generator<Match> {
+/**
+ * All matches of the text, ascending. Only around the edges of windows is a byte searched again.
+ *
+ * @param between is called before each window
+ */
+export function* scan(
+  bytes: Uint8Array,
+  pattern: FindPattern,
+  windows: Windows,
+  between: () => void,
+): Generator<Match> {
   const haystack = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const search: Search = { haystack, pattern, farReaching: false };
   const spend = effortLimit(bytes.length, windows.effort);
   let size = windows.smallest;
   let position: Position | undefined = { from: 0, lastEnd: -1 };
   while (position !== undefined) {
+    between();
     let settled = searchWindow(search, position, size);
     if (settled.matches.length > MANY_MATCHES || isSame(settled.position, position)) size = windows.smallest;
     else if (settled.matches.length < FEW_MATCHES) size = Math.min(size * GROWTH, windows.largest);
     for (let wider = size * GROWTH; isSame(settled.position, position); wider *= GROWTH) {
       // Short of the whole rest, the next step would be all of it: two of such a size at once are not worth their memory.
       if (wider * GROWTH > bytes.length - position.from) wider = bytes.length;
+      between();
       spend(Math.min(wider, bytes.length - position.from));
       settled = searchFirst(search, position, wider);
     }

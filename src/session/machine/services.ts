@@ -8,7 +8,7 @@ import {
 import { type Library, RlmError } from "../../../runtime/index.ts";
 import {
   compileFind,
-  find,
+  matchesIn,
   openPlaces,
   openRoutes,
   openSearchIndex,
@@ -66,7 +66,7 @@ function contextServices(message: ContextMessage): ContextServices & Disposable 
     documents: message.documents,
     slice: text.slice,
     utf8: () => text.data.bytes,
-    find: (pattern, flags, limit) => find(text, compileFind(pattern, flags), limit),
+    matches: (pattern, flags, between) => matchesIn(text, compileFind(pattern, flags), { between }),
     prepareLines: places.prepare,
     place: places.at,
     lineText: places.lineText,
