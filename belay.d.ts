@@ -125,6 +125,9 @@ declare function doc_at(offset: number): DocumentPlace | null;
  */
 declare function help(name?: string | Function): string;
 
+/** How often a pattern matches in the whole of P: as `find` with the same arguments, but without a limit. */
+declare function count(pattern: string | RegExp, flags?: string): number;
+
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 

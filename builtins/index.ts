@@ -1,6 +1,7 @@
 import type { Library } from "../runtime/index.ts";
 import { readGuestFile } from "../runtime/index.ts";
 import { budget } from "./budget.ts";
+import { count } from "./count.ts";
 import type { Builtin, HostFunction } from "./define.ts";
 import { doc_at } from "./doc_at.ts";
 import { find } from "./find.ts";
@@ -47,6 +48,7 @@ export const builtins: readonly Builtin[] = [
   llm_query_batch,
   doc_at,
   help,
+  count,
 ];
 
 /** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */

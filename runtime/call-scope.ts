@@ -44,5 +44,5 @@ export function openCallScope(options: CallScopeOptions): CallScope {
   };
 }
 
-/** The cell does not come to read it: the engine ends the cell as soon as it goes on. */
-const TIME_OVER = "Work in slices.";
+/** A cell can catch this error. The engine ends the cell soon afterwards. */
+const TIME_OVER = "Search less text or with a simpler pattern, or raise max_execution_ms.";

@@ -149,15 +149,15 @@ test("a store that may not be written: the command says so, and goes on when it 
     return finished(spawn(process.execPath, [...COMMAND, ...args], options));
   };
   const exec = (code: string) => asUser("exec", "-e", code, "--json", "--quiet", "--session", "kept");
-  expect(envelopeOf((await exec("let count = 1")).stdout)).toMatchObject({ success: true });
+  expect(envelopeOf((await exec("let total = 1")).stdout)).toMatchObject({ success: true });
   const files = readdirSync(home, { recursive: true, encoding: "utf8" }).map((name) => join(home, name));
   for (const path of [...files, home]) chmodSync(path, 0o500);
-  const denied = await exec("count += 1");
+  const denied = await exec("total += 1");
   for (const path of [home, ...files]) chmodSync(path, 0o700);
   expect(denied.code).toBe(1);
   const { error_code, error_message, suggestion } = envelopeOf(denied.stdout);
   expect(["store_failed", "session_busy"]).toContain(error_code);
   expect(`${error_message} ${suggestion}`).toContain(home);
-  expect(envelopeOf((await exec("count += 1")).stdout)).toMatchObject({ success: true, result_json: 2 });
+  expect(envelopeOf((await exec("total += 1")).stdout)).toMatchObject({ success: true, result_json: 2 });
   expect(await verified(home)).toEqual([]);
 }, 60_000);

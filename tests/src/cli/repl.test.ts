@@ -7,12 +7,12 @@ const script = (...lines: string[]) => `${lines.join("\n")}\n`;
 
 test("piped lines are grouped into cells, and state stays from one to the next", async () => {
   const input = script(
-    "function count(text) {",
+    "function lines(text) {",
     "",
     "  return text.replace(`",
     "`, '').length;",
     "}",
-    'count("a\\nc")',
+    'lines("a\\nc")',
     "{ a: 1,",
     "  b: [2] }",
     "let x = 20",
