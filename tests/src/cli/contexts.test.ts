@@ -7,6 +7,7 @@ import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, finished, type Run, startBelay } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const json = ({ stdout }: Run) => JSON.parse(stdout);
 
@@ -39,7 +40,8 @@ test("a session goes on with its variables, and -c must be what it has", async (
 test("a session without a context is not reset by -c in passing", async () => {
   const folder = folderWith({ "a.md": "alpha" });
   const [path, home] = [join(folder, "a.md"), join(folder, "home")];
-  const run = (code: string, ...args: string[]) => belay(["exec", "-e", code, "-s", "s", ...args, "--json"], { home });
+  const run = (code: string, ...args: string[]) =>
+    belayHere(["exec", "-e", code, "-s", "s", ...args, "--json"], { home });
   expect(json(await run("let n = 1; n"))).toMatchObject({ result_json: 1 });
   expect(json(await run("n", "-c", path)).error_message).toMatch(
     /^the session has no context, and -c is [0-9a-f]{12}$/,
@@ -49,16 +51,16 @@ test("a session without a context is not reset by -c in passing", async () => {
 
 test("a dry run looks at a session and changes nothing; for a new name it makes none", async () => {
   const home = join(folderWith(), "home");
-  const run = (...args: string[]) => belay(["exec", "--json", ...args], { home });
+  const run = (...args: string[]) => belayHere(["exec", "--json", ...args], { home });
   expect(json(await run("--dry-run", "-e", "1", "-s", "new"))).toMatchObject({ success: true });
-  expect(await belay(["sessions"], { home })).toMatchObject({
+  expect(await belayHere(["sessions"], { home })).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^no sessions in /),
   });
   await run("-e", "let n = 1", "-s", "kept");
   expect(json(await run("--dry-run", "-e", "n += 1", "-s", "kept"))).toMatchObject({ result_json: 2 });
   expect(json(await run("-e", "n", "-s", "kept"))).toMatchObject({ result_json: 1 });
-  const { sessions } = json(await belay(["sessions", "--json"], { home }));
+  const { sessions } = json(await belayHere(["sessions", "--json"], { home }));
   expect(sessions).toMatchObject([{ name: "kept", execs: 2, status: "idle" }]);
 });
 
@@ -66,7 +68,7 @@ test("a run that ended while it loaded is simply begun again", async () => {
   const folder = folderWith({ "a.md": "alpha", "b.md": "beta" });
   const [a, b, home] = ["a.md", "b.md", "home"].map((name) => join(folder, name)).map(String);
   const run = (...args: string[]) =>
-    belay(["exec", "-e", "P.length", "-s", "s", ...args, "--json"], { home: String(home) });
+    belayHere(["exec", "-e", "P.length", "-s", "s", ...args, "--json"], { home: String(home) });
   const session = await openSession({ store: String(home), session: "s", roots: [folder] });
   await session.load(String(a));
   const { id } = session;
@@ -100,16 +102,16 @@ test("a session that another process has open is busy", async () => {
   const ready = once(repl.stdout ?? repl, "data");
   repl.stdin?.write("'ready'\n");
   await ready;
-  const busy = await belay(["exec", "-e", "1", "-s", "s", "--json"], { home });
+  const busy = await belayHere(["exec", "-e", "1", "-s", "s", "--json"], { home });
   expect(json(busy)).toMatchObject({
     error_code: "session_busy",
     error_message: expect.stringContaining(`${repl.pid}`),
   });
-  const { sessions } = json(await belay(["sessions", "--json"], { home }));
+  const { sessions } = json(await belayHere(["sessions", "--json"], { home }));
   expect(sessions).toMatchObject([{ name: "s", status: "open", holder: { pid: repl.pid } }]);
   repl.stdin?.end();
   await ended;
-  expect(json(await belay(["exec", "-e", "1", "-s", "s", "--json"], { home }))).toMatchObject({ result_json: 1 });
+  expect(json(await belayHere(["exec", "-e", "1", "-s", "s", "--json"], { home }))).toMatchObject({ result_json: 1 });
 });
 
 test("a pipe or device is no context: what a command prints comes from stdin", () => {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
+import { finished, startBelay, temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 test("doctor names every check, and cures what is wrong with the store folder", async () => {
   const folder = temporaryFolder();
@@ -12,8 +13,8 @@ test("doctor names every check, and cures what is wrong with the store folder", 
   chmodSync(shared, 0o755);
   writeFileSync(join(folder, "file"), "");
   const [warned, failed] = await Promise.all([
-    belay(["doctor"], { home: shared }),
-    belay(["doctor", "--json"], { home: join(folder, "file", "home") }),
+    belayHere(["doctor"], { home: shared }),
+    belayHere(["doctor", "--json"], { home: join(folder, "file", "home") }),
   ]);
   expect(warned).toMatchObject({ code: 0, stderr: "" });
   expect(warned.stdout).toMatch(new RegExp(`\nwarning +store +${shared} .*0755.*\n +cure: chmod 700 ${shared}\n`));
@@ -42,7 +43,7 @@ test("doctor looks at the settings, and whether there is a key for the model", a
   const folder = folderWith({ "home/config.json": '{ "model": "anthropic/claude-sonnet-4-5", "api_key_env": "K" }' });
   const home = join(folder, "home");
   const settings = async (env: Record<string, string>) => {
-    const { stdout } = await belay(["doctor", "--json"], { home, cwd: folder, env });
+    const { stdout } = await belayHere(["doctor", "--json"], { home, cwd: folder, env });
     return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "settings");
   };
   const [keyed, keyless, wrong] = await Promise.all([
@@ -58,12 +59,12 @@ test("doctor looks at the settings, and whether there is a key for the model", a
 test("doctor reads the whole store, and finds what is damaged there", async () => {
   const home = join(temporaryFolder(), "home");
   const sessions = async () => {
-    const run = await belay(["doctor", "--json", "--store", home]);
+    const run = await belayHere(["doctor", "--json", "--store", home]);
     const { checks } = JSON.parse(run.stdout);
     return { code: run.code, ...checks.find(({ name }: { name: string }) => name === "sessions") };
   };
   expect(await sessions()).toMatchObject({ code: 0, state: "ok", detail: "none are kept yet" });
-  await belay(["exec", "-e", "let n = 1", "-s", "a"], { home });
+  await belayHere(["exec", "-e", "let n = 1", "-s", "a"], { home });
   expect(await sessions()).toMatchObject({
     code: 0,
     state: "ok",

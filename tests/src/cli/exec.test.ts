@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
 import { belay, temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const CORPUS = {
   "docs/a.md": "# Alpha\nThe openSession function opens a session.\n",
@@ -14,7 +15,7 @@ const CORPUS = {
 test("output, result, skipped files and warnings reach the right streams", async () => {
   const cwd = folderWith(CORPUS);
   const code = 'print("seen"); console.error("aside"); result = { docs: list_docs().map(({ id }) => id), fn() {} }';
-  const run = await belay(["exec", "-e", code, "-c", "docs", "-c", "extra.txt"], { cwd });
+  const run = await belayHere(["exec", "-e", code, "-c", "docs", "-c", "extra.txt"], { cwd });
   expect(run).toMatchObject({ code: 3, stdout: 'seen\n{ "docs": ["a.md", "b.md", "extra.txt"], "fn": null }\n' });
   const [skipped, printed, warned] = run.stderr.split("\n");
   expect(skipped).toBe("docs: skipped 1 file: logo.png (binary)");
@@ -31,7 +32,7 @@ test("search keeps its index in the store folder and prints nothing but the resu
   const cwd = folderWith(CORPUS);
   const home = join(temporaryFolder(), "deep", "home");
   const args = ["exec", "-q", "-c", "docs", "-e", 'search("open session")[0].text'];
-  const run = await belay(args, { cwd, home });
+  const run = await belayHere(args, { cwd, home });
   expect(run).toEqual({ code: 0, stdout: "# Alpha\nThe openSession function opens a session.\n", stderr: "" });
   expect(statSync(home).mode & 0o777).toBe(0o700);
   expect(readdirSync(join(home, "index"))).toEqual([expect.stringMatching(/\.sqlite$/)]);
@@ -41,7 +42,10 @@ test("a store folder that cannot be made is an error with two cures, and one of 
   const cwd = folderWith(CORPUS);
   const home = join(cwd, "extra.txt", "home");
   const args = ["exec", "-q", "-c", "docs", "-e", 'search("open session").length > 0'];
-  const [kept, unkept] = await Promise.all([belay(args, { cwd, home }), belay([...args, "--no-store"], { cwd, home })]);
+  const [kept, unkept] = await Promise.all([
+    belayHere(args, { cwd, home }),
+    belayHere([...args, "--no-store"], { cwd, home }),
+  ]);
   expect(kept).toMatchObject({ code: 1, stdout: "" });
   expect(kept.stderr).toMatch(/^error: sessions cannot be kept: .*extra\.txt is not a folder \(store_failed\)\n/);
   expect(kept.stderr).toMatch(/\nsuggestion: .* --store DIR or BELAY_HOME, or keep nothing with --no-store\.\n$/);
@@ -56,8 +60,8 @@ test("cells run in the order given, in one session, until one fails", async () =
   });
   const args = ["one.js", "-e", "seen.push('eval'), null", "three.js", "-e", "seen.missing.x", "four.js"];
   const [text, json] = await Promise.all([
-    belay(["exec", ...args], { cwd }),
-    belay(["exec", "--json", ...args], { cwd }),
+    belayHere(["exec", ...args], { cwd }),
+    belayHere(["exec", "--json", ...args], { cwd }),
   ]);
   expect(text.code).toBe(1);
   expect(text.stdout).toBe('["one", "eval", "three"]\n');
@@ -77,7 +81,7 @@ test("cells run in the order given, in one session, until one fails", async () =
 test("a cell comes from stdin; without a context only its builtins fail", async () => {
   const [ran, failed] = await Promise.all([
     belay(["exec", "-q", "-"], { input: "memory.put('n', 6);\nmemory.get('n') * 7" }),
-    belay(["exec", "--json", "-e", "peek(0, 1)"]),
+    belayHere(["exec", "--json", "-e", "peek(0, 1)"]),
   ]);
   expect(ran).toEqual({ code: 0, stdout: "42\n", stderr: "" });
   expect(failed.code).toBe(1);
@@ -96,8 +100,8 @@ test("the options are the limits of the session", async () => {
     "5000000",
   ];
   const [run, starved] = await Promise.all([
-    belay(["exec", "--json", ...limits, "-e", code]),
-    belay(["exec", "--json", "--memory-mb", "16", "-e", code]),
+    belayHere(["exec", "--json", ...limits, "-e", code]),
+    belayHere(["exec", "--json", "--memory-mb", "16", "-e", code]),
   ]);
   const expected = {
     max_execution_ms: 120_001,
@@ -115,8 +119,8 @@ test("what cannot be loaded ends the run with code 1 before any cell", async () 
   const cwd = folderWith(CORPUS);
   const cell = ["-e", "print('ran')"];
   const [missing, json] = await Promise.all([
-    belay(["exec", ...cell, "-c", "docs", "-c", "dosc"], { cwd }),
-    belay(["exec", "--json", ...cell, "-c", "docs/logo.png"], { cwd }),
+    belayHere(["exec", ...cell, "-c", "docs", "-c", "dosc"], { cwd }),
+    belayHere(["exec", "--json", ...cell, "-c", "docs/logo.png"], { cwd }),
   ]);
   expect(missing).toMatchObject({ code: 1, stdout: "" });
   expect(missing.stderr).toMatch(/^error: dosc does not exist \(path_not_found\)\nsuggestion: .*\n$/);
@@ -136,8 +140,8 @@ test("a symlink may lead into another context or a --root, and nowhere else", as
   symlinkSync("../other/c.md", join(cwd, "docs/c.md"));
   const code = "list_docs().map(({ id }) => id)";
   const [narrow, wide] = await Promise.all([
-    belay(["exec", "-e", code, "-c", "docs"], { cwd }),
-    belay(["exec", "-e", code, "-c", "docs", "-c", "more", "--root", "other", "-q"], { cwd }),
+    belayHere(["exec", "-e", code, "-c", "docs"], { cwd }),
+    belayHere(["exec", "-e", code, "-c", "docs", "-c", "more", "--root", "other", "-q"], { cwd }),
   ]);
   expect(narrow).toMatchObject({ code: 0, stdout: '["a.md"]\n' });
   expect(narrow.stderr).toMatch(/^docs: skipped 2 files: c\.md \(symlink .*\), more \(symlink .*\)\n$/);

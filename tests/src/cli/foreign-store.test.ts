@@ -7,6 +7,7 @@ import { openStore } from "../../../src/store/thread.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const KEY = "the victim's key";
 const SECRET = "the victim's secret";
@@ -65,7 +66,7 @@ test("a store of somebody else gets no key and no file, and the command names wh
     ["exec", "-e", "1", "-e", ASK, "--discard", "-s", "trap"],
   ];
   const runs = [];
-  for (const command of commands) runs.push(await belay([...command, "--store", store], victim));
+  for (const command of commands) runs.push(await belayHere([...command, "--store", store], victim));
   expect(received(server)).not.toContain(KEY);
   expect(received(server)).not.toContain(SECRET);
   expect(server.requests).toHaveLength(sent);
@@ -91,11 +92,11 @@ test("a store of somebody else gets no key and no file, and the command names wh
 test("flags are the user's own grant: with them the session goes on, and needs nothing typed from then on", async () => {
   await using trap = await startTrap();
   const { server, store, planted, victim, grants } = trap;
-  const typed = await belay(["resume", "trap", "--store", store, "-q", ...grants], victim);
+  const typed = await belayHere(["resume", "trap", "--store", store, "-q", ...grants], victim);
   expect(typed).toMatchObject({ code: 0, stdout: "thanks\n" });
   expect(received(server)).toContain(KEY);
   expect(existsSync(planted)).toBe(false);
-  const again = await belay(["exec", "-e", ASK, "-s", "trap", "--store", store, "-q"], victim);
+  const again = await belayHere(["exec", "-e", ASK, "-s", "trap", "--store", store, "-q"], victim);
   expect(again).toEqual({ code: 0, stdout: "thanks\n", stderr: "" });
 });
 
@@ -103,18 +104,18 @@ test("settings of a store that was moved, and of an earlier version, do not coun
   await using server = await startModelServer(() => ({ text: "yes" }));
   const folder = folderWith({ "a.txt": "alpha" });
   const [home, moved, docs] = [join(folder, "home"), join(folder, "moved"), join(folder, "a.txt")];
-  const run = (...args: string[]) => belay([...args, "-s", "work", "-q"], { home, cwd: folder });
+  const run = (...args: string[]) => belayHere([...args, "-s", "work", "-q"], { home, cwd: folder });
   const typed = ["-c", docs, "--model", "local/m", "--base-url", server.url];
   await run("exec", "-e", "1", ...typed);
-  await belay(["fork", "work", "--name", "signed"], { home });
+  await belayHere(["fork", "work", "--name", "signed"], { home });
 
   renameSync(home, moved);
-  const elsewhere = await belay(["exec", "-e", "P.length", "-s", "work", "-q"], { home: moved, cwd: folder });
+  const elsewhere = await belayHere(["exec", "-e", "P.length", "-s", "work", "-q"], { home: moved, cwd: folder });
   expect(elsewhere).toMatchObject({ code: 0, stdout: "5\n" });
   expect(elsewhere.stderr).toContain(`do not count: the store was ${home} when they were recorded\n`);
   expect(elsewhere.stderr).toContain(`  --base-url ${server.url}  (now: none)\n`);
   expect(elsewhere.stderr).toContain(`  --root ${docs}  (now: not allowed)\n`);
-  await belay(["fork", "work", "--name", "doubtful"], { home: moved });
+  await belayHere(["fork", "work", "--name", "doubtful"], { home: moved });
   renameSync(moved, home);
   expect(await doubtAbout(home, "signed")).toBeNull();
   expect(await doubtAbout(home, "doubtful")).toMatch(/another user recorded them/);

@@ -3,16 +3,23 @@ import { Writable } from "node:stream";
 import { run } from "../../../src/cli/run.ts";
 import { type Run, type RunOptions, temporaryFolder } from "./belay.ts";
 
+/** A command takes the streams, the folder and the variables of this process, so it waits for the one before. */
+let before: Promise<unknown> = Promise.resolve();
+
 /**
- * Runs a command in this process, which costs a small part of what a process of its own costs. It is for tests in which
- * no process ends early, reads stdin or stands at a terminal. One command runs at a time: each takes the streams, the
- * folder and the variables of this process.
+ * Runs a command in this process, which costs less than half of what a process of its own costs. It is for tests in which
+ * no process ends early, reads stdin or stands at a terminal.
  */
-export async function belayHere(
-  args: readonly string[],
-  options: Omit<RunOptions, "input" | "onOutput"> = {},
-): Promise<Run> {
-  const { cwd, home = join(temporaryFolder(), "home"), env } = options;
+export function belayHere(args: readonly string[], options: HereOptions = {}): Promise<Run> {
+  const { home = join(temporaryFolder(), "home") } = options;
+  const result = before.then(() => runHere(args, { ...options, home }));
+  before = result.catch(() => {});
+  return result;
+}
+
+type HereOptions = Omit<RunOptions, "input" | "onOutput">;
+
+async function runHere(args: readonly string[], { cwd, home, env }: HereOptions): Promise<Run> {
   const [folder, variables] = [process.cwd(), { ...process.env }];
   const written = { stdout: "", stderr: "" };
   const undo = [taking("stdout", written), taking("stderr", written)];

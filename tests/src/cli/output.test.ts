@@ -3,14 +3,15 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
 import { belay, temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const LARGE = '"x".repeat(3_000_000)';
 
 test("--output has the whole result of the last cell, and nothing of it is missing", async () => {
   const cwd = folderWith();
   const [text, json] = await Promise.all([
-    belay(["exec", "-e", "[1, 2]", "-e", `print("seen"); ${LARGE}`, "-o", "out.txt", "-q"], { cwd }),
-    belay(["exec", "--json", "-e", "[{ a: 1 }, { a: 2 }]", "-o", "out.csv", "--format", "csv", "-q"], { cwd }),
+    belayHere(["exec", "-e", "[1, 2]", "-e", `print("seen"); ${LARGE}`, "-o", "out.txt", "-q"], { cwd }),
+    belayHere(["exec", "--json", "-e", "[{ a: 1 }, { a: 2 }]", "-o", "out.csv", "--format", "csv", "-q"], { cwd }),
   ]);
   expect(text).toEqual({ code: 0, stdout: "[1, 2]\nseen\n", stderr: "" });
   expect(readFileSync(join(cwd, "out.txt"), "utf8") === "x".repeat(3_000_000)).toBe(true);
@@ -24,10 +25,10 @@ test("--output has the whole result of the last cell, and nothing of it is missi
 test("what is left out ends with code 3, a number and a flag, and the flag brings it", async () => {
   const cwd = folderWith({ "a.txt": "e".repeat(20) });
   const [result, shown, printed, found, piped] = await Promise.all([
-    belay(["exec", "-e", LARGE, "-e", "1"], { cwd }),
-    belay(["exec", "-e", LARGE, "--max-result-bytes", "4000000"], { cwd }),
-    belay(["exec", "--json", "-e", "print('y'.repeat(5000)); 1", "--max-output-bytes", "1000", "-q"], { cwd }),
-    belay(["exec", "-e", "find('e').matches.length", "-c", "a.txt", "--max-find-results", "7"], { cwd }),
+    belayHere(["exec", "-e", LARGE, "-e", "1"], { cwd }),
+    belayHere(["exec", "-e", LARGE, "--max-result-bytes", "4000000"], { cwd }),
+    belayHere(["exec", "--json", "-e", "print('y'.repeat(5000)); 1", "--max-output-bytes", "1000", "-q"], { cwd }),
+    belayHere(["exec", "-e", "find('e').matches.length", "-c", "a.txt", "--max-find-results", "7"], { cwd }),
     belay(["repl"], { cwd, input: "result = new Map()\n1\n" }),
   ]);
   const left = "the result has 2.9 MB, and the limit is 1 MB, so it is left out; --output FILE writes it";
@@ -44,16 +45,16 @@ test("--format prints the last result alone, and one that does not fit is printe
   const home = join(temporaryFolder(), "home");
   const cell = 'print("aside"); [{ a: [1] }]';
   const [lines, misfit, unkept] = await Promise.all([
-    belay(["exec", "-e", "'first'", "-e", cell, "--format", "jsonl"]),
-    belay(["exec", "-e", cell, "--format", "csv", "-s", "work"], { home }),
-    belay(["exec", "-e", cell, "--format", "csv", "--no-store"]),
+    belayHere(["exec", "-e", "'first'", "-e", cell, "--format", "jsonl"]),
+    belayHere(["exec", "-e", cell, "--format", "csv", "-s", "work"], { home }),
+    belayHere(["exec", "-e", cell, "--format", "csv", "--no-store"]),
   ]);
   expect(lines).toEqual({ code: 0, stdout: '{"a":[1]}\n', stderr: "aside\n" });
   expect(misfit).toMatchObject({ code: 1, stdout: "" });
   expect(misfit.stderr).toContain('error: the result does not fit csv: "a" of row 1 is an array\n');
   expect(misfit.stderr).toContain("`belay resume --format json work` prints it as JSON");
   expect(unkept).toMatchObject({ code: 1, stdout: '[{"a":[1]}]\n' });
-  const again = await belay(["resume", "--format", "json", "work", "-q"], { home });
+  const again = await belayHere(["resume", "--format", "json", "work", "-q"], { home });
   expect(again).toEqual({ code: 0, stdout: '[{"a":[1]}]\n', stderr: "aside\n" });
 });
 
@@ -61,19 +62,19 @@ test("a result that does not fit its file leaves the exec to be resumed, into th
   const [home, cwd] = [join(temporaryFolder(), "home"), folderWith()];
   const file = join(cwd, "out.csv");
   const args = ["exec", "-e", `let large = [${LARGE}]; large`, "-o", "out.csv", "--format", "csv", "-s", "work"];
-  const misfit = await belay(args, { home, cwd });
+  const misfit = await belayHere(args, { home, cwd });
   expect(misfit).toMatchObject({ code: 1, stdout: "" });
   expect(misfit.stderr).toContain("row 1 is a string");
   expect(existsSync(file)).toBe(false);
-  const resumed = await belay(["resume", "-q", "--format", "json"], { home });
+  const resumed = await belayHere(["resume", "-q", "--format", "json"], { home });
   expect(resumed).toEqual({ code: 0, stdout: "", stderr: "" });
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(["x".repeat(3_000_000)]);
 });
 
 test("a FILE that cannot be written is refused before the cell runs", async () => {
   const [home, cwd] = [join(temporaryFolder(), "home"), folderWith({ file: "" })];
-  const refused = await belay(["exec", "-e", "1", "-s", "work", "-o", "file/out.txt"], { home, cwd });
+  const refused = await belayHere(["exec", "-e", "1", "-s", "work", "-o", "file/out.txt"], { home, cwd });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(/^error: .*file\/out\.txt cannot be written: ENOTDIR \(output_failed\)\n/);
-  expect((await belay(["show", "work"], { home })).code).toBe(1);
+  expect((await belayHere(["show", "work"], { home })).code).toBe(1);
 });

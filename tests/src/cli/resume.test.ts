@@ -5,6 +5,7 @@ import { openSession } from "../../../src/index.ts";
 import { type ModelServer, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, finished, type Run, type RunOptions, startBelay, temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const json = ({ stdout }: Run) => JSON.parse(stdout);
 const jsonLines = ({ stdout }: Run) =>
@@ -49,7 +50,7 @@ test("a suspended run is resumed with its settings: nothing that was answered is
   expect(suspended).toEqual({ code: 130, stdout: "", stderr });
   pace.isFast = true;
   // From another folder, without a flag, and by no name: it is the only one that is unfinished.
-  const resumed = await belay(["resume"], { home, cwd: temporaryFolder() });
+  const resumed = await belayHere(["resume"], { home, cwd: temporaryFolder() });
   expect(resumed).toEqual({
     code: 0,
     stdout: 'begun\n["ONE", "SLOW TWO"]\n["SLOW TWO", 5]\n',
@@ -57,7 +58,7 @@ test("a suspended run is resumed with its settings: nothing that was answered is
     stderr: expect.stringMatching(/^resuming work: cell 1, 1 of 2 sub-calls is recorded\n/),
   });
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "slow two", "slow two"]);
-  const again = await belay(["resume", "work", "--json"], { home });
+  const again = await belayHere(["resume", "work", "--json"], { home });
   expect(again.stderr).toBe("nothing is unfinished in work; this is the record of its last cell or query\n");
   expect(json(again)).toMatchObject({ success: true, result_json: ["SLOW TWO", 5], resumed: 0 });
   expect(server.requests).toHaveLength(3);
@@ -67,7 +68,7 @@ test("the same command resumes what it began, another is refused, --discard give
   await using slow = await startSlowServer();
   const { server, pace, flags } = slow;
   const home = join(temporaryFolder(), "home");
-  const run = (...args: string[]) => belay(["exec", ...args, "-s", "work", "-q", "--json"], { home });
+  const run = (...args: string[]) => belayHere(["exec", ...args, "-s", "work", "-q", "--json"], { home });
   const killed = await endedAt(server, 2, "SIGKILL", ["exec", "-e", CELL, "-s", "work", ...flags], { home });
   expect(killed).toMatchObject({ code: null, stdout: "" });
   const other = await run("-e", "1");
@@ -96,7 +97,7 @@ test("a call in flight fails in the cell where the session was begun with --on-r
   const code = `try { ${ask("slow")} } catch (error) { result = error.code }`;
   const args = ["exec", "-e", code, "-s", "work", "--on-restart", "fail", ...flags];
   await endedAt(server, 1, "SIGKILL", args, { home });
-  expect(await belay(["resume", "-q"], { home })).toEqual({ code: 0, stdout: "process_restarted\n", stderr: "" });
+  expect(await belayHere(["resume", "-q"], { home })).toEqual({ code: 0, stdout: "process_restarted\n", stderr: "" });
   expect(server.requests).toHaveLength(1);
 });
 
@@ -112,7 +113,7 @@ test("a query that was suspended is resumed as a query", async () => {
   expect(suspended.code).toBe(129);
   const { resume, session_id } = json(suspended);
   expect(resume).toBe(`belay resume ${session_id.slice(-8)}`);
-  const resumed = await belay(["resume", session_id.slice(-8), "-q"], { home, cwd });
+  const resumed = await belayHere(["resume", session_id.slice(-8), "-q"], { home, cwd });
   expect(resumed).toEqual({ code: 0, stdout: "Blue [a.md:2].\n", stderr: "" });
 });
 
@@ -128,7 +129,7 @@ test("a loop that was suspended begins again, within the limits that are given t
     },
   });
   expect(suspended).toMatchObject({ code: 130, stderr: "suspended; continue with: belay resume work\n" });
-  const limited = await belay(["resume", "work", "--max-execution-ms", "50", "--json"], { home });
+  const limited = await belayHere(["resume", "work", "--max-execution-ms", "50", "--json"], { home });
   expect(limited.code).toBe(1);
   expect(jsonLines(limited).at(-1)).toMatchObject({ success: false, error_code: "js_timeout" });
 });
@@ -138,7 +139,7 @@ test("cells that were to follow are run where a run ended between two of them", 
   const session = await openSession({ store: home, session: "work" });
   await session.exec("let n = 20; n", { rest: [{ name: "b.js", source: "n + 1" }] });
   await session.close();
-  expect(await belay(["resume", "work"], { home })).toEqual({
+  expect(await belayHere(["resume", "work"], { home })).toEqual({
     code: 0,
     stdout: "20\n21\n",
     stderr: expect.stringMatching(/^resuming work: the last cell is recorded, 1 cell to follow\n/),
@@ -147,11 +148,11 @@ test("cells that were to follow are run where a run ended between two of them", 
 
 test("there is nothing to resume, and a session that does not exist has near ones", async () => {
   const home = join(temporaryFolder(), "home");
-  const none = await belay(["resume"], { home });
+  const none = await belayHere(["resume"], { home });
   expect(none).toMatchObject({ code: 1, stdout: "" });
   expect(none.stderr).toMatch(/^error: there is no session to resume \(session_not_found\)\nsuggestion: /);
-  expect(await belay(["exec", "-e", "1", "-s", "letters"], { home })).toMatchObject({ code: 0 });
-  const misspelt = await belay(["resume", "leters", "--json"], { home });
+  expect(await belayHere(["exec", "-e", "1", "-s", "letters"], { home })).toMatchObject({ code: 0 });
+  const misspelt = await belayHere(["resume", "leters", "--json"], { home });
   expect(misspelt.code).toBe(1);
   expect(json(misspelt)).toMatchObject({
     error_code: "session_not_found",

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { checkScripts } from "../../../src/cli/input/scripts.ts";
 import { RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const CONTEXT = { option: "context", value: "a.log" };
 
@@ -53,8 +53,8 @@ test("a shell's glob after -c runs nothing, and tracebacks name the file of a ce
     "use.js": "fail()",
   });
   const [glob, failed] = await Promise.all([
-    belay(["exec", "--json", "-e", "print('ran')", "-c", "a.log", "b.log"], { cwd }),
-    belay(["exec", "scan.js", "use.js", "-c", "a.log"], { cwd }),
+    belayHere(["exec", "--json", "-e", "print('ran')", "-c", "a.log", "b.log"], { cwd }),
+    belayHere(["exec", "scan.js", "use.js", "-c", "a.log"], { cwd }),
   ]);
   expect(glob).toMatchObject({ code: 1, stderr: "" });
   expect(JSON.parse(glob.stdout)).toMatchObject({

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, finished, hasTerminal, type Run, startBelay, startOnTerminal } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const KEY = "fake-key-4711-of-the-tests";
 const CALL = 'await llm_query("hi", { tools: [] })';
@@ -22,9 +23,9 @@ test("an answer is printed, and the key is sent but never shown", async () => {
   const flags = [...at(server), "--api-key-env", "MY_KEY"];
   const failing = 'await llm_query("deny", { tools: [] })';
   const [text, denied, unset] = await Promise.all([
-    belay([...cell(CALL), ...flags, "-q"], { env }),
-    belay([...cell(failing), ...flags, "--json"], { env }),
-    belay([...cell(CALL), ...flags]),
+    belayHere([...cell(CALL), ...flags, "-q"], { env }),
+    belayHere([...cell(failing), ...flags, "--json"], { env }),
+    belayHere([...cell(CALL), ...flags]),
   ]);
   expect(text).toEqual({ code: 0, stdout: "hello\n", stderr: "" });
   expect(json(denied)).toMatchObject({ success: false, error_code: "auth_failed" });
@@ -37,7 +38,7 @@ test("an answer is compared with its schema, in the thread that the bundle has f
   const texts = ['{"n":"one"}', '{"n":1}'];
   await using server = await startModelServer(() => ({ text: texts.shift() ?? "" }));
   const schema = '{ type: "object", properties: { n: { type: "integer" } }, required: ["n"] }';
-  const run = await belay([
+  const run = await belayHere([
     ...cell(`await llm_query("how many?", { tools: [], schema: ${schema} })`),
     ...at(server),
     "-q",
@@ -47,7 +48,7 @@ test("an answer is compared with its schema, in the thread that the bundle has f
 });
 
 test("without a model the message says the flag, and a query does not begin", async () => {
-  const [run, query] = await Promise.all([belay(cell(CALL)), belay(["query", "why", "-c", "nowhere"])]);
+  const [run, query] = await Promise.all([belayHere(cell(CALL)), belayHere(["query", "why", "-c", "nowhere"])]);
   expect(run).toMatchObject({ code: 1, stdout: "" });
   expect(run.stderr).toMatch(/^SubAgentError: no model is configured.*\n.*\nsuggestion: .*`--model PROVIDER\/ID`/);
   expect(query).toMatchObject({ code: 1, stdout: "" });
@@ -68,10 +69,10 @@ test("a model is configured by the user, the project, a variable, a flag, in ris
   const env = { BELAY_MODEL: "local/of-env", BELAY_MAX_TOKENS: "8000" };
   const args = [...cell(CALL), "--json"];
   const runs = await Promise.all([
-    belay(args, { home, cwd: folder }),
-    belay(args, { home, cwd }),
-    belay(args, { home, cwd, env }),
-    belay([...args, "--model", "local/of-flag", "--max-tokens", "9000"], { home, cwd, env }),
+    belayHere(args, { home, cwd: folder }),
+    belayHere(args, { home, cwd }),
+    belayHere(args, { home, cwd, env }),
+    belayHere([...args, "--model", "local/of-flag", "--max-tokens", "9000"], { home, cwd, env }),
   ]);
   expect(runs.map((run) => json(run).result_json)).toEqual(["of-user", "of-project", "of-env", "of-flag"]);
   const limits = runs.map((run) => Math.ceil(json(run).budget.remaining_tokens / 1000));
@@ -82,9 +83,9 @@ test("a model is configured by the user, the project, a variable, a flag, in ris
 test("a project's file that grants something ends the run before anything is done", async () => {
   const cwd = folderWith({ "belay.config.json": '{ "base_url": "http://127.0.0.1:1/v1" }' });
   const [full, repl, query] = await Promise.all([
-    belay([...cell("1"), "--json"], { cwd }),
+    belayHere([...cell("1"), "--json"], { cwd }),
     belay(["repl"], { cwd, input: "1\n" }),
-    belay(["query", "why", "-c", "."], { cwd }),
+    belayHere(["query", "why", "-c", "."], { cwd }),
   ]);
   for (const run of [repl, query]) {
     expect(run).toMatchObject({ code: 1, stdout: "" });
@@ -102,7 +103,7 @@ test("the options are the budget of the session", async () => {
   const six =
     'const { results } = await llm_query_batch(["1", "2", "3", "4", "5", "6"], { tools: [] }); results.length';
   const refused = `try { ${CALL}; ${CALL}; ${CALL} } catch ({ name, code }) { result = [name, code] }`;
-  const narrow = await belay([...cell(six), ...at(server), "--concurrency", "2"]);
+  const narrow = await belayHere([...cell(six), ...at(server), "--concurrency", "2"]);
   expect([narrow.stdout, server.peak]).toEqual(["6\n", 2]);
   // Only a model with a price can have a limit of cost.
   const cost = { input: 1, output: 5, cacheRead: 0, cacheWrite: 0 };
@@ -110,9 +111,9 @@ test("the options are the budget of the session", async () => {
   const PI_CODING_AGENT_DIR = folderWith({ "models.json": JSON.stringify({ providers: { mine } }) });
   const priced = ["--quiet", "--model", "mine/m", "--max-sub-calls", "2", "--max-cost-usd", "0.25"];
   const [calls, tokens, time] = await Promise.all([
-    belay([...cell(refused), ...priced, "--json"], { env: { PI_CODING_AGENT_DIR } }),
-    belay([...cell(refused), ...at(server), "--json", "--max-tokens", "4000"]),
-    belay([...cell('await llm_query("slow", { tools: [] })'), ...at(server), "--json", "--max-time-ms", "600"]),
+    belayHere([...cell(refused), ...priced, "--json"], { env: { PI_CODING_AGENT_DIR } }),
+    belayHere([...cell(refused), ...at(server), "--json", "--max-tokens", "4000"]),
+    belayHere([...cell('await llm_query("slow", { tools: [] })'), ...at(server), "--json", "--max-time-ms", "600"]),
   ]);
   const exceeded = ["BudgetExceededError", "budget_exceeded"];
   expect(json(calls)).toMatchObject({
@@ -127,10 +128,10 @@ test("the options are the budget of the session", async () => {
 test("a limit of cost without a price ends the run before anything is done", async () => {
   const env = { BELAY_BASE_URL: "http://127.0.0.1:9/v1", BELAY_MODEL: "local/x", BELAY_MAX_COST_USD: "0.5" };
   const [full, repl, freed, taken] = await Promise.all([
-    belay([...cell("1"), "--json"], { env }),
+    belayHere([...cell("1"), "--json"], { env }),
     belay(["repl"], { env, input: "1\n" }),
-    belay([...cell("1"), "--max-cost-usd", "", "-q"], { env }),
-    belay([...cell("1"), "--base-url", "", "--model", "openai/gpt-4o-mini", "-q"], { env }),
+    belayHere([...cell("1"), "--max-cost-usd", "", "-q"], { env }),
+    belayHere([...cell("1"), "--base-url", "", "--model", "openai/gpt-4o-mini", "-q"], { env }),
   ]);
   const message = "the price of local/x is not known, so max_cost_usd cannot be kept";
   expect(json(full)).toMatchObject({ success: false, error_code: "invalid_argument", error_message: message });
@@ -143,7 +144,7 @@ test("a dry run sends nothing and tells what each place would take", async () =>
   const code = `const one = await llm_query("x".repeat(400), { tools: [], max_tokens: 100 });
 for (const _ of [1, 2]) await llm_query_batch(["a", "b"], { tools: [], max_tokens: 50 });
 result = typeof one;`;
-  const dry = (source: string, ...more: string[]) => belay([...cell(source), ...at(server), "--dry-run", ...more]);
+  const dry = (source: string, ...more: string[]) => belayHere([...cell(source), ...at(server), "--dry-run", ...more]);
   const [text, partial] = await Promise.all([dry(code), dry(`${code}\nresult.x.y`, "--json")]);
   expect(text).toMatchObject({ code: 0, stderr: "" });
   const rows = text.stdout
@@ -174,8 +175,8 @@ test("a query prints its answer alone, and all about it with --json", async () =
   const cwd = folderWith(CORPUS);
   const ask = ["query", "Which colour has the door?", "-c", "docs", ...at(server)];
   const [text, full] = await Promise.all([
-    belay([...ask, "-q"], { cwd }),
-    belay([...ask, "--json", "--max-sections", "1", "--search-strategy", "regex"], { cwd }),
+    belayHere([...ask, "-q"], { cwd }),
+    belayHere([...ask, "--json", "--max-sections", "1", "--search-strategy", "regex"], { cwd }),
   ]);
   expect(text).toEqual({ code: 0, stdout: "Blue [a.md:2].\n", stderr: "" });
   expect(json(full)).toMatchObject({
@@ -193,7 +194,7 @@ test("a query without an answer exits with 1; notes that were paid for are on st
     return { text: prompt.includes("roof?") ? "NOTHING" : "It says blue." };
   });
   const cwd = folderWith(CORPUS);
-  const ask = (question: string) => belay(["query", question, "-c", "docs", ...at(server)], { cwd });
+  const ask = (question: string) => belayHere(["query", question, "-c", "docs", ...at(server)], { cwd });
   const [unmerged, nothing] = await Promise.all([ask("Which colour has the door?"), ask("Which colour has the roof?")]);
   expect(unmerged).toMatchObject({ code: 1, stdout: "[a.md:1]\nIt says blue.\n" });
   expect(unmerged.stderr).toContain("the notes of 1 section could not be put together");
