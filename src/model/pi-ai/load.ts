@@ -10,15 +10,15 @@ let piAi: PiAi | undefined;
 
 /**
  * pi-ai with its list of models, loaded at the first call and blocking: a model is resolved inside synchronous code, and
- * commands that call none must not wait for it. Only the files that hold what is used are loaded, beside the package's
- * entry: that one also loads typebox's compiler, 0.27 of its 0.34 s. The package is pinned, and
+ * commands that call none must not wait for it. Only the files that hold what is used are loaded, not the package's
+ * entry, which also loads typebox's compiler, 0.27 of its 0.34 s. The package is pinned, and
  * tests/src/model/pi-ai/load.test.ts compares with the entry.
  */
 export function loadPiAi(): PiAi {
   piAi ??= {
-    ...pick(beside("stream.js"), "streamSimple"),
-    ...pick(beside("models.js"), "getModels", "getProviders"),
-    ...pick(beside("env-api-keys.js"), "findEnvKeys"),
+    ...pick(packageFile("stream.js"), "streamSimple"),
+    ...pick(packageFile("models.js"), "getModels", "getProviders"),
+    ...pick(packageFile("env-api-keys.js"), "findEnvKeys"),
   };
   return piAi;
 }
@@ -33,8 +33,8 @@ function requireImport(specifier: string) {
   return require(fileURLToPath(import.meta.resolve(specifier)));
 }
 
-/** A file of the package beside its entry: no import can name it. */
-function beside(name: string): PiAi {
+/** A file of the package that no import can name. */
+function packageFile(name: string): PiAi {
   return require(fileURLToPath(new URL(name, import.meta.resolve("belay-pi-ai"))));
 }
 

@@ -85,39 +85,39 @@ export function taskThread(): TaskThread {
 /** A thread that has loaded its modules. */
 async function startThread(): Promise<Worker> {
   // Flags of a caller such as --input-type are refused for a thread.
-  const worker = new Worker(entryUrl("model/tasks/thread-entry"), {
+  const thread = new Worker(entryUrl("model/tasks/thread-entry"), {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   });
-  await nextMessage(worker);
-  worker.unref();
-  return worker;
+  await nextMessage(thread);
+  thread.unref();
+  return thread;
 }
 
 /** The thread keeps the process alive for as long as something is awaited. */
-async function answerOf(worker: Worker, request: object, limit: Limited, limitMs: number) {
-  worker.ref();
+async function answerOf(thread: Worker, request: object, limit: Limited, limitMs: number) {
+  thread.ref();
   try {
-    worker.postMessage(request);
-    return await nextMessage(worker, limit.signal);
+    thread.postMessage(request);
+    return await nextMessage(thread, limit.signal);
   } catch (error) {
     throw endOf(error, limit, limitMs);
   } finally {
     limit.release();
-    worker.unref();
+    thread.unref();
   }
 }
 
 /** What the thread sends next. It rejects if the signal aborts, and if the thread fails or ends. */
-async function nextMessage(worker: Worker, stop?: AbortSignal) {
+async function nextMessage(thread: Worker, stop?: AbortSignal) {
   const done = new AbortController();
   using either = joinSignals(stop, done.signal);
   const signal = either.signal;
-  const ended = once(worker, "exit", { signal }).then(() => {
+  const ended = once(thread, "exit", { signal }).then(() => {
     throw new Error("the thread for tools and schemas ended");
   });
   try {
-    const [message] = await Promise.race([once(worker, "message", { signal }), ended]);
+    const [message] = await Promise.race([once(thread, "message", { signal }), ended]);
     return message;
   } finally {
     done.abort();

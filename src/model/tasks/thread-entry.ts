@@ -3,7 +3,7 @@ import { TASKS, type TaskAnswer, type TaskRequest } from "./tasks.ts";
 
 // The thread of `task-thread.ts`: carries out one task at a time, and is ended when one takes too long.
 const port = parentPort;
-if (!port) throw new Error("this module is the entry of a worker thread");
+if (!port) throw new Error("this module is the entry of a thread");
 
 port.on("message", async (request: TaskRequest) => port.postMessage(await answerOf(request)));
 port.postMessage("ready");

@@ -21,12 +21,12 @@ export interface ShownResult {
 
 /** null if it is not one of our answers, for example Pi's own words for a call that it refused. */
 export function readAnswer({ content, details }: ShownResult): Answer | null {
-  const beside = v.parse(DetailsSchema, details);
+  const stored = v.parse(DetailsSchema, details);
   // The text has more of it: details are kept small.
-  const envelope = envelopeIn(textOf({ content })) ?? beside.envelope;
+  const envelope = envelopeIn(textOf({ content })) ?? stored.envelope;
   if (!envelope) return null;
-  const elapsed_ms = envelope.execution_time_ms ?? beside.elapsed_ms;
-  return { envelope, calls: beside.calls, elapsed_ms, recovered: beside.recovered || (envelope.resumed ?? 0) > 0 };
+  const elapsed_ms = envelope.execution_time_ms ?? stored.elapsed_ms;
+  return { envelope, calls: stored.calls, elapsed_ms, recovered: stored.recovered || (envelope.resumed ?? 0) > 0 };
 }
 
 /** What a result says, in words. */

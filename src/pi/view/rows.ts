@@ -21,7 +21,7 @@ export interface RowContext {
   readonly isError: boolean;
 }
 
-/** What is known of calls beside what Pi tells the renderers, which hear nothing of an interrupted call's recovery. */
+/** What is known of calls in addition to what Pi tells the renderers: recovery, for example, is not told to them. */
 export interface KnownCalls {
   /** The call, if it is the one that runs. */
   running(toolCallId: string): RunningState | null;

@@ -7,7 +7,7 @@ import { dotted, type Highlight, type Paint } from "./paint.ts";
 import { failure, outcome, progress } from "./summary.ts";
 import { harmless } from "./texts.ts";
 
-/** What a row shows of a call beside its arguments. */
+/** What a row shows of a call in addition to its arguments. */
 export type Shown =
   | { readonly kind: "running"; readonly running: RunningState | null }
   | { readonly kind: "answer"; readonly answer: Answer }
