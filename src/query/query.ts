@@ -6,7 +6,7 @@ import { type ErrorCode, isErrorCode, RlmError, remedy } from "../../runtime/ind
 export const SEARCH_STRATEGIES = ["regex", "bm25", "routing", "auto"] as const;
 export type SearchStrategy = (typeof SEARCH_STRATEGIES)[number];
 
-/** Of a query: how relevant parts are found, and how many of them are read at the most (10 by default, at most 50). */
+/** How a query finds relevant parts, and how many of them it reads (default 10, at most 50). */
 export interface QueryOptions {
   readonly maxSections?: number;
   readonly searchStrategy?: SearchStrategy;
@@ -17,7 +17,7 @@ const MAX_SECTIONS = 50;
 /** Builtins that choose the sections. */
 const BUILTINS = "{ peek, find, search, find_routes, list_docs, doc_at, stats }";
 
-/** What its failures suggest, in phrases that each surface has words of its own for. */
+/** The remedies that a failed query suggests. The library, the command and Pi each have words for them. */
 const CURES = {
   moreSections: remedy("moreSections"),
   fewerSections: remedy("fewerSections"),

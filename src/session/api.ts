@@ -41,7 +41,7 @@ export type HostedOptions = CommonOptions & Keeping;
 interface Keeping {
   /** Folder of the store: the session then outlives the process. Default: it lives in memory. */
   readonly store?: string;
-  /** Name, or id, of the session: continued where the store has it, else made under this name. */
+  /** Name, or id, of the session: continued if the store has it, else made under this name. */
   readonly session?: string;
 }
 
@@ -73,13 +73,13 @@ interface CommonOptions extends RemarkOptions {
   readonly concurrency?: number;
   /** What sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy;
-  /** What becomes of calls in flight when the process ended: they are sent again (default), or fail in the cell. */
+  /** What happens to calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */
   readonly onRestart?: OnRestart;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
   readonly cache?: boolean;
   /** Keeps checkpoints from within an exec after its end (default false). */
   readonly keepSteps?: boolean;
-  /** Told of every checkpoint once it is kept. */
+  /** Called with each checkpoint once it is kept. */
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -94,7 +94,7 @@ export interface CheckpointNotice {
   /** Pages of the guest that changed since the checkpoint before, and their bytes before compression. */
   readonly pages: number;
   readonly bytes: number;
-  /** Wall time of taking and keeping it, ms. Of a step: that in the guest's thread, and that from its message to when calls may be sent. */
+  /** Wall time of capturing and keeping it, ms. For a step: from its message until its calls may be sent, and in the guest's thread. */
   readonly ms: number;
 }
 
@@ -143,16 +143,16 @@ export interface Unfinished {
   readonly rest: readonly CellFile[];
 }
 
-/** What sub-calls would take. Tokens and dollars are estimates; dollars only where prices are known. */
+/** What sub-calls would take. Tokens and dollars are estimates. Dollars count only models with a known price. */
 export interface CallEstimate {
   readonly sub_calls: number;
-  /** Of the first request of each call: its prompt with the system prompt, the tools and the schema that go with it. */
+  /** Tokens of each call's first request: its prompt with the system prompt, the tools and the schema. */
   readonly input_tokens: number;
-  /** At the most, of these requests: the sum of `max_tokens`. */
+  /** The most that these requests can answer: the sum of `max_tokens`. */
   readonly max_output_tokens: number;
   /** At the most: a sub-agent with tools makes a request for each of its turns, and an answer is repaired once. */
   readonly max_requests: number;
-  /** Of the first requests, at the most. */
+  /** The most that the first requests can cost, USD. */
   readonly cost_usd: number;
 }
 
@@ -249,8 +249,8 @@ export interface Session extends AsyncDisposable {
   /** The exec that was interrupted, or null. While there is one, nothing else can be run: `exec_unfinished`. */
   unfinished(): Unfinished | null;
   /**
-   * Finishes what was interrupted: settled sub-calls are not sent again. Where nothing was interrupted, the recorded
-   * outcome of the last cell or query; null where there is none.
+   * Finishes what was interrupted: settled sub-calls are not sent again. If nothing was interrupted, answers
+   * the recorded outcome of the last cell or query, or null if there is none.
    */
   resume(options?: Pick<ExecOptions, "signal" | "suspend" | "deliver">): Promise<Resumed | null>;
   /** Gives up what was interrupted: it is recorded as cancelled, and the state is that before it. */

@@ -36,7 +36,7 @@ async function placeholders({ parts, models, granted, loading, options }: Setup)
   const { approve, ...policy } = options.subAgents ?? {};
   const planning = {
     models,
-    // Nobody is asked to approve calls that are not sent.
+    // The user is not asked to approve calls that are not sent.
     policy: { ...policy, ...(approve ? { approve: async () => true } : {}) },
     limitsCost: parts.budget.max_cost_usd !== null,
   };

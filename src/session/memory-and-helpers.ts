@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import type { HelperEntry, Session } from "./api.ts";
 
-/** How the guest's memory, or its helpers, are got at from outside. */
+/** How the host reads and changes the guest's memory, or its helpers. */
 export interface Access {
   /** An exec of its own. */
   change(input: Json): Promise<Json>;

@@ -55,7 +55,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? (value === "" ? "empty" : "another text") : `of type ${typeof value}`;
 }
 
-/** An object with these keys and no others. Of a key that is not known the message lists those that are. */
+/** An object with these keys and no others. For an unknown key the message lists the known ones. */
 function options<const Entries extends v.ObjectEntries>(entries: Entries) {
   const known = Object.keys(entries).join(", ");
   return v.strictObject(entries, (issue) => (isUnknown(issue) ? known : objectOr(issue)));

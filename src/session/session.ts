@@ -33,7 +33,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   const store = parts.store ?? (await shareStore(folder, entry ? { entry } : {}));
   const isInMemory = !parts.store && folder === null;
   const release = async (id: string) => {
-    // What lived in memory is of no use any more.
+    // A session in memory ends with its handle.
     await (isInMemory ? store.remove(id) : store.release(id));
   };
   const closeStore = async () => {
@@ -61,5 +61,5 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
 }
 
 function nameWithoutStore(): RlmError {
-  return refused("openSession(): session names a session, and there is no store to keep it", "Name a folder: store.");
+  return refused("openSession(): session names a session, but no store is given to keep it", "Name a folder: store.");
 }

@@ -14,14 +14,14 @@ export function keepAnswers(database: Database, answers: NonNullable<Step["cache
   }
 }
 
-/** Null where there is none, and where it is damaged: then the model is asked again. */
+/** null if the answer is missing or damaged: the model is then asked again. */
 export function readAnswer(database: Database, key: string): Json {
   const row = database.get("SELECT * FROM cache WHERE key = ?", key);
   const content = row ? answerOf(row) : null;
   return content === null ? null : JSON.parse(content);
 }
 
-/** The answer's JSON; null where the row is damaged. */
+/** The answer's JSON; null if the row is damaged. */
 export function answerOf(row: Row): string | null {
   const content = unpackText(row, "value");
   return content !== null && isSealed(row, [value(row, "key"), content, value(row, "at")]) ? content : null;

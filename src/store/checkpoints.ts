@@ -27,7 +27,7 @@ export type Writing = Pick<NewCheckpoint, "id" | "parent" | "base" | "meta" | "c
   readonly seq: number;
 };
 
-/** @throws RlmError `checkpoint_lost` where its base is missing */
+/** @throws RlmError `checkpoint_lost` if its base is missing */
 export function insertCheckpoint(database: Database, writing: Writing, pages: PackedPages): number {
   const { base, chain } = writing;
   if (base !== null && !hasCheckpoint(database, base)) throw checkpointLost(writing.id, `its base ${base} is missing`);
@@ -52,7 +52,7 @@ export function hasCheckpoint(database: Database, id: string): boolean {
   return database.get("SELECT n FROM checkpoints WHERE id = ?", id) !== undefined;
 }
 
-/** @throws RlmError `checkpoint_lost` where it is missing or damaged */
+/** @throws RlmError `checkpoint_lost` if it is missing or damaged */
 export function readCheckpoint(database: Database, id: string): Checkpoint {
   const row = database.get("SELECT * FROM checkpoints WHERE id = ?", id);
   if (!row) throw checkpointLost(id, "the store does not have it");
@@ -73,7 +73,7 @@ export function reachedBy(database: Database, session: { id: string; checkpoints
   return rows.map((row) => decode(row) ?? fail(checkpointLost(String(row.id), "it is damaged")));
 }
 
-/** As the port shows it. */
+/** The checkpoint as the port shows it. */
 export function shown(checkpoint: Checkpoint): CheckpointRow {
   const { n: _, parts, session, kind, ...rest } = checkpoint;
   if (session === null || kind === "baseline") throw checkpointLost(rest.id, "it is the image of a fresh guest");
@@ -84,7 +84,7 @@ export function addReach(database: Database, session: string, checkpoint: number
   database.run("INSERT INTO reach (session, checkpoint) VALUES (?, ?)", session, checkpoint);
 }
 
-/** The session lets go of checkpoints; those that nothing else needs go. Answers how many it let go of. */
+/** Takes checkpoints from the session, and drops those that nothing else needs. Answers how many were taken. */
 export function letGo(database: Database, session: string, ids: readonly string[]): number {
   let gone = 0;
   for (const id of ids) {
@@ -115,7 +115,7 @@ export function deleteCheckpoint(database: Database, n: number): void {
   deletePages(database, n);
 }
 
-/** Null where the row is damaged. */
+/** null if the row is damaged. */
 export function decode(row: Row): Checkpoint | null {
   const meta = unpackText(row, "meta");
   const extras = unpackText(row, "beside");

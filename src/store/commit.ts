@@ -8,9 +8,9 @@ import type { Step } from "./port.ts";
 import { readSession, type Session, updateSession } from "./sessions.ts";
 
 /**
- * Keeps a step, all of it or nothing; answers the session as it then is.
+ * Keeps a step, all of it or nothing. Answers the session's new row.
  *
- * @param known what the last commit answered, where nobody else can have written to the session since
+ * @param known what the last commit answered, if no other process can have written to the session since
  */
 export function commit(database: Database, id: string, step: Step, known?: Session): Session {
   const { checkpoint, records = [], drop = [], cache = [] } = step;

@@ -8,8 +8,8 @@ import { PLACES } from "./schema.ts";
 import { isSealed, number, type Row, seal, value } from "./seal.ts";
 
 /**
- * Keeps a context, and those of its parts that are not there. A context that is there already is put once more only
- * after it was lost: then its parts are read, and written again where they are damaged.
+ * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it
+ * was lost: each of its parts is then read, and written again if it is damaged.
  */
 export function insertContext(database: Database, { hash, parts, index }: StoredContext): void {
   const again = hasContext(database, hash);
@@ -60,7 +60,7 @@ interface ContextHead {
   readonly index: Json;
 }
 
-/** The context without its bytes; null where it is damaged. */
+/** The context without its bytes; null if it is damaged. */
 export function readHead(row: Row): ContextHead | null {
   const facts = unpackText(row, "facts");
   if (facts === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts])) return null;
@@ -68,7 +68,7 @@ export function readHead(row: Row): ContextHead | null {
   return { parts, index: JSON.parse(facts) };
 }
 
-/** Null where the part is missing or damaged. */
+/** null if the part is missing or damaged. */
 export function readPart(database: Database, hash: string): Uint8Array | null {
   const row = database.get("SELECT n, bytes FROM parts WHERE hash = ?", hash);
   if (!row) return null;

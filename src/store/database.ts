@@ -12,9 +12,9 @@ export interface Database {
   /** Answers how many rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
   exec(sql: string): void;
-  /** All that `work` reads is of one moment. */
+  /** Everything that `work` reads is of one moment. */
   read<T>(work: () => T): T;
-  /** All that `work` writes is kept, on disk when this returns; where it throws nothing is. */
+  /** Everything that `work` writes is on disk when this returns. If it throws, nothing is kept. */
   write<T>(work: () => T): T;
   close(): void;
 }

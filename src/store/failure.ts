@@ -10,7 +10,7 @@ export function guarded<T>(folder: string | null, work: () => T): T {
   }
 }
 
-/** Whether SQLite refused because somebody else holds the lock. */
+/** Whether SQLite refused because another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE.busy;
 }
@@ -37,7 +37,7 @@ export function contextLost(hash: string, why: string): RlmError {
   return new RlmError("context_lost", `context ${hash}: ${why}`, { suggestion });
 }
 
-/** For what the caller did against the contract of the port. */
+/** The error for a caller that broke the contract of the port. */
 export function misuse(what: string): RlmError {
   return new RlmError("store_failed", what, { suggestion: "This is a mistake in the program that uses the store." });
 }

@@ -5,7 +5,7 @@ import { copyRecords } from "./journal.ts";
 import type { NewSession } from "./port.ts";
 import { insertSession, readSession, type Session, updateSession } from "./sessions.ts";
 
-/** Makes a session that stands where the checkpoint (null: the parent's head) stood. */
+/** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export function fork(database: Database, parentId: string, checkpoint: string | null, wanted: NewSession): void {
   database.write(() => {
     const parent = readSession(database, parentId);

@@ -44,7 +44,7 @@ export function removeSession(database: Database, id: string): void {
   giveBack(database);
 }
 
-/** What the rule says of a session; damaged ones stay: only `remove` drops them. */
+/** Whether the rule drops a session. A damaged session stays: only `remove` drops it. */
 function isPast(database: Database, id: string, rule: GcRule): boolean {
   let session: Session;
   try {
@@ -72,7 +72,7 @@ function sweep(database: Database, { namedMs, now }: GcRule, anyOpen: boolean) {
   return { checkpoints, contexts, cached };
 }
 
-/** Checkpoints that no session reaches and no reached one is based on. */
+/** Drops checkpoints that no session reaches and that no reached one is based on. */
 function dropUnreached(database: Database): number {
   const unreached = database.all(`${NEEDED} SELECT n FROM checkpoints
     WHERE session IS NOT NULL AND id NOT IN (SELECT id FROM needed)`);
@@ -80,7 +80,7 @@ function dropUnreached(database: Database): number {
   return unreached.length;
 }
 
-/** Fresh guests that no checkpoint goes back to, but not the newest: the next session starts from it. */
+/** Drops baselines that no checkpoint is based on, but not the newest: the next session starts from it. */
 function dropBaselines(database: Database): void {
   const unused = database.all(`${NEEDED} SELECT n FROM checkpoints
     WHERE session IS NULL AND id NOT IN (SELECT id FROM needed)

@@ -5,14 +5,14 @@ import { isLocked, openFileLocks } from "./file-locks.ts";
 
 /** Who may write to which session. */
 export interface Leases extends Disposable {
-  /** Whether this store has the session's lease now; false where another, or this one already, has it. */
+  /** Takes the session's lease. false: another store has it, or this one already had it. */
   take(session: string): boolean;
   drop(session: string): void;
   /** Whether this store has it. */
   holds(session: string): boolean;
   /** Whether anybody has it. */
   busy(session: string): boolean;
-  /** Drops the lease of a session that is no more, with all that was kept for it. */
+  /** Drops the lease of a session that was removed, with its lock file. */
   forget(session: string): void;
 }
 
@@ -89,5 +89,5 @@ const ALONE_MS = 10_000;
 export function checkSessionId(id: string): void {
   if (/^[0-9A-Za-z-]{1,64}$/.test(id)) return;
   const suggestion = "Session ids are ULIDs: 1 to 64 letters, digits and hyphens.";
-  throw new RlmError("invalid_argument", `${JSON.stringify(id)} is no session id`, { suggestion });
+  throw new RlmError("invalid_argument", `${JSON.stringify(id)} is not a valid session id`, { suggestion });
 }

@@ -8,13 +8,13 @@ import { createPrivately } from "./file-locks.ts";
 import { alone } from "./lease.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
 
-/** Where a store keeps its locks, in its folder. */
+/** The folder, in that of the store, in which a store keeps its locks. */
 export const LOCKS_FOLDER = "locks";
 
 const DATABASE_FILE = "belay.db";
 
 /**
- * Opens the database of a store, and makes or migrates it where that is needed.
+ * Opens the database of a store. Makes or migrates it if that is needed.
  * @throws RlmError `store_too_new` for one of a later version, `store_failed` for one of another program; both are
  * left as they are
  */

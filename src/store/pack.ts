@@ -10,19 +10,19 @@ const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
 const PACKED_TEXT_UNITS = 4096;
 /** Node gathers output in pieces of this size; one for all spares a copy, many small rows want less. */
 const MIN_PIECE = 16 * 1024;
-/** Where less comes out for a byte, it does so in one piece. */
+/** If less than this comes out for a byte, it comes in one piece. */
 const USUAL_RATIO = 16;
 
 /** Below this zstd would take more time than it saves in writing. */
 const PACKED_BYTES = 16 * 1024;
 
-/** Compressed, or as it is where it is short. A short one that begins like a compressed one is compressed. */
+/** Compresses bytes unless they are few. Few bytes that begin like a zstd frame are compressed too. */
 export function pack(bytes: Uint8Array): Uint8Array {
   if (bytes.byteLength < PACKED_BYTES && !isPacked(bytes)) return bytes;
   return zstdCompressSync(bytes, { params: LEVEL, chunkSize: Math.max(bytes.byteLength >> 1, MIN_PIECE) });
 }
 
-/** What `pack` was given; null where it is damaged or more than `most` bytes. */
+/** The bytes that `pack` was given; null if they are damaged or more than `most`. */
 export function unpack(packed: Uint8Array, most: number): Uint8Array | null {
   if (!isPacked(packed)) return packed.byteLength <= most ? packed : null;
   const piece = Math.min(most + 1, packed.byteLength * USUAL_RATIO);
@@ -40,12 +40,12 @@ function isPacked(bytes: Uint8Array): boolean {
 
 const FRAME = [0x28, 0xb5, 0x2f, 0xfd];
 
-/** Long texts compressed. */
+/** Compresses long texts. */
 export function packText(content: string): string | Uint8Array {
   return content.length < PACKED_TEXT_UNITS ? content : zstdCompressSync(content, { params: LEVEL });
 }
 
-/** The column's text; null where it is damaged. */
+/** The column's text; null if it is damaged. */
 export function unpackText(row: Row, column: string): string | null {
   const found = row[column];
   if (!(found instanceof Uint8Array)) return typeof found === "string" ? text(row, column) : null;

@@ -1,14 +1,14 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
 
 /**
- * Where sessions live. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
+ * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
  * image with JSON beside it. Every method may reject with `RlmError` (`store_failed`, `store_corrupt` and what each
  * names); then nothing of that call was kept. Calls are carried out in the order in which they are made.
  */
 export interface Store extends AsyncDisposable {
   /** Makes a session and takes its lease. @throws `session_exists` for a name that is taken */
   create(session: NewSession): Promise<SessionRow>;
-  /** Takes the lease of a session: until `release` or the end of the process nobody else writes to it. @throws
+  /** Takes the lease of a session: until `release` or the end of the process no other process writes to it. @throws
    * `session_busy` naming the process that has it, `session_not_found` */
   lease(id: string): Promise<SessionRow>;
   release(id: string): Promise<void>;
@@ -24,19 +24,19 @@ export interface Store extends AsyncDisposable {
 
   /** Checkpoints of a session, the oldest first; baselines are not among them. */
   checkpoints(session: string): Promise<readonly CheckpointRow[]>;
-  /** One checkpoint, verified. @throws `checkpoint_lost` where it is missing or damaged */
+  /** One checkpoint, verified. @throws `checkpoint_lost` if it is missing or damaged */
   checkpoint(id: string): Promise<CheckpointRow>;
   /** The image of a checkpoint or baseline, put together from its bases and verified. @throws `checkpoint_lost` */
   image(id: string): Promise<GuestImage>;
-  /** A fresh guest's image, kept once for all sessions. Does nothing where there is one. */
+  /** A fresh guest's image, kept once for all sessions. Does nothing if it is there already. */
   putBaseline(id: string, meta: ImageMeta, pages: ImagePages): Promise<void>;
   hasBaseline(id: string): Promise<boolean>;
 
   /** Keeps a context by its hash; parts that are there already are not written again. */
   putContext(context: StoredContext): Promise<void>;
-  /** @throws `context_lost` where it or a part is missing or damaged */
+  /** @throws `context_lost` if it or a part is missing or damaged */
   context(hash: string): Promise<StoredContext>;
-  /** The `index` of the context, without its bytes. @throws `context_lost` where it is missing or damaged */
+  /** The `index` of the context, without its bytes. @throws `context_lost` if it is missing or damaged */
   contextIndex(hash: string): Promise<Json>;
   hasContext(hash: string): Promise<boolean>;
 
@@ -44,16 +44,16 @@ export interface Store extends AsyncDisposable {
   cached(key: string): Promise<Json>;
 
   /**
-   * A new session that stands where the checkpoint (default: the newest of an exec's end) stood: the journal up to it is
-   * copied, images are shared. Its lease is not taken. @throws `checkpoint_not_found` for one that is not of this session,
+   * Makes a session at the checkpoint (default: that of the newest exec's end). The journal up to it is copied, images are
+   * shared. Its lease is not taken. @throws `checkpoint_not_found` for one that is not of this session,
    * `session_exists`
    */
   fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;
-  /** Drops a session with all that only it needs. Takes the lease for that. @throws `session_busy` */
+  /** Drops a session with everything that only it needs. Takes the lease for that. @throws `session_busy` */
   remove(session: string): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
   gc(rule: GcRule): Promise<Collected>;
-  /** Everything that can be checked without being repaired; one line for each finding, none where all is well. */
+  /** Everything that can be checked without being repaired; one line for each finding, none if all is well. */
   verify(): Promise<readonly string[]>;
 }
 
@@ -77,7 +77,7 @@ export interface SessionRow {
   readonly changed_at: number;
   /** The newest checkpoint of an exec's end. */
   readonly head: string | null;
-  /** Seq of the newest record; 0 where there is none. */
+  /** Seq of the newest record; 0 if there is none. */
   readonly last_seq: number;
   /** What the session said of itself in its last commit that did. */
   readonly facts: Json;

@@ -33,7 +33,7 @@ export interface Access {
   readonly leases: Leases;
   /** What SQLite and the file system throw in it comes out as `RlmError`. */
   guard<T>(work: () => T): T;
-  /** As `guard`. All that is read is of one moment. */
+  /** Runs work as `guard` does. Everything that it reads is of one moment. */
   reading<T>(work: () => T): T;
 }
 

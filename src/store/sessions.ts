@@ -28,7 +28,7 @@ export function readSession(database: Database, id: string): Session {
   return decode(rowOf(database, id));
 }
 
-/** Id of the session that a person means; null where there is none, or more than one. */
+/** Id of the session that a person means; null if none fits, or more than one. */
 export function findSession(database: Database, nameOrId: string): string | null {
   const exact =
     database.get("SELECT id FROM sessions WHERE name = ?", nameOrId) ??
@@ -70,7 +70,7 @@ export function updateSession(database: Database, session: Session): void {
   if (written === 0) throw notFound(session.id);
 }
 
-/** Notes who has the lease: for messages, nothing is decided by it. */
+/** Notes the process that has the lease. Messages show it; no decision depends on it. */
 export function noteHolder(database: Database, id: string, holder: Holder): void {
   database.run("UPDATE sessions SET pid = ?, host = ? WHERE id = ?", holder.pid, holder.host, id);
 }
@@ -98,7 +98,7 @@ export function describe(database: Database, id: string, busy: boolean): Session
   };
 }
 
-/** A write of the others would write to the index by name too. */
+/** Writing the other columns would also write to the index by name. */
 const CHANGING = ["changed_at", "head", "last_seq", "checkpoints", "journal_bytes", "facts", "settings"] as const;
 const UPDATE = `UPDATE sessions SET ${CHANGING.map((column) => `${column} = ?`).join(", ")}, sha256 = ? WHERE id = ?`;
 const COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
@@ -114,7 +114,7 @@ function rowOf(database: Database, id: string): Row {
 }
 
 function notFound(id: string): RlmError {
-  return new RlmError("session_not_found", `there is no session ${id}`, {
+  return new RlmError("session_not_found", `session ${id} not found`, {
     suggestion: `${firstly("listSessions")}.`,
   });
 }

@@ -13,8 +13,8 @@ interface Shared {
 const open = new Map<string, Shared>();
 
 /**
- * As `openStore`, but all that have the same folder open share one thread and one connection; null: one store in memory
- * for all. Each user has leases of its own. The last to close it ends the thread, which in memory stays for some seconds:
+ * Opens a store as `openStore` does, but all users of one folder share one thread and one connection; null: one store in
+ * memory for all. Each user has leases of its own. The last to close it ends the thread, which in memory stays for some seconds:
  * the next session may come soon.
  */
 export async function shareStore(folder: string | null, { entry }: { readonly entry?: URL } = {}): Promise<Store> {

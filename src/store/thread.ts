@@ -15,7 +15,7 @@ import {
 import type { Step, Store, StoredContext } from "./port.ts";
 
 /**
- * Opens the store in a folder, made where it is missing; null: a store in memory, for this process alone. It works in
+ * Opens the store in a folder, made if it is missing; null: a store in memory, for this process alone. It works in
  * a thread of its own, which keeps the process alive only while something is asked of it. Buffers of pages are handed
  * over: the caller cannot use them after `commit` and `putBaseline`. Parts of contexts in shared memory are not copied.
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`

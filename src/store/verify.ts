@@ -11,10 +11,10 @@ import type { Leases } from "./lease.ts";
 import { text } from "./seal.ts";
 import { holderOf, readSession, sessionIds } from "./sessions.ts";
 
-/** Looks through the whole store; a line for each finding. Lines that begin with `info: ` are no errors. */
+/** Looks through the whole store; a line for each finding. Lines that begin with `info: ` are not errors. */
 export function verify(database: Database, leases: Leases): string[] {
   const found: string[] = [];
-  // Where the file itself is damaged, each part may be unreadable in its own way; the others are still looked at.
+  // If the file itself is damaged, each part may be unreadable in its own way. The other parts are still checked.
   for (const part of [integrity, sessions, checkpoints, contexts, cache, strays]) {
     try {
       found.push(...part(database, leases));

@@ -26,8 +26,8 @@ export async function keepContext(store: Store, context: Context): Promise<void>
 }
 
 /**
- * The context of a session, from the store; where it is damaged there, from its sources, if they are unchanged and the
- * caller allows to read them.
+ * The context of a session, from the store. If it is damaged there, its sources are read again: they must be unchanged,
+ * and the caller must allow them to be read.
  *
  * @throws RlmError `context_lost`
  */
@@ -52,7 +52,7 @@ export async function openContext(
   }
 }
 
-/** Loads that the store has the contexts of, by records in the folder of the indexes. */
+/** Earlier loads whose contexts the store has, by the records in the folder of the indexes. */
 export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">): Known {
   return { loads: openKnownLoads(dir), now, open: (hash) => keptContext(store, hash) };
 }

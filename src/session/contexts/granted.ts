@@ -6,7 +6,7 @@ import { canonical, isWithin } from "../../context/index.ts";
  * come from somebody else, so what its journal says was read grants nothing.
  */
 export interface Granted {
-  /** As the caller named them for the whole session. */
+  /** The folders that the caller named for the whole session. */
   readonly roots: readonly string[];
   /** A load of this process names more. */
   allow(folders: readonly string[]): void;
@@ -14,7 +14,7 @@ export interface Granted {
   among(recorded: readonly string[]): string[];
 }
 
-/** Each is looked up in the file system, and nobody names so many. */
+/** Each is looked up in the file system, so their number is bounded. No real session names as many. */
 const MOST = 1_000;
 
 export function openGranted(roots: readonly string[], cwd: string): Granted {

@@ -6,7 +6,7 @@ import type { ExecOutcome, ExecRequest } from "./request.ts";
 import { positionOf } from "./session-state.ts";
 import type { Work } from "./work.ts";
 
-/** Kinds that make no calls: what interrupts them leaves nothing behind, and they are done again. */
+/** Execs that make no calls. If the process ends within one, nothing of it is left, and it is done again. */
 export async function execAtOnce(
   work: Work,
   request: Exclude<ExecRequest, { kind: "cell" | "query" }>,

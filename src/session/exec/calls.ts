@@ -7,11 +7,11 @@ import type { Answered, Answers } from "../sub-calls/port.ts";
 import type { Continuation, LoopCalls } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 
-/** The calls of one exec: who answers them, what they hold of the budget, and what is told of them. */
+/** The calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
 export interface ExecCalls extends LoopCalls<Answered> {
   /** The records of new calls are kept. */
   made(): void;
-  /** The record of an answer is kept: what the call held is in the ledger. */
+  /** The record of an answer is kept: the ledger has what the call spent. */
   answered(call: PendingCall, isDone: boolean): void;
 }
 
@@ -19,7 +19,7 @@ export interface ExecCallsOptions {
   readonly parts: {
     readonly answers: Answers;
     readonly onRestart: OnRestart;
-    /** Told whenever a sub-call is sent or answered. */
+    /** Called whenever a sub-call is sent or answered. */
     readonly onCalls?: (progress: CallProgress) => void;
   };
   readonly budget: Budget;

@@ -76,7 +76,7 @@ async function giveUp({ parts }: Work, kind: CellRequest["kind"], machine: Machi
   else await parts.guest.end();
 }
 
-/** JSON of what was asked for: the answer of a query alone, null if it has none. */
+/** The JSON that the caller asked for: a cell's result, or a query's answer alone. null if the query has none. */
 function deliveredOf(kind: CellRequest["kind"], whole: string): string | null {
   if (kind !== "query") return whole;
   const { answer, error } = readQueryResult(JSON.parse(whole));
@@ -130,7 +130,7 @@ async function runCell(
   const wholeMs = budget.left().remaining_time_ms;
   const spent = timeIsSpent(parts.budget.max_time_ms);
   const state = stateOf(work, request, from);
-  // A machine that waits in the middle of a cell is of no use any more.
+  // A machine that waits in the middle of a cell cannot be used again.
   if (wholeMs === 0) {
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }

@@ -58,7 +58,7 @@ export function openExecJournal(
         ],
         cacheKey === null ? {} : { cache: [{ key: cacheKey, value: { value }, at }] },
       );
-      // One that was given up is not done.
+      // A call that was aborted is not counted as done.
       calls.answered(call, settlement.ok || !signal.aborted);
       if (record.tool_override_event) events.push(record.tool_override_event);
     },

@@ -1,6 +1,6 @@
 /**
- * What of a session in memory can go when an exec has ended: the ends before the newest whole image. Nothing can be
- * continued from them any more, and they would fill the memory.
+ * Names the checkpoints that a session in memory can drop when an exec has ended: the ends before the newest whole image.
+ * No exec continues from them, and they would fill the memory.
  */
 export function openEndGc(): (end: { readonly id: string; readonly isWhole: boolean }) => readonly string[] {
   let ends: string[] = [];

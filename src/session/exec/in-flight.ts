@@ -3,23 +3,23 @@ import { joinSignals } from "../../joined-signal.ts";
 
 /** Calls that are being answered, and a queue of the answers that are kept. */
 export interface InFlight {
-  /** Whether the work was done. It is not begun once the exec is to stop, and a suspended exec does not wait for it. */
+  /** Answers whether the work was done. If the exec is to stop, it does not begin; a suspended exec does not wait for it. */
   unlessStopped<T>(work: (of: T) => Promise<void>, of: T): Promise<boolean>;
   send(calls: readonly PendingCall[]): void;
-  /** What has come since, in the order in which it was kept: at least one answer, or none once the exec is to stop. */
+  /** The answers kept since the last call, in that order: at least one, or none if the exec is to stop. */
   next(): Promise<readonly Answer[]>;
-  /** Aborts what is still out and waits for it to be kept, at most so long. What comes later is not kept. */
+  /** Aborts the calls that are still out and waits up to `ms` for their answers to be kept. Later answers are not kept. */
   callOff(clock: Clock, ms: number): Promise<void>;
 }
 
 export interface InFlightOptions<Answered> {
   answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
-  /** Keeps an answer. Where it rejects, so has the exec failed. */
+  /** Keeps an answer. If it rejects, the exec has failed. */
   keep(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;
   failed(error: unknown): void;
   /** The exec is to stop. */
   readonly stop: AbortSignal;
-  /** It is suspended: what is out has no answer and is sent again by the process that resumes. */
+  /** The exec is suspended: calls that are out get no answer. The process that resumes sends them again. */
   readonly suspend: AbortSignal | undefined;
 }
 

@@ -10,7 +10,7 @@ export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
   return [...new Set(calls.map(({ checkpoint_id }) => checkpoint_id))].reverse();
 }
 
-/** How an exec goes on from one of its checkpoints. @throws RlmError `checkpoint_lost` where the records do not fit */
+/** How an exec goes on from one of its checkpoints. @throws RlmError `checkpoint_lost` if the records do not fit */
 export function continuationAt(
   row: CheckpointRow,
   records: Pick<ExecRecords, "calls" | "results">,
@@ -34,7 +34,7 @@ export function continuationAt(
   };
 }
 
-/** How an exec is run from its start: what its calls were answered is given again. */
+/** How an exec is run again from its start: the guest is given the recorded answers again. */
 export function continuationFromStart(records: ExecRecords): Continuation {
   const byId = new Map(records.calls.map((call) => [call.call_id, call]));
   return {
@@ -50,7 +50,7 @@ export function inFlight({ calls, results }: ExecRecords): string[] {
   return calls.map(({ call_id }) => call_id).filter((id) => !answered.has(id));
 }
 
-/** How long the exec had run as far as its records tell, ms. */
+/** How long the exec had run by its records, ms. */
 export function elapsedIn(records: ExecRecords, extras: StepExtras | null): number {
   return Math.max(extras?.elapsed_ms ?? 0, ...records.results.map(({ elapsed_ms }) => elapsed_ms), 0);
 }

@@ -13,7 +13,7 @@ export interface Ending {
   readonly fields: Partial<Complete>;
   /** The context after the exec. */
   readonly context: Context | null;
-  /** Checkpoints that go. */
+  /** Checkpoints that are dropped. */
   readonly drop: readonly string[];
 }
 

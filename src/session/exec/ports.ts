@@ -10,10 +10,10 @@ import type {
   Waiting,
 } from "../../../runtime/index.ts";
 
-/** What the loop needs of a machine: it is advanced, and comes to rest. */
+/** What the loop needs of a machine: to advance it until it rests. */
 export type LoopMachine = Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end">;
 
-/** What is kept of an exec that runs. Each `keep` resolves when the commit is on disk. */
+/** Keeps the records of a running exec. Each `keep` resolves when its commit is on disk. */
 export interface LoopJournal<Answered> {
   /** The image that the machine takes by itself when its guest next waits for new calls. */
   nextImage(): CheckpointRequest | null;
@@ -22,7 +22,7 @@ export interface LoopJournal<Answered> {
   keepResult(call: PendingCall, answered: Answered, signal: AbortSignal): Promise<void>;
 }
 
-/** Who answers calls. */
+/** Answers calls. */
 export interface LoopCalls<Answered> {
   /** Must not reject: a call that fails is an answer. Ends early when the signal aborts. */
   answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
@@ -43,7 +43,7 @@ export type Beginning =
   | { readonly kind: "start"; readonly input: ExecInput; readonly replay: readonly Replayed[] }
   | { readonly kind: "resume"; readonly input: ResumeInput; readonly replay: readonly Replayed[] };
 
-/** Where an interrupted exec goes on. */
+/** The place from which an interrupted exec continues. */
 export interface Continuation {
   /** The state of the checkpoint that the machine was opened from, and what it waits for; null: from the start. */
   readonly at: { readonly state: ExecState; readonly waiting: readonly PendingCall[] } | null;

@@ -25,7 +25,7 @@ export interface Recorder {
   commit(records: readonly JournalRecord[], more?: Pick<Step, "cache" | "drop" | "checkpoint">): Promise<void>;
   /**
    * Captures the machine, which must be at rest. Nothing is kept yet.
-   * @param image what the machine has captured by itself; null: nothing
+   * @param image the image that the machine has captured by itself, or null
    */
   capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture>;
   /** Keeps what was captured together with the records that name it. */
@@ -33,14 +33,14 @@ export interface Recorder {
 }
 
 export interface Capture extends Captured {
-  /** On the scale of `clock.monotonic()`; the time in the guest's thread taken off. */
+  /** When capturing began, on the scale of `clock.monotonic()`. The time in the guest's thread is subtracted. */
   readonly since: number;
 }
 
 export interface Kept {
   readonly records: readonly JournalRecord[];
   readonly extras: StepExtras | GivenEndExtras;
-  /** Checkpoints that go. */
+  /** Checkpoints that are dropped. */
   readonly drop: readonly string[];
   /** The context that the state has from now on. */
   readonly context: Context | null;

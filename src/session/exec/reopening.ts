@@ -17,8 +17,8 @@ export function openAtState({ parts: { guest }, recorder }: Work, isScratch: boo
 }
 
 /**
- * The machine of an interrupted exec at the newest of its checkpoints that can be read, else at its start, with what it
- * was answered since.
+ * The machine of an interrupted exec, at the newest of its checkpoints that can be read, else at the exec's start. `from`
+ * has the answers recorded since.
  *
  * @throws RlmError `checkpoint_lost`
  */

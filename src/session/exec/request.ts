@@ -6,7 +6,7 @@ import { type LoadInput, readLoadInput } from "../contexts/contexts.ts";
 import type { Granted } from "../contexts/granted.ts";
 import type { CellComplete, CellFile, Start } from "../journal/records.ts";
 
-/** What is asked of an exec. */
+/** What an exec is to do. */
 export type ExecRequest =
   | {
       readonly kind: "cell";
@@ -16,7 +16,7 @@ export type ExecRequest =
       readonly name?: string;
       readonly rest?: readonly CellFile[];
     }
-  /** A cell of ours, on another machine at the same checkpoint: only the ledger moves. */
+  /** Belay's own cell, on another machine at the same checkpoint. Only the ledger changes. */
   | { readonly kind: "query"; readonly prompt: string; readonly source: string }
   | { readonly kind: "load" | "append"; readonly input: LoadInput; read(current: Context | null): Promise<Context> }
   | { readonly kind: "memory" | "helpers"; readonly input: Json };
@@ -32,7 +32,7 @@ export type ExecOutcome =
   | { readonly kind: "load" | "append"; readonly context: Context }
   | { readonly kind: "memory" | "helpers"; readonly value: Json };
 
-/** How an exec can be ended, and who takes its whole result. */
+/** The signals that end an exec, and the function that takes its whole result. */
 export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver">;
 
 type LoadKind = "load" | "append";
@@ -47,7 +47,7 @@ export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptio
   return reading(kind, input, { kind: "path", path: from }, options);
 }
 
-/** What an exec was asked for, by its first record. It reads only what the caller still grants. */
+/** The request of an exec, from its first record. A load reads only folders that the caller still grants. */
 export function requestOf(
   { kind, input, cell, limits, rest }: Start,
   granted: Granted,

@@ -4,7 +4,7 @@ import { type CellEnd, type Clock, LIMITS, placeless } from "../../../runtime/in
 export interface ExecTime extends Disposable {
   /** Wall time of the exec, without the time in which no process ran it, ms. */
   elapsed(): number;
-  /** Of the session, ms. */
+  /** The session's remaining time, ms. */
   left(): number;
   /** Calls in flight fail. */
   readonly over: AbortSignal;
@@ -12,7 +12,7 @@ export interface ExecTime extends Disposable {
   readonly out: AbortSignal;
 }
 
-/** @param startedAt on the scale of `clock.monotonic()`. @param wholeMs of the session when the exec began */
+/** @param startedAt on the scale of `clock.monotonic()`. @param wholeMs what was left to the session when the exec began */
 export function openTime(clock: Clock, startedAt: number, wholeMs: number): ExecTime {
   const elapsed = () => clock.monotonic() - startedAt;
   const left = () => Math.max(0, wholeMs - elapsed());

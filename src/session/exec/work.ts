@@ -16,7 +16,7 @@ export interface ExecParts extends RecorderParts {
   readonly budget: BudgetLimits;
   readonly answers: Answers;
   readonly onRestart: OnRestart;
-  /** Told whenever a sub-call is sent or answered. */
+  /** Called whenever a sub-call is sent or answered. */
   readonly onCalls?: (progress: CallProgress) => void;
   readonly newId: () => string;
   /** From 0 to 1. */
@@ -32,7 +32,7 @@ export interface Work {
   readonly parts: ExecParts;
   readonly recorder: Recorder;
   readonly exec_id: string;
-  /** On the scale of `clock.monotonic()`; an earlier process's part of the exec taken off. */
+  /** On the scale of `clock.monotonic()`; without the time that an earlier process spent on the exec. */
   startedAt: number;
   /** Decisions on tools. */
   readonly events: ToolOverrideEvent[];
@@ -105,7 +105,7 @@ export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work
   };
 }
 
-/** Of an exec that has run nothing yet. */
+/** The state of an exec that has run nothing yet. */
 export function unstarted({ exec_id, recorder, parts }: Work): ExecState {
   const cell = recorder.state().account.cells + 1;
   return { exec_id, cell, limits: parts.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };

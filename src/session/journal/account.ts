@@ -3,7 +3,7 @@ import { tokensOf } from "../../model/index.ts";
 import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
 
-/** What a session's journal says of it: a fold over its records, the same while it runs and when it is opened again. */
+/** What a session's journal says of it: a fold over its records. A running session and one that is opened again use the same fold. */
 export interface Account {
   readonly ledger: Ledger;
   /** The state that the next exec starts from; null: a fresh guest without a context. */
@@ -18,7 +18,7 @@ export interface Account {
   readonly sources: readonly CellSource[];
   /** The newest exec, whether it is over or not. */
   readonly last: ExecRecords | null;
-  /** Of the session's whole life. */
+  /** Counted over the session's whole life. */
   readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd">;
 }
 
@@ -143,7 +143,7 @@ export function factsOf({ totals, last }: Account, context: SessionFacts["contex
 
 const INPUT_UNITS = 200;
 
-/** Of a cell the first line of its code, of a question of its text, of a load its path or name. */
+/** The first line of a cell's code or of a question; a load's path or name. */
 export function firstLineOf({ kind, input, cell }: Start): string {
   const asked = kind === "cell" ? (cell ?? input) : input;
   const { path, name, prompt } = v.parse(Named, asked);

@@ -53,13 +53,13 @@ export interface ExecSuccess extends ExecFields {
 
 export interface ExecFailure extends ExecFields {
   readonly success: false;
-  /** The exec is not over: `resume` finishes it. Only where it is so. */
+  /** Only present if the exec is not over: `resume` finishes it. */
   readonly resumable?: true;
   readonly error_code: ErrorCode;
   /** `TypeError: …` for an error of the cell. */
   readonly error_message: string;
   readonly error_name: string;
-  /** 1-based, in the cell or helper that the traceback names first; null where the error has no place. */
+  /** 1-based, in the cell or helper that the traceback names first; null if the error has no place. */
   readonly line: number | null;
   readonly column: number | null;
   readonly traceback: string;
@@ -210,7 +210,7 @@ type QueryFacts = Pick<
   "session_id" | "exec_id" | "warnings" | "execution_time_ms" | "budget" | "resumed" | "replayed_sub_calls"
 >;
 
-/** As `NOTHING_RUN`, of a query. */
+/** What an error of a query has in place of each of its fields: see `NOTHING_RUN`. */
 export const NOTHING_READ = {
   answer: null,
   notes: [],
@@ -248,7 +248,7 @@ function readOf({ sections, failed, strategy }: QueryResult): QueryRead {
   return { sections_analyzed: sections.length - failed, sections, search_strategy_used: strategy };
 }
 
-/** The error code of a query's end: its cell comes to an end also if it has no answer. */
+/** The error code of a query's end. The query's cell succeeds even if it has no answer. */
 export function queryCodeOf(end: CellEnd): ErrorCode | null {
   return end.kind === "ok" ? (readQueryResult(JSON.parse(end.result)).error?.code ?? null) : codeOf(end);
 }

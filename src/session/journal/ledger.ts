@@ -24,7 +24,7 @@ export interface RemainingBudget {
   remaining_tokens: number;
   remaining_sub_calls: number;
   remaining_time_ms: number;
-  /** Only where there is a limit. */
+  /** Only present if there is a limit. */
   remaining_cost_usd?: number;
 }
 
@@ -54,7 +54,7 @@ export function spend(ledger: Ledger, record: JournalRecord): Ledger {
   }
 }
 
-/** A store may come from somebody else: a record that gives something back would raise the budget. */
+/** Another user may have written the store: a negative figure in a record must not raise the budget. */
 function plus(spent: number, more: number): number {
   return more > 0 ? spent + more : spent;
 }

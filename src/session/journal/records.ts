@@ -43,7 +43,7 @@ export interface CellFile {
 export interface Resume {
   readonly record: "rlm_resume";
   readonly exec_id: string;
-  /** Where it goes on from; null: from the start. */
+  /** The checkpoint from which it continues; null: the exec's start. */
   readonly checkpoint_id: string | null;
   /** Recorded results that it is given again. */
   readonly replayed: number;
@@ -84,11 +84,11 @@ export interface ToolResult {
   readonly usage: Usage;
   /** Requests that failed and were sent again. */
   readonly attempts: readonly Attempt[];
-  /** `provider/id`; empty where no model was asked. */
+  /** `provider/id`; empty if no model was asked. */
   readonly model: string;
-  /** By policy, or for want of a price: nothing was sent, and it counts as no sub-call. */
+  /** Refused by policy, or because no price is known: nothing was sent, and it does not count as a sub-call. */
   readonly refused: boolean;
-  /** The answer came from the cache: nothing was sent, and it counts as no sub-call. */
+  /** The answer came from the cache: nothing was sent, and it does not count as a sub-call. */
   readonly cached: boolean;
   readonly tool_override_event: ToolOverrideEvent | null;
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
@@ -121,7 +121,7 @@ export interface Complete {
   readonly time_ms: number;
   readonly resumed: number;
   readonly replayed_sub_calls: number;
-  /** The session's state after it; null where nothing changed it. */
+  /** The session's state after the exec; null if the exec did not change it. */
   readonly checkpoint_id: string | null;
   /** SHA-256 of the helpers in that state, hex. */
   readonly helpers_hash: string | null;
@@ -135,7 +135,7 @@ export type CellComplete = Complete & { readonly end: CellEnd; readonly state: E
 
 /** What a session says of itself in lists: of its whole life, not since the last load. */
 export interface SessionFacts {
-  /** `running`: an exec has begun and not ended; where no process holds the session it is unfinished. */
+  /** `running`: an exec has begun and not ended; if no process holds the session, the exec is unfinished. */
   readonly status: "idle" | "running";
   readonly execs: number;
   readonly sub_calls: number;
@@ -146,7 +146,7 @@ export interface SessionFacts {
   readonly last: { readonly exec_id: string; readonly kind: ExecKind; readonly input: string } | null;
 }
 
-/** What stands beside the image of an exec's end: enough to go on where the image can no longer be read. */
+/** What a checkpoint of an exec's end keeps beside its image: enough to continue if the image cannot be read. */
 export interface EndExtras {
   readonly kind: "end";
   readonly memory: { readonly [key: string]: Json };
@@ -162,7 +162,7 @@ export interface EndExtras {
   readonly cells: number;
 }
 
-/** What stands beside the image of an exec that waits for calls. */
+/** What a checkpoint of an exec that waits for calls keeps beside its image. */
 export interface StepExtras {
   readonly kind: "step";
   readonly state: ExecState;
@@ -172,7 +172,7 @@ export interface StepExtras {
   readonly elapsed_ms: number;
 }
 
-/** What the store gives back as it was written and verified; a field that is missing is empty. */
+/** Reads them as the store gives them back, verified. A missing field becomes empty. */
 export function readEndExtras(extras: Json): EndExtras {
   const kept: Partial<EndExtras> = JSON.parse(JSON.stringify(extras ?? {}));
   return {
@@ -185,7 +185,7 @@ export function readEndExtras(extras: Json): EndExtras {
   };
 }
 
-/** As `readEndExtras`. */
+/** Reads them as the store gives them back. @throws Error if the state is missing */
 export function readStepExtras(extras: Json): StepExtras {
   const kept: Partial<StepExtras> = JSON.parse(JSON.stringify(extras ?? {}));
   const { state, waiting = [], elapsed_ms = 0 } = kept;

@@ -14,16 +14,16 @@ import type { CheckpointRow, NewCheckpoint } from "../../store/index.ts";
  * end of an exec on the end before it, so that steps can go when the exec is over.
  */
 export interface ImageChain {
-  /** What to take as the next step. The machine does so by itself, as soon as its guest waits for calls. */
+  /** The image to capture as the next step. The machine captures it by itself when its guest waits for calls. */
   step(): CheckpointRequest;
   /**
    * Captures an image of the machine, which must be at rest. It counts once `kept` is called.
-   * @param image what the machine has made of the newest `step()`; null: nothing
+   * @param image what the machine has captured for the newest `step()`, or null
    */
   capture(sandbox: Pick<Sandbox, "checkpoint">, capturing: Capturing, image: Checkpoint | null): Promise<Captured>;
 }
 
-/** The checkpoint of a state in which only what stands beside the image has changed: no page of its own. */
+/** The checkpoint of a state in which only the extras have changed: it has no pages of its own. */
 export function unchanged(
   row: CheckpointRow,
   capturing: Omit<Capturing, "commands">,
@@ -37,7 +37,7 @@ export function unchanged(
 export interface Capturing {
   readonly kind: "step" | "end";
   readonly exec_id: string;
-  /** The checkpoint that the session stands at: the parent, unless this exec has taken one since. */
+  /** The session's checkpoint. It is the parent unless this exec has kept a checkpoint since. */
   readonly after: string | null;
   /** Guest commands whose answers belong to this state. */
   readonly commands: readonly string[];
@@ -49,7 +49,7 @@ export interface Captured {
   readonly answers: readonly Json[];
   /** Ids of the calls that the guest waits for. */
   readonly waiting: readonly string[];
-  /** How many changed. */
+  /** How many pages changed. */
   readonly pages: number;
   /** The checkpoint is in the store. */
   kept(): void;
@@ -70,7 +70,7 @@ const mostChanges = (linearBytes: number) => Math.max(8 * 2 ** 20, 2 * linearByt
 /** The chain of a machine that was just opened: fresh from a baseline, or from a checkpoint. */
 export function openImageChain(origin: string, row: CheckpointRow | null, newId: () => string): ImageChain {
   let newest: Link = { id: origin, chain: row?.chain ?? { length: 0, bytes: 0 } };
-  // An end that is based on a step would keep the step from going.
+  // A step that an end is based on could not be dropped.
   let anchor: Link | null = row?.kind === "step" ? null : newest;
   let lastKept: { readonly exec_id: string; readonly id: string } | undefined;
 

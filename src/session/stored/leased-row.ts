@@ -3,7 +3,7 @@ import type { NewSession, SessionRow, Store } from "../../store/index.ts";
 import type { HostedOptions } from "../api.ts";
 import { type RemarkOptions, remarksNow, withRemarks } from "./remarks.ts";
 
-/** The session with this name or id, leased; made where there is none. */
+/** The session with this name or id, leased. It is made if it does not exist. */
 export async function leasedRow(
   store: Store,
   { session: named, ...options }: Pick<HostedOptions, "session"> & RemarkOptions,

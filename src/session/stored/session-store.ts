@@ -18,20 +18,20 @@ export interface SessionStore extends AsyncDisposable {
   /** Its execs, sub-calls and checkpoints. */
   describe(session: string): Promise<SessionDescription>;
   /**
-   * A new session that stands where a checkpoint (default: the newest of an exec's end) of another one stood.
+   * Makes a session at a checkpoint of another one; default: that of its newest exec's end.
    * `openSession` with its id or name goes on from there. Also rejects with `session_exists`, `checkpoint_not_found`.
    */
   fork(session: string, options?: { readonly checkpoint?: string; readonly name?: string }): Promise<SessionSummary>;
   remove(session: string): Promise<void>;
   /** Drops what no session needs, and sessions that are old enough; then gives the space back. */
   collect(options?: CollectOptions): Promise<Collected>;
-  /** Reads everything. One line for each finding; those that begin with `info:` are no faults. */
+  /** Reads everything. One line for each finding; lines that begin with `info:` are not faults. */
   verify(): Promise<readonly string[]>;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Opens the store in a folder, which is made where it is missing. @throws RlmError `store_failed`, `store_too_new` */
+/** Opens the store in a folder, which is made if it is missing. @throws RlmError `store_failed`, `store_too_new` */
 export async function openStore(folder: string, { clock = systemClock } = {}): Promise<SessionStore> {
   const store = await shareStore(resolve(folder));
   const signer = openSigner(resolve(folder), process.env);

@@ -14,7 +14,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly name: string | null;
   readonly origin: SessionRow["origin"];
   /**
-   * `idle`: nobody has it open. `open`: a process has, and runs nothing. `running`: a process runs an exec.
+   * `idle`: no process has it open. `open`: a process has it open and runs nothing. `running`: a process runs an exec.
    * `unfinished`: an exec was interrupted, and can be resumed.
    */
   readonly status: "idle" | "open" | "running" | "unfinished";
@@ -66,7 +66,7 @@ export async function sessionNamed(store: Pick<Store, "find" | "list">, nameOrId
   const rows = await store.list();
   const last = isLast ? rows.find(({ origin }) => origin !== "pi") : undefined;
   if (last) return last;
-  throw new RlmError("session_not_found", `there is no session ${nameOrId}`, { suggestion: cure(nameOrId, rows) });
+  throw new RlmError("session_not_found", `session ${nameOrId} not found`, { suggestion: cure(nameOrId, rows) });
 }
 
 const NAMED_AT_MOST = 5;
@@ -88,15 +88,15 @@ function cure(typed: string, rows: readonly SessionRow[]): string {
 /** @throws RlmError `invalid_argument` for a name that a session cannot have */
 export function checkSessionName(name: string): void {
   if (/^[\p{L}\p{N}][\p{L}\p{N} ._~-]{0,99}$/u.test(name)) return;
-  throw new RlmError("invalid_argument", `${JSON.stringify(name)} is no name for a session`, {
+  throw new RlmError("invalid_argument", `${JSON.stringify(name)} is not a valid session name`, {
     suggestion:
       "Use up to 100 letters, digits, spaces, dots, dashes, tildes and underscores, beginning with a letter or digit.",
   });
 }
 
-/** Where a fork begins, and what it is called. */
+/** The checkpoint at which a fork begins, and what it is called. */
 export interface Forking {
-  /** Of the new session, a ULID. */
+  /** The new session's id, a ULID. */
   readonly id: string;
   readonly name: string | null;
   readonly origin: SessionRow["origin"];
@@ -109,7 +109,7 @@ export interface Forking {
 }
 
 /**
- * A new session that stands where a checkpoint of another one stood; that one is untouched.
+ * Makes a session at a checkpoint of another one, which stays as it is.
  *
  * @throws RlmError `session_not_found`, `session_exists`, `checkpoint_not_found`, `checkpoint_lost`
  */
@@ -129,7 +129,7 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
   return summaryOf({ ...forked, facts: JSON.parse(JSON.stringify(facts)) });
 }
 
-/** What a session says of itself where it now stands, which is not what its parent says. */
+/** The facts of a fork at its checkpoint. They differ from those of its parent. */
 async function factsAt(store: Store, id: string, parents: SessionFacts["context"]): Promise<SessionFacts> {
   const account = (await store.journal(id)).map(({ record }) => readRecord(record)).reduce(follow, EMPTY_ACCOUNT);
   const { context_hash: hash } = account;
@@ -151,7 +151,7 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   });
 }
 
-/** Drops a session with all that only it needs. @throws RlmError `session_not_found`, `session_busy` */
+/** Drops a session with everything that only it needs. @throws RlmError `session_not_found`, `session_busy` */
 export async function removeSession(store: Store, nameOrId: string): Promise<SessionSummary> {
   const row = await sessionNamed(store, nameOrId);
   await store.remove(row.id);

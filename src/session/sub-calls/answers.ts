@@ -24,7 +24,7 @@ export interface AnswersOptions extends PlanOptions {
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
 export function openAnswers(options: AnswersOptions): Answers {
   const session = openLimiter(options.concurrency);
-  /** Of the batches in flight; a batch ends with the exec that made it. */
+  /** One for each batch in flight. A batch ends with the exec that made it. */
   const batches = new Map<string, Limiter>();
 
   function gateOf(callId: string, { batch }: SubCallRequest): Limiter {

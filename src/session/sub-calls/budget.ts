@@ -13,7 +13,7 @@ import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from 
  * closed in the same step in which its record enters the ledger, so nothing counts twice or not at all.
  */
 export interface Budget {
-  /** What may still be spent, all that is held taken off. */
+  /** What may still be spent, without what is held. */
   left(): RemainingBudget;
   /** Held by requests in flight. */
   held(): { readonly tokens: number; readonly cost_usd: number };
@@ -54,7 +54,7 @@ export function openBudget(limits: BudgetLimits, start: Ledger): Budget {
     return amount.tokens <= remaining_tokens && amount.cost_usd <= remaining_cost_usd;
   }
 
-  /** Whoever waits longest is served first; the rest waits on. */
+  /** The request that has waited longest is served first. The others wait on. */
   function serve(): void {
     while (waiting[0]?.()) waiting = waiting.slice(1);
   }

@@ -6,7 +6,7 @@ import type { Store } from "../../store/index.ts";
 
 /** Answers of earlier identical plain calls. */
 export interface AnswerCache {
-  /** Under which key a call's answer is kept; null for one that may not be taken again. */
+  /** The key under which a call's answer is kept; null: the answer must not be used again. */
   keyOf(request: SubCallRequest): string | null;
   find(key: string): Promise<{ readonly value: Json } | null>;
 }

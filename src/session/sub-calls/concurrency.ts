@@ -1,6 +1,6 @@
-/** Lets at most `limit` pieces of work run at once; the rest waits in order. */
+/** Lets at most `limit` pieces of work run at once. The others wait in order. */
 export interface Limiter {
-  /** undefined where the signal aborts before the work began. */
+  /** Answers undefined if the signal aborts before the work has begun. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>;
 }
 

@@ -81,7 +81,7 @@ const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
   reentrancy_error: "ReentrancyError",
 };
 
-/** undefined for a model that is not known: asking it says so. */
+/** undefined for an unknown model: the request to it will fail and say so. */
 function priceOf(models: Models, { model }: SubCallRequest): Model["price"] | undefined {
   try {
     return models.price(model ?? null);

@@ -4,7 +4,7 @@ import type { ToolResult } from "../journal/records.ts";
 
 /** Answers the calls of async builtins. */
 export interface Answers {
-  /** What the worker has to know of sub-calls before a cell makes one: part of the exec's facts. */
+  /** What the machine must know of sub-calls before a cell makes one: part of the exec's facts. */
   readonly facts: { readonly [name: string]: Json };
   /** Must not reject: a call that fails is an answer. */
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
@@ -19,14 +19,14 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Aborted when the session's time is over. */
   readonly timeOver: AbortSignal;
-  /** Tells that the call is being answered: until then it waits for its turn. */
+  /** Called when the call's turn comes: it is being answered from now on. */
   begun(): void;
 }
 
-/** What came of a call: what the guest gets, and what the record keeps beside it. */
+/** The answer to a call: what the guest gets, and what the record keeps with it. */
 export interface Answered {
   readonly settlement: Settlement;
   readonly record: Pick<ToolResult, "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event">;
-  /** The key under which the answer may be taken again; null: it may not. */
+  /** The key under which the cache keeps the answer; null: it is not kept. */
   readonly cacheKey: string | null;
 }

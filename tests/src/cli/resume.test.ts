@@ -156,7 +156,7 @@ test("there is nothing to resume, and a session that does not exist has near one
   expect(misspelt.code).toBe(1);
   expect(json(misspelt)).toMatchObject({
     error_code: "session_not_found",
-    error_message: "there is no session leters",
+    error_message: "session leters not found",
     suggestion: "Did you mean letters?",
   });
 });

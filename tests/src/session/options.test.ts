@@ -19,7 +19,7 @@ function untyped(value: unknown): object {
 const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
   [
     { session: "x" },
-    "openSession(): session names a session, and there is no store to keep it | Name a folder: store.",
+    "openSession(): session names a session, but no store is given to keep it | Name a folder: store.",
   ],
   [
     { stroe: "x" },

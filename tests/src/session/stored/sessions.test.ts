@@ -27,7 +27,7 @@ const FORK = { id: "01FORK", name: "past", origin: "library", checkpoint: null, 
 test("a session is found by name, id, end of an id and as the last; another has near names", async () => {
   const store = await emptyStore();
   expect(await refusal(sessionNamed(store, "x"))).toBe(
-    "session_not_found: there is no session x | The store holds no session; is it the right folder?",
+    "session_not_found: session x not found | The store holds no session; is it the right folder?",
   );
   const settings = { model: "a/b" };
   for (const [id, name] of [
@@ -105,7 +105,7 @@ test("a checkpoint is found by a beginning or end of its id that fits it alone",
     /^checkpoint_not_found: main has several checkpoints 01 \| `describe\(main\)` of the store lists them/,
   );
   expect(await refusal(forkSession(store, "main", { ...FORK, name: "a@b" }))).toMatch(
-    /^invalid_argument: "a@b" is no name/,
+    /^invalid_argument: "a@b" is not a valid session name/,
   );
   await removeSession(store, "01FORK");
   expect((await listSessions(store)).map(({ id }) => id)).not.toContain("01FORK");
