@@ -20,7 +20,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "processes", include: PROCESSES, globalSetup: "./tests/support/command.ts" },
+        test: { name: "processes", include: PROCESSES, globalSetup: "./tests/support/prepare.ts" },
       },
       {
         extends: true,

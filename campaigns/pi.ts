@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { bundleCommands } from "../tests/support/command.ts";
 import { PI_LINES } from "../tests/support/pi-process.ts";
 import { script, seedOf, wholeNumber } from "./arguments.ts";
 import { piCampaign } from "./pi/campaign.ts";
@@ -8,6 +9,7 @@ import { piCampaign } from "./pi/campaign.ts";
 const USAGE = "npm run pi-campaign -- [--sessions N] [--cells N] [--seed N] [--pi VERSION]";
 
 await script(USAGE, read, async (options) => {
+  await bundleCommands();
   console.log(`seed ${options.seed}`);
   const { processes, kills, subCalls, mismatches } = await piCampaign({ ...options, say: (line) => console.log(line) });
   console.log(`processes ${processes}\nkills     ${kills}\nsub-calls ${subCalls}\nmismatches ${mismatches.length}`);

@@ -1,10 +1,11 @@
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/thread.ts";
+import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.ts";
 import { cellTask, type KillPoint, killedAt, timesAsked } from "../support/pi-kill.ts";
 import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, printPi } from "../support/pi-process.ts";
-import { loadedIn, mirrored, piScene, resultsOnDisk, TEST_EXTENSION } from "../support/pi-scene.ts";
+import { loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
 
 /** `sent`: how often the two sub-calls are sent, all processes together; null: the cell never begins. */
 const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] | null })[] = [

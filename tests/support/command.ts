@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle, ENTRIES } from "../../scripts/bundle.ts";
-import { mustRun, ROOT } from "../../scripts/process.ts";
-import { PI_LINES } from "./pi-process.ts";
+import { ROOT } from "../../scripts/process.ts";
 
 // The command as tests start it. They start it a thousand times, and most of a short life goes into loading modules.
 
@@ -12,28 +10,34 @@ export const COMPILED = join(ROOT, "node_modules/.cache/belay-tests");
 
 const BUNDLED = join(COMPILED, "bundle");
 
-/** Arguments of node that make it `belay`. Processes that live for a second gain nothing from an optimised engine. */
-export const COMMAND: readonly string[] = ["--liftoff-only", join(BUNDLED, "src/cli/main.js")];
+/** Arguments of node for processes that live for a second: little garbage is collected, and no engine is optimised. */
+export const QUICK: readonly string[] = [
+  "--min-semi-space-size=16",
+  "--import",
+  join(ROOT, "tests/support/quick-engine.js"),
+];
+
+/** Arguments of node that make it `belay`. */
+export const COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "src/cli/main.js")];
 
 /** As COMMAND, over a store that kills the process where it is told to. */
-export const CRASHING_COMMAND: readonly string[] = ["--liftoff-only", join(BUNDLED, "tests/support/crash-cli.js")];
+export const CRASHING_COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/crash-cli.js")];
 
-/** Bundles the commands of today's sources; to be done once before any of them is started. */
+/** The Pi extension with the tests' commands around it. */
+export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi-extension.js");
+
+/** Bundles the commands and the extension of today's sources; to be done once before any of them is started. */
 export async function bundleCommands(): Promise<void> {
-  await bundle(BUNDLED, [...ENTRIES, "tests/support/crash-cli"]);
+  hidePi();
+  await bundle(BUNDLED, [...ENTRIES, "tests/support/crash-cli", "tests/support/pi-extension"]);
 }
 
-/** Vitest calls it before the tests. */
-export default async function prepareCommands(): Promise<void> {
-  await bundleCommands();
-  await keepCompiled();
-}
-
-/** Starts each program once: those that tests kill do not get to keep what they have compiled. */
-async function keepCompiled(): Promise<void> {
-  const cwd = mkdtempSync(join(tmpdir(), "belay-first-"));
-  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED, HOME: cwd, BELAY_HOME: cwd, PI_OFFLINE: "1" };
-  const programs = [[...COMMAND, "exec", "-e", "1 + 1"], ...PI_LINES.map(({ command }) => [command, "--version"])];
-  await Promise.all(programs.map((args) => mustRun(process.execPath, args, { cwd, env })));
-  rmSync(cwd, { recursive: true, force: true });
+/** As in a folder that npm has installed, Pi's packages are not found from the bundle: Pi gives it its own. */
+function hidePi(): void {
+  for (const name of ["pi-ai", "pi-coding-agent", "pi-tui"]) {
+    const folder = join(BUNDLED, "node_modules/@mariozechner", name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "package.json"), '{ "exports": {} }');
+  }
+  writeFileSync(join(BUNDLED, "package.json"), '{ "type": "module" }');
 }

@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../scripts/process.ts";
+import { QUICK } from "./command.ts";
 import type { PiHome } from "./pi-home.ts";
 
 /** A release line of Pi: the last under its old name, and a later one under its new name. */
@@ -77,21 +78,29 @@ const HANGS_MS = 45_000;
 /** Starts Pi in rpc mode. */
 export function startPi(line: PiLine, { session, ...options }: PiOptions): Pi {
   const going = session === undefined ? [] : ["--session", session];
-  const child = spawn(process.execPath, [line.command, "--mode", "rpc", ...going, ...flags(options.extensions)], {
-    cwd: options.home.project,
-    env: { ...options.home.env, ...options.env },
-  });
+  const child = spawn(
+    process.execPath,
+    [...QUICK, line.command, "--mode", "rpc", ...going, ...flags(options.extensions)],
+    {
+      cwd: options.home.project,
+      env: { ...options.home.env, ...options.env },
+    },
+  );
   return piOver(child);
 }
 
 /** Runs one prompt in print mode to its end. */
 export function printPi(line: PiLine, prompt: string, { session, ...options }: PiOptions): Promise<PiPrinted> {
   const going = session === undefined ? [] : ["--session", session];
-  const child = spawn(process.execPath, [line.command, "-p", prompt, ...going, ...flags(options.extensions)], {
-    cwd: options.home.project,
-    env: { ...options.home.env, ...options.env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [...QUICK, line.command, "-p", prompt, ...going, ...flags(options.extensions)],
+    {
+      cwd: options.home.project,
+      env: { ...options.home.env, ...options.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const text = { stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"] as const) {
     child[stream].setEncoding("utf8").on("data", (chunk: string) => {

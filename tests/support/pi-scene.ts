@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { ROOT } from "../../scripts/process.ts";
+import { TEST_EXTENSION } from "./command.ts";
 import { type PiHome, type PiHomeOptions, piHome } from "./pi-home.ts";
 import { type PiModel, type PiModelOptions, startPiModel } from "./pi-model.ts";
 import { entriesIn, type Pi, type PiEntry, type PiLine, startPi } from "./pi-process.ts";
 
-/** The product's extension, and the one with the tests' commands around it. */
+/** The product's extension, as it stands in the checkout. */
 export const EXTENSION = join(ROOT, "src/pi/index.ts");
-export const TEST_EXTENSION = join(ROOT, "tests/support/pi-extension.ts");
 
 /** A model, and a home in which Pi processes talk to it; disposing of it ends and removes them all. */
 export interface PiScene extends AsyncDisposable {
