@@ -62,25 +62,6 @@ test("a second process is told who has the session, and goes on with it once the
   expect(server.requests).toHaveLength(2);
 });
 
-test("of two processes that make a session of one name at the same moment one makes it", async () => {
-  const options = { home: home() };
-  const run = (value: number) =>
-    belay(
-      ["exec", "-e", `globalThis.made = (globalThis.made ?? 0) + ${value}`, "--json", "--quiet", "--session", "new"],
-      options,
-    );
-  const runs = await Promise.all([run(1), run(1)]);
-  const codes = runs.map(({ stdout }) => JSON.parse(stdout).error_code ?? "ok");
-  // Where the first had ended before the second began, both succeed.
-  for (const code of codes) expect(["ok", "session_busy", "session_exists"]).toContain(code);
-  const done = codes.filter((code) => code === "ok").length;
-  expect(done).toBeGreaterThanOrEqual(1);
-  const { stdout } = await belay(["exec", "-e", "made", "--quiet", "--session", "new"], options);
-  expect(stdout).toBe(`${done}\n`);
-  const list = await belay(["sessions", "--json"], options);
-  expect(list.stdout.match(/"new"/g)).toHaveLength(1);
-});
-
 test("calls in flight at the end of a process fail where the user says so, and the cell can catch it", async () => {
   let stuck = true;
   const asked = Promise.withResolvers<void>();

@@ -35,7 +35,9 @@ test("search keeps its index in the store folder and prints nothing but the resu
   const run = await belayHere(args, { cwd, home });
   expect(run).toEqual({ code: 0, stdout: "# Alpha\nThe openSession function opens a session.\n", stderr: "" });
   expect(statSync(home).mode & 0o777).toBe(0o700);
-  expect(readdirSync(join(home, "index"))).toEqual([expect.stringMatching(/\.sqlite$/)]);
+  // If the process started slowly, it also keeps a record of the load: the files are old enough then.
+  const indexes = readdirSync(join(home, "index")).filter((name) => !name.startsWith("load-"));
+  expect(indexes).toEqual([expect.stringMatching(/\.sqlite$/)]);
 });
 
 test("a store folder that cannot be made is an error with two cures, and one of them works", async () => {

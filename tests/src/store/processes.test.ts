@@ -101,6 +101,18 @@ test("stores that open a new folder at once agree on it", async () => {
   await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
 });
 
+test("if two stores make a session of one name at once, one of them makes it", async () => {
+  const folder = join(folderWith(), "store");
+  const stores = await Promise.all([1, 2].map(() => openStore(folder)));
+  const made = await Promise.allSettled(
+    stores.map((store, index) => store.create(sessionOf(`S${index}`, { name: "one" }))),
+  );
+  const refused = made.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+  expect(refused).toEqual([expect.objectContaining({ code: "session_exists" })]);
+  expect(await stores[0]?.list()).toHaveLength(1);
+  await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
+});
+
 test("folders and files are their owner's alone, whatever the umask", async () => {
   const folder = join(folderWith(), "deep", "store");
   const script = `process.umask(0); const { openStore } = await import(${JSON.stringify(THREAD)});
