@@ -12,7 +12,7 @@ declare function peek(start: number, end: number): string;
 
 /**
  * Characters start..end of one document, by its id from list_docs() (offsets within the document, UTF-16 units,
- * clamped); the whole document without offsets, an empty string where there is no such document.
+ * clamped); the whole document without offsets, an empty string if there is no such document.
  */
 declare function peek_doc(doc_id: string, start?: number, end?: number): string;
 
@@ -59,7 +59,7 @@ declare function session(): SessionManifest;
 /** Limits of this exec: output in bytes, running time in ms, matches of one find, result in bytes. */
 declare function limits(): Limits;
 
-/** What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars where they are limited. */
+/** What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars if they are limited. */
 declare function budget(): Budget;
 
 /**
@@ -142,8 +142,8 @@ interface Console {
 declare var console: Console;
 
 /**
- * Assign to it what the cell answers (`result_json`): any JSON value. Where it is not assigned, the value of the
- * cell's last expression statement counts. It is undefined when a cell begins.
+ * Assign to it what the cell answers (`result_json`): any JSON value. If it is not assigned, the value of the cell's
+ * last expression statement counts. It is undefined when a cell begins.
  */
 declare var result: unknown;
 
@@ -153,7 +153,7 @@ declare var result_meta: unknown;
 interface FindResult {
   /** [start, end] of each match: UTF-16 units of P, in order. */
   matches: [start: number, end: number][];
-  /** True where P has more matches than the limit. */
+  /** True if P has more matches than the limit. */
   capped: boolean;
 }
 interface FoundPlaces {
@@ -239,7 +239,7 @@ interface Budget {
   tokens: number;
   sub_calls: number;
   time_ms: number;
-  /** Only where dollars are limited. */
+  /** Only if dollars are limited. */
   cost_usd?: number;
   /** The same values by their longer names. */
   remaining_tokens: number;
@@ -269,7 +269,7 @@ interface SubCallOptions {
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;
-  /** The same call may succeed if it is made again. */
+  /** Whether the same call may succeed if it is made again. */
   retriable: boolean;
 }
 

@@ -1,17 +1,17 @@
 import type { CallScope, Json } from "../runtime/index.ts";
 import { defineBuiltin } from "./define.ts";
+import { factsOf } from "./facts.ts";
 
 export const budget = defineBuiltin({
   name: "budget",
   signature: "function budget(): Budget",
-  summary:
-    "What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars where they are limited.",
+  summary: "What is left of the session's budget: tokens, sub-calls, ms inside execs, and dollars if they are limited.",
   example: "budget().sub_calls",
   types: `interface Budget {
   tokens: number;
   sub_calls: number;
   time_ms: number;
-  /** Only where dollars are limited. */
+  /** Only if dollars are limited. */
   cost_usd?: number;
   /** The same values by their longer names. */
   remaining_tokens: number;
@@ -23,17 +23,11 @@ export const budget = defineBuiltin({
   run: (_services, _args, scope) => remainingBudget(scope),
 });
 
-/** The budget as of this moment: the host states it when a slice begins. */
+/** What is left of the budget at this moment. */
 export function remainingBudget(scope: CallScope): { [name: string]: Json } {
-  const { facts } = scope;
-  const left = (name: string): number | undefined => {
-    const value: unknown = typeof facts === "object" && facts !== null ? Reflect.get(facts, name) : undefined;
-    return typeof value === "number" ? value : undefined;
-  };
-  const tokens = left("remaining_tokens") ?? 0;
-  const sub_calls = Math.max(0, (left("remaining_sub_calls") ?? 0) - scope.newCalls());
-  const time_ms = Math.max(0, Math.floor((left("remaining_time_ms") ?? 0) - scope.sliceMs()));
-  const cost_usd = left("remaining_cost_usd");
+  const { remaining_tokens: tokens, remaining_cost_usd: cost_usd, ...facts } = factsOf(scope);
+  const sub_calls = Math.max(0, facts.remaining_sub_calls - scope.newCalls());
+  const time_ms = Math.max(0, Math.floor(facts.remaining_time_ms - scope.sliceMs()));
   return {
     tokens,
     sub_calls,

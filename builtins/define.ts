@@ -9,7 +9,7 @@ export interface Described {
   readonly signature: string;
   /** One sentence, with shapes and units. */
   readonly summary: string;
-  /** What rlm_exec tells a model of it, where the beginning of the summary leaves out what the model must know. */
+  /** What rlm_exec tells a model of it, if the beginning of the summary leaves out what the model must know. */
   readonly brief?: string;
   /** A cell that runs as it stands, over any context. */
   readonly example: string;

@@ -24,7 +24,7 @@ function find(pattern: string | RegExp, flags: string | undefined, options: { do
   types: `interface FindResult {
   /** [start, end] of each match: UTF-16 units of P, in order. */
   matches: [start: number, end: number][];
-  /** True where P has more matches than the limit. */
+  /** True if P has more matches than the limit. */
   capped: boolean;
 }
 interface FoundPlaces {

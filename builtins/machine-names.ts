@@ -2,7 +2,7 @@
 export interface MachineName {
   readonly signature: string;
   readonly summary: string;
-  /** Its line in belay.d.ts; absent where a cell has no use for it. */
+  /** Its line in belay.d.ts; absent if a cell has no use for it. */
   readonly declaration?: string;
 }
 
@@ -36,7 +36,7 @@ declare var console: Console;`,
   result: {
     signature: "let result: unknown",
     summary:
-      "Assign to it what the cell answers (`result_json`): any JSON value. Where it is not assigned, the value of the cell's last expression statement counts. It is undefined when a cell begins.",
+      "Assign to it what the cell answers (`result_json`): any JSON value. If it is not assigned, the value of the cell's last expression statement counts. It is undefined when a cell begins.",
     declaration: "declare var result: unknown;",
   },
   result_meta: {

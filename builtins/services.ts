@@ -42,7 +42,7 @@ export interface ContextServices {
   place(offset: number): PlaceEntry | null;
   /** The line that holds an offset, without its end; of a long one about 200 units. */
   lineText(offset: number): string;
-  /** Makes the search index where it is missing. */
+  /** Makes the search index if it is missing. */
   prepareSearch(onProgress: (fraction: number) => void): void;
   search(
     query: string,
@@ -65,7 +65,7 @@ export interface Services {
   loaded(): ContextServices | undefined;
 }
 
-/** For builtins that need a context where none is loaded. */
+/** For builtins that need a context if none is loaded. */
 export function contextNotLoaded(): RlmError {
   return new RlmError("context_not_loaded", "no context is loaded", {
     suggestion: `${firstly("load")}.`,

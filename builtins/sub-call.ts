@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { argumentError, type CallScope, type Json, LIMITS, RlmError } from "../runtime/index.ts";
+import { factsOf } from "./facts.ts";
 
 const countable = (what: string) => v.pipe(v.number(what), v.integer(what), v.minValue(1, what));
 const Options = v.strictObject({
@@ -62,21 +63,12 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
   throw argumentError("TypeError", `${name} takes 2 arguments (prompt, options)`, "Leave out what comes after them.");
 }
 
-/** What the host tells the machine of sub-calls, in an exec's facts. */
-interface SubCallFacts {
-  readonly remaining_sub_calls: number;
-  readonly remaining_tokens: number;
-  readonly remaining_time_ms: number;
-  /** Why no sub-call can be made at all, or null. */
-  readonly no_model: string | null;
-}
-
 /** Looks at a sub-call when the cell makes it: what is wrong with it or over the budget is refused at once. */
 export function checkSubCall(request: SubCallRequest, scope: CallScope): void {
   checkPrompt("llm_query", request);
   if (request.prompt.includes("[object Promise]")) scope.warn("unawaited_value_in_prompt");
   requireModel(request, scope);
-  if (subCallFacts(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
+  if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
   const left = callsLeft(scope);
   if (left < 1) throw budgetExceeded("no sub-calls are left");
 }
@@ -87,9 +79,9 @@ export function checkPrompt(name: string, { prompt }: Pick<SubCallRequest, "prom
   throw argumentError("TypeError", `${name}: the prompt is empty`, "Say what the model is to do.");
 }
 
-/** @throws RlmError `no_model_configured` where neither the call nor the session names a model */
+/** @throws RlmError `no_model_configured` if neither the call nor the session names a model */
 export function requireModel({ model }: Pick<SubCallRequest, "model">, scope: CallScope): void {
-  const { no_model } = subCallFacts(scope);
+  const { no_model } = factsOf(scope);
   if (no_model === null || model !== undefined) return;
   throw new RlmError("no_model_configured", "no model is configured for sub-calls", {
     guestName: "SubAgentError",
@@ -100,11 +92,11 @@ export function requireModel({ model }: Pick<SubCallRequest, "model">, scope: Ca
 
 /** Calls that may still be made. */
 export function callsLeft(scope: CallScope): number {
-  return Math.max(0, subCallFacts(scope).remaining_sub_calls - scope.newCalls());
+  return Math.max(0, factsOf(scope).remaining_sub_calls - scope.newCalls());
 }
 
 export function tokensLeft(scope: CallScope): number {
-  return subCallFacts(scope).remaining_tokens;
+  return factsOf(scope).remaining_tokens;
 }
 
 export function budgetExceeded(why: string): RlmError {
@@ -113,19 +105,4 @@ export function budgetExceeded(why: string): RlmError {
     retriable: false,
     suggestion: "Look at budget() first; summarise with what there is, or ask for a larger budget.",
   });
-}
-
-function subCallFacts(scope: CallScope): SubCallFacts {
-  const facts = isRecord(scope.facts) ? scope.facts : {};
-  const count = (value: unknown) => (typeof value === "number" ? value : 0);
-  return {
-    remaining_sub_calls: count(facts.remaining_sub_calls),
-    remaining_tokens: count(facts.remaining_tokens),
-    remaining_time_ms: count(facts.remaining_time_ms),
-    no_model: typeof facts.no_model === "string" ? facts.no_model : null,
-  };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

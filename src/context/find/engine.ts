@@ -27,7 +27,7 @@ export function findFrom(source: string, haystack: Haystack, byte: number): Matc
   return call(source, (regex, engine) => engine.findFrom(regex, haystack, byte));
 }
 
-/** The syntax tree of a Rust pattern. Throws the engine's Error where it is refused or too large. */
+/** The syntax tree of a Rust pattern. Throws the engine's Error if it is refused or too large. */
 export function parse(source: string): Hir {
   return call(source, (regex) => regex.syntax());
 }

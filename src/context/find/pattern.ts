@@ -27,7 +27,7 @@ export interface FindPattern {
 
 /** What matters about a piece of the text. */
 export interface Piece {
-  /** The character whose run at its end stands for the rest of the text; undefined where no match depends on the rest. */
+  /** The character whose run at its end stands for the rest of the text; undefined if no match depends on the rest. */
   readonly stop: string | undefined;
   /** It begins with one character of context, which is reported as the first match. */
   readonly context: boolean;

@@ -135,7 +135,7 @@ function certainBefore(search: Search, from: number, end: number): number | unde
 
 /**
  * Where the first match begins that is open at `end`. The engine answers this backwards from the end, so it is quick
- * where matches are short, and the original pattern, with its literal prefilters, can search the rest.
+ * if matches are short, and the original pattern, with its literal prefilters, can search the rest.
  */
 function openFrom(search: Search, from: number, end: number): number | undefined {
   const { haystack, pattern } = search;

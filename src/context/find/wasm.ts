@@ -5,7 +5,7 @@ export type Haystack = readonly Uint8Array[];
 
 /** One WebAssembly instance of Rust's regex crate. */
 export interface Engine {
-  /** Throws a plain Error where Rust refuses the pattern. */
+  /** Throws a plain Error if Rust refuses the pattern. */
   compile(source: string): Compiled;
   /** All matches, in bytes. The whole list is kept, with a copy of each match: mind the number. */
   findAll(regex: Compiled, haystack: Haystack): readonly Match[];
@@ -23,7 +23,7 @@ export interface Compiled {
 
 /**
  * What rregex 1.13.1 has under its published functions. Those take strings, which they copy character by character, and
- * leak where a character is not ASCII; these take UTF-8 where it lies. They are not promised to anyone: hence the exact
+ * leak if a character is not ASCII; these take UTF-8 where it lies. They are not promised to anyone: hence the exact
  * version in package.json, and `expectSearch`.
  */
 interface Binding {
@@ -39,10 +39,10 @@ interface Binding {
   };
 }
 
-/** Indices into the table of JavaScript values; the second one is valid where the third number is not 0. */
+/** Indices into the table of JavaScript values; the second one is valid if the third number is not 0. */
 type Answer = readonly [result: number, error: number, failed: number];
 
-/** Throws an Error where the binding is not the pinned one. */
+/** Throws an Error if the binding is not the pinned one. */
 export function openEngine({ RRegex, __wasm: wasm }: Binding): Engine {
   const engine: Engine = {
     compile: (source) => new RRegex(source),

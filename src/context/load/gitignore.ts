@@ -86,7 +86,7 @@ export function isIgnored(rules: IgnoreRules, path: string, isFolder: boolean): 
   return rules.matcher.ignores(isFolder ? `${pathIn(rules, path)}/` : pathIn(rules, path));
 }
 
-/** The rules that hold where there are none, for paths below `top`. */
+/** The rules that hold if there are none, for paths below `top`. */
 function noRules(top: string): IgnoreRules {
   return { top, matcher: ignore(OPTIONS), cost: 0 };
 }
@@ -97,7 +97,7 @@ function isRepository(folder: string): boolean {
 
 /**
  * The lines of a rule file of `folder` (relative to the top, "" for the top itself) as patterns of the top: one
- * list of rules decides as git does, where a later rule of a nested file can re-include what an earlier one excludes.
+ * list of rules decides as git does: a later rule of a nested file can re-include what an earlier one excludes.
  */
 function patternsOf(text: string, folder: string): string[] {
   const patterns: string[] = [];

@@ -16,12 +16,12 @@ import { RlmError, remedy } from "../../../runtime/index.ts";
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
 export type Roots = readonly string[];
 
-/** Kernel interfaces, not files: refused even where a root covers them. */
+/** Kernel interfaces, not files: refused even if a root covers them. */
 const FORBIDDEN = ["/proc", "/sys", "/dev"];
 
 /** PATH_MAX of Linux. */
 const MAX_PATH = 4096;
-/** As many symlinks as Linux follows in one path. */
+/** Linux follows this many symlinks in one path. */
 const MAX_LINKS = 40;
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -93,7 +93,7 @@ export function canonical(path: string, links = { left: MAX_LINKS }): string {
   }
 }
 
-/** Why something cannot be read; with the errno code where the system refused it. */
+/** Why something cannot be read, with the errno code if the system refused it. */
 export interface Refusal {
   reason: string;
   errno?: string;
@@ -106,7 +106,7 @@ export const MOVED_OUT: Refusal = { reason: "moved out of the allowed roots whil
 export interface OpenFile {
   readonly location: string;
   readonly size: number;
-  /** At most the first `length` bytes; fewer where the file has shrunk. */
+  /** At most the first `length` bytes; fewer if the file has shrunk. */
   read(length: number): Uint8Array;
 }
 
@@ -150,7 +150,7 @@ interface Opened {
   readonly stats: Stats;
   /** Where the kernel says that the opened file is. */
   readonly location: string;
-  /** A path that leads to what was opened even if `location` is replaced, where the system has one. */
+  /** A path that leads to what was opened even if `location` is replaced, if the system has one. */
   readonly via: string;
 }
 

@@ -36,7 +36,7 @@ function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextS
   return "Join its files into fewer ones (`cat FOLDER/* > all.txt`) and load those, or list some in .gitignore.";
 }
 
-/** `14.2 MB > 10 MB`, or in bytes where rounding would hide the difference. */
+/** `14.2 MB > 10 MB`, or in bytes if rounding would hide the difference. */
 export function exceeds(bytes: number, limit: number): string {
   if (bytes - limit < MB / 10) return `${number(bytes)} bytes > ${number(limit)} bytes`;
   return `${megabytes(bytes)} > ${number(limit / MB)} MB`;

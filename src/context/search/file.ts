@@ -10,7 +10,7 @@ const MAGIC = "belay search index";
 const BUILD_ATTEMPTS = 3;
 
 /**
- * Opens the index file of a context read-only, first building one where there is none that can be trusted.
+ * Opens the index file of a context read-only, and first builds one if there is none that can be trusted.
  * `rebuild` replaces the file in any case. Errors of the file system (folder not writable, disk full) are thrown.
  */
 export function openIndexFile(source: SearchSource, location: IndexLocation, rebuild = false): DatabaseSync {

@@ -29,7 +29,7 @@ export interface SearchIndex extends Disposable {
 const MAX_QUERY_TERMS = 128;
 
 /**
- * Opens the index of a context, building it first where it is missing or damaged: about 0.08 s per MB of P, in this
+ * Opens the index of a context, and first builds it if it is missing or damaged: about 0.08 s per MB of P, in this
  * thread. Errors of the file system are thrown as they are.
  */
 export function openSearchIndex(source: SearchSource, options: IndexLocation): SearchIndex {

@@ -1,0 +1,23 @@
+import * as v from "valibot";
+import type { CallScope } from "../runtime/index.ts";
+
+const count = v.fallback(v.number(), 0);
+
+/** What the host tells the machine of sub-calls and the budget when a slice begins. */
+const Facts = v.object({
+  remaining_tokens: count,
+  remaining_sub_calls: count,
+  remaining_time_ms: count,
+  /** Absent if dollars are not limited. */
+  remaining_cost_usd: v.fallback(v.optional(v.number()), undefined),
+  /** Why no sub-call can be made at all, or null. */
+  no_model: v.fallback(v.nullable(v.string()), null),
+});
+
+const NO_FACTS = v.parse(Facts, {});
+
+/** The facts of the running exec. A host that tells none leaves no budget. */
+export function factsOf({ facts }: Pick<CallScope, "facts">): v.InferOutput<typeof Facts> {
+  const read = v.safeParse(Facts, facts);
+  return read.success ? read.output : NO_FACTS;
+}
