@@ -6,7 +6,7 @@ import { COMMAND_MS } from "./limits.ts";
 import { machineLost } from "./lost.ts";
 import { type MachineKind, type Machines, processMachines } from "./machines.ts";
 import type { Checkpoint, CheckpointRequest, FromThread, Json, Restoration, ToThread } from "./protocol.ts";
-import type { MachineSetup } from "./serve.ts";
+import type { MachineSetup } from "./served.ts";
 import { openSlices, type Slices } from "./slices.ts";
 import { openThread } from "./thread.ts";
 

@@ -1,33 +1,21 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { systemClock } from "./clock.ts";
+import { MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
-import type { Baseline } from "./image.ts";
 import type { Library } from "./library.ts";
-import { LIMITS } from "./limits.ts";
-import { type Machine, openMachine } from "./machine.ts";
+import { COMMAND_MS } from "./limits.ts";
+import type { Machine } from "./machine.ts";
 import type { ThreadSetup, ThreadStart } from "./machine-thread.ts";
-import { openPrintRelay } from "./print-relay.ts";
-import type { FromThread, Restoration, ToThread } from "./protocol.ts";
-import { openQuickJs } from "./quickjs-wasi.ts";
-import { failure, messageOf, type Served, serveMessage } from "./serve-message.ts";
-
-/** What a machine is opened from. */
-export interface MachineSetup<Message> {
-  readonly memoryBytes: number;
-  /** The image of an exec's end or of a waiting exec; or that of a fresh guest. */
-  readonly from: Restoration | Baseline;
-  /** For the library, before the guest is made. */
-  readonly message?: Message;
-}
+import {
+  type CaptureReply,
+  type CheckpointRequest,
+  type FromThread,
+  SHARED,
+  type SliceEnd,
+  type ToThread,
+} from "./protocol.ts";
+import { closeServed, type MachineSetup, makeBaseline, openServed, type Served } from "./served.ts";
 
 type Request<Message> = ToThread<Message> | { readonly kind: "open"; readonly setup: MachineSetup<Message> };
-
-/** What the machines of a thread are made with. */
-interface Workshop<Setup, Message> {
-  readonly thread: ThreadSetup<Setup>;
-  readonly createLibrary: (setup: Setup) => Library<Message>;
-  readonly say: (message: FromThread) => void;
-}
 
 /** Serves machines in this thread, one after the other. The thread's entry module calls it once. */
 export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup) => Library<Message>): Promise<void> {
@@ -70,70 +58,64 @@ export async function serveSandbox<Setup, Message>(createLibrary: (setup: Setup)
   }
 }
 
-async function makeBaseline<Setup, Message>(workshop: Workshop<Setup, Message>): Promise<Baseline> {
-  const library = workshop.createLibrary(workshop.thread.library);
-  using machine = await machineOf(workshop, library, LIMITS.guestHeapBytes);
-  return machine.baseline();
-}
-
-async function openServed<Setup, Message>(
-  workshop: Workshop<Setup, Message>,
-  { from, memoryBytes, message }: MachineSetup<Message>,
-): Promise<Served<Message>> {
-  const library = workshop.createLibrary(workshop.thread.library);
-  try {
-    if (message !== undefined) library.receive(message);
-    const machine =
-      "pages" in from
-        ? await machineOf(workshop, library, memoryBytes, freshFrom(from))
-        : await machineOf(workshop, library, memoryBytes, from).catch(unreadable);
-    return { machine, library };
-  } catch (error) {
-    library.close?.();
-    throw error;
+/** Does what a message asks of the machine, and returns the answer. */
+function serveMessage<Message>(
+  { machine, library }: Served<Message>,
+  message: Exclude<ToThread<Message>, { kind: "close" }>,
+  shared: Int32Array,
+): FromThread {
+  const reply = (slice: SliceEnd, image: CheckpointRequest | null = null) => sliceReply(machine, slice, image, shared);
+  switch (message.kind) {
+    case "start":
+      return reply(machine.startCell(message.input), message.checkpoint);
+    case "resume":
+      return reply(machine.resume(message.input));
+    case "settle":
+      return reply(machine.settle(message.answers, message.facts), message.checkpoint);
+    case "stop":
+      return reply(machine.stop());
+    case "checkpoint":
+      return { kind: "checkpointed", checkpoint: machine.checkpoint(message.request, message.maxMs) };
+    case "enter":
+      return { kind: "entered", value: machine.enter(message.name, message.payload, message.maxMs) };
+    case "library": {
+      const next = library.receive(message.message);
+      return { kind: "entered", value: next ? machine.enter(next.command, null, message.maxMs) : null };
+    }
   }
 }
 
-function machineOf<Setup, Message>(
-  { thread, say }: Workshop<Setup, Message>,
-  library: Library<Message>,
-  memoryBytes: number,
-  restore?: Restoration,
-): Promise<Machine> {
-  return openMachine({
-    library,
-    memoryBytes,
-    clock: systemClock,
-    shared: thread.shared,
-    notice: (text) => say({ kind: "notice", text }),
-    printed: openPrintRelay(systemClock, (parts) => say({ kind: "printed", parts })),
-    openEngine: (options) => openQuickJs(thread.wasm, options),
-    format: thread.format,
-    ...(restore ? { restore } : {}),
-  });
+/** If the guest waits for new calls, its image is captured at once: the host needs it before it records them. */
+function sliceReply(
+  machine: Machine,
+  slice: SliceEnd,
+  wanted: CheckpointRequest | null,
+  shared: Int32Array,
+): FromThread {
+  if (slice.kind === "ended") return slice;
+  const isWanted = wanted !== null && slice.calls.length > 0;
+  return { ...slice, checkpoint: isWanted ? capture(machine, wanted, shared) : null };
 }
 
-const freshFrom = ({ image }: Baseline): Restoration => ({ image, pending: "keep", cells: [] });
-
-/** For an image that passed `imageProblem` and cannot be opened all the same. */
-function unreadable(cause: unknown): never {
-  if (cause instanceof RlmError) throw cause;
-  const why = cause instanceof Error ? cause.message : String(cause);
-  throw new RlmError("checkpoint_lost", `the checkpoint cannot be opened: ${why}`, {
-    suggestion: "Go on from an earlier checkpoint.",
-    cause,
-  });
+function capture(machine: Machine, request: CheckpointRequest, shared: Int32Array): CaptureReply {
+  Atomics.store(shared, SHARED.capturing, 1);
+  try {
+    return { kind: "checkpointed", checkpoint: machine.checkpoint(request, COMMAND_MS) };
+  } catch (error) {
+    return failure(error);
+  }
 }
 
-function closeServed<Message>(served: Served<Message> | undefined): FromThread {
-  const bytes = served?.machine.linearBytes() ?? 0;
-  served?.machine[Symbol.dispose]();
-  served?.library.close?.();
-  return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
+/** The answer to a message that failed. After `failed` the machine is poisoned. */
+function failure(error: unknown): Exclude<CaptureReply, { kind: "checkpointed" }> {
+  if (error instanceof RlmError) {
+    const { guestName: name, code, suggestion } = error;
+    return { kind: "refused", error: { name, code, message: error.message, suggestion } };
+  }
+  return { kind: "failed", message: messageOf(error) };
 }
 
-/** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
-const REUSED_BYTES = 16 * 2 ** 20;
+const messageOf = (error: unknown) => (error instanceof MachineFault ? error.message : String(error));
 
 /** The pages of a checkpoint cross without a copy. */
 function transferable(message: FromThread): ArrayBuffer[] {
