@@ -5,7 +5,7 @@ import { RlmError } from "../../index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { failureJson, showFailure } from "../render/envelope.ts";
+import { failureJson, showFailure } from "../render/failure.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { play } from "./play.ts";

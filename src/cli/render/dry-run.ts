@@ -1,6 +1,7 @@
 import { amount, compact, dollars } from "../../figures.ts";
 import type { CallEstimate, DryRun } from "../../index.ts";
-import { showError, showWarnings } from "./envelope.ts";
+import { showWarnings } from "./envelope.ts";
+import { showError } from "./failure.ts";
 import { table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 

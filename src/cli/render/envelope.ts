@@ -1,22 +1,14 @@
 import { amount, size } from "../../figures.ts";
-import {
-  type ExecEnvelope,
-  type ExecFailure,
-  type ExecLimits,
-  type Json,
-  type QueryEnvelope,
-  RlmError,
-} from "../../index.ts";
-import { NOTHING_RUN } from "../../session/index.ts";
+import { type ExecEnvelope, type ExecLimits, type Json, type QueryEnvelope, RlmError } from "../../index.ts";
 import type { Format } from "../flags/declared.ts";
 import type { Written } from "../running/delivery.ts";
 import { type CallsTaken, takenLine } from "./calls.ts";
+import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
-import { jsonParts, prettyJson } from "./json.ts";
-import { placeLine, placesIn } from "./places.ts";
-import type { Output, Style, Terminal } from "./terminal.ts";
+import { prettyJson } from "./json.ts";
+import type { Output, Terminal } from "./terminal.ts";
+import { showValue } from "./value.ts";
 import { isResultLeftOut, warningText } from "./warnings.ts";
-import { inFlags } from "./wording.ts";
 
 /** What is done with the result of an exec. */
 export interface Showing {
@@ -139,66 +131,4 @@ export function showWarnings(
     if (written && isResultLeftOut(warning)) continue;
     stderr.write(`warning: ${warningText(warning, limits)}\n`, "yellow");
   }
-}
-
-/** Why a cell or query failed. */
-export function showError(failure: ExecFailure, taken: CallsTaken | null, { stderr }: Terminal): void {
-  if (failure.error_code === "cancelled") {
-    const calls = taken ? `: ${amount(taken.done, "sub-call")} done, ${taken.unfinished} given up` : "";
-    stderr.write(`cancelled${calls}\n`, "red");
-    return;
-  }
-  stderr.write(`${failure.traceback}\n`, "red");
-  if (failure.suggestion) stderr.write(`suggestion: ${inFlags(failure.suggestion)}\n`);
-}
-
-/** A value and a newline; on a terminal a line for each place, if it is nothing but places. */
-export function showValue(value: Json, output: Output): void {
-  if (typeof value === "string") {
-    output.write(value.endsWith("\n") ? value : `${value}\n`);
-    return;
-  }
-  const places = output.isTerminal ? placesIn(value) : null;
-  if (places) {
-    output.writeRaw(places.map((place) => `${placeLine(place, output)}\n`).join(""));
-    return;
-  }
-  const json = prettyJson(value, output.columns);
-  if (!output.colours) output.write(`${json}\n`);
-  else
-    output.writeRaw(
-      `${jsonParts(json)
-        .map(({ text, kind }) => output.paint(text, COLOURS[kind]))
-        .join("")}\n`,
-    );
-}
-
-const COLOURS: Record<ReturnType<typeof jsonParts>[number]["kind"], Style | undefined> = {
-  key: "cyan",
-  string: "green",
-  number: "yellow",
-  word: "magenta",
-  other: undefined,
-};
-
-/** A failure outside cells: of a load or a session. */
-export function showFailure(error: RlmError, { stderr }: Terminal): void {
-  if (error.code === "cancelled") {
-    stderr.write("cancelled\n", "red");
-    return;
-  }
-  stderr.write(`error: ${error.message} (${error.code})\n`, "red");
-  stderr.write(`suggestion: ${inFlags(error.suggestion)}\n`);
-}
-
-/** Such a failure as one JSON object, with every field of an exec's error envelope. */
-export function failureJson(error: RlmError, session_id: string | null): string {
-  return JSON.stringify({
-    success: false,
-    error_code: error.code,
-    error_message: error.message,
-    suggestion: inFlags(error.suggestion),
-    ...NOTHING_RUN,
-    session_id,
-  });
 }

@@ -1,5 +1,5 @@
 import { RlmError } from "../../index.ts";
-import { showFailure } from "../render/envelope.ts";
+import { showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { type Leaving, onSignals, openLeaving } from "../stop.ts";
 

@@ -1,7 +1,8 @@
 import { homedir } from "node:os";
 import { nearest } from "../../nearest.ts";
-import { inConversation, showAnswer, showEnvelope, showValue } from "../render/envelope.ts";
+import { inConversation, showAnswer, showEnvelope } from "../render/envelope.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { showValue } from "../render/value.ts";
 import { openDelivery } from "../running/delivery.ts";
 import type { CliSession } from "../session/session.ts";
 import { type DotHelp, describe, helpNames, overview } from "./help.ts";

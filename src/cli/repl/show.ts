@@ -1,8 +1,8 @@
 import { amount } from "../../figures.ts";
 import { sessionLabel } from "../../ids.ts";
 import type { Session } from "../../index.ts";
-import { showValue } from "../render/envelope.ts";
 import type { Output } from "../render/terminal.ts";
+import { showValue } from "../render/value.ts";
 import type { CliSession } from "../session/session.ts";
 
 /** `34 documents, 132,432 characters (about 33,108 tokens)`. */

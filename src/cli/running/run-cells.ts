@@ -3,7 +3,8 @@ import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope } from "../../ind
 import { type Cell, fileOf } from "../input/cells.ts";
 import type { CallsTaken } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
-import { failureJson, type Showing, showAnswer, showEnvelope, showFailure } from "../render/envelope.ts";
+import { type Showing, showAnswer, showEnvelope } from "../render/envelope.ts";
+import { failureJson, showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { hasLoss } from "../render/warnings.ts";
 import { envelopeInFlags } from "../render/wording.ts";

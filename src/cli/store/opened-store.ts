@@ -5,7 +5,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { failureJson, showFailure } from "../render/envelope.ts";
+import { failureJson, showFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 
 /** Opens the store in this folder (null: in memory). @throws RlmError `store_failed` for a folder that cannot be written */

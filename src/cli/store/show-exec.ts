@@ -9,8 +9,8 @@ import {
 } from "../../index.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { showCalls } from "../render/calls.ts";
-import { showValue } from "../render/envelope.ts";
 import type { Output, Style } from "../render/terminal.ts";
+import { showValue } from "../render/value.ts";
 
 /** The exec or call that is shown whole. */
 export type Detail =

@@ -1,0 +1,39 @@
+import { amount } from "../../figures.ts";
+import type { ExecFailure, RlmError } from "../../index.ts";
+import { NOTHING_RUN } from "../../session/index.ts";
+import type { CallsTaken } from "./calls.ts";
+import type { Terminal } from "./terminal.ts";
+import { inFlags } from "./wording.ts";
+
+/** Why a cell or query failed. */
+export function showError(failure: ExecFailure, taken: CallsTaken | null, { stderr }: Terminal): void {
+  if (failure.error_code === "cancelled") {
+    const calls = taken ? `: ${amount(taken.done, "sub-call")} done, ${taken.unfinished} given up` : "";
+    stderr.write(`cancelled${calls}\n`, "red");
+    return;
+  }
+  stderr.write(`${failure.traceback}\n`, "red");
+  if (failure.suggestion) stderr.write(`suggestion: ${inFlags(failure.suggestion)}\n`);
+}
+
+/** A failure outside cells: of a load or a session. */
+export function showFailure(error: RlmError, { stderr }: Terminal): void {
+  if (error.code === "cancelled") {
+    stderr.write("cancelled\n", "red");
+    return;
+  }
+  stderr.write(`error: ${error.message} (${error.code})\n`, "red");
+  stderr.write(`suggestion: ${inFlags(error.suggestion)}\n`);
+}
+
+/** Such a failure as one JSON object, with every field of an exec's error envelope. */
+export function failureJson(error: RlmError, session_id: string | null): string {
+  return JSON.stringify({
+    success: false,
+    error_code: error.code,
+    error_message: error.message,
+    suggestion: inFlags(error.suggestion),
+    ...NOTHING_RUN,
+    session_id,
+  });
+}
