@@ -18,7 +18,7 @@ import {
 import type { ContextMessage } from "./context-message.ts";
 
 /** What builtins reach in the machine's thread: the context that the host sent last. */
-export interface WorkerServices extends Services {
+export interface MachineServices extends Services {
   use(message: ContextMessage): void;
   /** The context is not needed any more. */
   close(): void;
@@ -34,7 +34,7 @@ export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessag
   return { ...createLibrary(services, receive, defined), close: services.close };
 }
 
-export function openServices(): WorkerServices {
+export function openServices(): MachineServices {
   let current: (ContextServices & Disposable) | undefined;
   return {
     loaded: () => current,
