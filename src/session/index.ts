@@ -46,6 +46,7 @@ export { optionProblem } from "./options.ts";
 export { openSession, openSessionWith } from "./session.ts";
 export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";
 export { type CallDescription, describeExecs, type ExecDescription } from "./stored/exec-description.ts";
+export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
 export { keepSettings, REMARK_NAMES } from "./stored/remarks.ts";
 export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {

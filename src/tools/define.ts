@@ -56,7 +56,8 @@ export interface Failure {
   readonly suggestion: string;
 }
 
-interface Definition<P extends TObject> {
+/** What every definition says of a tool. */
+interface Told<P extends TObject> {
   readonly name: string;
   readonly label: string;
   readonly description: string;
@@ -64,14 +65,31 @@ interface Definition<P extends TObject> {
   readonly guidelines?: readonly string[];
   readonly parameters: P;
   readonly rest?: string;
-  /** @throws RlmError, which becomes the answer */
-  run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
-  recorded?(args: Static<P>, call: RecordedCall): object;
   /** What a failure has in place of each field of a success. */
   readonly failureFields: object;
 }
 
+interface Definition<P extends TObject> extends Told<P> {
+  /** @throws RlmError, which becomes the answer */
+  run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
+  recorded?(args: Static<P>, call: RecordedCall): object;
+}
+
 export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
+  return toolOf(definition, async (open, args, call) => definition.run(await open(), args, call));
+}
+
+/** A tool that its host answers: which session there is, and what runs in it. It opens none by itself. */
+export function defineHostTool<P extends TObject>(
+  definition: Told<P> & { run(args: Static<P>, call: ToolCall): Promise<object> },
+): Tool {
+  return toolOf(definition, (_open, args, call) => definition.run(args, call));
+}
+
+function toolOf<P extends TObject>(
+  definition: Told<P> & Pick<Definition<P>, "recorded">,
+  run: (open: () => Promise<Session>, args: Static<P>, call: ToolCall) => Promise<object>,
+): Tool {
   const { name, label, description, promptSnippet, parameters, failureFields } = definition;
   const failed = ({ code, message, suggestion }: Failure) =>
     wire({ success: false, error_code: code, error_message: message, suggestion, ...failureFields });
@@ -87,7 +105,7 @@ export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
       try {
         if (!Value.Check(parameters, args)) throw wrongArguments(name, parameters, args);
         checkKeys(name, parameters, args);
-        return wire(await definition.run(await open(), args, call));
+        return wire(await run(open, args, call));
       } catch (error) {
         return failed(failureOf(error, call));
       }

@@ -1,3 +1,4 @@
+import { withAbsolutePath } from "./absolute-path.ts";
 import type { Tool } from "./define.ts";
 import { rlm_exec } from "./rlm_exec.ts";
 import { rlm_helpers_add } from "./rlm_helpers_add.ts";
@@ -11,17 +12,17 @@ import { rlm_memory_get } from "./rlm_memory_get.ts";
 import { rlm_memory_list } from "./rlm_memory_list.ts";
 import { rlm_memory_put } from "./rlm_memory_put.ts";
 import { rlm_query } from "./rlm_query.ts";
+import { rlm_status } from "./rlm_status.ts";
+import { rlm_wait } from "./rlm_wait.ts";
+import type { SessionHost } from "./session-host.ts";
 
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
 export { fitted } from "./fit.ts";
+export type { SessionHost } from "./session-host.ts";
 export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";
 
-/** Every tool, in the order in which a model sees them. */
-export const tools: readonly Tool[] = [
-  rlm_load,
-  rlm_load_append,
-  rlm_exec,
-  rlm_query,
+/** Helpers and memory: cells reach both without tools. */
+const KEEPING: readonly Tool[] = [
   rlm_helpers_add,
   rlm_helpers_list,
   rlm_helpers_remove,
@@ -31,3 +32,16 @@ export const tools: readonly Tool[] = [
   rlm_memory_list,
   rlm_memory_clear,
 ];
+
+/** The tools of Pi, in the order in which a model sees them. */
+export const tools: readonly Tool[] = [rlm_load, rlm_load_append, rlm_exec, rlm_query, ...KEEPING];
+
+export const TOOL_SETS = ["core", "all"] as const;
+export type ToolSet = (typeof TOOL_SETS)[number];
+
+/** The tools of a server that chooses the session by itself, in the order in which a model sees them. */
+export function serverTools(set: ToolSet, host: SessionHost): readonly Tool[] {
+  const loading = [rlm_load, rlm_load_append].map(withAbsolutePath);
+  const core = [...loading, rlm_exec, rlm_query, rlm_status(host), rlm_wait(host)];
+  return set === "core" ? core : [...core, ...KEEPING];
+}

@@ -5,6 +5,7 @@ import { doctor } from "./doctor.ts";
 import { exec } from "./exec.ts";
 import { fork } from "./fork.ts";
 import { gc } from "./gc.ts";
+import { mcp } from "./mcp.ts";
 import { query } from "./query.ts";
 import { repl } from "./repl.ts";
 import { resume } from "./resume.ts";
@@ -17,6 +18,7 @@ export const COMMANDS: readonly Command[] = [
   exec,
   query,
   repl,
+  mcp,
   demo,
   resume,
   sessions,

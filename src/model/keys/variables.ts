@@ -12,3 +12,8 @@ export const KEY_VARIABLES: Readonly<Record<string, string>> = {
   deepseek: "DEEPSEEK_API_KEY",
   xai: "XAI_API_KEY",
 };
+
+/** The variable of the key that a model of a common provider needs; undefined for other providers. */
+export function keyVariable(model: string): string | undefined {
+  return KEY_VARIABLES[model.slice(0, model.indexOf("/"))];
+}

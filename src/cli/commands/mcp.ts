@@ -1,0 +1,72 @@
+import type { Given } from "../flags/arguments.ts";
+import { APPEND, CONTEXT, DISCARD, NO_STORE, QUIET, RELOAD, ROOT, SESSION_FLAGS, VERBOSE } from "../flags/declared.ts";
+import { choice, type Flag, flag, one } from "../flags/flag.ts";
+import { consoleToStderr } from "../mcp/console.ts";
+import { defineCommand } from "./define.ts";
+
+const LEAST_BYTES = 4_000;
+const MOST_BYTES = 400_000;
+
+function wholeFrom(least: number, most: number) {
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
+  return one("N", `a whole number ${range}`, (typed) => {
+    const value = Number(typed);
+    return /^\d+$/.test(typed) && value >= least && value <= most ? value : undefined;
+  });
+}
+
+const OWN = {
+  tools: flag({
+    name: "tools",
+    type: choice(["core", "all"]),
+    heading: "output",
+    help: "core (default): load, exec, query, status and wait; all: also helpers and memory, which cells reach without tools",
+  }),
+  answerMs: flag({
+    name: "answer-ms",
+    type: wholeFrom(0, Number.MAX_SAFE_INTEGER),
+    heading: "output",
+    help: "answer a call that still runs after N ms, and let it go on (default 50000, 240000 if the client is told of progress; 0: never)",
+  }),
+  answerBytes: flag({
+    name: "answer-bytes",
+    type: wholeFrom(LEAST_BYTES, MOST_BYTES),
+    heading: "output",
+    help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 40000)`,
+  }),
+  printConfig: flag({
+    name: "print-config",
+    type: { ...choice(["claude", "codex", "cursor", "zed", "vscode"]), word: "CLIENT" },
+    heading: "output",
+    help: "print the entry that registers this server with claude, codex, cursor, zed or vscode, with the other flags, and end",
+  }),
+};
+
+export type McpFlags = Given<typeof OWN>;
+
+/** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
+const NOT_OF_MCP: readonly Flag[] = [CONTEXT, RELOAD, APPEND, DISCARD, NO_STORE, VERBOSE, QUIET];
+
+const ROOT_OF_MCP: Flag = {
+  ...ROOT,
+  help: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",
+};
+
+export const mcp = defineCommand({
+  name: "mcp",
+  summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code) on stdin and stdout",
+  details: [
+    "A client starts it. `belay mcp --print-config claude` prints what registers it there; docs/mcp.md has the entry of each client.",
+    "The session is that of the project's folder, so that the next server finds its variables and finishes what was cut. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",
+    "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
+  ],
+  own: OWN,
+  shared: SESSION_FLAGS.filter((shared) => !NOT_OF_MCP.includes(shared)).map((shared) =>
+    shared === ROOT ? ROOT_OF_MCP : shared,
+  ),
+  example: "belay mcp --print-config claude",
+  run: async () => {
+    consoleToStderr(console);
+    return (await import("../mcp/mcp.ts")).mcpCommand;
+  },
+});

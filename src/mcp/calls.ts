@@ -1,0 +1,136 @@
+import { RlmError, systemClock } from "../../runtime/index.ts";
+import { type SessionHost, serverTools, type Tool, type ToolEnvelope, type ToolSet } from "../tools/index.ts";
+import { answerOf, readArguments, unknownTool, withWarnings } from "./answer.ts";
+import { type Connection, openConnection } from "./connection.ts";
+import { openProgressNotes, progressMessage } from "./progress.ts";
+import type { Signals } from "./run.ts";
+import { type Called, openRuns, type Runs } from "./running.ts";
+import type { SessionSource } from "./session-source.ts";
+import { answerOfExec, statusOf } from "./status.ts";
+import { finished, type Met, meetUnfinished } from "./unfinished.ts";
+
+/** A request of the client. */
+export interface Request {
+  /** Aborted when the client gives the request up. */
+  readonly signal: AbortSignal;
+  /** Tells the client how far its request is; null if it did not ask for that. */
+  readonly notify: ((progress: number, message: string) => void) | null;
+}
+
+/** What the calls of all tools share. It is made with the first call. */
+export interface Calls extends AsyncDisposable {
+  readonly connection: Connection;
+  readonly runs: Runs;
+  /** Never rejects: what goes wrong is an answer that says so. */
+  call(name: string, args: unknown, request: Request): Promise<ReturnType<typeof answerOf>>;
+}
+
+export interface CallsParts {
+  readonly source: SessionSource;
+  readonly tools: ToolSet;
+  readonly limits: AnswerLimits;
+  readonly suspend: AbortSignal;
+  askRoots(): Promise<readonly string[] | null>;
+}
+
+/** How long a client waits, ms, and how much it takes, bytes. */
+export interface AnswerLimits {
+  readonly answerMs: number;
+  /** Of a request whose client is told of progress. */
+  readonly answerMsWithProgress: number;
+  readonly answerBytes: number;
+}
+
+export function openCalls({ source, tools: set, limits, suspend, askRoots }: CallsParts): Calls {
+  const clock = systemClock;
+  const runs = openRuns(clock, suspend, () => connection.current()?.unfinished()?.exec_id ?? null);
+  const connection = openConnection({ source, clock, onProgress: runs.progress, askRoots });
+
+  /** A call of a tool that works in the session, when its turn has come. */
+  async function work(tool: Tool, args: unknown, signals: Signals): Promise<ToolEnvelope> {
+    const met: Met[] = [];
+    const open = async () => {
+      const session = await connection.open();
+      const found = await meetUnfinished(session, tool, args, signals);
+      met.push(found);
+      if (found.answer) throw ANSWERED;
+      return session;
+    };
+    const envelope = await tool.run(open, args, { cwd: await connection.roots.first(), ...signals });
+    return withWarnings(
+      met[0]?.answer ?? envelope,
+      met.flatMap(({ warnings }) => warnings),
+    );
+  }
+
+  /** What rlm_status and rlm_wait ask. They need no turn. */
+  function hostOf(called: () => Called): SessionHost {
+    return {
+      async status({ session, discard = false }) {
+        if (session !== undefined && runs.current()) throw stillRunning();
+        if (session !== undefined) await connection.goTo(session);
+        if (discard && !(await runs.cancel())) await (await connection.look()).discard();
+        return statusOf(connection, runs);
+      },
+      async wait(exec_id) {
+        const known = await runs.wait(called(), exec_id);
+        if (known) return known;
+        const session = await connection.look();
+        const unfinished = session.unfinished();
+        if (unfinished && (exec_id === null || exec_id === unfinished.exec_id)) {
+          return runs.run(called(), (signals) => finished(session, called().tool, {}, signals));
+        }
+        return (await answerOfExec(connection, exec_id)).answer;
+      },
+    };
+  }
+
+  async function answer(
+    name: string,
+    args: unknown,
+    { signal, notify }: Request,
+  ): Promise<ReturnType<typeof answerOf>> {
+    const tools = serverTools(
+      set,
+      hostOf(() => called),
+    );
+    const tool = tools.find((known) => known.name === name);
+    if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", limits.answerBytes);
+    const called: Called = { tool, signal, answerMs: notify ? limits.answerMsWithProgress : limits.answerMs };
+    const given = readArguments(tool.parameters, args);
+    using notes =
+      notify &&
+      openProgressNotes(clock, (progress) => {
+        const tally = runs.tally();
+        if (tally) notify(progress, progressMessage(tally));
+      });
+    using _following = runs.follow(() => notes?.tell());
+    const cwd = await connection.roots.first();
+    const envelope = WITHOUT_TURN.has(name)
+      ? await tool.run(() => connection.look(), given, { cwd, signal, suspend })
+      : await runs.run(called, (signals) => work(tool, given, signals));
+    const ended = runs.takeEnded().map((exec_id) => `finished: ${exec_id}`);
+    return answerOf(envelope, [...connection.warnings(), ...ended], tool.rest, limits.answerBytes);
+  }
+
+  return {
+    connection,
+    runs,
+    call: answer,
+    async [Symbol.asyncDispose]() {
+      await runs.idle();
+      await connection[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const WITHOUT_TURN: ReadonlySet<string> = new Set(["rlm_status", "rlm_wait"]);
+
+/** Ends the opening of a tool whose answer is there already. It is never shown. */
+const ANSWERED = new RlmError("exec_unfinished", "the call was answered by what was interrupted", { suggestion: "" });
+
+function stillRunning(): RlmError {
+  return new RlmError("exec_running", "an exec of this session is running", {
+    suggestion: "Call rlm_wait for its answer first, or rlm_status with discard: true to give it up.",
+  });
+}

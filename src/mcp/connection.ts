@@ -1,0 +1,122 @@
+import { type Clock, RlmError } from "../../runtime/index.ts";
+import type { Progress, Session } from "../session/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
+import { type FreeSession, openFree } from "./free-session.ts";
+import { openServerRoots, type ServerRoots } from "./roots.ts";
+import { folderSession } from "./session-name.ts";
+import type { SessionSource } from "./session-source.ts";
+
+/** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
+export interface Connection extends AsyncDisposable {
+  /** The session for a call that works in it: opened with the roots that hold now. @throws RlmError */
+  open(): Promise<Session>;
+  /** The session as it is, for a call that only looks; opened if there is none. @throws RlmError */
+  look(): Promise<Session>;
+  current(): Session | null;
+  /** Goes over to another session of this folder, made if it is missing. @throws RlmError `policy_violation` */
+  goTo(name: string): Promise<void>;
+  /** Sessions of this folder, the one changed last first. @throws RlmError */
+  ofFolder(): Promise<readonly SessionRow[]>;
+  store(): Promise<Store>;
+  readonly roots: ServerRoots;
+  /** What every answer says of the session. */
+  warnings(): readonly string[];
+}
+
+export interface ConnectionParts {
+  readonly source: SessionSource;
+  readonly clock: Clock;
+  onProgress(progress: Progress): void;
+  /** The client's folders; null if it has none to tell. Never rejects. */
+  askRoots(): Promise<readonly string[] | null>;
+}
+
+interface Opened extends FreeSession {
+  readonly roots: readonly string[];
+}
+
+export function openConnection({ source, clock, onProgress, askRoots }: ConnectionParts): Connection {
+  const roots = openServerRoots(source, askRoots);
+  let stored: Promise<Store> | null = null;
+  let opened: Opened | null = null;
+  let opening: Promise<Opened> | null = null;
+
+  /** What failed is tried again by the next call. */
+  function store(): Promise<Store> {
+    stored ??= source.openStore().catch((error: unknown) => {
+      stored = null;
+      throw error;
+    });
+    return stored;
+  }
+
+  async function openNamed(wanted: string): Promise<Opened> {
+    const [readable, folder, kept] = [await roots.now(), await roots.owner(), await store()];
+    const open = (name: string, row: SessionRow | null) =>
+      source.open(kept, { row, name, folder, roots: readable, onProgress });
+    return { ...(await openFree(kept, clock, wanted, open)), roots: readable };
+  }
+
+  /** Calls that come at once open it once. */
+  async function look(): Promise<Session> {
+    if (opened) return opened.session;
+    opening ??= roots.owner().then((folder) => openNamed(source.named ?? folderSession(folder)));
+    try {
+      opened = await opening;
+    } finally {
+      opening = null;
+    }
+    return opened.session;
+  }
+
+  async function close(): Promise<void> {
+    const closing = opened?.session;
+    opened = null;
+    await closing?.close();
+  }
+
+  return {
+    async open() {
+      const before = opened;
+      if (!before || isSame(before.roots, await roots.now())) return look();
+      const { name } = before.session;
+      await close();
+      opening = openNamed(name ?? "").then((again) => ({ ...again, warning: again.warning ?? before.warning }));
+      return look();
+    },
+    look,
+    current: () => opened?.session ?? null,
+    async goTo(name) {
+      const row = await (await store()).find(name);
+      if (row && row.id === opened?.session.id) return;
+      const folder = await roots.owner();
+      const isOwn = name === source.named || name === folderSession(folder);
+      if (row && !isOwn && source.folderOf(row) !== folder) throw notOfFolder(name, folder);
+      const next = await openNamed(name);
+      await close();
+      opened = next;
+    },
+    async ofFolder() {
+      const folder = await roots.owner();
+      return (await (await store()).list()).filter((row) => source.folderOf(row) === folder);
+    },
+    store,
+    roots,
+    warnings: () => (opened?.warning ? [opened.warning] : []),
+    async [Symbol.asyncDispose]() {
+      await opening?.catch(() => {});
+      await close();
+      await (await stored)?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((root, index) => root === other[index]);
+}
+
+function notOfFolder(name: string, folder: string): RlmError {
+  return new RlmError("policy_violation", `${name} is not a session that a server made for ${folder}`, {
+    suggestion: "Choose one that rlm_status lists, or a new name. The user can open any session with --session NAME.",
+  });
+}

@@ -1,0 +1,57 @@
+import { type Clock, RlmError } from "../../runtime/index.ts";
+import type { Session } from "../session/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
+import { namesOf } from "./session-name.ts";
+
+/** Opens the session of a name, given its row if there is one. @throws RlmError `session_busy`, `session_exists` */
+type OpenNamed = (name: string, row: SessionRow | null) => Promise<Session>;
+
+/** A session that no other process has. */
+export interface FreeSession {
+  readonly session: Session;
+  /** What every answer says if it is not the one that was wanted. */
+  readonly warning: string | null;
+}
+
+/**
+ * The session of this name, or the first of `NAME~2` to `NAME~9` that no other process has open. The wanted one is waited
+ * for a little: a server that has just been started may find its predecessor leaving.
+ *
+ * @throws RlmError `session_busy` if all are open elsewhere
+ */
+export async function openFree(store: Store, clock: Clock, wanted: string, open: OpenNamed): Promise<FreeSession> {
+  const until = clock.monotonic() + PREDECESSOR_MS;
+  let holder: SessionRow | null = null;
+  for (const name of namesOf(wanted)) {
+    for (;;) {
+      const row = await store.find(name);
+      const session = row?.busy ? null : await unlessTaken(open(name, row));
+      const warning = holder && `session_shared: ${wanted} is open in ${processOf(holder)}; this is ${name}`;
+      if (session) return { session, warning };
+      if (name === wanted) holder = row;
+      if (name !== wanted || clock.monotonic() >= until) break;
+      await new Promise<void>((resolve) => void clock.after(POLL_MS, resolve));
+      holder = null;
+    }
+  }
+  throw new RlmError("session_busy", `${wanted} and all of its other names are open in other processes`, {
+    suggestion: "Close another client of this folder, or choose a session with rlm_status.",
+  });
+}
+
+const PREDECESSOR_MS = 3_000;
+const POLL_MS = 100;
+
+/** Another process may have been faster. */
+async function unlessTaken(opening: Promise<Session>): Promise<Session | null> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (error instanceof RlmError && (error.code === "session_busy" || error.code === "session_exists")) return null;
+    throw error;
+  }
+}
+
+function processOf({ holder }: SessionRow): string {
+  return holder ? `process ${holder.pid}` : "another process";
+}

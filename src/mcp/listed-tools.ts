@@ -1,0 +1,35 @@
+import { type SessionHost, serverTools, type Tool, type ToolSet } from "../tools/index.ts";
+
+/** What `tools/list` shows of the tools of a set. */
+export function listedTools(set: ToolSet) {
+  return serverTools(set, NO_HOST).map((tool) => {
+    const { name, label, description, parameters } = tool;
+    const { properties, required } = parameters;
+    return {
+      name,
+      title: label,
+      description,
+      // A copy without what the schema library adds to it.
+      inputSchema: { type: "object" as const, ...JSON.parse(JSON.stringify({ properties, required })) },
+      annotations: annotationsOf(tool),
+    };
+  });
+}
+
+/** The tools are only looked at. */
+const NO_HOST: SessionHost = {
+  status: () => Promise.reject(new Error("no session is served here")),
+  wait: () => Promise.reject(new Error("no session is served here")),
+};
+
+/** Tools that may destroy something: a load resets the session, and rlm_status can discard. */
+const DESTRUCTIVE: ReadonlySet<string> = new Set(["rlm_load", "rlm_status", "rlm_memory_clear", "rlm_helpers_remove"]);
+/** Tools by which a model is asked. */
+const OPEN_WORLD: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query"]);
+
+/** The protocol takes a tool without hints for one that destroys and reaches out. */
+function annotationsOf({ name }: Tool) {
+  const openWorldHint = OPEN_WORLD.has(name);
+  if (name === "rlm_wait" || /_(?:get|list)$/.test(name)) return { readOnlyHint: true, openWorldHint };
+  return { readOnlyHint: false, destructiveHint: DESTRUCTIVE.has(name), openWorldHint };
+}

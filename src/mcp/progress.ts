@@ -1,0 +1,60 @@
+import type { Clock } from "../../runtime/index.ts";
+import { amount, elapsed, priced, size } from "../figures.ts";
+import type { Progress } from "../session/index.ts";
+
+/** Where what happens while a call runs stands. */
+export interface Tally {
+  /** The tool. */
+  readonly name: string;
+  /** Wall time, ms. */
+  readonly elapsed_ms: number;
+  readonly calls: Extract<Progress, { kind: "calls" }> | null;
+  readonly load: Extract<Progress, { kind: "load" }> | null;
+  readonly notice: string | null;
+}
+
+/** `7 of 9 sub-calls · 18,412 tokens · $0.03`, at most 200 characters. */
+export function progressMessage({ name, elapsed_ms, calls, load, notice }: Tally): string {
+  const parts = [
+    ...(calls ? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`] : []),
+    ...(calls ? [amount(calls.tokens, "token"), ...priced(calls.cost_usd)] : []),
+    ...(load && !calls ? [`${amount(load.files, "file")}`, size(load.bytes)] : []),
+    ...(notice === null ? [] : [notice]),
+  ];
+  const line = parts.length > 0 ? parts.join(" · ") : `${name} runs, ${elapsed(elapsed_ms)}`;
+  return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("");
+}
+
+const MESSAGE_CHARACTERS = 200;
+
+/** Notifications of one call: at most one a second, and one at least every ten seconds. */
+export interface ProgressNotes extends Disposable {
+  /** Something has happened. */
+  tell(): void;
+}
+
+/** @param send gets the number of the notification, from 1 */
+export function openProgressNotes(clock: Clock, send: (progress: number) => void): ProgressNotes {
+  let sentAt = clock.monotonic();
+  let count = 0;
+  let isSoon = false;
+  let callOff = clock.after(LONGEST_MS, note);
+  function note(): void {
+    sentAt = clock.monotonic();
+    isSoon = false;
+    callOff = clock.after(LONGEST_MS, note);
+    send(++count);
+  }
+  return {
+    tell() {
+      if (isSoon) return;
+      isSoon = true;
+      callOff();
+      callOff = clock.after(Math.max(0, sentAt + SHORTEST_MS - clock.monotonic()), note);
+    },
+    [Symbol.dispose]: () => callOff(),
+  };
+}
+
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 10_000;

@@ -1,0 +1,45 @@
+import { describeSession } from "../session/index.ts";
+import { fitted } from "../tools/index.ts";
+import type { Calls } from "./calls.ts";
+import { answerOfExec, statusOf } from "./status.ts";
+
+/** What a client may read beside the answers of tools. Nothing is subscribed. */
+export const SESSION_RESOURCE = {
+  uri: "belay://session",
+  name: "session",
+  title: "RLM session",
+  description: "The session: context, budget and its execs",
+  mimeType: "application/json",
+} as const;
+
+export const EXEC_TEMPLATE = {
+  uriTemplate: "belay://exec/{exec_id}",
+  name: "exec",
+  title: "RLM exec",
+  description: "The whole answer of an exec that is over, up to 1 MB",
+  mimeType: "application/json",
+} as const;
+
+const EXEC = /^belay:\/\/exec\/([0-9A-Za-z]+)$/;
+const RESOURCE_BYTES = 1_000_000;
+const EXECS_LISTED = 200;
+
+/** The text of a resource; null if there is none at this address. @throws RlmError */
+export async function readResource(uri: string, { connection, runs }: Calls): Promise<string | null> {
+  const [, exec_id] = EXEC.exec(uri) ?? [];
+  if (exec_id !== undefined) {
+    const { answer } = await answerOfExec(connection, exec_id);
+    return JSON.stringify(fitted(answer, "The rest of it is in the store: `belay show` has it.", RESOURCE_BYTES));
+  }
+  if (uri !== SESSION_RESOURCE.uri) return null;
+  const status = await statusOf(connection, runs);
+  const { execs, checkpoints } = await describeSession(await connection.store(), status.session_id);
+  const listed = execs.slice(-EXECS_LISTED).toReversed();
+  return JSON.stringify({
+    ...status,
+    checkpoints: checkpoints.length,
+    execs: listed.map(({ exec_id, number, kind, input, status, error_code, time_ms, tokens, cost_usd, calls }) => {
+      return { exec_id, number, kind, input, status, error_code, time_ms, tokens, cost_usd, sub_calls: calls.length };
+    }),
+  });
+}

@@ -1,0 +1,78 @@
+import type { Clock } from "../../runtime/index.ts";
+import type { Progress } from "../session/index.ts";
+import type { Tool, ToolEnvelope } from "../tools/index.ts";
+import type { Tally } from "./progress.ts";
+
+export interface Signals {
+  /** Aborting ends what runs as cancelled. */
+  readonly signal: AbortSignal;
+  /** Aborting stops it where it is. */
+  readonly suspend: AbortSignal;
+}
+
+/** What runs, as far as others may know. */
+export interface RunningState {
+  readonly exec_id: string | null;
+  readonly tool: string;
+  readonly elapsed_ms: number;
+  readonly done: number;
+  readonly tokens: number;
+}
+
+/** One call of a tool that works in the session. */
+export interface Run {
+  /** Its answer, when it is over. */
+  readonly done: Promise<ToolEnvelope>;
+  readonly cancel: AbortController;
+  /** Settles when it was answered before it was over. */
+  readonly detaching: Promise<void>;
+  isDetached(): boolean;
+  /** It is answered before it is over: only rlm_status ends it from now on. */
+  detach(): void;
+  progress(progress: Progress): void;
+  tally(): Tally;
+  state(): RunningState;
+}
+
+/** Begins one. @param execId the exec that the session runs now */
+export function beginRun(
+  clock: Clock,
+  tool: Tool,
+  suspend: AbortSignal,
+  execId: () => string | null,
+  work: (signals: Signals) => Promise<ToolEnvelope>,
+): Run {
+  const startedAt = clock.monotonic();
+  const cancel = new AbortController();
+  const detaching = Promise.withResolvers<void>();
+  let isDetached = false;
+  let exec_id: string | null = null;
+  let seen: Pick<Tally, "calls" | "load" | "notice"> = { calls: null, load: null, notice: null };
+  // When it is over the session names it no longer.
+  const look = () => {
+    exec_id ??= execId();
+  };
+  return {
+    done: Promise.resolve().then(() => work({ signal: cancel.signal, suspend })),
+    cancel,
+    detaching: detaching.promise,
+    isDetached: () => isDetached,
+    detach() {
+      look();
+      isDetached = true;
+      detaching.resolve();
+    },
+    progress(progress) {
+      look();
+      if (progress.kind === "calls") seen = { ...seen, calls: progress };
+      else if (progress.kind === "load") seen = { ...seen, load: progress };
+      else seen = { ...seen, notice: progress.text };
+    },
+    tally: () => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
+    state() {
+      look();
+      const elapsed_ms = Math.round(clock.monotonic() - startedAt);
+      return { exec_id, tool: tool.name, elapsed_ms, done: seen.calls?.done ?? 0, tokens: seen.calls?.tokens ?? 0 };
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import { fileURLToPath } from "node:url";
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  Server,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { AnswerLimits, Calls } from "./calls.ts";
+import type { Leaving } from "./leaving.ts";
+import type { SessionSource } from "./session-source.ts";
+
+/** What a server is made of. */
+export interface ServerParts {
+  readonly version: string;
+  readonly source: SessionSource;
+  readonly tools: "core" | "all";
+  readonly limits: AnswerLimits;
+  readonly leaving: Leaving;
+  /** Default: stdin and stdout of the process. */
+  readonly transport?: Transport;
+  /** Takes one line for people, without contents. */
+  note(line: string): void;
+}
+
+/**
+ * Serves MCP until the client goes away, in both eras of the protocol. What is listed is answered at once; what works
+ * with sessions is loaded by the first call.
+ */
+export function serve(parts: ServerParts): void {
+  const { leaving, note, transport = new StdioServerTransport() } = parts;
+  let calls: Promise<Calls> | null = null;
+  leaving.after(async () => (await calls)?.[Symbol.asyncDispose]());
+
+  function callsFor(server: Server): Promise<Calls> {
+    const { source, tools, limits } = parts;
+    const askRoots = () => clientRoots(server);
+    calls ??= import("./calls.ts").then(({ openCalls }) =>
+      openCalls({ source, tools, limits, suspend: leaving.suspend, askRoots }),
+    );
+    return calls;
+  }
+
+  serveStdio(
+    ({ era }) => {
+      const server = new Server(
+        { name: "belay", title: "Belay", version: parts.version },
+        { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+      );
+      listTools(server, parts.tools);
+      answerCalls(server, () => callsFor(server), leaving);
+      serveResources(server, () => callsFor(server));
+      if (era === "legacy") {
+        server.setNotificationHandler("notifications/roots/list_changed", async () => {
+          (await calls)?.connection.roots.changed();
+        });
+      }
+      return server;
+    },
+    { transport, onerror: (error) => note(`a message could not be read or sent (${error.name})`) },
+  );
+  endBefore(transport, leaving);
+}
+
+const INSTRUCTIONS =
+  "Belay explores material that is too large to read, such as repositories, logs and books, by JavaScript cells over it and by sub-calls to a model. Load a file or folder with rlm_load, then explore it with rlm_exec, ask simple questions with rlm_query, and get the answer of what still runs with rlm_wait.";
+
+/**
+ * The SDK aborts requests when the connection closes, just as when the client cancels them. What runs must have been
+ * suspended by then: it would be recorded as cancelled.
+ */
+function endBefore(transport: Transport, leaving: Leaving): void {
+  const { onclose } = transport;
+  transport.onclose = () => {
+    leaving.leave();
+    onclose?.();
+  };
+}
+
+function listTools(server: Server, set: "core" | "all"): void {
+  server.setRequestHandler("tools/list", async () => {
+    const { listedTools } = await import("./listed-tools.ts");
+    return { tools: listedTools(set) };
+  });
+}
+
+function answerCalls(server: Server, calls: () => Promise<Calls>, leaving: Leaving): void {
+  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    const token = params._meta?.progressToken;
+    const notify = (progress: number, message: string) => {
+      if (token === undefined || leaving.suspend.aborted) return;
+      const sent = mcpReq.notify({
+        method: "notifications/progress",
+        params: { progressToken: token, progress, message },
+      });
+      // The client may have gone.
+      sent.catch(() => {});
+    };
+    const opened = await calls();
+    using cancelled = cancelledBy(mcpReq.signal);
+    return opened.call(params.name, params.arguments ?? {}, {
+      signal: cancelled.signal,
+      notify: token === undefined ? null : notify,
+    });
+  });
+}
+
+/** Aborts when the client gives the request up, and not when the connection closes. */
+function cancelledBy(request: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  const cancelled = new AbortController();
+  const abort = () => {
+    const { reason } = request;
+    const isClosed = reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed;
+    if (!isClosed) cancelled.abort();
+  };
+  if (request.aborted) abort();
+  request.addEventListener("abort", abort, { once: true });
+  return { signal: cancelled.signal, [Symbol.dispose]: () => request.removeEventListener("abort", abort) };
+}
+
+function serveResources(server: Server, calls: () => Promise<Calls>): void {
+  server.setRequestHandler("resources/list", async () => ({ resources: [(await resources()).SESSION_RESOURCE] }));
+  server.setRequestHandler("resources/templates/list", async () => ({
+    resourceTemplates: [(await resources()).EXEC_TEMPLATE],
+  }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
+    const { readResource } = await resources();
+    const text = await readResource(uri, await calls()).catch((error: unknown) => {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, error instanceof Error ? error.message : String(error));
+    });
+    if (text === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no resource ${uri}`);
+    return { contents: [{ uri, mimeType: "application/json", text }] };
+  });
+}
+
+const resources = () => import("./resources.ts");
+
+/** The folders that a client of the older era has open; null if it cannot tell, or not in time. */
+async function clientRoots(server: Server): Promise<readonly string[] | null> {
+  if (!server.getClientCapabilities()?.roots) return null;
+  try {
+    const { roots } = await server.listRoots(undefined, { timeout: ROOTS_MS });
+    return roots.flatMap(({ uri }) => (uri.startsWith("file:") ? [fileURLToPath(uri)] : []));
+  } catch {
+    return null;
+  }
+}
+
+const ROOTS_MS = 2_000;

@@ -1,0 +1,30 @@
+import type { Progress, Session } from "../session/index.ts";
+import type { SessionRow, Store } from "../store/index.ts";
+
+/** What the command brings: where sessions are kept, which one the user chose, and how one is opened. */
+export interface SessionSource {
+  /** The user's name for the session; null: it is named by the folder. */
+  readonly named: string | null;
+  /** Folders that the user allows; none: those of the client, else the working folder. */
+  readonly roots: readonly string[];
+  readonly cwd: string;
+  /** The user's home folder. */
+  readonly home: string;
+  /** @throws RlmError `store_failed` and the like */
+  openStore(): Promise<Store>;
+  /** Opens a session of the store, made if `row` is null. @throws RlmError `session_busy` and the like */
+  open(store: Store, place: SessionPlace): Promise<Session>;
+  /** The folder of a session that a server of this user has made; null for every other one. */
+  folderOf(row: SessionRow): string | null;
+}
+
+/** Where a session is opened. */
+export interface SessionPlace {
+  readonly row: SessionRow | null;
+  readonly name: string;
+  /** The folder that the session belongs to. */
+  readonly folder: string;
+  /** Folders that may be read. */
+  readonly roots: readonly string[];
+  onProgress(progress: Progress): void;
+}

@@ -1,0 +1,55 @@
+import { RlmError, remedy } from "../../runtime/index.ts";
+import { type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
+import type { Connection } from "./connection.ts";
+import type { Runs } from "./running.ts";
+
+/** What rlm_status tells. */
+export async function statusOf(connection: Connection, runs: Runs) {
+  const session = await connection.look();
+  const running = runs.current();
+  const rows = (await connection.ofFolder()).filter(({ id }) => id !== session.id);
+  return {
+    session: session.name,
+    session_id: session.id,
+    context: contextOf(session),
+    budget: session.budget(),
+    running,
+    unfinished: running ? null : unfinishedOf(session),
+    roots: await connection.roots.now(),
+    sessions: rows.slice(0, LISTED).map((row) => {
+      const { name, status, changed_at, context } = summaryOf(row);
+      return { session: name, status, changed_at: new Date(changed_at).toISOString(), sources: context?.sources ?? [] };
+    }),
+  };
+}
+
+const LISTED = 20;
+const INPUT_CHARACTERS = 200;
+
+function contextOf(session: Session) {
+  const stats = session.stats();
+  if (!stats) return null;
+  const { sources, document_count, length_chars, length_tokens_estimate } = stats;
+  return { sources, document_count, length_chars, length_tokens_estimate };
+}
+
+function unfinishedOf(session: Session) {
+  const unfinished = session.unfinished();
+  if (!unfinished) return null;
+  const { exec_id, kind, input } = unfinished;
+  const text = typeof input === "string" ? input : JSON.stringify(input);
+  const suggestion = "rlm_wait finishes it, and so does the same call again; discard: true gives it up.";
+  return { exec_id, kind, input: text.slice(0, INPUT_CHARACTERS), suggestion };
+}
+
+/** The answer of an exec that is over. @throws RlmError `invalid_argument` if the session has none by that id */
+export async function answerOfExec(connection: Connection, exec_id: string | null): Promise<RecordedAnswer> {
+  const session = await connection.look();
+  const recorded = await recordedAnswer(await connection.store(), session, exec_id);
+  if (recorded) return recorded;
+  const missing =
+    exec_id === null ? "nothing has been run in this session yet" : `there is no exec ${exec_id} that is over`;
+  throw new RlmError("invalid_argument", missing, {
+    suggestion: exec_id === null ? `Load a context: ${remedy("load")}.` : "Leave exec_id out to get the newest.",
+  });
+}

@@ -1,0 +1,70 @@
+import { type Json, RlmError, remedy } from "../../runtime/index.ts";
+import type { Session, Unfinished } from "../session/index.ts";
+import type { Tool, ToolEnvelope } from "../tools/index.ts";
+import type { Signals } from "./run.ts";
+
+/** What a call is answered with if it meets an exec that another process began, and what it says of it. */
+export interface Met {
+  /** null: the call is still to be run. */
+  readonly answer: ToolEnvelope | null;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Looks after what was interrupted before a call begins. The same call again is answered by finishing it; a load gives
+ * it up; any other call finishes it first.
+ *
+ * @throws RlmError `exec_unfinished` if it could not be finished
+ */
+export async function meetUnfinished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<Met> {
+  const unfinished = session.unfinished();
+  if (!unfinished) return { answer: null, warnings: [] };
+  const { exec_id } = unfinished;
+  if (isSameCall(unfinished, tool.name, args))
+    return { answer: await finished(session, tool, args, signals), warnings: [] };
+  if (tool.name === "rlm_load") {
+    await session.discard();
+    return { answer: null, warnings: [`discarded: ${exec_id}`] };
+  }
+  await finish(session, signals);
+  return { answer: null, warnings: [`finished: ${exec_id}`] };
+}
+
+/** Finishes what was interrupted, as an answer of the tool that is asked. */
+export async function finished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<ToolEnvelope> {
+  const resumed = await session.resume(signals);
+  const { envelope = null } = resumed ?? {};
+  if (envelope) return { success: envelope.success, ...JSON.parse(JSON.stringify(envelope)) };
+  const record = { envelope: null, stats: session.stats(), before: { memory: {}, helpers: [] } };
+  return tool.recorded(args, record) ?? { success: true, kind: resumed?.kind ?? null };
+}
+
+async function finish(session: Session, signals: Signals): Promise<void> {
+  // A load that fails rejects, and is over then.
+  const [end] = await Promise.allSettled([session.resume(signals)]);
+  const left = session.unfinished();
+  if (!left) return;
+  if (end.status === "rejected") throw end.reason;
+  throw new RlmError("exec_unfinished", `the ${left.kind} ${left.exec_id} was interrupted and could not be finished`, {
+    suggestion: `Call the tool again, or ${remedy("discard")}.`,
+  });
+}
+
+/** By what each kind of exec was asked, as the arguments of its tool have it. */
+const ASKED_BY: Readonly<Record<string, readonly [kind: Unfinished["kind"], argument: string]>> = {
+  rlm_exec: ["cell", "code"],
+  rlm_query: ["query", "prompt"],
+  rlm_load_append: ["append", "path"],
+};
+
+/** Whether the call asks for what was interrupted. */
+function isSameCall({ kind, input }: Pick<Unfinished, "kind" | "input">, tool: string, args: unknown): boolean {
+  const [asks, argument = ""] = ASKED_BY[tool] ?? [];
+  if (asks !== kind) return false;
+  const given: unknown = typeof args === "object" && args !== null ? Reflect.get(args, argument) : undefined;
+  return typeof given === "string" && given === textOf(input, argument);
+}
+
+function textOf(input: Json, field: string): unknown {
+  return typeof input === "object" && input !== null ? Reflect.get(input, field) : input;
+}

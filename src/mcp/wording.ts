@@ -1,0 +1,32 @@
+import { type Wording, worded } from "../../runtime/index.ts";
+
+const MCP: Wording = {
+  load: "load one with rlm_load",
+  addRoot: "ask the user to add `--root DIR` to the arguments of this server",
+  raiseMemory: "ask the user to add `--memory-mb N` to the arguments of this server",
+  raiseTime: "raise max_execution_ms in limits_override",
+  resume: "call rlm_wait, which finishes it",
+  discard: "give it up with rlm_status and discard: true",
+  listSessions: "rlm_status lists those of this folder",
+  listCheckpoints: "`belay show *` lists them",
+  keepSteps: "those within a call are kept with `--keep-steps`",
+  fork: "ask the user to make a copy with `belay fork *`",
+  removeSession: "`belay rm *` drops one",
+  verify: "ask the user to run `belay doctor`",
+  moreSections: "let more sections be read with max_sections",
+  fewerSections: "ask again with a smaller max_sections",
+  moreSubCalls: "ask the user to add `--max-sub-calls N` to the arguments of this server",
+  beginAnew: "go over to a new session with rlm_status, or load the context again with rlm_load",
+  removeHelper: "remove it in a cell with helpers.remove(*)",
+  nameModel:
+    "ask the user to put `--model PROVIDER/ID` into the arguments of this server, and the variable of its key into its `env`",
+  nameServer: "ask the user to put `--base-url URL` into the arguments of this server",
+  nameKey:
+    "ask the user to put the variable of the key into the `env` of this server's entry, or name another with `--api-key-env NAME`",
+  checkServer: "ask the user to check `--base-url`",
+};
+
+/** A suggestion in the words of the server: what a client's model can do, or can ask its user for. */
+export function inMcp(suggestion: string): string {
+  return worded(suggestion, MCP);
+}

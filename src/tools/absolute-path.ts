@@ -1,0 +1,27 @@
+import { isAbsolute, resolve } from "node:path";
+import { Type } from "typebox";
+import type { Tool } from "./define.ts";
+
+/** A tool with a path, for a host whose model does not know the working folder: a relative path is refused. */
+export function withAbsolutePath(tool: Tool): Tool {
+  return {
+    ...tool,
+    parameters: Type.Object({ ...tool.parameters.properties, path: ABSOLUTE }),
+    async run(open, args, call) {
+      const path = pathIn(args);
+      if (path === null || path === "" || isAbsolute(path)) return tool.run(open, args, call);
+      return tool.failed({
+        code: "invalid_argument",
+        message: `${tool.name}: the path ${path} is relative`,
+        suggestion: `Pass the absolute path: ${resolve(call.cwd, path)}`,
+      });
+    },
+  };
+}
+
+const ABSOLUTE = Type.String({ description: "Absolute path" });
+
+function pathIn(args: unknown): string | null {
+  const path: unknown = typeof args === "object" && args !== null ? Reflect.get(args, "path") : null;
+  return typeof path === "string" ? path : null;
+}

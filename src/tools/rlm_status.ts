@@ -1,0 +1,26 @@
+import { Type } from "typebox";
+import { defineHostTool, type Tool } from "./define.ts";
+import type { SessionHost } from "./session-host.ts";
+
+export const rlm_status = (host: SessionHost): Tool =>
+  defineHostTool({
+    name: "rlm_status",
+    label: "RLM status",
+    description: "The session: context, budget, what runs or is unfinished, other sessions of this folder.",
+    promptSnippet: "See the session, its context and its budget",
+    parameters: Type.Object({
+      session: Type.Optional(Type.String({ description: "Go over to it; made if missing" })),
+      discard: Type.Optional(Type.Boolean({ description: "Give up what runs or is unfinished" })),
+    }),
+    run: (asked, call) => host.status(asked, call),
+    rest: "Load fewer sources, or ask for one thing at a time.",
+    failureFields: {
+      session: null,
+      context: null,
+      budget: null,
+      running: null,
+      unfinished: null,
+      roots: [],
+      sessions: [],
+    },
+  });

@@ -1,0 +1,54 @@
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { expect, onTestFinished, test } from "vitest";
+import { COMMAND } from "../../support/command.ts";
+import { folderWith } from "../../support/tree.ts";
+import { callerOf } from "../mcp/pair.ts";
+import { belay, startOnTerminal } from "./belay.ts";
+
+// A client hands a server few variables: neither BELAY_HOME nor a key is inherited.
+
+/** A server as a client starts it, in this folder. */
+async function started(cwd: string, home: string, args: readonly string[] = []) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [...COMMAND, "mcp", "--store", home, ...args],
+    cwd,
+    stderr: "pipe",
+  });
+  const client = new Client({ name: "test", version: "1.0.0" });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return { client, call: callerOf(client) };
+}
+
+test("a client loads in one process and finds its context and variables in the next", async () => {
+  const [cwd, home] = [folderWith({ "a.txt": "alpha beta alpha\n" }), folderWith({})];
+  const first = await started(cwd, home);
+  expect(await first.call("rlm_load", { path: cwd })).toMatchObject({ success: true, stats: { document_count: 1 } });
+  expect(await first.call("rlm_exec", { code: "var kept = find('alpha').matches.length" })).toMatchObject({
+    success: true,
+  });
+  await first.client.close();
+  const second = await started(cwd, home);
+  expect(await second.call("rlm_exec", { code: "[kept, P.includes('beta')]" })).toMatchObject({
+    result_json: [2, true],
+  });
+});
+
+test("on a terminal the server says what it is and how it is registered", async () => {
+  const child = startOnTerminal("mcp");
+  let shown = "";
+  child.stdout.on("data", (chunk) => {
+    shown += chunk;
+  });
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect(shown).toContain("belay mcp: an MCP client starts this server");
+  expect(shown).toContain("try: belay mcp --print-config claude");
+  expect(code).toBe(2);
+});
+
+test("wrong flags end the server with the usage", async () => {
+  const run = await belay(["mcp", "--answer-bytes", "10"]);
+  expect(run).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("from 4000 to 400000") });
+});
