@@ -1,12 +1,24 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+
+const PACKAGE = "belay-rlm";
 
 /** The version in Belay's package.json, which lies above this module: two folders in a checkout, three in a build. */
 export function version(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, "package.json")) && dirname(folder) !== folder) folder = dirname(folder);
-  const facts: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const found: unknown = typeof facts === "object" && facts !== null ? Reflect.get(facts, "version") : undefined;
-  return typeof found === "string" ? found : "unknown";
+  for (; dirname(folder) !== folder; folder = dirname(folder)) {
+    const { name, version: found } = factsIn(join(folder, "package.json"));
+    if (name === PACKAGE && typeof found === "string") return found;
+  }
+  return "unknown";
+}
+
+/** A folder on the way may have a package.json of its own, or none. */
+function factsIn(path: string): { readonly name?: unknown; readonly version?: unknown } {
+  try {
+    return Object(JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    return {};
+  }
 }
