@@ -11,7 +11,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Use a path within the roots, or name the folder with `--root` (library: `roots`).",
   },
   path_not_found: {
-    meaning: "There is no such file or folder, or it cannot be read.",
+    meaning: "The file or folder does not exist, or it cannot be read.",
     cure: "Check the spelling; relative paths start at the working directory.",
   },
   context_too_large: {
@@ -19,7 +19,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Load a smaller folder or file, or leave files out with a .gitignore.",
   },
   js_error: {
-    meaning: "The cell threw an error, or is no valid JavaScript.",
+    meaning: "The cell threw an error, or is not valid JavaScript.",
     cure: "Read the traceback, change the cell and run it again.",
   },
   js_timeout: {

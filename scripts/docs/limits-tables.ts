@@ -54,7 +54,7 @@ const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {
 /** The limits with their defaults, and the most that a caller gets if it may ask for more. */
 export function limitsTables(): string {
   return [
-    "Of one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum; `limits_applied` in the answer says what held.",
+    "These limits hold for one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum. `limits_applied` in the answer says what held.",
     table(
       ["limit", "what", "default", "maximum"],
       entries(EXEC_NOTES).map(([name, { what, unit }]) => [

@@ -7,11 +7,11 @@ import { limitsTables } from "./limits-tables.ts";
 
 const INTRODUCTION = `# Builtins
 
-Globals of every cell. This file is generated from the definitions in \`builtins/\` by \`npm run docs\`.
+This page lists the globals of every cell. It is generated from the definitions in \`builtins/\` by \`npm run docs\`.
 
-Offsets are UTF-16 units of P, as in every JavaScript string; ranges are \`start..end\` without the end. Where a builtin
+Offsets are UTF-16 units of P, as in every JavaScript string; ranges are \`start..end\` without the end. If a builtin
 reads the context and none is loaded, it throws \`context_not_loaded\`. The examples ran over a context of three small
-documents; what each gave stands under \`//=>\`.`;
+documents; the result of each stands under \`//=>\`.`;
 
 /** docs/builtins.md: the builtins in order, what the machine adds, limits, error codes. */
 export function referenceFile(builtins: readonly Described[], results: ExampleResults): string {
