@@ -128,6 +128,12 @@ declare function help(name?: string | Function): string;
 /** How often a pattern matches in the whole of P: as `find` with the same arguments, but without a limit. */
 declare function count(pattern: string | RegExp, flags?: string): number;
 
+/**
+ * Answers the question of an ask: the ask ends with this value, if the cell succeeds. Of several calls in a cell the
+ * last counts; outside of an ask the value is only kept with the exec.
+ */
+declare function answer(value: unknown, options?: AnswerOptions): null;
+
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 
@@ -294,4 +300,9 @@ interface DocumentPlace {
   line: number;
   /** In the line, from 1, UTF-16 units. */
   column: number;
+}
+
+interface AnswerOptions {
+  /** Places of P that the answer rests on, at most 50: [start, end], or anything with start and end, such as search hits. */
+  cite?: unknown;
 }

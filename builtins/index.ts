@@ -1,5 +1,6 @@
 import type { Library } from "../runtime/index.ts";
 import { readGuestFile } from "../runtime/index.ts";
+import { answer } from "./answer.ts";
 import { budget } from "./budget.ts";
 import { count } from "./count.ts";
 import type { Builtin, HostFunction } from "./define.ts";
@@ -25,6 +26,7 @@ import { stats } from "./stats.ts";
 
 export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
+export { cellReference } from "./reference.ts";
 export { isReserved } from "./reserved.ts";
 export { type ContextServices, contextNotLoaded, type Services } from "./services.ts";
 export { readSubCall, type SubCallRequest } from "./sub-call.ts";
@@ -49,6 +51,7 @@ export const builtins: readonly Builtin[] = [
   doc_at,
   help,
   count,
+  answer,
 ];
 
 /** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */

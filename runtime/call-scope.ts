@@ -29,6 +29,9 @@ export function openCallScope(options: CallScopeOptions): CallScope {
       return running.facts;
     },
     warn: (text) => addWarning(running, text),
+    answer(given) {
+      running.state.answer = given;
+    },
     offClock: clock.offClock,
     checkTime() {
       if (clock.shouldStop()) throw new RlmError("js_timeout", "the exec's time is over", { suggestion: TIME_OVER });

@@ -51,6 +51,7 @@ export const ERROR_CODES = [
   "settings_untrusted",
   "checkpoint_not_found",
   "exec_running",
+  "no_answer",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -31,6 +31,7 @@ export type {
   CheckpointRequest,
   ExecInput,
   ExecState,
+  GivenAnswer,
   Json,
   PendingCall,
   Restoration,

@@ -1,6 +1,6 @@
 import type { ExecLimits } from "./limits.ts";
 import type { GuestModule } from "./prelude.ts";
-import type { Json } from "./protocol.ts";
+import type { GivenAnswer, Json } from "./protocol.ts";
 
 /** What a host function learns of the exec that calls it. */
 export interface CallScope {
@@ -8,6 +8,8 @@ export interface CallScope {
   readonly facts: Json;
   /** Adds a warning to the exec's envelope, once. It begins with its code. */
   warn(text: string): void;
+  /** Keeps what the cell answers with its state; the last call counts. */
+  answer(given: GivenAnswer): void;
   /** Runs work whose time is not guest running time (first use: building an index, copying P into the guest). */
   offClock<T>(work: () => T): T;
   /** To be called between the steps of long work. @throws RlmError if the exec's time is over or it was cancelled */

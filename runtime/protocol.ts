@@ -18,6 +18,14 @@ export interface ExecState {
   running_ms: number;
   /** Counter of the next call's id. */
   next_call: number;
+  /** What the cell gave to `answer` last; absent if it has not called it. */
+  answer?: GivenAnswer;
+}
+
+/** An answer as a cell gave it: neither is checked against P. */
+export interface GivenAnswer {
+  readonly value: Json;
+  readonly cite: Json;
 }
 
 /** What a new exec starts with. */
@@ -26,6 +34,8 @@ export interface ExecInput {
   readonly state: ExecState;
   /** Whether calls tell their place in the source. */
   readonly sites?: boolean;
+  /** Names of builtins that the cell may not declare, though other cells may. */
+  readonly kept?: readonly string[];
   /** Whether the result is wanted whole, up to `LIMITS.wholeResultBytes`, in addition to what the exec keeps of it. */
   readonly wantsWhole?: boolean;
   /** Facts of the session that builtins answer from (budget, sources …); the machine only passes them on. */

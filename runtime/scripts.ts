@@ -10,8 +10,8 @@ interface Script {
 
 /** The scripts that a guest has run, kept to put columns of tracebacks back where their author wrote them. */
 export interface Scripts {
-  /** @throws CellSyntaxError */
-  cell(number: number, source: string): Script & Pick<CellScript, "completion" | "declared">;
+  /** @param kept names of builtins that this cell, too, may not declare @throws CellSyntaxError */
+  cell(number: number, source: string, kept?: readonly string[]): Script & Pick<CellScript, "completion" | "declared">;
   /** A cell of the host's own. It gets builtins as parameters, so it does not matter what a guest has by their names. */
   own(source: string): Script;
   /** Notes a cell that has run already, in this process or another. Its columns are worked out when a traceback needs them. */
@@ -39,9 +39,10 @@ export function openScripts(reserved: ReadonlySet<string>, names: readonly strin
   }
 
   return {
-    cell(number, source) {
+    cell(number, source, kept = []) {
       const filename = cellName(number);
-      const { columnOf, ...script } = transformCell(source, reserved);
+      const names = kept.length === 0 ? reserved : new Set([...reserved, ...kept]);
+      const { columnOf, ...script } = transformCell(source, names);
       if (script.source !== source) keep(filename, () => columnOf);
       return { ...script, filename };
     },

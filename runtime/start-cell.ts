@@ -29,11 +29,11 @@ export function startCell(guest: Guest, input: ExecInput): SliceEnd {
 }
 
 /** Runs the helpers and then the cell, up to the cell's first wait. Returns the exec's end if a helper ended it. */
-function enterCell(guest: Guest, { sites = false, seed }: ExecInput): Ended | undefined {
+function enterCell(guest: Guest, { sites = false, seed, kept }: ExecInput): Ended | undefined {
   const { engine, heap, library, running, scripts } = guest;
   const { cell, limits } = running.state;
   // Cell 0 is the host's own: it gets builtins as parameters.
-  const script = cell === 0 ? null : scripts.cell(cell, running.source);
+  const script = cell === 0 ? null : scripts.cell(cell, running.source, kept);
   const options = {
     completion: script?.completion ?? false,
     shadows: script?.declared.filter((name) => library.younger.has(name)) ?? [],

@@ -1,14 +1,18 @@
 /** Belay's library: open a session, load a context, run cells. */
 export { ERROR_CODES, type ErrorCode, type ExecLimits, type Json, LIMITS, RlmError } from "../runtime/index.ts";
 export type { ContextStats, SkippedFile } from "./context/index.ts";
+export { openSession } from "./open-session.ts";
 export type { QueryOptions, SearchStrategy } from "./query/index.ts";
 export {
+  type AskEnvelope,
+  type AskOptions,
   type BudgetLimits,
   type CallDescription,
   type CallEstimate,
   type CallProgress,
   type CheckpointDescription,
   type CheckpointNotice,
+  type Citation,
   type CollectOptions,
   type DryRun,
   type ExecDescription,
@@ -21,7 +25,6 @@ export {
   type LoadResult,
   type LoadSource,
   type OnRestart,
-  openSession,
   openStore,
   type Progress,
   type QueryEnvelope,

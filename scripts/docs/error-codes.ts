@@ -181,6 +181,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "A query read sections, or found none, and nothing in them helps to answer the question.",
     cure: "Ask with words that stand in the context, let more sections be read (`--max-sections`, in the library `maxSections`), or explore it with a cell.",
   },
+  no_answer: {
+    meaning: "The model of an ask gave no answer that could be taken: its turns are spent, or its replies failed.",
+    cure: "Ask a narrower question, allow more turns (`--max-turns`), or name another model; `belay show` has what it tried.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",

@@ -66,7 +66,7 @@ export function beginRun(
       look();
       if (progress.kind === "calls") seen = { ...seen, calls: progress };
       else if (progress.kind === "load") seen = { ...seen, load: progress };
-      else seen = { ...seen, notice: progress.text };
+      else if (progress.kind === "notice") seen = { ...seen, notice: progress.text };
     },
     tally: () => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
     state() {

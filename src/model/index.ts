@@ -6,8 +6,20 @@ export { keyVariable } from "./keys/variables.ts";
 export { openModels } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
 export { piAiModel } from "./pi-ai/model.ts";
-export type { Model, Models, RequestBudget, RequestEstimate, Reservation, SubCallError, Usage } from "./port.ts";
+export type {
+  Model,
+  ModelMessage,
+  Models,
+  ModelTurn,
+  RequestBudget,
+  RequestEstimate,
+  Reservation,
+  SubCallError,
+  ToolUse,
+  Usage,
+} from "./port.ts";
+export { estimateTokens } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
 export type { SubCall } from "./sub-call/sub-call.ts";
-export { NO_USAGE, tokensOf } from "./usage.ts";
+export { addUsage, NO_USAGE, tokensOf } from "./usage.ts";

@@ -42,6 +42,13 @@ export interface ModelRequest {
   readonly maxTokens: number;
   /** From sending to the end of the answer, ms. */
   readonly timeoutMs: number;
+  /**
+   * `short`: other requests that begin with the same messages follow, so the provider is to cache them for minutes. It may
+   * charge more for what it writes to its cache, which a request alone would pay for nothing.
+   */
+  readonly cache: "none" | "short";
+  /** The conversation that the request is of, for providers that find their cache by it; absent: none. */
+  readonly conversation?: string;
 }
 
 /** Why a sub-call failed (semantics 21). */

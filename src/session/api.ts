@@ -2,6 +2,7 @@ import type { ExecLimits, Json } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/index.ts";
 import type { AgentTool } from "../model/index.ts";
 import type { QueryOptions } from "../query/index.ts";
+import type { AskEnvelope, AskOptions, TurnProgress } from "./asks.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
 import type { CellFile, ExecKind } from "./journal/records.ts";
@@ -13,7 +14,9 @@ export type Progress =
   /** What a builtin is busy with, for people. */
   | { readonly kind: "notice"; readonly text: string }
   /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
-  | ({ readonly kind: "calls" } & CallProgress);
+  | ({ readonly kind: "calls" } & CallProgress)
+  /** A turn of an ask. */
+  | ({ readonly kind: "turn" } & TurnProgress);
 
 export interface CallProgress {
   readonly done: number;
@@ -209,14 +212,24 @@ export interface SessionHelpers {
   remove(name: string): Promise<boolean>;
 }
 
-export interface Resumed {
+/** What `resume` answers. */
+export type Resumed = ResumedExec | ResumedAsk;
+
+interface ResumedExec {
   /** `replayed`: it was over already, and this is its record. */
   readonly how: "finished" | "replayed";
-  readonly kind: ExecKind;
+  readonly kind: Exclude<ExecKind, "ask">;
   /** null for kinds that run no cell. */
   readonly envelope: ExecEnvelope | QueryEnvelope | null;
   /** Cells that were to be run after it; none unless it succeeded. */
   readonly rest: readonly CellFile[];
+}
+
+interface ResumedAsk {
+  readonly how: "finished" | "replayed";
+  readonly kind: "ask";
+  readonly envelope: AskEnvelope;
+  readonly rest: readonly [];
 }
 
 /**
@@ -233,6 +246,11 @@ export interface Session extends AsyncDisposable {
   loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /** Runs a cell. */
   exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
+  /**
+   * Answers a question about the context: a root model writes cells, turn by turn, until it answers. The cells run on the
+   * session's own guest, so their variables stay. While an ask is not over, only `resume` and `discard` are possible.
+   */
+  ask(question: string, options?: AskOptions): Promise<AskEnvelope>;
   /**
    * Answers a question about the context: finds relevant sections, asks the model about each, puts the notes together.
    * Variables, helpers and memory stay as they are; the budget is spent.

@@ -20,12 +20,23 @@ export type {
   SubAgentPolicy,
   Unfinished,
 } from "./api.ts";
-export { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
+export type {
+  AskEnvelope,
+  AskHost,
+  AskOptions,
+  Asks,
+  Citation,
+  TrajectoryTurn,
+  TurnProgress,
+} from "./asks.ts";
+export type { ExecAsked, TurnTaken } from "./exec/request.ts";
+export { type AskRecords, EMPTY_ACCOUNT, type ExecRecords, follow } from "./journal/account.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,
   type ExecSuccess,
   envelope,
+  envelopeOfCell,
   NOTHING_READ,
   NOTHING_RUN,
   type QueryEnvelope,
@@ -43,7 +54,7 @@ export {
   type ToolResult,
 } from "./journal/records.ts";
 export { optionProblem } from "./options.ts";
-export { openSession, openSessionWith } from "./session.ts";
+export { openSessionWith } from "./session.ts";
 export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";
 export { type CallDescription, describeExecs, type ExecDescription } from "./stored/exec-description.ts";
 export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";

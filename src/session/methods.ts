@@ -4,16 +4,20 @@ import { sessionLabel } from "../ids.ts";
 import { queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
+import { ask, discardAsk, recordedAsk, resumeAsk } from "./ask.ts";
 import { dryRun } from "./dry-run.ts";
 import { type ExecAsked, type ExecOutcome, type ExecRequest, loadRequest, requestOf } from "./exec/request.ts";
 import { discard, runExec } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
-import { type ExecRecords, interruptedIn } from "./journal/account.ts";
+import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
 import { remaining } from "./journal/ledger.ts";
+import type { Start } from "./journal/records.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import {
+  ASK_OPTIONS,
   checkOptions,
+  checkQuestion,
   checkSource,
   EXEC_OPTIONS,
   LOAD_SOURCE,
@@ -21,7 +25,7 @@ import {
   QUERY_OPTIONS,
   RESUME_OPTIONS,
 } from "./options.ts";
-import { envelopeOf, finished, replayed } from "./outcomes.ts";
+import { askResumed, envelopeOf, finished, questionOf, replayed } from "./outcomes.ts";
 import type { Setup } from "./setup.ts";
 import { openTurns, type Turns } from "./turns.ts";
 
@@ -65,16 +69,24 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       const source = queryCell(prompt, options);
       return queryEnvelope(envelopeOf(setup, await perform({ kind: "query", prompt, source }, asked)));
     },
+    async ask(question, options = {}) {
+      checkQuestion(question);
+      checkOptions("ask()", ASK_OPTIONS, options);
+      return turns.take(() => {
+        refuseUnfinished(row, state().account);
+        return ask(setup, question, options);
+      });
+    },
     async dryRun(source, options = {}) {
       checkSource(source);
       checkOptions("dryRun()", EXEC_OPTIONS, options);
       return turns.take(() => dryRun(setup, source, options));
     },
     unfinished() {
-      const interrupted = interruptedIn(state().account);
-      if (!interrupted) return null;
-      const { exec_id, kind, input, rest } = interrupted.start;
-      return { exec_id, kind, input, rest };
+      const start = unfinishedIn(state().account);
+      if (!start) return null;
+      const { exec_id, kind, rest } = start;
+      return { exec_id, kind, input: kind === "ask" ? questionOf(start) : start.input, rest };
     },
     async resume(asked = {}) {
       checkOptions("resume()", RESUME_OPTIONS, asked);
@@ -96,8 +108,7 @@ type Perform = (request: ExecRequest, asked?: ExecAsked) => Promise<ExecOutcome>
 function performing({ row, parts, state }: Setup, turns: Turns): Perform {
   return (request, asked = {}) =>
     turns.take(async () => {
-      const interrupted = interruptedIn(state().account);
-      if (interrupted) throw unfinishedError(row, interrupted);
+      refuseUnfinished(row, state().account);
       return runExec(parts, state(), request, asked);
     });
 }
@@ -130,22 +141,41 @@ async function readFromGuest({ parts, state }: Setup, kind: "memory" | "helpers"
 async function resume(setup: Setup, asked: ExecAsked): ReturnType<Session["resume"]> {
   const { parts, state, granted, loading } = setup;
   const { account } = state();
+  const open = openAskIn(account);
+  if (open) return askResumed("finished", await resumeAsk(setup, asked));
   const interrupted = interruptedIn(account);
+  if (!interrupted && isNewest(account)) return askResumed("replayed", await recordedAsk(setup));
   if (!interrupted) return replayed(setup, account.last);
   const { start } = interrupted;
   const outcome = await runExec(parts, state(), requestOf(start, granted, loading), asked, interrupted);
   return finished(setup, start, outcome);
 }
 
-async function discardInterrupted({ parts, state }: Setup): Promise<void> {
+async function discardInterrupted(setup: Setup): Promise<void> {
+  const { parts, state } = setup;
   const interrupted = interruptedIn(state().account);
-  if (!interrupted) return;
-  await parts.guest.end();
-  await discard(parts, state(), interrupted);
+  if (interrupted) {
+    await parts.guest.end();
+    await discard(parts, state(), interrupted);
+  }
+  await discardAsk(setup);
 }
 
-function unfinishedError(session: SessionRow, { start }: ExecRecords): RlmError {
-  return new RlmError("exec_unfinished", `a ${start.kind} of session ${sessionLabel(session)} was interrupted`, {
+/** The first record of what has begun and not ended: an ask, before an exec of it. */
+function unfinishedIn(account: Account): Start | null {
+  return (openAskIn(account) ?? interruptedIn(account))?.start ?? null;
+}
+
+/** Whether nothing has run since the newest ask ended. */
+function isNewest({ ask, last }: Account): boolean {
+  return ask?.complete != null && (!last || last.start.ask === ask.start.exec_id);
+}
+
+/** @throws RlmError `exec_unfinished` */
+function refuseUnfinished(session: SessionRow, account: Account): void {
+  const start = unfinishedIn(account);
+  if (!start) return;
+  throw new RlmError("exec_unfinished", `a ${start.kind} of session ${sessionLabel(session)} was interrupted`, {
     suggestion: `${firstly("resume")}, or ${remedy("discard")}.`,
   });
 }

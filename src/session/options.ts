@@ -3,6 +3,7 @@ import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import { type QueryOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
+import type { AskOptions } from "./asks.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
 import { REMARKS } from "./stored/remarks.ts";
@@ -167,6 +168,25 @@ export const QUERY_OPTIONS = options({
   searchStrategy: oneOf(SEARCH_STRATEGIES),
   ...running,
 } satisfies SchemaOf<QueryOptions & Pick<ExecOptions, keyof typeof running>>);
+
+const MOST_TURNS = 100;
+
+export const ASK_OPTIONS = options({
+  model: v.optional(text),
+  subModel: v.optional(text),
+  maxTurns: countUpTo(MOST_TURNS),
+  turnTokens: count,
+  protocol: oneOf(["auto", "tools", "fence"]),
+  schema: v.optional(v.any()),
+  signal,
+  suspend: signal,
+} satisfies SchemaOf<AskOptions>);
+
+/** @throws RlmError `invalid_argument` */
+export function checkQuestion(question: unknown): void {
+  if (typeof question === "string" && question.trim() !== "") return;
+  throw refused(`the question is ${typeof question === "string" ? "empty" : typeof question}`, "Pass a text.");
+}
 
 export const LOAD_SOURCE = v.union(
   [text, options({ text: v.union([v.string(), v.instance(Uint8Array)]), name: text })],

@@ -1,4 +1,5 @@
 import type { Resumed } from "./api.ts";
+import type { AskEnvelope } from "./asks.ts";
 import type { ExecOutcome } from "./exec/request.ts";
 import { cellFiles, type ExecRecords } from "./journal/account.ts";
 import { type EnvelopeFacts, type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
@@ -31,6 +32,7 @@ export function replayed(session: Session, last: ExecRecords | null): Resumed | 
 }
 
 function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelope | null): Resumed {
+  if (kind === "ask") throw new Error("an ask is not an exec");
   const goesOn = answer === null || answer.success;
   return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: goesOn ? rest : [] };
 }
@@ -43,4 +45,15 @@ function factsOf({ row, parts, state }: Session, unfinished: boolean): Required<
     unfinished,
     files: cellFiles(account),
   };
+}
+
+/** What `resume` answers for an ask. */
+export function askResumed(how: Resumed["how"], answer: AskEnvelope): Resumed {
+  return { how, kind: "ask", envelope: answer, rest: [] };
+}
+
+/** The question of an ask, by its first record. */
+export function questionOf({ input }: Start): string {
+  const question: unknown = typeof input === "object" && input !== null ? Reflect.get(input, "question") : undefined;
+  return typeof question === "string" ? question : "";
 }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { RlmError } from "../../runtime/index.ts";
 import { systemClock } from "../../runtime/index.ts";
 import { shareStore } from "../store/index.ts";
-import type { HostedOptions, Session, SessionOptions } from "./api.ts";
+import type { HostedOptions, Session } from "./api.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
 import { pace } from "./pace.ts";
@@ -12,16 +12,11 @@ import { checkSessionName } from "./stored/sessions.ts";
 import { newUlid } from "./ulid.ts";
 
 /**
- * Opens a session: a new one, or with `store` and `session` the one that is kept there under this name.
+ * Opens a session: a new one, or with a store and `session` the one that is kept there under this name.
  *
  * @throws RlmError `session_busy` if another process has it, `context_lost`, `store_failed`, `store_corrupt`,
  * `store_too_new`, `invalid_argument`
  */
-export async function openSession(options: SessionOptions = {}): Promise<Session> {
-  return openSessionWith(options, {});
-}
-
-/** `openSession` with other parts than the usual ones. */
 export async function openSessionWith(options: HostedOptions, parts: Partial<SessionParts>): Promise<Session> {
   checkOptions("openSession()", SESSION_OPTIONS, options);
   if (options.session !== undefined) checkSessionName(options.session);

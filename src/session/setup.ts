@@ -4,6 +4,7 @@ import { entryUrl } from "../entries.ts";
 import { type Models, openModels } from "../model/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
+import type { Asks } from "./asks.ts";
 import { knownIn, openContext, readLoadInput } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
 import { openEndGc } from "./exec/gc.ts";
@@ -32,6 +33,8 @@ export interface SessionParts {
   /** Answers calls instead of the models that the options name. */
   readonly answers: Answers;
   readonly models: Models;
+  /** What drives asks; a session without it refuses them. */
+  readonly asks: () => Promise<Asks>;
   /** Where the threads of its machines come from; default: those of the process. */
   readonly machines: Machines;
   readonly clock: ExecParts["clock"];
@@ -52,6 +55,9 @@ export interface Setup {
   readonly guestOptions: GuestOptions;
   readonly indexFolder: IndexFolder;
   readonly granted: Granted;
+  readonly asks: () => Promise<Asks>;
+  /** Answers sub-calls as the session does, with this model for those that name none. */
+  answersBy(fallback: string): Answers;
   /** How a load of this session reads. */
   readonly loading: Omit<LoadOptions, "roots" | "signal">;
   /** What the next exec starts from. */
@@ -74,10 +80,11 @@ export async function setUp(
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
   const guestOptions = guestOptionsOf(options, given, indexFolder);
   const { onCheckpoint } = options;
+  const asking: Asking = { models, granted, cwd, state };
   const parts: ExecParts = {
     session: row.id,
     store,
-    answers: given.answers ?? answersOf(options, given, { models, granted, cwd, state }),
+    answers: given.answers ?? answersOf(options, given, asking),
     onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
     onRestart: options.onRestart ?? "send",
     keepSteps: options.keepSteps ?? false,
@@ -99,7 +106,23 @@ export async function setUp(
     // A folder that goes with the session has no records of earlier sessions.
     ...(options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) }),
   };
-  return { row, options, parts, models, guestOptions, indexFolder, granted, loading, state };
+  const answersBy = (fallback: string) =>
+    given.answers ?? answersOf(options, given, { ...asking, models: withFallback(models, fallback) });
+  const asks = given.asks ?? noAsks;
+  return { row, options, parts, models, guestOptions, indexFolder, granted, loading, asks, answersBy, state };
+}
+
+async function noAsks(): Promise<never> {
+  throw new Error("the host that opened this session lends it no asks");
+}
+
+/** The same models, with another one for calls that name none. */
+function withFallback(models: Models, fallback: string): Models {
+  return {
+    fallback,
+    resolve: (name) => models.resolve(name ?? fallback),
+    price: (name) => models.price(name ?? fallback),
+  };
 }
 
 /** The state in which the last process left the session, by its journal. */

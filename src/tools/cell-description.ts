@@ -1,20 +1,10 @@
-import { type Builtin, builtins } from "../../builtins/index.ts";
+import { type Builtin, builtins, cellReference } from "../../builtins/index.ts";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS } from "../../runtime/index.ts";
 
 /** What the model reads of rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
 export function cellDescription(defined: readonly Builtin[] = builtins): string {
-  const core = defined.filter(({ name }) => CORE.has(name));
-  const further = defined.filter(({ name }) => !CORE.has(name)).map(({ name }) => name);
-  const lines = core.map(builtinLine).join("\n");
-  const types = typesOf(core, lines);
-  const cell = withoutUnknown(`${lines}\n\n${types.join("\n")}`, types);
-  return `${RULES}\n\n${cell}\n\nMore, which help("name") explains: ${further.join(", ")}.\n\n${PATTERNS}`;
+  return `${RULES}\n\n${cellReference(defined)}\n\n${PATTERNS}`;
 }
-
-/** Builtins that have a line of their own. The others cost a word each: the model asks `help` for them in a cell. */
-const CORE: ReadonlySet<string> = new Set([
-  ...["P", "peek", "peek_doc", "find", "search", "list_docs", "memory", "llm_query", "llm_query_batch"],
-]);
 
 const SECONDS = DEFAULT_EXEC_LIMITS.max_execution_ms / 1000;
 
@@ -28,45 +18,3 @@ Count exactly, keep the rest for later:
 const { matches, capped } = find("TODO|FIXME", "i");
 memory.put("todos", matches);
 result = { count: matches.length, capped, first: matches.slice(0, 5).map(([s, e]) => peek(s - 40, e + 60)) };`;
-
-/** `peek(start: number, end: number): string — Characters start..end of P`. Of overloads the first: `help` has the others. */
-function builtinLine({ name, signature, summary, brief }: Builtin): string {
-  const signatures = signature.split("\n").slice(0, signature.startsWith("function ") ? 1 : undefined);
-  const members = signatures.map((line) => bare(line).replace(/^(?:function|const) |: void$/g, ""));
-  return `${members.join("; ")} — ${brief ?? (name.startsWith("llm_") ? summary : gist(summary))}`;
-}
-
-/** Without the types that a name tells already. */
-const bare = (code: string) => code.replaceAll(/(?<=\w\??): (?:string|number|boolean)(?=[,;)\]]| \})/g, "");
-
-/** The beginning of a summary, as far as it says what the builtin does. */
-function gist(summary: string): string {
-  const [sentence = ""] = summary.split(/(?<=[^.])(?:\.\s|[;:] |\.$)/);
-  return sentence.replaceAll(/ \([^()]*\)/g, "");
-}
-
-/** Types of answers and options that the lines name, a line each, without comments. */
-function typesOf(defined: readonly Builtin[], lines: string): readonly string[] {
-  const declared = defined.flatMap(({ types = "" }) => types.split(/(?=^(?:\/\*\*.*\n)?interface )/m));
-  return declared
-    .map((type) =>
-      bare(type)
-        .replaceAll(/\/\*\*.*?\*\/\s*/gs, "")
-        .replaceAll("interface ", "")
-        .replaceAll(/ extends (\w+)/g, " = $1 &")
-        .replaceAll(/\s+/g, " ")
-        .replaceAll("; }", " }")
-        .trim(),
-    )
-    .filter((type) => type !== "" && lines.includes(nameOf(type)));
-}
-
-const nameOf = (type: string) => type.slice(0, type.search(/\W/));
-
-/** Without names of types that nothing here explains. */
-function withoutUnknown(text: string, types: readonly string[]): string {
-  const known = new Set(["Promise", "RegExp", ...types.map(nameOf)]);
-  return text.replaceAll(/: ([A-Z]\w+)(?:\[\])*(?=[,;)]|$| —)/gm, (whole, name: string) =>
-    known.has(name) ? whole : "",
-  );
-}

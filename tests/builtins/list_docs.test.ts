@@ -33,6 +33,7 @@ function scopeInto(warnings: string[]): CallScope {
     limits: DEFAULT_EXEC_LIMITS,
     facts: null,
     warn: (text) => warnings.push(text),
+    answer: () => {},
     offClock: (work) => work(),
     checkTime: () => {},
     notice: () => {},

@@ -8,7 +8,7 @@ help;
 const help = 2;
 const answer = help * 21;
 answer;
-//=> {"success":true,"result_json":42,"warnings":[]}
+//=> {"success":true,"result_json":42,"warnings":["builtin_shadowed: answer"]}
 //---
 session().helpers;
 //=> {"success":true,"result_json":[]}

@@ -31,7 +31,10 @@ export function ask(
   signal = new AbortController().signal,
 ): Promise<ModelAnswer> {
   const messages: ModelMessage[] = [{ role: "user", text: "hi" }];
-  return model.complete({ system: null, messages, tools: [], maxTokens: 100, timeoutMs: 9000, ...request }, signal);
+  return model.complete(
+    { system: null, messages, tools: [], maxTokens: 100, timeoutMs: 9000, cache: "none", ...request },
+    signal,
+  );
 }
 
 /** What the model makes of one answer of the server. */

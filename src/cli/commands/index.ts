@@ -1,3 +1,4 @@
+import { ask } from "./ask.ts";
 import { completion } from "./completion.ts";
 import type { Command } from "./define.ts";
 import { demo } from "./demo.ts";
@@ -16,6 +17,7 @@ import { show } from "./show.ts";
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   exec,
+  ask,
   query,
   repl,
   mcp,

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { loadAsks } from "../../asks.ts";
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionPlace, SessionSource } from "../../mcp/index.ts";
 import { checkSessionName, LAST_SESSION, openSessionWith, type Session } from "../../session/index.ts";
@@ -68,7 +69,7 @@ async function openIn(kept: Kept, { row, name, folder, roots, onProgress }: Sess
   const owned = (id: string): Json => signer.sign(withFolder(rowOf(keeping.settings), folder), id);
   const options = { ...optionsOf(keeping.settings), session: row?.id ?? name, onProgress };
   const settings = isOfServer ? owned : keeping.signed;
-  const session = await openSessionWith(options, { store: kept.store, origin: "mcp", settings });
+  const session = await openSessionWith(options, { asks: loadAsks, store: kept.store, origin: "mcp", settings });
   try {
     if (session.unfinished()) keeping.checkRecorded();
     return session;

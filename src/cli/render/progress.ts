@@ -1,5 +1,6 @@
 import { amount, megabytes } from "../../figures.ts";
 import type { CallProgress, Progress } from "../../index.ts";
+import { turnLine } from "./ask.ts";
 import { type CallsTaken, callLine } from "./calls.ts";
 import type { Output } from "./terminal.ts";
 
@@ -80,6 +81,7 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
       if (progress.kind === "load") {
         return say(`loading ${source}: ${amount(progress.files, "file")}, ${megabytes(progress.bytes)}`);
       }
+      if (progress.kind === "turn") return say(turnLine(progress));
       counted.report(progress);
       const tell = () => calls && say(callLine(calls, now() - beganAt));
       if (!calls) stopTicking = every(TICK_MS, tell);

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { nearest } from "../../nearest.ts";
+import { showAsk } from "../render/ask.ts";
 import { inConversation, showAnswer, showEnvelope } from "../render/envelope.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
@@ -100,6 +101,10 @@ const COMMANDS: readonly DotCommand[] = [
       const delivery = openDelivery(opened);
       const resumed = await opened.session.resume({ signal, ...delivery.asked });
       const taken = opened.progress.end();
+      if (resumed?.kind === "ask") {
+        showAsk(resumed.envelope, terminal);
+        return resumed.envelope.success ? undefined : "the ask that was resumed failed";
+      }
       const envelope = resumed?.envelope;
       if (!envelope) return undefined;
       const showing = inConversation(opened.limits, delivery.written());

@@ -12,7 +12,7 @@ import { reportingFailures } from "../session/opening.ts";
 import { modelsOf } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { openDelivery } from "./delivery.ts";
-import { ending, jsonReport, signalsOf, textReport } from "./run-cells.ts";
+import { ending, envelopeIn, jsonReport, signalsOf, textReport } from "./run-cells.ts";
 
 /** `belay query`: brings in the contexts and answers one question about them. Gives the exit code. */
 export function queryCommand(args: Arguments, host: Host, own: QueryFlags): Promise<number> {
@@ -37,7 +37,7 @@ async function queryUntil(stop: Stop, args: Arguments, host: Host, options: Quer
     const signals = { ...signalsOf(opened, stop), ...delivery.asked };
     progress.begin();
     const resumed = opened.isBegun ? await session.resume(signals) : null;
-    const answer = resumed?.envelope ?? (await session.query(question, { ...options, ...signals }));
+    const answer = envelopeIn(resumed) ?? (await session.query(question, { ...options, ...signals }));
     const taken = progress.end();
     return ending(answer, { rest: [], taken, opened, report, stop, written: delivery.written() }).code;
   });

@@ -13,6 +13,7 @@ import { reportingFailures } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { brief } from "../session/unfinished.ts";
 import { type Stop, untilStopped } from "../stop.ts";
+import { endOfAsk } from "./ask.ts";
 import { openDelivery } from "./delivery.ts";
 import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
 
@@ -37,6 +38,9 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
     const resumed = await session.resume({ ...signalsOf(opened, stop), ...delivery.asked });
     const taken = progress.end();
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
+    if (resumed.kind === "ask") {
+      return endOfAsk(resumed.envelope, { opened, terminal, stop, isJson: args.get(JSON_OUTPUT) });
+    }
     const { envelope, rest, kind } = resumed;
     if (!envelope && !args.get(JSON_OUTPUT)) terminal.stderr.write(`the ${kind} is finished\n`);
     if (rest.length > 0) opened.checkRecorded();
@@ -79,7 +83,7 @@ function whatIsResumed(name: string, execs: readonly ExecDescription[]): string 
   if (last?.status !== "unfinished") {
     const rest = last?.status === "ok" ? last.rest.length : 0;
     if (rest > 0) return `resuming ${name}: the last cell is recorded, ${amount(rest, "cell")} to follow`;
-    return `nothing is unfinished in ${name}; this is the record of its last cell or query`;
+    return `nothing is unfinished in ${name}; this is the record of what ran last`;
   }
   const { calls, kind, input } = last;
   const lastLoad = execs.findLastIndex((exec) => exec.kind === "load" && exec.status === "ok");
@@ -92,7 +96,7 @@ function whatIsResumed(name: string, execs: readonly ExecDescription[]): string 
 
 function nothingToResume({ session }: CliSession): RlmError {
   const name = sessionLabel(session);
-  return new RlmError("session_not_found", `no cell or query was ever run in ${name}`, {
+  return new RlmError("session_not_found", `nothing was ever run in ${name}`, {
     suggestion: `Run one: ${commandLine(["exec", "-e", "stats()", "--session", name])}`,
   });
 }

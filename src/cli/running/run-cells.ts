@@ -1,5 +1,5 @@
 import { amount } from "../../figures.ts";
-import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope } from "../../index.ts";
+import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, Resumed } from "../../index.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
 import type { CallsTaken } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
@@ -47,7 +47,7 @@ export async function runCells({ cells, opened, report, stop, isBegun }: CellRun
     const delivery = openDelivery(opened, rest.length === 0);
     const asked = { ...signals, ...delivery.asked };
     const resumed = isBegun && index === 0 ? await session.resume(asked) : null;
-    const envelope = resumed?.envelope ?? (await session.exec(cell.source, { ...asked, rest, ...fileOf(cell) }));
+    const envelope = envelopeIn(resumed) ?? (await session.exec(cell.source, { ...asked, rest, ...fileOf(cell) }));
     const taken = progress.end();
     const ended = ending(envelope, { rest, taken, opened, report, stop, written: delivery.written() });
     code = Math.max(code, ended.code);
@@ -56,6 +56,11 @@ export async function runCells({ cells, opened, report, stop, isBegun }: CellRun
     return ended.code;
   }
   return code;
+}
+
+/** The envelope of a cell or query that was resumed. */
+export function envelopeIn(resumed: Resumed | null): ExecEnvelope | QueryEnvelope | null {
+  return resumed && resumed.kind !== "ask" ? resumed.envelope : null;
 }
 
 /** What a command does with the outcome of an exec. */

@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
+import { loadAsks } from "../../asks.ts";
 import type { Settings } from "../../config/index.ts";
 import { sessionLabel } from "../../ids.ts";
-import type { LoadSource, Session } from "../../index.ts";
+import type { LoadSource, Progress, Session } from "../../index.ts";
 import { type HostedOptions, LAST_SESSION, openSessionWith, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
@@ -50,6 +51,8 @@ export interface Opening {
   choose?(store: Store): Promise<SessionRow>;
   /** The command changes nothing: if the session does not exist yet, none is made in the store. */
   readonly looksOnly?: boolean;
+  /** Told of each turn of an ask. */
+  onTurn?(turn: Extract<Progress, { kind: "turn" }>): void;
   /** Looks at the settings before anything is opened or read. @throws RlmError */
   check?(settings: Settings): void;
 }
@@ -98,10 +101,13 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   const options: HostedOptions = {
     ...optionsOf(now),
     ...(name === null || !kept ? {} : { session: name }),
-    onProgress: progress.report,
+    onProgress(told) {
+      if (told.kind === "turn") opening.onTurn?.(told);
+      progress.report(told);
+    },
   };
   const parts = kept && { store: kept.store, origin: "command" as const };
-  const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
+  const session = await openSessionWith(options, { asks: loadAsks, ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
   // A session goes on in the folder in which it was begun.
   const isElsewhere = process.cwd() !== now.cwd;

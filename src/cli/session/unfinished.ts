@@ -4,7 +4,7 @@ import { type Json, RlmError, type Session } from "../../index.ts";
 
 /** What the user wants to run. It decides whether an unfinished exec is the same. */
 export interface Asked {
-  readonly kind: "cell" | "query";
+  readonly kind: "cell" | "query" | "ask";
   readonly input: string;
 }
 

@@ -24,6 +24,20 @@ export function toTurn(message: AssistantMessage, cut: boolean): ModelTurn {
   };
 }
 
+/** The turn with the first `units` of its text, and without its tool calls, as if the model had stopped there. */
+export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
+  const message = toAssistant(turn.raw);
+  let left = units;
+  const content = message.content.flatMap((part): AssistantMessage["content"] => {
+    if (part.type === "toolCall") return [];
+    if (part.type !== "text") return left > 0 ? [part] : [];
+    const text = part.text.slice(0, left);
+    left -= text.length;
+    return text === "" ? [] : [{ ...part, text }];
+  });
+  return { text: turn.text.slice(0, units), toolUses: [], stop: "end", raw: { ...message, content } };
+}
+
 export function toUsage(message: AssistantMessage | null): Usage {
   if (!message) return NO_USAGE;
   const { input, output, cacheRead, cacheWrite, cost } = message.usage;

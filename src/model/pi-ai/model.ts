@@ -70,6 +70,8 @@ function optionsOf(
     headers: { ...headers },
     signal,
     maxTokens: model.maxTokens > 0 ? Math.min(request.maxTokens, model.maxTokens) : request.maxTokens,
+    cacheRetention: request.cache,
+    ...(request.conversation === undefined ? {} : { sessionId: request.conversation }),
     maxRetries: 0,
     timeoutMs: NO_SDK_TIMEOUT_MS,
   };

@@ -59,7 +59,7 @@ interface RequestParts {
 /** `deadline`: when the whole call must be over, on the clock's monotonic scale, ms. */
 export function openRequests(
   model: Model,
-  { max_tokens }: { readonly max_tokens: number },
+  { max_tokens, conversation }: { readonly max_tokens: number; readonly conversation?: string },
   { budget, clock, random, sleep }: RequestParts,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ): Requests {
@@ -87,7 +87,14 @@ export function openRequests(
   return {
     async ask(system, messages, tools) {
       if (signal.aborted) return { ok: false, error: failure("cancelled", "the call was cancelled") };
-      const request = { system, messages, tools, maxTokens: max_tokens };
+      const request = {
+        system,
+        messages,
+        tools,
+        maxTokens: max_tokens,
+        cache: conversation === undefined && tools.length === 0 ? ("none" as const) : ("short" as const),
+        ...(conversation === undefined ? {} : { conversation }),
+      };
       const { answer, attempts } = await withRetries(() => send(request), {
         now: () => clock.monotonic(),
         sleep,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET } from "../../../runtime/index.ts";
+import { loadAsks } from "../../asks.ts";
 import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
 import { homeFolder, indexFolder } from "../../home.ts";
 import { agentDirOf } from "../../model/index.ts";
@@ -74,6 +75,7 @@ export async function openForSession(
         { ...options, ...(id === null ? {} : { session: id }) },
         {
           store: from,
+          asks: loadAsks,
           origin: "pi",
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
           models,

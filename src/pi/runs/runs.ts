@@ -115,7 +115,7 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
         board.progress({ calls });
       } else if (progress.kind === "load") {
         board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
-      } else board.progress({ notice: progress.text });
+      } else if (progress.kind === "notice") board.progress({ notice: progress.text });
     },
   };
 }

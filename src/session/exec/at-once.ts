@@ -9,7 +9,7 @@ import type { Work } from "./work.ts";
 /** Execs that make no calls. If the process ends within one, nothing of it is left, and it is done again. */
 export async function execAtOnce(
   work: Work,
-  request: Exclude<ExecRequest, { kind: "cell" | "query" }>,
+  request: Exclude<ExecRequest, { kind: "cell" | "query" | "turn" }>,
 ): Promise<ExecOutcome> {
   const { parts, recorder } = work;
   const { context } = recorder.state();

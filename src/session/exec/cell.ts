@@ -138,11 +138,13 @@ async function runCell(
   const calls = openCalls({ parts, budget, time, ledger, from });
   const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock });
   const sites = request.kind === "cell" && request.sites === true;
+  // A root model that declared `answer` could no longer answer.
+  const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];
   const given = { source: request.source, state, wantsWhole, facts: calls.facts() };
   const replay = from?.replay ?? [];
   const beginning: Beginning = from?.at
     ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
-    : { kind: "start", input: { ...given, sites, seed: seed(parts.random) }, replay };
+    : { kind: "start", input: { ...given, sites, kept, seed: seed(parts.random) }, replay };
   using out = joinSignals(signal, time.out);
   const over = await runLoop({ machine: machine.sandbox, journal, calls, clock: parts.clock }, beginning, {
     signal: out.signal,

@@ -7,7 +7,8 @@ import type { Continuation, Replayed } from "./ports.ts";
 
 /** Ids of the checkpoints within an exec, the newest first. */
 export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
-  return [...new Set(calls.map(({ checkpoint_id }) => checkpoint_id))].reverse();
+  const ids = calls.map(({ checkpoint_id }) => checkpoint_id).filter((id) => id !== null);
+  return [...new Set(ids)].reverse();
 }
 
 /** How an exec goes on from one of its checkpoints. @throws RlmError `checkpoint_lost` if the records do not fit */

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import { type ExecLimits, type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
 import { type Context, type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
+import type { RequestBudget } from "../../model/index.ts";
 import type { ExecOptions, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput } from "../contexts/contexts.ts";
 import type { Granted } from "../contexts/granted.ts";
-import type { CellComplete, CellFile, Start } from "../journal/records.ts";
+import type { CellComplete, CellFile, Start, ToolResult } from "../journal/records.ts";
 
 /** What an exec is to do. */
 export type ExecRequest =
@@ -15,11 +16,14 @@ export type ExecRequest =
       readonly sites?: boolean;
       readonly name?: string;
       readonly rest?: readonly CellFile[];
+      /** The exec_id of the ask whose cell this is. */
+      readonly ask?: string;
     }
   /** Belay's own cell, on another machine at the same checkpoint. Only the ledger changes. */
   | { readonly kind: "query"; readonly prompt: string; readonly source: string }
   | { readonly kind: "load" | "append"; readonly input: LoadInput; read(current: Context | null): Promise<Context> }
-  | { readonly kind: "memory" | "helpers"; readonly input: Json };
+  | { readonly kind: "memory" | "helpers"; readonly input: Json }
+  | TurnRequest;
 
 /** What an exec gives its caller. The new session state goes to `moved`. */
 export type ExecOutcome =
@@ -30,7 +34,31 @@ export type ExecOutcome =
       readonly unfinished: boolean;
     }
   | { readonly kind: "load" | "append"; readonly context: Context }
-  | { readonly kind: "memory" | "helpers"; readonly value: Json };
+  | { readonly kind: "memory" | "helpers"; readonly value: Json }
+  | { readonly kind: "turn"; readonly unfinished: boolean };
+
+/** A request to the root model of an ask. It opens no machine and changes no state but the ledger. */
+export interface TurnRequest {
+  readonly kind: "turn";
+  readonly ask: string;
+  /** What the turn adds to the conversation, as it is sent. */
+  readonly input: Json;
+  /** Sends the request. Must not reject: what fails is an outcome. */
+  take(lent: TurnLent): Promise<TurnTaken>;
+}
+
+export interface TurnLent {
+  readonly budget: RequestBudget;
+  /** Aborts when the exec is cancelled or suspended, and when the session's time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** What came of a turn: the reply as it is kept, or why there is none, and what was charged. */
+export type TurnTaken = Pick<ToolResult, "usage" | "attempts" | "model"> &
+  (
+    | { readonly ok: true; readonly value: Json }
+    | { readonly ok: false; readonly code: string; readonly message: string }
+  );
 
 /** The signals that end an exec, and the function that takes its whole result. */
 export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver">;
@@ -49,13 +77,13 @@ export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptio
 
 /** The request of an exec, from its first record. A load reads only folders that the caller still grants. */
 export function requestOf(
-  { kind, input, cell, limits, rest }: Start,
+  { kind, input, cell, limits, rest, ask }: Start,
   granted: Granted,
   options: Omit<LoadOptions, "roots">,
 ): ExecRequest {
   switch (kind) {
     case "cell":
-      return { kind, source: cell ?? "", limits, rest };
+      return { kind, source: cell ?? "", limits, rest, ...(ask === undefined ? {} : { ask }) };
     case "query":
       return { kind, prompt: String(input), source: cell ?? "" };
     case "load":
@@ -64,6 +92,9 @@ export function requestOf(
       if (!("path" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
       return reading(kind, from, { kind: "path", path: from.path }, { ...options, roots: granted.among(from.roots) });
     }
+    case "ask":
+    case "turn":
+      throw new Error("an ask goes on by itself");
     default:
       return { kind, input };
   }

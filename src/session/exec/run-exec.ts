@@ -7,6 +7,7 @@ import { stepsOf } from "./interrupted.ts";
 import { openRecorder } from "./recorder.ts";
 import type { ExecAsked, ExecOutcome, ExecRequest } from "./request.ts";
 import type { SessionState } from "./session-state.ts";
+import { execTurn } from "./turn.ts";
 import { completeOf, type ExecParts, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
@@ -25,6 +26,7 @@ export async function runExec(
 ): Promise<ExecOutcome> {
   const work = openWork(parts, before, interrupted?.start.exec_id ?? parts.newId());
   const { recorder, exec_id } = work;
+  if (request.kind === "turn") return execTurn(work, request, asked, interrupted);
   if (!interrupted) await recorder.commit([startOf(parts, before, request, exec_id)]);
   if (request.kind === "cell" || request.kind === "query") return execCell(work, request, asked, interrupted);
   if (interrupted) await recorder.commit([resumeOf(work, null, [], [])]);

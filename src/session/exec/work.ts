@@ -47,6 +47,7 @@ export function startOf(parts: ExecParts, { account }: SessionState, request: Ex
     input: inputOf(request),
     cell: "source" in request ? request.source : null,
     ...("name" in request && request.name !== undefined ? { name: request.name } : {}),
+    ...("ask" in request && request.ask !== undefined ? { ask: request.ask } : {}),
     limits: request.kind === "cell" ? request.limits : {},
     helpers_hash: account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],

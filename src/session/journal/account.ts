@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
-import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
+import { EMPTY_LEDGER, type Ledger, ROOT_CALL, spend } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
 
 /** What a session's journal says of it: a fold over its records. A running session and one that is opened again use the same fold. */
@@ -18,6 +18,8 @@ export interface Account {
   readonly sources: readonly CellSource[];
   /** The newest exec, whether it is over or not. */
   readonly last: ExecRecords | null;
+  /** The newest ask, whether it is over or not. `last` is never the ask itself. */
+  readonly ask: AskRecords | null;
   /** Counted over the session's whole life. */
   readonly totals: Pick<SessionFacts, "execs" | "sub_calls" | "tokens" | "cost_usd">;
 }
@@ -40,6 +42,16 @@ export interface ExecRecords {
   readonly complete: Complete | null;
 }
 
+/** The records of an ask: those of its turns and cells lie between its own two. */
+export interface AskRecords {
+  readonly start: Start;
+  /** Turns and cells that are over, in journal order. */
+  readonly execs: readonly ExecRecords[];
+  /** How often a process took over one of its execs. */
+  readonly resumed: number;
+  readonly complete: Complete | null;
+}
+
 export const EMPTY_ACCOUNT: Account = {
   ledger: EMPTY_LEDGER,
   checkpoint: null,
@@ -49,6 +61,7 @@ export const EMPTY_ACCOUNT: Account = {
   cells: 0,
   sources: [],
   last: null,
+  ask: null,
   totals: { execs: 0, sub_calls: 0, tokens: 0, cost_usd: 0 },
 };
 
@@ -59,6 +72,10 @@ const SOURCES_KEPT = 200;
 export function follow(account: Account, record: JournalRecord): Account {
   const ledger = spend(account.ledger, record);
   const { last, totals } = account;
+  if (record.record === "rlm_start" && record.kind === "ask") {
+    return { ...account, ledger, ask: { start: record, execs: [], resumed: 0, complete: null } };
+  }
+  if (record.exec_id === account.ask?.start.exec_id) return { ...account, ledger, ask: askAfter(account.ask, record) };
   if (record.record === "rlm_start") {
     const begun = { start: record, resumed: 0, replayed: 0, calls: [], results: [], complete: null };
     return { ...account, ledger, last: begun, totals: { ...totals, execs: totals.execs + 1 } };
@@ -72,7 +89,7 @@ export function follow(account: Account, record: JournalRecord): Account {
         ...account,
         ledger,
         last: { ...last, calls: [...last.calls, record] },
-        totals: { ...totals, sub_calls: totals.sub_calls + 1 },
+        totals: { ...totals, sub_calls: totals.sub_calls + (record.name === ROOT_CALL ? 0 : 1) },
       };
     case "rlm_tool_result": {
       const { usage, refused, cached } = record;
@@ -89,8 +106,20 @@ export function follow(account: Account, record: JournalRecord): Account {
       };
     }
     case "rlm_complete":
-      return over({ ...account, ledger, last: { ...last, complete: record } }, last.start, record);
+      return over(withAskExec({ ...account, ledger, last: { ...last, complete: record } }), last.start, record);
   }
+}
+
+function askAfter(ask: AskRecords, record: JournalRecord): AskRecords {
+  if (record.record === "rlm_resume") return { ...ask, resumed: ask.resumed + 1 };
+  return record.record === "rlm_complete" ? { ...ask, complete: record } : ask;
+}
+
+/** Adds the exec that is over to its ask, if it is one of an ask. */
+function withAskExec(account: Account): Account {
+  const { ask, last } = account;
+  if (!ask || !last || last.start.ask !== ask.start.exec_id) return account;
+  return { ...account, ask: { ...ask, execs: [...ask.execs, last] } };
 }
 
 function over(before: Account, start: Start, complete: Complete): Account {
@@ -121,6 +150,11 @@ export function interruptedIn({ last }: Account): ExecRecords | null {
   return last && !last.complete ? last : null;
 }
 
+/** The ask that has begun and not ended, or null. */
+export function openAskIn({ ask }: Account): AskRecords | null {
+  return ask && !ask.complete ? ask : null;
+}
+
 /** The files that cells are from, by the cells' numbers. */
 export function cellFiles({ sources, last, cells }: Account): ReadonlyMap<number, string> {
   const files = sources.flatMap(({ number, name }) => (name === undefined ? [] : [[number, name] as const]));
@@ -128,9 +162,9 @@ export function cellFiles({ sources, last, cells }: Account): ReadonlyMap<number
   return new Map(open === undefined ? files : [...files, [cells + 1, open]]);
 }
 
-export function factsOf({ totals, last }: Account, context: SessionFacts["context"]): SessionFacts {
+export function factsOf({ totals, last, ask }: Account, context: SessionFacts["context"]): SessionFacts {
   return {
-    status: last && !last.complete ? "running" : "idle",
+    status: (last && !last.complete) || (ask && !ask.complete) ? "running" : "idle",
     ...totals,
     context,
     last: last && {
@@ -146,11 +180,15 @@ const INPUT_UNITS = 200;
 /** The first line of a cell's code or of a question; a load's path or name. */
 export function firstLineOf({ kind, input, cell }: Start): string {
   const asked = kind === "cell" ? (cell ?? input) : input;
-  const { path, name, prompt } = v.parse(Named, asked);
-  const text = typeof asked === "string" ? asked : (path ?? name ?? prompt ?? JSON.stringify(asked));
+  const { path, name, prompt, question, turn } = v.parse(Named, asked);
+  if (kind === "turn") return `turn ${turn}`;
+  const text = typeof asked === "string" ? asked : (path ?? name ?? prompt ?? question ?? JSON.stringify(asked));
   return text.trimStart().split("\n", 1)[0] ?? "";
 }
 
 /** What names the input of kinds whose input is an object. */
 const name = v.fallback(v.optional(v.string()), undefined);
-const Named = v.fallback(v.object({ path: name, name, prompt: name }), {});
+const Named = v.fallback(
+  v.object({ path: name, name, prompt: name, question: name, turn: v.optional(v.number()) }),
+  {},
+);

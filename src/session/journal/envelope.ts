@@ -3,7 +3,7 @@ import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../../runt
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import { type QueryNote, type QueryResult, readQueryResult } from "../../query/index.ts";
 import type { RemainingBudget } from "./ledger.ts";
-import type { CellComplete } from "./records.ts";
+import type { CellComplete, Complete } from "./records.ts";
 
 /** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */
 export type ExecEnvelope = ExecSuccess | ExecFailure;
@@ -97,6 +97,18 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   const suggestion = complete.end.kind === "cancelled" ? resumeSuggestion : named.suggestion;
   return { ...named, suggestion, resumable: true };
 }
+
+/** What a cell of an ask came to, as far as its record tells; null if it never ended. */
+export function envelopeOfCell({ end, state, ...complete }: Complete): ExecEnvelope | null {
+  if (!end || !state) return null;
+  return closedEnvelope({ ...complete, end, state }, fieldsOf({ ...complete, end, state }, NO_FACTS));
+}
+
+const NO_FACTS: EnvelopeFacts = {
+  session_id: "",
+  budget: { remaining_tokens: 0, remaining_sub_calls: 0, remaining_time_ms: 0 },
+  unfinished: false,
+};
 
 /** A traceback whose frames name files: `at main (scan.js:3:5)` in place of `at main (<cell 2>:3:5)`. */
 export function withFiles(traceback: string, files: ReadonlyMap<number, string>): string {

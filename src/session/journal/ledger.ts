@@ -30,6 +30,9 @@ export interface RemainingBudget {
 
 export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time_ms: 0 };
 
+/** The name of the call that a turn makes: the request to the root model of an ask. */
+export const ROOT_CALL = "root";
+
 /** The ledger after one more record: a load that succeeded begins anew. */
 export function spend(ledger: Ledger, record: JournalRecord): Ledger {
   switch (record.record) {
@@ -37,6 +40,8 @@ export function spend(ledger: Ledger, record: JournalRecord): Ledger {
     case "rlm_resume":
       return ledger;
     case "rlm_tool_call":
+      // A turn of a root model is not a sub-call.
+      if (record.name === ROOT_CALL) return ledger;
       return { ...ledger, sub_calls: ledger.sub_calls + 1 };
     case "rlm_tool_result": {
       const { input, output, cache_read, cache_write, cost_usd } = record.usage;

@@ -8,8 +8,11 @@ import {
 } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent, Usage } from "../../model/index.ts";
 
-/** What an exec does. Every change of a session is an exec of one of these kinds. */
-export type ExecKind = "cell" | "query" | "load" | "append" | "helpers" | "memory";
+/**
+ * What an exec does. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
+ * an ask. The `ask` itself runs nothing: its records stand around those of its turns and cells.
+ */
+export type ExecKind = "cell" | "query" | "load" | "append" | "helpers" | "memory" | "ask" | "turn";
 
 /** The ordered records of a session. Field names are those of the checkpointing spec. */
 export type JournalRecord = Start | Resume | ToolCall | ToolResult | Complete;
@@ -27,6 +30,8 @@ export interface Start {
   readonly limits: Partial<ExecLimits>;
   /** SHA-256 of the helpers that run before the cell, hex. */
   readonly helpers_hash: string | null;
+  /** The exec_id of the ask whose turn or cell this is; absent for all other execs. */
+  readonly ask?: string;
   /** Cells that are to be run after this one, if it succeeds. */
   readonly rest: readonly CellFile[];
   /** ms since the epoch. */
@@ -59,8 +64,8 @@ export interface ToolCall {
   readonly record: "rlm_tool_call";
   readonly exec_id: string;
   readonly call_id: string;
-  /** Its state has what was printed so far. */
-  readonly checkpoint_id: string;
+  /** Its state has what was printed so far. null for the request of a turn, which changes no guest. */
+  readonly checkpoint_id: string | null;
   readonly name: string;
   readonly args: readonly Json[];
   /** SHA-256 of the arguments' JSON, hex. */
@@ -127,6 +132,8 @@ export interface Complete {
   readonly helpers_hash: string | null;
   /** Hash of the context after the exec. */
   readonly context_hash: string | null;
+  /** How an ask was answered; absent for other kinds, and for an ask that failed. */
+  readonly answer?: Json;
   readonly at: number;
 }
 

@@ -35,7 +35,8 @@ function ask(model: Model, text = "hi"): Promise<ModelAnswer> {
     tools: [],
     maxTokens: 50,
     timeoutMs: 9000,
-  };
+    cache: "none",
+  } as const;
   return model.complete(request, new AbortController().signal);
 }
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { RlmError } from "../../../src/index.ts";
-import { openSession } from "../../../src/session/session.ts";
+import { openSession, RlmError } from "../../../src/index.ts";
 
 const MB = 2 ** 20;
 

@@ -141,7 +141,14 @@ test("a plain completion: one request, its text and what it cost", async () => {
     model: "test/model",
   });
   expect(model.requests).toEqual([
-    { system: "S", messages: [{ role: "user", text: "Q" }], tools: [], maxTokens: 100, timeoutMs: 120_000 },
+    {
+      system: "S",
+      messages: [{ role: "user", text: "Q" }],
+      tools: [],
+      cache: "none",
+      maxTokens: 100,
+      timeoutMs: 120_000,
+    },
   ]);
   expect(budget.reserved).toEqual([{ input_tokens: 9, max_tokens: 100, cost_usd: (9 * 1000 + 100 * 2000) / 1e6 }]);
   expect(budget.settled).toEqual([USAGE]);

@@ -25,6 +25,7 @@ const request = {
   tools: [],
   maxTokens: 10,
   timeoutMs: 9_000,
+  cache: "none" as const,
 };
 const signal = new AbortController().signal;
 

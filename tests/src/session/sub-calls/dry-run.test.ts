@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
+import { openSession } from "../../../../src/index.ts";
 import type { AgentTool } from "../../../../src/model/agent-tools/index.ts";
-import { openSession } from "../../../../src/session/session.ts";
 import { type ChatBody, startModelServer } from "../../../support/model-server.ts";
 
 const shell: AgentTool = {

@@ -1,0 +1,166 @@
+import type { Json } from "../../runtime/index.ts";
+import { joinSignals } from "../joined-signal.ts";
+import { estimateTokens, loadSubCallLayer, type ModelMessage } from "../model/index.ts";
+import type { AskEnvelope, AskHost, ExecAsked, TurnTaken } from "../session/index.ts";
+import { citationsOf } from "./cite.ts";
+import { conversationOf, sizesOf } from "./conversation.ts";
+import { elided } from "./elide.ts";
+import { askEnvelope, pausedEnvelope, progressOf, suspendedEnvelope } from "./envelope.ts";
+import { type AskView, candidate, type Ending, type Next, next, turnsDone } from "./next.ts";
+import { footerOf } from "./observe.ts";
+import { firstMessage } from "./prompt.ts";
+import { type AskInput, readAsk, roundsOf, turnInput } from "./records.ts";
+import { type Room, roomFor } from "./room.ts";
+import type { Round } from "./rounds.ts";
+import { takeTurn } from "./turn.ts";
+
+/**
+ * Drives an ask: what comes next follows from its records alone, so going on after a crash is the same loop. An exec that
+ * was interrupted is finished first, since its turn or cell is what `next` asks for again.
+ */
+export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope> {
+  const ask = readAsk(host.records());
+  host.models.resolve(ask.settings.model);
+  let isRetry = isResumed;
+  using stop = joinSignals(asked.signal, asked.suspend);
+  for (;;) {
+    if (asked.suspend?.aborted) return suspendedEnvelope(host);
+    if (asked.signal?.aborted) return end(host, { ok: false, code: "cancelled", message: "the ask was cancelled" });
+    const { step, room } = await nextOf(host, ask, { isRetry, signal: stop.signal });
+    isRetry = false;
+    switch (step.kind) {
+      case "turn":
+        if (!(await turn(host, ask, step, room, asked))) return suspendedEnvelope(host);
+        break;
+      case "cell": {
+        const envelope = await host.cell(step.source, ask.settings.sub_model, asked);
+        if (!envelope.success && envelope.resumable) return suspendedEnvelope(host, envelope);
+        host.onTurn(progressOf(host, "ran"));
+        break;
+      }
+      case "pause":
+        return pausedEnvelope(host, step);
+      case "end":
+        return end(host, step);
+    }
+  }
+}
+
+async function nextOf(
+  host: AskHost,
+  { question, settings, system }: AskInput,
+  { isRetry, signal }: { readonly isRetry: boolean; readonly signal: AbortSignal },
+): Promise<{ readonly step: Next; readonly room: Room }> {
+  const rounds = roundsOf(host.records());
+  const { stats } = host.context;
+  const sent = [{ role: "user", text: question } as const, ...conversationOf(rounds, [], rounds.at(-1)?.elide ?? [])];
+  const input = estimateTokens(system.length + unitsOf(sent) + RESERVE_UNITS);
+  const room = roomFor(input, settings.turn_tokens, host.budget(), host.models.price(settings.model));
+  const view: AskView = {
+    settings,
+    rounds,
+    question: firstMessage(question, { stats, schema: settings.schema, part: null }),
+    footer: footerOf(turnsDone(rounds), settings.max_turns, host.budget()),
+    room: room.room,
+    ...(await judged(settings.schema, candidate({ rounds }), signal)),
+    isRetry,
+  };
+  return { step: next(view), room };
+}
+
+/** An observation and its frame, which the next request adds to the conversation: UTF-16 units. */
+const RESERVE_UNITS = 12_000;
+
+function unitsOf(messages: readonly ModelMessage[]): number {
+  return messages.reduce(
+    (units, message) =>
+      units +
+      (message.role === "assistant"
+        ? message.answer.text.length + JSON.stringify(message.answer.toolUses).length
+        : message.text.length),
+    0,
+  );
+}
+
+/** Whether an answer fits the schema of the ask. It is compared in a thread that can be ended. */
+async function judged(
+  schema: Json,
+  answer: Json | undefined,
+  signal: AbortSignal,
+): Promise<Pick<AskView, "misfit" | "fitting">> {
+  if (schema === null || answer === undefined) return { misfit: null, fitting: undefined };
+  const { taskThread, valueIn } = await loadSubCallLayer();
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
+  const read = await valueIn(text, schema, taskThread(), signal);
+  if (read.ok) return { misfit: null, fitting: read.value };
+  return { misfit: "error" in read ? read.error.message : read.problems.join("; "), fitting: undefined };
+}
+
+/** false: the turn was suspended. */
+async function turn(
+  host: AskHost,
+  { settings, system }: AskInput,
+  { turn, closing, protocol, messages }: Extract<Next, { kind: "turn" }>,
+  room: Room,
+  asked: ExecAsked,
+): Promise<boolean> {
+  const rounds = roundsOf(host.records());
+  const { exec_id } = host.records().start;
+  const before = rounds.at(-1)?.elide ?? [];
+  const elide = elided(sizesOf(rounds, turn, messages), before, settings.history_chars);
+  const model = host.models.resolve(settings.model);
+  const request = {
+    system,
+    messages: conversationOf(rounds, messages, elide),
+    protocol,
+    maxTokens: closing ? room.closingTokens : room.turnTokens,
+    conversation: exec_id,
+  };
+  host.onTurn(progressOf(host, "asked"));
+  const isOver = await host.turn(
+    {
+      kind: "turn",
+      ask: exec_id,
+      input: turnInput({ turn, closing, protocol, messages, elide }),
+      async take({ budget, signal }): Promise<TurnTaken> {
+        const parts = { model, budget, clock: host.clock, random: host.random, sleep: sleeping(host.clock) };
+        const { outcome, usage, attempts } = await takeTurn(request, parts, signal);
+        const spent = { usage, attempts, model: model.id };
+        return outcome.ok ? { ...spent, ok: true, value: replyJson(outcome.reply) } : { ...spent, ...outcome };
+      },
+    },
+    asked,
+  );
+  if (isOver) host.onTurn(progressOf(host, "replied"));
+  return isOver;
+}
+
+type Reply = Extract<Round["outcome"], { ok: true }>["reply"];
+
+const replyJson = (reply: Reply): Json => JSON.parse(JSON.stringify(reply));
+
+function sleeping({ after }: AskHost["clock"]) {
+  return (ms: number, signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      if (signal.aborted) return resolve();
+      const callOff = after(ms, resolve);
+      const wake = () => {
+        callOff();
+        resolve();
+      };
+      signal.addEventListener("abort", wake, { once: true });
+    });
+}
+
+async function end(host: AskHost, ending: Ending): Promise<AskEnvelope> {
+  const { ok } = ending;
+  const failure = { success: false, answer: null };
+  if (!ok) await host.end({ ...failure, error_code: ending.code, error_message: ending.message });
+  else {
+    const { answer, answered_by, warnings } = ending;
+    const citations = citationsOf(answer.cite, host.context).map((one) => ({ ...one }));
+    const recorded = { value: answer.value, answered_by, citations, warnings };
+    await host.end({ success: true, error_code: null, error_message: null, answer: recorded });
+  }
+  return askEnvelope(host);
+}

@@ -1,0 +1,146 @@
+import * as v from "valibot";
+import { firstly, isErrorCode, type Json } from "../../runtime/index.ts";
+import { addUsage, NO_USAGE, tokensOf, type Usage } from "../model/index.ts";
+import type { AskEnvelope, AskHost, AskRecords, ExecEnvelope, TrajectoryTurn, TurnProgress } from "../session/index.ts";
+import { readAsk, roundsOf } from "./records.ts";
+
+type Told = Pick<AskHost, "session_id" | "records" | "budget">;
+
+const AnswerSchema = v.object({
+  value: v.custom<Json>((value) => value !== undefined),
+  answered_by: v.picklist(["answer", "text", "closing"]),
+  citations: v.array(v.any()),
+  warnings: v.array(v.string()),
+});
+
+/** The envelope of an ask that is over, from its records. */
+export function askEnvelope(host: Told): AskEnvelope {
+  const { complete } = host.records();
+  if (!complete?.success) return failed(host, complete?.error_code ?? "no_answer", complete?.error_message ?? "");
+  const { value, answered_by, citations, warnings } = v.parse(AnswerSchema, complete.answer);
+  const fields = fieldsOf(host);
+  const invalid = citations.filter(({ valid }) => !valid).length;
+  return {
+    success: true,
+    ...fields,
+    answer: value,
+    answered_by,
+    citations,
+    warnings: [...fields.warnings, ...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])],
+  };
+}
+
+/** The provider failed for longer than retries take: the ask is not over. */
+export function pausedEnvelope(host: Told, { code, message }: { code: string; message: string }): AskEnvelope {
+  return { ...failed(host, code, message), resumable: true };
+}
+
+/** The ask was suspended, in a turn or in this cell. */
+export function suspendedEnvelope(host: Told, cell?: Extract<ExecEnvelope, { success: false }>): AskEnvelope {
+  const suspended = failed(host, cell?.error_code ?? "cancelled", cell?.error_message ?? "the ask was suspended");
+  return { ...suspended, suggestion: `${firstly("resume")}.`, resumable: true };
+}
+
+function failed(host: Told, code: string, message: string): AskEnvelope & { success: false } {
+  const error_code = isErrorCode(code) ? code : "provider_error";
+  return {
+    success: false,
+    ...fieldsOf(host),
+    error_code,
+    error_message: message,
+    suggestion: SUGGESTIONS[error_code] ?? "Ask again later.",
+  };
+}
+
+const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
+  no_answer: "Ask a narrower question, allow more turns, or name another model.",
+  budget_exceeded: "Raise the budget, or load the context again, which begins a new one.",
+  cancelled: "Ask again.",
+  auth_failed: "Check the provider's API key, then resume.",
+  auth_expired: "Run pi and /login, then resume.",
+  rate_limited: "Wait, then resume.",
+  provider_error: "Check the provider and the model, then resume.",
+  timeout: "Resume: the turn is asked for again.",
+};
+
+function fieldsOf(host: Told) {
+  const ask = host.records();
+  const { question } = readAsk(ask);
+  const rounds = roundsOf(ask);
+  const counts = countsOf(ask);
+  const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
+  const hasElided = rounds.some(({ elide }) => elide.length > 0);
+  return {
+    session_id: host.session_id,
+    ask_id: ask.start.exec_id,
+    question,
+    turns: counts.turns,
+    cells: counts.cells,
+    sub_calls: counts.sub_calls,
+    usage: counts.usage,
+    warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
+    execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
+    budget: host.budget(),
+    resumed: ask.execs.reduce((times, { resumed }) => times + resumed, 0),
+    trajectory: trajectoryOf(ask),
+  };
+}
+
+interface Counts {
+  readonly turns: number;
+  readonly cells: number;
+  readonly sub_calls: number;
+  readonly usage: Usage;
+}
+
+function countsOf({ execs }: AskRecords): Counts {
+  const cells = execs.filter(({ start }) => start.kind === "cell");
+  const calls = cells.flatMap(({ results }) => results).filter(({ refused, cached }) => !refused && !cached);
+  return {
+    turns: execs.length - cells.length,
+    cells: cells.length,
+    sub_calls: calls.length,
+    usage: execs.flatMap(({ results }) => results).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
+  };
+}
+
+/** Each turn with its cells, as the records tell them. */
+function trajectoryOf(ask: AskRecords): readonly TrajectoryTurn[] {
+  const rounds = roundsOf(ask);
+  const turns = ask.execs.filter(({ start }) => start.kind === "turn");
+  return turns.map((turn, at) => {
+    const next = turns[at + 1];
+    const from = ask.execs.indexOf(turn) + 1;
+    const cells = ask.execs.slice(from, next ? ask.execs.indexOf(next) : undefined);
+    const round = rounds[at];
+    return {
+      turn: round?.turn ?? at + 1,
+      text: round?.outcome.ok ? round.outcome.reply.text : "",
+      error_code: round && !round.outcome.ok ? round.outcome.code : null,
+      usage: turn.results[0]?.usage ?? NO_USAGE,
+      elapsed_ms: Math.round(turn.complete?.time_ms ?? 0),
+      cells: cells.map(({ start, complete, calls }, index) => ({
+        exec_id: start.exec_id,
+        code: start.cell ?? "",
+        success: complete?.success === true,
+        observation: round?.cells[index]?.observation ?? "",
+        sub_calls: calls.length,
+      })),
+    };
+  });
+}
+
+/** What a person who waits is told after each step of an ask. */
+export function progressOf(host: Told, phase: TurnProgress["phase"]): TurnProgress {
+  const ask = host.records();
+  const { settings } = readAsk(ask);
+  const { turns, cells, sub_calls, usage } = countsOf(ask);
+  const last = trajectoryOf(ask).at(-1);
+  const detail = {
+    text: last?.text ?? "",
+    cells: (last?.cells ?? []).map(({ code, observation }) => ({ code, observation })),
+  };
+  const turn = phase === "asked" ? turns + 1 : turns;
+  const spent = { cells, sub_calls, tokens: tokensOf(usage), cost_usd: usage.cost_usd };
+  return { turn, of: settings.max_turns, phase, ...spent, detail };
+}

@@ -1,0 +1,32 @@
+/** What Belay says to a root model between its turns. Recorded as it was sent, so a later build may say it differently. */
+
+export const lastWithCode = "This is the last turn in which code is run: answer in it, or in plain text after it.";
+
+export const answeredUnseen =
+  "You answered before you saw anything of P. The output of your cell stands above: look at it, then answer.";
+
+export const nudge = "No cell was run: nothing of P was seen. Run a cell first, then answer.";
+
+export const sameAgain = "The same cell gave the same output: change something.";
+
+export const foreign = (language: string) =>
+  `The block in ${language} is not run: cells are JavaScript. Write the same in JavaScript.`;
+
+export const misfit = (problem: string) => `The answer does not fit: ${problem}`;
+
+export function closing(hasSchema: boolean): string {
+  const how = hasSchema ? "as JSON that fits the schema, and nothing else" : "in plain text";
+  return `Answer now, ${how}, from what you have seen. No code is run any more.`;
+}
+
+/** Why a reply could not be used. @param tokens that a reply may have */
+export function failedReply(code: string, tokens: number): string {
+  switch (code) {
+    case "truncated_answer":
+      return `Your reply was cut at ${tokens} tokens, and nothing of it was run: write a shorter cell.`;
+    case "content_filtered":
+      return "Your reply was withheld by the provider's filter: put it differently.";
+    default:
+      return "Your reply was empty: run a cell, or answer.";
+  }
+}

@@ -1,0 +1,44 @@
+import type { ExecEnvelope, RemainingBudget } from "../session/index.ts";
+
+/** A longer observation is cut: UTF-16 units of the whole, and what stays of its beginning and its end. */
+const WHOLE_UNITS = 10_000;
+const FIRST_UNITS = 6_000;
+const LAST_UNITS = 3_000;
+
+/** What the root model sees of a cell that ran. */
+export function observationOf(envelope: ExecEnvelope): string {
+  const { stdout, stderr, result_json, warnings } = envelope;
+  const parts = [
+    stdout.trimEnd(),
+    ...(stderr === "" ? [] : [`[stderr]\n${stderr.trimEnd()}`]),
+    ...(result_json === null ? [] : [`[result]\n${JSON.stringify(result_json)}`]),
+    ...(envelope.success ? [] : [errorOf(envelope)]),
+    ...(warnings.length === 0 ? [] : [`[warnings]\n${warnings.join("\n")}`]),
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? NO_OUTPUT : cut(parts.join("\n"));
+}
+
+const NO_OUTPUT = "(no output: print something, or end with an expression)";
+
+function errorOf({ error_code, error_message, traceback, suggestion }: Extract<ExecEnvelope, { success: false }>) {
+  const lines = [traceback === "" ? error_message : traceback.trimEnd(), suggestion];
+  return `[error ${error_code}]\n${lines.filter((line) => line !== "").join("\n")}`;
+}
+
+function cut(text: string): string {
+  if (text.length <= WHOLE_UNITS) return text;
+  const first = wholeUnits(text.slice(0, FIRST_UNITS));
+  const last = wholeUnits(text.slice(-LAST_UNITS));
+  const left = text.length - first.length - last.length;
+  return `${first}\n[… ${left} of ${text.length} characters are left out: print less, or slice …]\n${last}`;
+}
+
+/** Without half of a character that a cut went through. */
+const wholeUnits = (text: string) => text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, "");
+
+/** The line under the observations of a turn. @param turns that are done, of `most` */
+export function footerOf(turns: number, most: number, left: RemainingBudget): string {
+  const { remaining_sub_calls, remaining_tokens, remaining_cost_usd } = left;
+  const dollars = remaining_cost_usd === undefined ? "" : `, $${remaining_cost_usd.toFixed(2)}`;
+  return `[turn ${turns} of ${most} done; left: ${remaining_sub_calls} sub-calls, ${remaining_tokens} tokens${dollars}]`;
+}

@@ -1,0 +1,64 @@
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, SESSION_FLAGS, VERBOSE } from "../flags/declared.ts";
+import { choice, count, flag, path, text } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const MOST_TURNS = 100;
+
+const OWN = {
+  maxTurns: flag({
+    name: "max-turns",
+    type: count(MOST_TURNS),
+    heading: "limits",
+    help: `turns before the model must answer without code, 1 to ${MOST_TURNS} (default 20)`,
+  }),
+  turnTokens: flag({
+    name: "turn-tokens",
+    type: count(),
+    heading: "limits",
+    help: "output tokens of a turn, thinking included (default 16000)",
+  }),
+  subModel: flag({
+    name: "sub-model",
+    type: text("PROVIDER/ID"),
+    heading: "model",
+    help: "model of the sub-calls that cells make (default: --model)",
+  }),
+  protocol: flag({
+    name: "protocol",
+    type: choice(["auto", "tools", "fence"]),
+    heading: "model",
+    help: "how the model runs cells: with a tool, in fenced blocks, or a tool unless its provider refuses it (auto, default)",
+  }),
+  schema: flag({
+    name: "schema",
+    type: path("FILE"),
+    heading: "output",
+    help: "JSON Schema that the answer fits; it is then printed as JSON",
+  }),
+};
+
+export type AskFlags = Given<typeof OWN>;
+
+export const ask = defineCommand({
+  name: "ask",
+  summary: "answer a question about a context: a model explores it by writing cells",
+  details: [
+    "The model sees the size of the context, never the context itself: it writes cells, reads what they print, and writes the next, until it answers. The answer is on stdout; places that it cites are on stderr, path:line.",
+    "Each reply is recorded before its cell runs. What interrupts an ask (Ctrl-C, a crash) leaves it where it was: `belay resume`, or the same command again, goes on from there, and recorded replies are not requested again. Its cells run in the session: `belay exec -e NAME --session S` sees their variables afterwards.",
+    "--model names the model that writes cells. --max-turns, --max-tokens, --max-sub-calls, --max-time-ms and --max-cost-usd limit the ask; the last turn is always kept for an answer.",
+    "The exit code is 1 if there is no answer; --json then says why.",
+  ],
+  takes: { usage: '"QUESTION"', completes: "anything" },
+  own: OWN,
+  shared: [
+    ...SESSION_FLAGS.filter(({ name }) => name !== VERBOSE.name),
+    {
+      ...VERBOSE,
+      help: "print what the model says, its cells and their output on stderr, and every file that a load leaves out",
+    },
+    { ...JSON_OUTPUT, help: "print one JSON object with answer, citations, usage, trajectory, ..." },
+  ],
+  example: 'belay ask "What is this project for?" -c .',
+  run: async () => (await import("../running/ask.ts")).askCommand,
+});

@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import type { Settings } from "../../config/index.ts";
+import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
+import type { AskFlags } from "../commands/ask.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { sessionFlags } from "../flags/session-flags.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import type { Host } from "../host.ts";
+import { showAsk, type TurnProgress, turnText } from "../render/ask.ts";
+import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { envelopeInFlags } from "../render/wording.ts";
+import { reportingFailures } from "../session/opening.ts";
+import type { CliSession } from "../session/session.ts";
+import { modelsOf } from "../session/settings.ts";
+import { type Stop, untilStopped } from "../stop.ts";
+import { jsonReport, signalsOf, textReport } from "./run-cells.ts";
+
+/** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
+export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
+  return untilStopped((stop) => askUntil(stop, args, host, own));
+}
+
+async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags): Promise<number> {
+  const terminal = processTerminal(stop.close);
+  const flags = sessionFlags(args, "ask");
+  const question = questionOf(args);
+  if (flags.contexts.length === 0 && flags.session === null) {
+    throw new UsageError("there is no context to ask about", commandLine(["ask", ...args.typed, "-c", "."]));
+  }
+  const { schema: file, ...options } = own;
+  const schema = file === undefined ? {} : { schema: readSchema(file) };
+  const isJson = args.get(JSON_OUTPUT);
+  const report = isJson ? jsonReport(terminal) : textReport(terminal);
+  return reportingFailures(stop, report.failure, async (open) => {
+    // Without a model, or its key, loading would be for nothing.
+    const check = (settings: Settings) => void modelsOf(settings).resolve(null);
+    const asked = { kind: "ask", input: question } as const;
+    const onTurn = (turn: TurnProgress) => {
+      if (flags.verbose && turn.phase !== "asked") terminal.stderr.write(turnText(turn));
+    };
+    const opened = await open({ flags, host, terminal, asked, check, onTurn });
+    const signals = signalsOf(opened, stop);
+    opened.progress.begin();
+    const resumed = opened.isBegun ? await opened.session.resume(signals) : null;
+    const answer =
+      resumed?.kind === "ask"
+        ? resumed.envelope
+        : await opened.session.ask(question, { ...options, ...schema, ...signals });
+    opened.progress.end();
+    return endOfAsk(answer, { opened, terminal, stop, isJson });
+  });
+}
+
+/** Tells how an ask ended. Gives the exit code. */
+export function endOfAsk(
+  answer: AskEnvelope,
+  { opened, terminal, stop, isJson }: { opened: CliSession; terminal: Terminal; stop: Stop; isJson: boolean },
+): number {
+  // The reader of stdout has gone: nobody is left to report to.
+  if (stop.exitCode === 0) return 0;
+  const isOpen = opened.kept !== null && !answer.success && answer.resumable === true;
+  const resume = opened.resumeCommand();
+  if (isJson) {
+    const fields = isOpen ? { ...answer, suggestion: `\`${resume}\` goes on with it.`, resume } : answer;
+    terminal.stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
+  } else {
+    const isSuspended = isOpen && !answer.success && answer.error_code === "cancelled";
+    if (!isSuspended) showAsk(answer, terminal);
+    if (isOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
+  }
+  return stop.exitCode ?? (answer.success ? 0 : 1);
+}
+
+function questionOf(args: Arguments): string {
+  const [question = "", ...others] = args.positionals;
+  if (question.trim() === "") {
+    throw new UsageError("there is no question", commandLine(["ask", "What is this about?", "-c", "."]));
+  }
+  if (others.length === 0) return question;
+  throw new UsageError(
+    "the question is several arguments; put it in quotes",
+    commandLine(["ask", args.positionals.join(" "), "-c", "."]),
+  );
+}
+
+/** @throws RlmError `invalid_argument` */
+function readSchema(file: string): Json {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    const why = error instanceof SyntaxError ? "is not valid JSON" : "cannot be read";
+    const { message } = error instanceof Error ? error : new Error(String(error));
+    throw new RlmError("invalid_argument", `${file} ${why}: ${message}`, {
+      suggestion: "Name a file that holds a JSON Schema.",
+    });
+  }
+}

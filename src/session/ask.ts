@@ -1,0 +1,83 @@
+import { contextNotLoaded } from "../../builtins/index.ts";
+import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
+import { beginAsk, endAsk } from "./exec/ask-records.ts";
+import { type ExecAsked, requestOf } from "./exec/request.ts";
+import { runExec } from "./exec/run-exec.ts";
+import { type AskRecords, interruptedIn, openAskIn } from "./journal/account.ts";
+import { remaining } from "./journal/ledger.ts";
+import { envelopeOf } from "./outcomes.ts";
+import type { Setup } from "./setup.ts";
+
+/** Asks a question about the context. @throws RlmError for what the caller got wrong; all else is an envelope */
+export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
+  const asks = await setup.asks();
+  const { signal, suspend, ...wanted } = options;
+  const { models } = setup;
+  const { context } = setup.state();
+  if (!context) throw contextNotLoaded();
+  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models, context }));
+  const asked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
+  return asks.drive(hostOf(setup), asked, false);
+}
+
+/** Goes on with the ask that was interrupted: first with its exec that was, then with what comes next. */
+export async function resumeAsk(setup: Setup, asked: ExecAsked): Promise<AskEnvelope> {
+  const asks = await setup.asks();
+  return asks.drive(hostOf(setup), asked, true);
+}
+
+/** The answer of the newest ask, which is over. */
+export async function recordedAsk(setup: Setup): Promise<AskEnvelope> {
+  const { session_id, records, budget } = hostOf(setup);
+  return (await setup.asks()).recorded({ session_id, records, budget });
+}
+
+/** Ends an open ask as cancelled; its interrupted exec must be over. */
+export async function discardAsk({ parts, state }: Setup): Promise<void> {
+  if (!openAskIn(state().account)) return;
+  await endAsk(parts, state(), { success: false, error_code: "cancelled", error_message: "discarded", answer: null });
+}
+
+/** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
+const ASK_MS = 1_800_000;
+
+function hostOf(setup: Setup): AskHost {
+  const { row, models, state } = setup;
+  const max_time_ms = setup.options.budget?.max_time_ms ?? ASK_MS;
+  const parts = { ...setup.parts, budget: { ...setup.parts.budget, max_time_ms } };
+  return {
+    session_id: row.id,
+    models,
+    clock: parts.clock,
+    random: parts.random,
+    get context() {
+      const { context } = state();
+      if (!context) throw contextNotLoaded();
+      return context;
+    },
+    records: () => recordsOf(setup),
+    budget: () => remaining(state().account.ledger, parts.budget),
+    async turn(request, asked) {
+      const interrupted = interruptedIn(state().account);
+      const outcome = await runExec(parts, state(), request, asked, interrupted);
+      return !("unfinished" in outcome && outcome.unfinished);
+    },
+    async cell(source, subModel, asked) {
+      const interrupted = interruptedIn(state().account);
+      const { exec_id } = recordsOf(setup).start;
+      const request = interrupted
+        ? requestOf(interrupted.start, setup.granted, setup.loading)
+        : ({ kind: "cell", source, limits: {}, ask: exec_id } as const);
+      const lent = { ...parts, answers: setup.answersBy(subModel) };
+      return envelopeOf(setup, await runExec(lent, state(), request, asked, interrupted));
+    },
+    end: (ending: AskEnding) => endAsk(parts, state(), ending),
+    onTurn: (progress) => setup.options.onProgress?.({ kind: "turn", ...progress }),
+  };
+}
+
+function recordsOf({ state }: Setup): AskRecords {
+  const { ask } = state().account;
+  if (!ask) throw new Error("the session has no ask");
+  return ask;
+}

@@ -1,0 +1,159 @@
+import type { Clock, Json } from "../../runtime/index.ts";
+import type { Context } from "../context/index.ts";
+import type { Models } from "../model/index.ts";
+import type { ExecAsked, TurnRequest } from "./exec/request.ts";
+import type { AskRecords } from "./journal/account.ts";
+import type { ExecEnvelope, ExecFailure } from "./journal/envelope.ts";
+import type { RemainingBudget } from "./journal/ledger.ts";
+
+/** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
+export interface Citation {
+  /** Whether it is a range of P. One that is not does not undo the answer. */
+  readonly valid: boolean;
+  readonly doc: string | null;
+  /** 1-based; of `start`, in the document. */
+  readonly line: number | null;
+  /** In the document. */
+  readonly start: number | null;
+  readonly end: number | null;
+  /** In P. */
+  readonly p_start: number | null;
+  readonly p_end: number | null;
+  /** From P itself, at most 300 characters. */
+  readonly quote: string | null;
+}
+
+/** What an ask is asked for. */
+export interface AskOptions {
+  /** The root model, `provider/id`; default: the session's. */
+  readonly model?: string;
+  /** The model of plain sub-calls; default: the session's. */
+  readonly subModel?: string;
+  /** Turns before the closing one (default 20, at most 100). */
+  readonly maxTurns?: number;
+  /** Output tokens of a turn, thinking included (default 16,000). */
+  readonly turnTokens?: number;
+  /** How the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
+  readonly protocol?: "auto" | "tools" | "fence";
+  /** JSON Schema that the answer fits. */
+  readonly schema?: Json;
+  /** Aborting ends the ask as cancelled. */
+  readonly signal?: AbortSignal;
+  /** Aborting stops the ask where it is: `resume` goes on with it, in this process or another. */
+  readonly suspend?: AbortSignal;
+}
+
+/** What a turn has come to, for people who wait. */
+export interface TurnProgress {
+  readonly turn: number;
+  readonly of: number;
+  readonly phase: "asked" | "replied" | "ran";
+  /** Of the ask so far. */
+  readonly cells: number;
+  readonly sub_calls: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** Of this turn: what the model said, the code of its cells and what it saw of them. */
+  readonly detail: { readonly text: string; readonly cells: readonly { code: string; observation: string }[] };
+}
+
+/** How an ask was answered. */
+export type AskEnvelope = AskFields & (AskAnswer | AskFailure);
+
+interface AskFields {
+  readonly session_id: string;
+  readonly ask_id: string;
+  readonly question: string;
+  readonly turns: number;
+  readonly cells: number;
+  /** Sub-calls of its cells. */
+  readonly sub_calls: number;
+  readonly usage: AskUsage;
+  /** Each begins with its code. */
+  readonly warnings: readonly string[];
+  /** Time of its turns and cells, ms. */
+  readonly execution_time_ms: number;
+  readonly budget: RemainingBudget;
+  /** How often one of its execs was continued in a new process. */
+  readonly resumed: number;
+  readonly trajectory: readonly TrajectoryTurn[];
+}
+
+export interface AskUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_read: number;
+  readonly cache_write: number;
+  readonly cost_usd: number;
+}
+
+interface AskAnswer {
+  readonly success: true;
+  /** A text, or the value that was given to `answer`. */
+  readonly answer: Json;
+  readonly answered_by: "answer" | "text" | "closing";
+  readonly citations: readonly Citation[];
+}
+
+interface AskFailure extends Pick<ExecFailure, "error_code" | "error_message" | "suggestion"> {
+  readonly success: false;
+  /** The ask is not over: `resume` goes on with it. Only if it is so. */
+  readonly resumable?: true;
+}
+
+/** A turn and the cells that its reply asked for. */
+export interface TrajectoryTurn {
+  readonly turn: number;
+  readonly text: string;
+  /** Why the turn gave no reply; null if it gave one. */
+  readonly error_code: string | null;
+  readonly usage: AskUsage;
+  readonly elapsed_ms: number;
+  readonly cells: readonly {
+    readonly exec_id: string;
+    readonly code: string;
+    readonly success: boolean;
+    readonly observation: string;
+    readonly sub_calls: number;
+  }[];
+}
+
+/** What an ask needs of the session that it runs in. */
+export interface AskHost {
+  readonly session_id: string;
+  readonly models: Models;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly context: Context;
+  /** The records of the ask, as far as they are kept. */
+  records(): AskRecords;
+  budget(): RemainingBudget;
+  /** Sends a turn. false: it was suspended, and is not over. */
+  turn(request: TurnRequest, asked: ExecAsked): Promise<boolean>;
+  /** Runs a cell of the root model, with this model for its plain sub-calls. */
+  cell(source: string, subModel: string, asked: ExecAsked): Promise<ExecEnvelope>;
+  /** Records how the ask ended. */
+  end(ending: AskEnding): Promise<void>;
+  onTurn(progress: TurnProgress): void;
+}
+
+export interface AskEnding {
+  readonly success: boolean;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  /** What was answered, how, and where that is in P; null for a failure. */
+  readonly answer: Json;
+}
+
+/** The layer that drives asks, lent to a session by the host that opened it: it stands above sessions. */
+export interface Asks {
+  /**
+   * What an ask begins with, as its first record keeps it.
+   * @throws RlmError `invalid_argument`, `no_model_configured`
+   */
+  begin(question: string, options: AskOptions, host: Pick<AskHost, "models" | "context">): Json;
+  /** Drives an ask to its end, or to where it is suspended. Whether it has begun anew is in its records. */
+  drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope>;
+  /** What an ask that is over has answered. */
+  recorded(host: Pick<AskHost, "session_id" | "records" | "budget">): AskEnvelope;
+}

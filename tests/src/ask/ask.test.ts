@@ -1,0 +1,143 @@
+import { expect, onTestFinished, test } from "vitest";
+import { openSession, type SessionOptions } from "../../../src/index.ts";
+import { type ModelScript, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
+
+process.env.ASK_KEY = "k";
+const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(
+  "\n",
+);
+
+/** A session over TEXT whose model is this script. */
+async function scene(script: ModelScript, options: SessionOptions = {}) {
+  const server = await startModelServer(script);
+  onTestFinished(() => server.close());
+  const session = await openSession({ model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", ...options });
+  onTestFinished(() => session.close());
+  await session.load({ text: TEXT, name: "notes.txt" });
+  return { server, session };
+}
+
+let uses = 0;
+const cell = (code: string): ScriptedAnswer => ({
+  tools: [{ id: `u${++uses}`, name: "rlm_exec", arguments: { code } }],
+});
+const FIND = 'const { matches } = find("code is \\\\d+"); print(peek(...matches[0]))';
+const ANSWER = "answer(peek(...matches[0]).slice(8), { cite: matches })";
+
+test("a model finds a needle by cells and cites it", async () => {
+  const { session, server } = await scene([cell(FIND), cell(ANSWER)]);
+  const envelope = await session.ask("What is the code?");
+  expect(envelope).toMatchObject({
+    success: true,
+    answer: "4711",
+    answered_by: "answer",
+    citations: [{ valid: true, doc: "notes.txt", line: 138, quote: "code is 4711" }],
+    turns: 2,
+    cells: 2,
+    sub_calls: 0,
+    warnings: [],
+    resumed: 0,
+  });
+  expect(envelope.trajectory).toMatchObject([
+    { turn: 1, cells: [{ code: FIND, observation: "code is 4711" }] },
+    { turn: 2, cells: [{ success: true }] },
+  ]);
+  const [first, second] = server.requests.map(({ body }) => body.messages);
+  expect(second?.slice(0, first?.length)).toEqual(first);
+  expect(second?.at(-1)?.content).toContain("code is 4711\n[turn 1 of 20 done; left: ");
+});
+
+test("the cells of an ask run in the session, and a resume after it gives its record", async () => {
+  const { session, server } = await scene([cell(FIND), cell(ANSWER)]);
+  const envelope = await session.ask("What is the code?");
+  expect(await session.resume()).toMatchObject({ how: "replayed", kind: "ask", envelope: { answer: "4711" } });
+  expect(envelope.budget.remaining_tokens).toBeLessThan(5_000_000);
+  expect(await session.exec("matches.length")).toMatchObject({ result_json: 1 });
+  expect(server.requests).toHaveLength(2);
+});
+
+test("an ask without a context, or with an empty question, is refused", async () => {
+  const session = await openSession();
+  onTestFinished(() => session.close());
+  await expect(session.ask("What?")).rejects.toMatchObject({ code: "context_not_loaded" });
+  await expect(session.ask(" ")).rejects.toMatchObject({ code: "invalid_argument" });
+  await session.load({ text: "x", name: "x" });
+  await expect(session.ask("What?")).rejects.toMatchObject({ code: "no_model_configured" });
+  expect(session.unfinished()).toBeNull();
+});
+
+test("a provider that fails leaves the ask open: nothing else runs, and a resume asks again without a new message", async () => {
+  const bad = { status: 401, body: '{"error":{"message":"bad key"}}' };
+  const { session, server } = await scene([cell(FIND), bad, cell(ANSWER)]);
+  const paused = await session.ask("What is the code?");
+  expect(paused).toMatchObject({ success: false, error_code: "auth_failed", resumable: true, turns: 2 });
+  expect(session.unfinished()).toMatchObject({ kind: "ask", input: "What is the code?" });
+  await expect(session.exec("1")).rejects.toMatchObject({ code: "exec_unfinished" });
+  await expect(session.ask("Else?")).rejects.toMatchObject({ code: "exec_unfinished" });
+  expect(await session.resume()).toMatchObject({ how: "finished", kind: "ask", envelope: { answer: "4711" } });
+  const [, second, third] = server.requests.map(({ body }) => body.messages);
+  expect(third).toEqual(second);
+});
+
+test("an ask that is discarded is over, and keeps the variables of its last cell", async () => {
+  const bad = { status: 401, body: '{"error":{"message":"bad key"}}' };
+  const { session } = await scene([cell(FIND), bad]);
+  await session.ask("What is the code?");
+  await session.discard();
+  expect(session.unfinished()).toBeNull();
+  expect(await session.exec("matches.length")).toMatchObject({ result_json: 1 });
+});
+
+test("an ask that is cancelled ends; one that is suspended goes on with a resume", async () => {
+  const stop = new AbortController();
+  const { session } = await scene(({ index }) => {
+    if (index === 1) stop.abort();
+    return index === 0 ? cell(FIND) : cell(ANSWER);
+  });
+  const cancelled = await session.ask("What is the code?", { signal: stop.signal });
+  expect(cancelled).toMatchObject({ success: false, error_code: "cancelled" });
+  expect(session.unfinished()).toBeNull();
+  const suspend = new AbortController();
+  suspend.abort();
+  const open = await session.ask("What is the code?", { suspend: suspend.signal });
+  expect(open).toMatchObject({ success: false, resumable: true });
+  expect(await session.resume()).toMatchObject({ envelope: { answer: "4711" } });
+});
+
+test("with fenced blocks the model's invented output is left out of the conversation", async () => {
+  const text = `Look:\n\`\`\`js\n${FIND}\n\`\`\`\nOutput: code is 1\nSo the code is 1.`;
+  const { session, server } = await scene([{ text }, { text: "The code is 4711." }]);
+  const envelope = await session.ask("What is the code?", { protocol: "fence" });
+  expect(envelope).toMatchObject({ answer: "The code is 4711.", answered_by: "text" });
+  expect(JSON.stringify(server.requests.at(-1)?.body)).not.toContain("So the code is 1");
+});
+
+test("an answer that fits the schema is its value; one that does not goes back", async () => {
+  const schema = { type: "object", properties: { code: { type: "integer" } }, required: ["code"] };
+  const { session } = await scene([cell(FIND), { text: "4711" }, { text: 'It is {"code": 4711}.' }]);
+  expect(await session.ask("What is the code?", { schema })).toMatchObject({ answer: { code: 4711 }, turns: 3 });
+});
+
+test("when the turns are spent the model answers in text", async () => {
+  const { session, server } = await scene([cell("print(1)"), cell("print(2)"), { text: "I think 4711." }]);
+  const envelope = await session.ask("What is the code?", { maxTurns: 2 });
+  expect(envelope).toMatchObject({ answer: "I think 4711.", answered_by: "closing", warnings: ["turns_spent"] });
+  expect(server.requests[1]?.prompt).toContain("last turn in which code is run");
+  expect(server.requests[2]?.prompt).toContain("Answer now, in plain text");
+});
+
+test("a budget for one turn is kept for the answer", async () => {
+  const { session } = await scene([{ text: "No idea." }], { budget: { max_tokens: 6000 } });
+  expect(await session.ask("What is the code?")).toMatchObject({ answered_by: "closing", turns: 1 });
+});
+
+test("sub-calls of cells ask the model that the ask names for them", async () => {
+  const llm = cell('print(await llm_query("2+2?"))');
+  const { session, server } = await scene(({ body, index }) => {
+    if (body.model === "small") return { text: "four" };
+    return index === 0 ? llm : { text: "It is four." };
+  });
+  const envelope = await session.ask("What is 2+2?", { subModel: "local/small" });
+  expect(envelope).toMatchObject({ answer: "It is four.", sub_calls: 1, turns: 2 });
+  expect(server.requests.map(({ body }) => body.model)).toEqual(["root", "small", "root"]);
+});

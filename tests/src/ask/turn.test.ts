@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { TOOLS_REFUSED } from "../../../src/ask/next.ts";
+import { type TurnRequest, takeTurn } from "../../../src/ask/turn.ts";
+import { serve } from "../../support/scripted-model.ts";
+
+const REQUEST: TurnRequest = {
+  system: "You answer.",
+  messages: [{ role: "user", text: "Which?" }],
+  protocol: "tools",
+  maxTokens: 500,
+  conversation: "ask-1",
+};
+
+/** What comes of a turn that the scripted server answers so. */
+async function taken(answer: Parameters<typeof serve>[0], request: Partial<TurnRequest> = {}) {
+  const { server, model } = await serve(answer);
+  const parts = {
+    model,
+    budget: { reserve: async () => ({ settle: () => {} }) },
+    clock: { monotonic: () => performance.now() },
+    random: () => 0.5,
+    sleep: async () => {},
+  };
+  const turn = await takeTurn({ ...REQUEST, ...request }, parts, new AbortController().signal);
+  return { ...turn, bodies: server.requests.map(({ body }) => body) };
+}
+
+test("a turn offers the one tool and gives the reply as the model gave it", async () => {
+  const { outcome, usage, bodies } = await taken([{ text: "It is 7.", usage: { prompt: 30, completion: 5 } }]);
+  expect(outcome).toMatchObject({ ok: true, reply: { text: "It is 7.", toolUses: [] } });
+  expect(usage).toMatchObject({ input: 30, output: 5 });
+  expect(bodies).toMatchObject([{ tools: [{ function: { name: "rlm_exec" } }] }]);
+});
+
+test("with fenced blocks no tool is offered, and the reply ends with its first cell", async () => {
+  const text = "Look:\n```js\npeek(0, 9)\n```\nOutput: 17. So it is 17.";
+  const { outcome, bodies } = await taken([{ text }], { protocol: "fence" });
+  expect(outcome).toMatchObject({ ok: true, reply: { text: "Look:\n```js\npeek(0, 9)\n```" } });
+  expect(JSON.stringify(outcome)).not.toContain("So it is");
+  expect(bodies[0]).not.toHaveProperty("tools");
+});
+
+test("a reply that was cut at its token limit is not run", async () => {
+  const { outcome } = await taken([{ text: 'print(1); answer("half', finish: "length" }]);
+  expect(outcome).toMatchObject({ ok: false, code: "truncated_answer" });
+});
+
+test("a provider that refuses tools is told from other refusals", async () => {
+  const refused = await taken([{ status: 400, body: '{"error":{"message":"this model does not support tools"}}' }]);
+  expect(refused.outcome).toMatchObject({ ok: false, code: TOOLS_REFUSED });
+  const other = await taken([{ status: 400, body: '{"error":{"message":"bad temperature"}}' }]);
+  expect(other.outcome).toMatchObject({ ok: false, code: "provider_error" });
+});
