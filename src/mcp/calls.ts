@@ -1,4 +1,4 @@
-import { RlmError, systemClock } from "../../runtime/index.ts";
+import { type Clock, RlmError } from "../../runtime/index.ts";
 import { type SessionHost, serverTools, type Tool, type ToolEnvelope, type ToolSet } from "../tools/index.ts";
 import { answerOf, readArguments, unknownTool, withWarnings } from "./answer.ts";
 import { type Connection, openConnection } from "./connection.ts";
@@ -29,6 +29,7 @@ export interface CallsParts {
   readonly source: SessionSource;
   readonly tools: ToolSet;
   readonly limits: AnswerLimits;
+  readonly clock: Clock;
   readonly suspend: AbortSignal;
   askRoots(): Promise<readonly string[] | null>;
 }
@@ -41,8 +42,7 @@ export interface AnswerLimits {
   readonly answerBytes: number;
 }
 
-export function openCalls({ source, tools: set, limits, suspend, askRoots }: CallsParts): Calls {
-  const clock = systemClock;
+export function openCalls({ source, tools: set, limits, clock, suspend, askRoots }: CallsParts): Calls {
   const runs = openRuns(clock, suspend, () => connection.current()?.unfinished()?.exec_id ?? null);
   const connection = openConnection({ source, clock, onProgress: runs.progress, askRoots });
 

@@ -14,7 +14,8 @@ export interface Tally {
 }
 
 /** `7 of 9 sub-calls · 18,412 tokens · $0.03`, at most 200 characters. */
-export function progressMessage({ name, elapsed_ms, calls, load, notice }: Tally): string {
+export function progressMessage({ name, elapsed_ms, calls: counted, load, notice }: Tally): string {
+  const calls = counted && counted.done + counted.running > 0 ? counted : null;
   const parts = [
     ...(calls ? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`] : []),
     ...(calls ? [amount(calls.tokens, "token"), ...priced(calls.cost_usd)] : []),

@@ -8,6 +8,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { type Clock, systemClock } from "../../runtime/index.ts";
 import type { AnswerLimits, Calls } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
 import type { SessionSource } from "./session-source.ts";
@@ -21,6 +22,8 @@ export interface ServerParts {
   readonly leaving: Leaving;
   /** Default: stdin and stdout of the process. */
   readonly transport?: Transport;
+  /** Default: that of the system. */
+  readonly clock?: Clock;
   /** Takes one line for people, without contents. */
   note(line: string): void;
 }
@@ -35,10 +38,10 @@ export function serve(parts: ServerParts): void {
   leaving.after(async () => (await calls)?.[Symbol.asyncDispose]());
 
   function callsFor(server: Server): Promise<Calls> {
-    const { source, tools, limits } = parts;
+    const { source, tools, limits, clock = systemClock } = parts;
     const askRoots = () => clientRoots(server);
     calls ??= import("./calls.ts").then(({ openCalls }) =>
-      openCalls({ source, tools, limits, suspend: leaving.suspend, askRoots }),
+      openCalls({ source, tools, limits, clock, suspend: leaving.suspend, askRoots }),
     );
     return calls;
   }
@@ -100,7 +103,7 @@ function answerCalls(server: Server, calls: () => Promise<Calls>, leaving: Leavi
     };
     const opened = await calls();
     using cancelled = cancelledBy(mcpReq.signal);
-    return opened.call(params.name, params.arguments ?? {}, {
+    return await opened.call(params.name, params.arguments ?? {}, {
       signal: cancelled.signal,
       notify: token === undefined ? null : notify,
     });

@@ -1,5 +1,6 @@
 import { Client, type ClientOptions, InMemoryTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
+import { type Clock, systemClock } from "../../../runtime/index.ts";
 import type { AnswerLimits } from "../../../src/mcp/calls.ts";
 import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
@@ -22,8 +23,11 @@ export interface PairOptions {
   readonly tools?: "core" | "all";
   readonly limits?: Partial<AnswerLimits>;
   readonly answers?: Answers;
+  readonly clock?: Clock;
   readonly client?: ClientOptions;
   readonly source?: Partial<SessionSource>;
+  /** Prepares the client before it connects. */
+  before?(client: Client): void;
 }
 
 const WHOLE: AnswerLimits = {
@@ -69,6 +73,7 @@ export async function openPair(of: Project, options: PairOptions = {}) {
     tools,
     limits: { ...WHOLE, ...limits },
     leaving,
+    ...(options.clock ? { clock: options.clock } : {}),
     transport: theirs,
     note: (line) => void notes.push(line),
   });
@@ -77,6 +82,7 @@ export async function openPair(of: Project, options: PairOptions = {}) {
     { name: "test", version: "1.0.0" },
     { ...options.client, ...(versionNegotiation ? { versionNegotiation } : {}) },
   );
+  options.before?.(client);
   await client.connect(ours);
   const close = async () => {
     await client.close();
@@ -100,5 +106,25 @@ export function callerOf(client: Client) {
     const told: Told = JSON.parse(block.text);
     if (told.success === isError) throw new Error("isError says something else than success");
     return told;
+  };
+}
+
+/** A clock whose timers go off when the test lets time pass. */
+export function heldClock() {
+  const timers = new Set<() => void>();
+  const clock: Clock = {
+    ...systemClock,
+    after(_ms, run) {
+      timers.add(run);
+      return () => void timers.delete(run);
+    },
+  };
+  return {
+    clock,
+    pass() {
+      const due = [...timers];
+      timers.clear();
+      for (const run of due) run();
+    },
   };
 }

@@ -1,0 +1,278 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { folderSession } from "../../../src/mcp/session-name.ts";
+import type { Answers } from "../../../src/session/sub-calls/port.ts";
+import { shareStore } from "../../../src/store/shared.ts";
+import { lengthAnswers } from "../../support/length-answers.ts";
+import { folderWith } from "../../support/tree.ts";
+import { ERAS, heldClock, openPair, type PairOptions, type Project, project } from "./pair.ts";
+
+/** Answers that wait until they are let go; `asked` settles with the next prompt. */
+function heldAnswers() {
+  let gate = Promise.withResolvers<void>();
+  let asked = Promise.withResolvers<string>();
+  const prompts: string[] = [];
+  const { answer, ...others } = lengthAnswers();
+  const answers: Answers = {
+    ...others,
+    async answer(call, options) {
+      prompts.push(String(call.args[0]));
+      asked.resolve(String(call.args[0]));
+      const aborted = new Promise<void>((resolve) => options.signal.addEventListener("abort", () => resolve()));
+      await Promise.race([gate.promise, aborted]);
+      return answer(call, options);
+    },
+  };
+  return {
+    answers,
+    prompts,
+    asked: () => asked.promise,
+    letGo() {
+      gate.resolve();
+      gate = Promise.withResolvers();
+      asked = Promise.withResolvers();
+    },
+  };
+}
+
+async function loaded(options: PairOptions, of: Project = project()) {
+  const pair = await openPair(of, options);
+  await pair.call("rlm_load", { path: of.folder });
+  return { ...pair, of };
+}
+
+const ASKING = "var before = 1; var said = await llm_query('four'); said";
+
+test("a client that goes away suspends what runs, and the same call is answered by finishing it", async () => {
+  const held = heldAnswers();
+  const { call, close, of } = await loaded({ answers: held.answers });
+  void call("rlm_exec", { code: ASKING }).catch(() => {});
+  await held.asked();
+  expect(await close()).toBe(0);
+  const next = await openPair(of, { answers: lengthAnswers() });
+  expect(await next.call("rlm_status")).toMatchObject({
+    session: folderSession(of.folder),
+    unfinished: { kind: "cell", input: ASKING },
+    running: null,
+  });
+  expect(await next.call("rlm_exec", { code: ASKING })).toMatchObject({ success: true, result_json: "4", resumed: 1 });
+  expect(await next.call("rlm_status")).toMatchObject({ unfinished: null });
+});
+
+test.each([
+  ["rlm_wait", {}, { result_json: "4", resumed: 1 }],
+  [
+    "rlm_exec",
+    { code: "said + before" },
+    { result_json: "41", warnings: [expect.stringMatching(/^finished: \w{26}$/)] },
+  ],
+  ["rlm_load", { path: "" }, { error_code: "invalid_argument" }],
+  ["rlm_status", { discard: true }, { success: true, unfinished: null }],
+] as const)("%s after a cut call: %j", async (name, args, expected) => {
+  const held = heldAnswers();
+  const { call, close, of } = await loaded({ answers: held.answers });
+  void call("rlm_exec", { code: ASKING }).catch(() => {});
+  await held.asked();
+  await close();
+  const next = await openPair(of, { answers: lengthAnswers() });
+  expect(await next.call(name, args)).toMatchObject(expected);
+});
+
+test("a load gives up what was cut, and says so; wrong arguments leave it alone", async () => {
+  const held = heldAnswers();
+  const { call, close, of } = await loaded({ answers: held.answers });
+  void call("rlm_exec", { code: ASKING }).catch(() => {});
+  await held.asked();
+  await close();
+  const next = await openPair(of);
+  expect(await next.call("rlm_load", { paths: of.folder })).toMatchObject({ error_code: "invalid_argument" });
+  expect(await next.call("rlm_status")).toMatchObject({ unfinished: { kind: "cell" } });
+  expect(await next.call("rlm_load", { path: of.folder })).toMatchObject({
+    success: true,
+    warnings: [expect.stringMatching(/^discarded: /)],
+  });
+});
+
+test.each(ERAS)("%s: a call that the client cancels ends as cancelled, and its variables stay", async (era) => {
+  const held = heldAnswers();
+  const { call } = await loaded({ answers: held.answers, era });
+  const stop = new AbortController();
+  const cut = call("rlm_exec", { code: ASKING }, { signal: stop.signal });
+  await held.asked();
+  stop.abort();
+  await expect(cut).rejects.toThrow();
+  expect(await call("rlm_exec", { code: "before" })).toMatchObject({ success: true, result_json: 1 });
+  expect(await call("rlm_status")).toMatchObject({ unfinished: null, running: null });
+});
+
+/** An exec that was answered before it is over, and goes on. */
+async function detached() {
+  const held = heldAnswers();
+  const time = heldClock();
+  const pair = await loaded({ answers: held.answers, clock: time.clock, limits: { answerMs: 50_000 } });
+  const answer = pair.call("rlm_exec", { code: ASKING });
+  await held.asked();
+  time.pass();
+  return { ...pair, held, time, answer: await answer };
+}
+
+test("a call that takes too long is answered, goes on, and rlm_wait has its answer", async () => {
+  const { call, held, time, answer } = await detached();
+  expect(answer).toMatchObject({ success: true, running: true, suggestion: "call rlm_wait", done: 0 });
+  expect(answer).toMatchObject({ exec_id: expect.stringMatching(/^\w{26}$/), elapsed_ms: expect.any(Number) });
+  expect(await call("rlm_exec", { code: "1" })).toMatchObject({ success: false, error_code: "exec_running" });
+  expect(await call("rlm_status")).toMatchObject({ running: { exec_id: answer.exec_id, tool: "rlm_exec" } });
+  expect(await call("rlm_status", { session: "other" })).toMatchObject({ error_code: "exec_running" });
+  const tooSoon = call("rlm_wait");
+  await call("rlm_status");
+  time.pass();
+  expect(await tooSoon).toMatchObject({ running: true, exec_id: answer.exec_id });
+  const waited = call("rlm_wait");
+  held.letGo();
+  expect(await waited).toMatchObject({ success: true, result_json: "4", exec_id: answer.exec_id });
+  expect(await call("rlm_wait", { exec_id: answer.exec_id })).toMatchObject({ result_json: "4" });
+  expect(await call("rlm_wait", { exec_id: "NONE" })).toMatchObject({ error_code: "invalid_argument" });
+});
+
+test("another process has the answer of an exec that went on after its client left", async () => {
+  const { call, held, close, of, answer } = await detached();
+  await close();
+  held.letGo();
+  await expect(call("rlm_wait")).rejects.toThrow();
+  const next = await openPair(of, { answers: lengthAnswers() });
+  expect(await next.call("rlm_wait", { exec_id: answer.exec_id })).toMatchObject({ result_json: "4", resumed: 1 });
+  expect(await next.call("rlm_wait")).toMatchObject({ exec_id: answer.exec_id, result_json: "4" });
+});
+
+test("the end of an exec that was answered as running is told once by the next answer", async () => {
+  const { call, held, answer } = await detached();
+  held.letGo();
+  const warnings = [`finished: ${answer.exec_id}`];
+  await expect.poll(async () => (await call("rlm_status")).warnings ?? null).toEqual(warnings);
+  expect(await call("rlm_status")).not.toHaveProperty("warnings");
+  expect(await call("rlm_wait")).toMatchObject({ exec_id: answer.exec_id, result_json: "4" });
+});
+
+test("calls that come at once run one after the other", async () => {
+  const { call } = await loaded({});
+  const answers = await Promise.all(
+    ["var n = 1; n", "n += 1; n", "n += 1; n"].map((code) => call("rlm_exec", { code })),
+  );
+  expect(answers.map(({ result_json }) => result_json)).toEqual([1, 2, 3]);
+});
+
+test("discard ends what goes on behind the answers; a cancelled wait does not", async () => {
+  const { call, answer } = await detached();
+  const { exec_id } = answer;
+  const stop = new AbortController();
+  const waiting = call("rlm_wait", {}, { signal: stop.signal });
+  stop.abort();
+  await expect(waiting).rejects.toThrow();
+  expect(await call("rlm_status")).toMatchObject({ running: { exec_id } });
+  expect(await call("rlm_status", { discard: true })).toMatchObject({ running: null, unfinished: null });
+  expect(await call("rlm_wait", { exec_id })).toMatchObject({ success: false, error_code: "cancelled" });
+});
+
+test("a model reaches the sessions of its folder and no others", async () => {
+  const { call, of } = await loaded({ tools: "all" });
+  await call("rlm_exec", { code: "var n = 1" });
+  expect(await call("rlm_status", { session: "notes" })).toMatchObject({ session: "notes", context: null });
+  expect(await call("rlm_memory_put", { key: "k", value: 1 })).toMatchObject({ success: true });
+  expect(await call("rlm_status", { session: folderSession(of.folder) })).toMatchObject({
+    context: { document_count: 2 },
+    sessions: [{ session: "notes", status: "idle" }],
+  });
+  expect(await call("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1 });
+  const elsewhere = await openPair({ ...project(), home: of.home });
+  expect(await elsewhere.call("rlm_status", { session: "notes" })).toMatchObject({
+    success: false,
+    error_code: "policy_violation",
+  });
+  expect(await elsewhere.call("rlm_status", { session: "a/b" })).toMatchObject({ error_code: "invalid_argument" });
+});
+
+test("the session's row has the origin mcp and its name by the folder", async () => {
+  const { of } = await loaded({});
+  await using store = await shareStore(of.home);
+  expect(await store.list()).toMatchObject([{ origin: "mcp", name: folderSession(of.folder), busy: true }]);
+});
+
+test("a store that fails is told by each call, and the next one tries again", async () => {
+  const of = project();
+  let isBroken = true;
+  const openStore = async () => {
+    if (isBroken) throw new Error("no disk");
+    return shareStore(of.home);
+  };
+  const { call } = await openPair(of, { source: { openStore } });
+  expect(await call("rlm_load", { path: of.folder })).toMatchObject({ success: false, error_message: "no disk" });
+  isBroken = false;
+  expect(await call("rlm_load", { path: of.folder })).toMatchObject({ success: true });
+});
+
+test.each([["/"], ["the home folder"]])("a working folder that is %s is not a root", async (where) => {
+  const of = project();
+  const cwd = where === "/" ? "/" : of.folder;
+  const { call } = await openPair(of, { source: { cwd, home: of.folder } });
+  expect(await call("rlm_load", { path: of.folder })).toMatchObject({
+    error_code: "path_outside_sandbox",
+    suggestion: expect.stringContaining("--root DIR"),
+  });
+});
+
+test("a client's roots are read, and asked for again when they change", async () => {
+  const of = project();
+  const [one, two] = [folderWith({ "x.txt": "x" }), folderWith({ "y.txt": "y" })];
+  let roots = [one];
+  const { client, call } = await openPair(of, {
+    client: { capabilities: { roots: { listChanged: true } } },
+    before(client) {
+      client.setRequestHandler("roots/list", async () => ({
+        roots: roots.map((root) => ({ uri: pathToFileURL(root).href })),
+      }));
+    },
+  });
+  expect(await call("rlm_load", { path: join(one, "x.txt") })).toMatchObject({ success: true });
+  expect(await call("rlm_status")).toMatchObject({ session: folderSession(one), roots: [one] });
+  expect(await call("rlm_load", { path: two })).toMatchObject({ error_code: "path_outside_sandbox" });
+  roots = [two];
+  await client.sendRootsListChanged();
+  expect(await call("rlm_load", { path: two })).toMatchObject({ success: true });
+  expect(await call("rlm_load", { path: one })).toMatchObject({ error_code: "path_outside_sandbox" });
+  expect(await call("rlm_status")).toMatchObject({ session: folderSession(one), roots: [two] });
+});
+
+test("the resources have the session and whole answers", async () => {
+  const { client, call } = await loaded({ limits: { answerBytes: 4_000 } });
+  const { exec_id, warnings } = await call("rlm_exec", { code: "'x'.repeat(50000)" });
+  expect(warnings).toEqual([expect.stringContaining(`belay://exec/${exec_id}`)]);
+  const { resources } = await client.listResources();
+  const { resourceTemplates } = await client.listResourceTemplates();
+  expect([resources.map(({ uri }) => uri), resourceTemplates.map(({ uriTemplate }) => uriTemplate)]).toEqual([
+    ["belay://session"],
+    ["belay://exec/{exec_id}"],
+  ]);
+  const read = async (uri: string) => {
+    const [first] = (await client.readResource({ uri })).contents;
+    return JSON.parse(first && "text" in first ? String(first.text) : "null");
+  };
+  expect((await read(`belay://exec/${exec_id}`)).result_json).toHaveLength(50_000);
+  expect(await read("belay://session")).toMatchObject({ execs: [{ exec_id, kind: "cell" }, { kind: "load" }] });
+  await expect(client.readResource({ uri: "belay://exec/NONE" })).rejects.toThrow("there is no exec NONE");
+});
+
+test("progress has a token, counts up and says what goes on", async () => {
+  const held = heldAnswers();
+  const { clock, pass } = heldClock();
+  const { call } = await loaded({ answers: held.answers, clock });
+  const told: { progress: number; message?: string | undefined }[] = [];
+  const running = call("rlm_exec", { code: ASKING }, { onprogress: (progress) => void told.push(progress) });
+  await held.asked();
+  pass();
+  pass();
+  await expect.poll(() => told.length).toBe(2);
+  held.letGo();
+  expect(await running).toMatchObject({ success: true });
+  expect(told).toEqual([1, 2].map((progress) => ({ progress, message: expect.stringMatching(/^rlm_exec runs, /) })));
+});
