@@ -36,8 +36,8 @@ test("a clock that jumps backwards between and inside execs changes nothing but 
     return { store, session };
   };
   const cell = `
-    globalThis.count = (globalThis.count ?? 0) + Number(await llm_query("x".repeat(3), { tools: [] }));
-    count += Number(await llm_query("yy", { tools: [] }));`;
+    globalThis.total = (globalThis.total ?? 0) + Number(await llm_query("x".repeat(3), { tools: [] }));
+    total += Number(await llm_query("yy", { tools: [] }));`;
   for (const expected of [5, 10, 15]) {
     const { store, session } = await open();
     const envelope = await session.exec(cell);
@@ -56,7 +56,7 @@ test("a clock that jumps backwards between and inside execs changes nothing but 
     await session.close();
     const again = await openSessionWith({ session: "s" }, { store, answers, clock: backwardsClock(start) });
     const source =
-      'count += Number(await llm_query("four", { tools: [] })); await llm_query("stop", { tools: [] }); count';
+      'total += Number(await llm_query("four", { tools: [] })); await llm_query("stop", { tools: [] }); total';
     const suspended = await again.exec(source, { suspend: suspend.signal });
     expect(suspended).toMatchObject({ success: false, error_code: "cancelled", resumable: true });
     await again.close();
@@ -65,7 +65,7 @@ test("a clock that jumps backwards between and inside execs changes nothing but 
   const { store, session } = await open();
   expect(session.unfinished()).toMatchObject({ kind: "cell" });
   expect((await session.resume())?.envelope).toMatchObject({ success: true, result_json: 19, resumed: 1 });
-  expect(await session.exec("count")).toMatchObject({ result_json: 19 });
+  expect(await session.exec("total")).toMatchObject({ result_json: 19 });
   const rows = await store.journal(session.id);
   expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, index) => index + 1));
   const [row] = await store.list();
