@@ -5,6 +5,7 @@ import { type Json, openSession, RlmError } from "../../index.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
+import { checkMcp } from "./mcp.ts";
 import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
 
 /** One thing that Belay needs. `detail` is what was found; `cure` says what to do if it is not ok. */
@@ -33,6 +34,7 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
       "`belay rm SESSION` drops one that is damaged; keep a copy of the folder before",
       () => checkSessions(place),
     ],
+    ["mcp", REINSTALL, checkMcp],
     ["memory", "close other programs, or load smaller contexts", checkMemory],
   ];
   return checks.map(([name, cure, run]) => async () => {

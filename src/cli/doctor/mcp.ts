@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { entryUrl } from "../../entries.ts";
+import { amount } from "../../figures.ts";
+import type { Check } from "./checks.ts";
+
+const HANDSHAKE = {
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "belay doctor", version: "1" } },
+};
+const LIST = { id: 2, method: "tools/list" };
+
+/** Starts an MCP server as a client would, and asks over pipes what tools it has. It opens no session. */
+export async function checkMcp(): Promise<Omit<Check, "name">> {
+  const entry = fileURLToPath(entryUrl("cli/main"));
+  const child = spawn(process.execPath, [entry, "mcp"], { stdio: ["pipe", "pipe", "ignore"], timeout: ANSWER_MS });
+  child.stdin.on("error", () => {});
+  for (const request of [HANDSHAKE, LIST]) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...request })}\n`);
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { id, result }: { id?: unknown; result?: { tools?: readonly unknown[] } } = JSON.parse(line);
+      if (id !== LIST.id) continue;
+      return { state: "ok", detail: `a server listed ${amount(result?.tools?.length ?? 0, "tool")}` };
+    }
+    return { state: "failed", detail: "`belay mcp` ended, or took too long, before it had listed its tools" };
+  } finally {
+    child.stdin.end();
+    child.kill();
+  }
+}
+
+const ANSWER_MS = 20_000;

@@ -1,0 +1,168 @@
+import { expect, test } from "vitest";
+import { answerOf, readArguments } from "../../../src/mcp/answer.ts";
+import { configFor } from "../../../src/mcp/clients.ts";
+import { listedTools } from "../../../src/mcp/listed-tools.ts";
+import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
+import { namesOf } from "../../../src/mcp/session-name.ts";
+import { checkSessionName } from "../../../src/session/stored/sessions.ts";
+
+const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);
+
+/** What a client puts into every conversation. */
+const seen = (set: "core" | "all") =>
+  listedTools(set).map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+
+test("the texts of the core tools take at most 1,600 tokens, those of all at most 2,150", () => {
+  expect(tokens(seen("core"))).toBeLessThanOrEqual(1_600);
+  expect(tokens(seen("all"))).toBeLessThanOrEqual(2_150);
+});
+
+/** Every schema within a schema, with its path. */
+function schemasIn(schema: unknown, path = ""): [path: string, schema: Record<string, unknown>][] {
+  if (typeof schema !== "object" || schema === null) throw new Error(`${path} is not an object schema`);
+  const own: Record<string, unknown> = { ...schema };
+  const { properties = {}, items } = own;
+  const inner = Object.entries(Object(properties)).flatMap(([key, value]) => schemasIn(value, `${path}.${key}`));
+  return [[path, own], ...inner, ...(items === undefined ? [] : schemasIn(items, `${path}[]`))];
+}
+
+test("schemas have no union and no boolean schema, and every parameter but value has one type", () => {
+  for (const { name, inputSchema } of listedTools("all")) {
+    for (const [path, { type, ...others }] of schemasIn(inputSchema)) {
+      const at = `${name}${path}`;
+      expect(Object.keys(others), at).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(any|one|all)Of$/)]));
+      if (!path.endsWith(".value")) expect(type, at).toEqual(expect.any(String));
+      else expect([type, others.description], at).toEqual([undefined, "any JSON value; a string stays a string"]);
+    }
+  }
+});
+
+test("tools say what they may do to the session and the world", () => {
+  const hints = Object.fromEntries(listedTools("all").map(({ name, annotations }) => [name, annotations]));
+  expect(hints.rlm_load).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: false });
+  expect(hints.rlm_status).toMatchObject({ destructiveHint: true });
+  expect(hints.rlm_exec).toEqual({ readOnlyHint: false, destructiveHint: false, openWorldHint: true });
+  for (const name of ["rlm_wait", "rlm_memory_get", "rlm_memory_list", "rlm_helpers_list"]) {
+    expect(hints[name], name).toEqual({ readOnlyHint: true, openWorldHint: false });
+  }
+});
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    code: { type: "string" },
+    limits: { type: "object", properties: { most: { type: "integer" } } },
+    ops: { type: "array", items: { type: "object", properties: { n: { type: "number" }, value: {} } } },
+    discard: { type: "boolean" },
+    value: { description: "any" },
+  },
+};
+
+test.each([
+  [
+    { code: "5", value: "5" },
+    { code: "5", value: "5" },
+  ],
+  [{ limits: '{"most":"7"}' }, { limits: { most: 7 } }],
+  [{ ops: '[{"n":"1.5","value":"[1]"}]' }, { ops: [{ n: 1.5, value: "[1]" }] }],
+  [{ discard: "true" }, { discard: true }],
+  [
+    { discard: "yes", limits: "[1]" },
+    { discard: "yes", limits: "[1]" },
+  ],
+  [{ other: "1" }, { other: "1" }],
+])("arguments that came as text: %j", (given, read) => {
+  expect(readArguments(SCHEMA, given)).toEqual(read);
+});
+
+const MAX_BYTES = 40_000;
+
+test.each([["x"], ["語"], ["😀"], ['"']])("an answer of many %s is cut to the bytes that fit", (character) => {
+  const envelope = { success: true, result_json: character.repeat(90_000), stdout: character.repeat(200_000) };
+  const { content, isError } = answerOf(envelope, ["session_shared: x"], "Ask for less.", MAX_BYTES);
+  const [{ text = "" } = {}] = content;
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_BYTES);
+  expect(Buffer.byteLength(text)).toBeGreaterThan(MAX_BYTES - 2_000);
+  expect(text).not.toMatch(/\\ud[89a-f]/i);
+  expect(isError).toBe(false);
+  expect(JSON.parse(text).warnings).toEqual(["session_shared: x", expect.stringContaining("Ask for less.")]);
+});
+
+test("an answer of exactly so many bytes is kept whole", () => {
+  const frame = Buffer.byteLength(JSON.stringify({ success: true, stdout: "" }));
+  const envelope = { success: true, stdout: "x".repeat(MAX_BYTES - frame) };
+  expect(answerOf(envelope, [], "", MAX_BYTES).content).toEqual([{ type: "text", text: JSON.stringify(envelope) }]);
+});
+
+test("suggestions name what a client's model can do", () => {
+  const suggestion = "Give it up with `discard()`.";
+  const [{ text = "" } = {}] = answerOf({ success: false, suggestion }, [], "", MAX_BYTES).content;
+  expect(JSON.parse(text).suggestion).toBe("Give it up with rlm_status and discard: true.");
+});
+
+test("progress says what was done, in at most 200 characters", () => {
+  const counts = { left: 1, held_tokens: 0, held_cost_usd: 0 };
+  const calls = { kind: "calls", done: 7, running: 2, tokens: 18_412, cost_usd: 0.03, ...counts } as const;
+  const tally = { name: "rlm_exec", elapsed_ms: 12_000, calls: null, load: null, notice: null };
+  expect(progressMessage({ ...tally, calls })).toBe("7 of 9 sub-calls · 18,412 tokens · $0.030");
+  expect(progressMessage({ ...tally, load: { kind: "load", files: 3, bytes: 2048 } })).toBe("3 files · 2.0 KB");
+  expect(progressMessage(tally)).toBe("rlm_exec runs, 12 s");
+  expect(Array.from(progressMessage({ ...tally, notice: "😀".repeat(900) }))).toHaveLength(200);
+});
+
+test("progress is told once a second at most, and every ten seconds at least", () => {
+  let now = 0;
+  let due: { at: number; run: () => void } | null = null;
+  const clock = {
+    now: () => now,
+    monotonic: () => now,
+    after(ms: number, run: () => void) {
+      const own = { at: now + ms, run };
+      due = own;
+      return () => {
+        if (due === own) due = null;
+      };
+    },
+  };
+  const sent: number[] = [];
+  const notes = openProgressNotes(clock, () => void sent.push(now));
+  const until = (end: number, everyMs: number) => {
+    for (; now <= end; now += everyMs) {
+      const timer: { at: number; run: () => void } | null = due;
+      if (timer && timer.at <= now) timer.run();
+      if (now < 3_000) notes.tell();
+    }
+  };
+  until(25_000, 100);
+  expect(sent).toEqual([1_000, 2_000, 3_000, 13_000, 23_000]);
+  notes[Symbol.dispose]();
+  expect(due).toBeNull();
+});
+
+test("the other names of a session are names that a session can have", () => {
+  expect(namesOf("mcp-0123456789ab")).toHaveLength(9);
+  for (const name of namesOf("mcp-0123456789ab")) checkSessionName(name);
+});
+
+const placeholder = (name: string) => `\${${name}}`;
+const STARTED = { args: ["mcp", "--root", '/a "b"'], secrets: ["ANTHROPIC_API_KEY"], env: { BELAY_HOME: "/h" } };
+
+test.each([
+  ["claude", "mcpServers", placeholder("ANTHROPIC_API_KEY")],
+  ["cursor", "mcpServers", placeholder("env:ANTHROPIC_API_KEY")],
+  ["zed", "context_servers", "YOUR_KEY"],
+  ["vscode", "servers", placeholder("input:ANTHROPIC_API_KEY")],
+] as const)("the entry of %s is JSON with the variable by name", (client, field, key) => {
+  const read = JSON.parse(configFor(client, STARTED));
+  expect(read[field].belay).toMatchObject({
+    command: "belay",
+    args: STARTED.args,
+    env: { BELAY_HOME: "/h", ANTHROPIC_API_KEY: key },
+  });
+});
+
+test("the entry of Codex is TOML with the variable by name", () => {
+  expect(configFor("codex", STARTED)).toBe(
+    `[mcp_servers.belay]\ncommand = "belay"\nargs = ["mcp","--root","/a \\"b\\""]\nenv_vars = ["ANTHROPIC_API_KEY"]\n\n[mcp_servers.belay.env]\nBELAY_HOME = "/h"\n`,
+  );
+});
