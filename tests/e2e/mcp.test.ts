@@ -1,0 +1,154 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
+import { CRASHING_COMMAND } from "../support/command.ts";
+import { CRASH_VARIABLE, type CrashPoint } from "../support/crash-point.ts";
+import { type ModelServer, startModelServer } from "../support/model-server.ts";
+import { folderWith } from "../support/tree.ts";
+
+// Real servers over pipes, by lines of JSON-RPC: nothing else may stand on stdout.
+
+const CELL = `var keep = [1]; var said = [];
+for (const word of ["one", "two", "three"]) said.push(await llm_query(word, { tools: [] }));
+said`;
+const SAID = ["ONE", "TWO", "THREE"];
+
+interface Scene {
+  readonly cwd: string;
+  readonly home: string;
+  readonly models: ModelServer;
+}
+
+async function scene(hold: (prompt: string) => Promise<void> = async () => {}): Promise<Scene> {
+  const models = await startModelServer(async ({ prompt }) => {
+    await hold(prompt);
+    return { text: prompt.toUpperCase() };
+  });
+  onTestFinished(() => models.close());
+  return { cwd: folderWith({ "a.txt": "alpha\n" }), home: folderWith({}), models };
+}
+
+/** A server of this folder that has shaken hands. */
+async function started({ cwd, home, models }: Scene, point: CrashPoint = { operation: 0, side: "before", waitMs: 0 }) {
+  const flags = ["--store", home, "--model", "local/m", "--base-url", models.url, "--api-key-env", "K"];
+  const child = spawn(process.execPath, [...CRASHING_COMMAND, "mcp", ...flags], {
+    cwd,
+    env: { ...process.env, K: "key", [CRASH_VARIABLE]: JSON.stringify(point) },
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+  });
+  const gone = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await gone;
+  });
+  const server = talkTo(child);
+  await server.ask("initialize", {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "t", version: "1" },
+  });
+  return { ...server, child, gone };
+}
+
+/** Sends requests and gives results; every line of stdout must be JSON-RPC. */
+function talkTo(child: ChildProcess) {
+  const { stdin, stdout } = child;
+  if (!stdin || !stdout) throw new Error("no pipes");
+  stdin.on("error", () => {});
+  const waiting = new Map<number, (result: unknown) => void>();
+  const strange: string[] = [];
+  createInterface({ input: stdout }).on("line", (line) => {
+    const message: { jsonrpc?: unknown; id?: number; result?: unknown } = line.startsWith("{") ? JSON.parse(line) : {};
+    if (message.jsonrpc !== "2.0") strange.push(line);
+    else waiting.get(message.id ?? -1)?.(message.result);
+  });
+  let count = 0;
+  const ask = (method: string, params: object): Promise<unknown> => {
+    const id = ++count;
+    const answer = new Promise((resolve) => waiting.set(id, resolve));
+    stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    return answer;
+  };
+  return {
+    ask,
+    strange,
+    async call(name: string, args: object): Promise<Record<string, unknown>> {
+      const result = await ask("tools/call", { name, arguments: args });
+      const [{ text }] = Object(result).content;
+      return JSON.parse(text);
+    },
+  };
+}
+
+test("kill -9 around each commit of a cell: the next server's same call has its answers, no request is made twice", async () => {
+  const of = await scene();
+  const first = await started(of);
+  await first.call("rlm_load", { path: of.cwd });
+  first.child.stdin?.end();
+  await first.gone;
+  // Lease and settings, then start, three steps with three results, and the end.
+  for (const operation of [2, 3, 4, 5, 6, 7, 8, 9, 10]) {
+    const from = of.models.requests.length;
+    const cut = await started(of, { operation, side: "after", waitMs: 0 });
+    const answered = cut.call("rlm_exec", { code: CELL });
+    const ended = await Promise.race([answered, cut.gone.then(() => null)]);
+    const at = `after ${operation}`;
+    if (ended) {
+      cut.child.kill("SIGKILL");
+      expect(ended, at).toMatchObject({ success: true, result_json: SAID });
+    }
+    const next = await started(of);
+    const { unfinished } = await next.call("rlm_status", {});
+    // If its end was recorded and only its answer was lost, rlm_wait has it.
+    const newest = unfinished ? null : await next.call("rlm_wait", {});
+    const again = newest && "result_json" in newest ? newest : await next.call("rlm_exec", { code: CELL });
+    expect(again, at).toMatchObject({ success: true, result_json: SAID });
+    expect(await next.call("rlm_exec", { code: "[keep, said]" }), at).toMatchObject({ result_json: [[1], SAID] });
+    expect(next.strange, at).toEqual([]);
+    const sent = of.models.requests.slice(from).map(({ prompt }) => prompt);
+    expect(sent, at).toEqual(["one", "two", "three"]);
+    // The next cut begins without an exec of its own.
+    await next.call("rlm_load", { path: of.cwd });
+    next.child.stdin?.end();
+    await next.gone;
+  }
+}, 120_000);
+
+test.each([
+  ["SIGTERM", (child: ChildProcess) => void child.kill("SIGTERM")],
+  ["SIGINT, then SIGTERM", interrupted],
+  ["a closed stdin", (child: ChildProcess) => void child.stdin?.end()],
+  ["a closed stdout", unread],
+])("%s during a call: the exec is unfinished, never cancelled, and the exit code is 0", async (_name, end) => {
+  const asked = Promise.withResolvers<void>();
+  let isHeld = true;
+  const of = await scene(async () => {
+    asked.resolve();
+    if (isHeld) await new Promise((resolve) => setTimeout(resolve, 20_000).unref());
+  });
+  const first = await started(of);
+  await first.call("rlm_load", { path: of.cwd });
+  void first.call("rlm_exec", { code: CELL });
+  await asked.promise;
+  end(first.child);
+  expect(await first.gone).toEqual([0, null]);
+  isHeld = false;
+  const next = await started(of);
+  expect(await next.call("rlm_status", {})).toMatchObject({ unfinished: { kind: "cell" } });
+  expect(await next.call("rlm_exec", { code: CELL })).toMatchObject({ success: true, result_json: SAID, resumed: 1 });
+});
+
+/** As Claude Code ends a server. */
+function interrupted(child: ChildProcess): void {
+  child.kill("SIGINT");
+  setTimeout(() => child.kill("SIGTERM"), 100);
+}
+
+/** The server notices when it answers. */
+function unread(child: ChildProcess): void {
+  child.stdout?.destroy();
+  child.stdin?.write(PING);
+}
+
+const PING = `${JSON.stringify({ jsonrpc: "2.0", id: 99, method: "ping" })}\n`;
