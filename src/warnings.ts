@@ -35,6 +35,11 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   helper_set_aside: ({ detail, cures }) =>
     `a helper failed and is left out until it is added again, or ${cures.removeHelper}: ${detail}`,
   builtin_shadowed: ({ detail }) => `${detail} is from here on what the cell declared, and no longer the builtin`,
+  answered_without_looking: () => "the model answered without a look at the context",
+  turns_spent: () => "the model had no turns left, and answered from what it had seen",
+  citation_invalid: ({ detail }) => `${amount(Number(detail), "citation")} named no place of the context`,
+  history_elided: () => "the conversation was too long, so the output of its oldest cells was left out of it",
+  protocol_fence: () => "the provider refused tools, so the model wrote its cells in fenced blocks",
   sections_clamped: ({ detail, cures }) => `${detail}; ${cures.moreSubCalls}`,
   sections_failed: ({ detail }) => `${amount(Number(detail), "section")} could not be read: the sub-call failed`,
 };

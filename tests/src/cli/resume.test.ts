@@ -59,7 +59,7 @@ test("a suspended run is resumed with its settings: nothing that was answered is
   });
   expect(server.requests.map(({ prompt }) => prompt)).toEqual(["one", "slow two", "slow two"]);
   const again = await belayHere(["resume", "work", "--json"], { home });
-  expect(again.stderr).toBe("nothing is unfinished in work; this is the record of its last cell or query\n");
+  expect(again.stderr).toBe("nothing is unfinished in work; this is the record of what ran last\n");
   expect(json(again)).toMatchObject({ success: true, result_json: ["SLOW TWO", 5], resumed: 0 });
   expect(server.requests).toHaveLength(3);
 });

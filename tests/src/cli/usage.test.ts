@@ -10,7 +10,7 @@ import { UsageError } from "../../../src/cli/flags/usage.ts";
 import { commandHelp, help, helpWidth } from "../../../src/cli/render/help.ts";
 import { run } from "../../../src/cli/run.ts";
 import { KEYS } from "../../../src/config/index.ts";
-import { type ModelServer, startModelServer } from "../../support/model-server.ts";
+import { type ChatBody, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, belayLine, ENV, finished } from "./belay.ts";
 
@@ -193,7 +193,12 @@ describe("the examples of help run", () => {
   let server: ModelServer;
   beforeAll(async () => {
     writeFileSync(join(folder, "a.txt"), "TODO\n");
-    server = await startModelServer(() => ({ text: "the answer" }));
+    const look = { id: "1", name: "rlm_exec", arguments: { code: "peek(0, 4)" } };
+    // The model of an ask looks before it answers.
+    const isAsk = ({ tools }: ChatBody) => tools?.some(({ function: { name } }) => name === look.name) === true;
+    server = await startModelServer(({ body }) =>
+      isAsk(body) && body.messages.every(({ role }) => role !== "tool") ? { tools: [look] } : { text: "the answer" },
+    );
   });
   afterAll(async () => {
     await server.close();
@@ -210,7 +215,7 @@ describe("the examples of help run", () => {
     const { code, stdout, stderr } = await finished(spawn("sh", ["-c", line], { cwd: folder, env }));
     expect([code, stderr], line).toEqual([0, ""]);
     expect(stdout, line).toMatch(/./);
-    expect(server.requests).toHaveLength(asked + (name === "query" ? 2 : 0));
+    expect(server.requests).toHaveLength(asked + (["ask", "query"].includes(name) ? 2 : 0));
   });
 });
 
