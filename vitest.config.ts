@@ -9,8 +9,6 @@ const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "test
 export default defineConfig({
   test: {
     testTimeout: 60_000,
-    // A shared machine can hold a process up for longer than a test allows. The report names a test that was repeated.
-    retry: process.env.CI ? 1 : 0,
     // The key that signs settings is one for all tests, and not that of whoever runs them.
     // Most tests start threads: a thread that finds its modules compiled is ready in two thirds of the time.
     env: { NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },

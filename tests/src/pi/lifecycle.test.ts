@@ -1,21 +1,27 @@
 import { dirname, join } from "node:path";
 import { fauxAssistantMessage } from "@mariozechner/pi-ai";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openSigner } from "../../../src/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
 
-/** A store that does not get beyond a commit of such a record: it neither keeps, nor answers anything any more. */
+/**
+ * A store that does not get beyond a commit of such a record: it neither keeps, nor answers anything any more. When the
+ * test ends the commit fails: a machine that worked on for ever would keep a core from the tests of other files.
+ */
 function stoppingAt(record: string, side: "before" | "after", nth = 1): (store: Store) => Store {
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => {});
+  onTestFinished(() => stopped.reject(new Error("the process is gone")));
   let left = nth;
   return (store) => ({
     ...store,
     async commit(session, step) {
       const isDue = step.records?.some((kept) => kept.record === record) && --left === 0;
-      if (isDue && side === "before") await new Promise<never>(() => {});
+      if (isDue && side === "before") await stopped.promise;
       await store.commit(session, step);
-      if (isDue && side === "after") await new Promise<never>(() => {});
+      if (isDue && side === "after") await stopped.promise;
     },
   });
 }

@@ -33,6 +33,10 @@ interface Lives {
 async function openLives(): Promise<Lives> {
   const store = await openStore(null);
   onTestFinished(() => store[Symbol.asyncDispose]());
+  // What still waits when the test ends fails then: a machine that worked on for ever would keep its thread.
+  const gone = Promise.withResolvers<never>();
+  gone.promise.catch(() => {});
+  onTestFinished(() => gone.reject(new Error("the process is gone")));
   const sent: string[] = [];
   let id = "";
   let ids = 0;
@@ -62,7 +66,7 @@ async function openLives(): Promise<Lives> {
               if (when === "after") await store.commit(session, step);
               // The store takes one thing after the other: what came before is kept once this is answered.
               if (when !== false) await store.journal(session).then(die);
-              if (dead) await new Promise(() => {});
+              if (dead) await gone.promise;
               await store.commit(session, step);
             },
             release: async () => {},
