@@ -21,7 +21,9 @@ export async function execTurn(
 ): Promise<ExecOutcome> {
   const { parts, recorder, exec_id } = work;
   const call_id = `${exec_id}.1`;
-  if (interrupted) await recorder.commit([resumeOf(work, null, [], inFlight(interrupted))]);
+  // The request itself has no effect, so it is sent again whatever `onRestart` says.
+  const sending: Work = { ...work, parts: { ...parts, onRestart: "send" } };
+  if (interrupted) await recorder.commit([resumeOf(sending, null, [], inFlight(interrupted))]);
   else await recorder.commit([startOf(parts, recorder.state(), request, exec_id), callOf(work, call_id)]); // ▣
   const budget = openBudget(parts.budget, recorder.state().account.ledger);
   const from = parts.clock.monotonic();

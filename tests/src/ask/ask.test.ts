@@ -104,6 +104,19 @@ test("an ask that is cancelled ends; one that is suspended goes on with a resume
   expect(await session.resume()).toMatchObject({ envelope: { answer: "4711" } });
 });
 
+test("a turn in flight is sent again, also if sub-calls in flight are to fail", async () => {
+  const suspend = new AbortController();
+  const script: ModelScript = ({ index }) => {
+    if (index === 0) suspend.abort();
+    return index < 2 ? cell(FIND) : cell(ANSWER);
+  };
+  const { session, server } = await scene(script, { onRestart: "fail" });
+  await session.ask("What is the code?", { suspend: suspend.signal });
+  expect(await session.resume()).toMatchObject({ kind: "ask", envelope: { answer: "4711", resumed: 1 } });
+  const [first, again] = server.requests.map(({ body }) => body.messages);
+  expect(again).toEqual(first);
+});
+
 test("with fenced blocks the model's invented output is left out of the conversation", async () => {
   const text = `Look:\n\`\`\`js\n${FIND}\n\`\`\`\nOutput: code is 1\nSo the code is 1.`;
   const { session, server } = await scene([{ text }, { text: "The code is 4711." }]);
