@@ -1,7 +1,7 @@
 import type { Json } from "../../runtime/index.ts";
 import { joinSignals } from "../joined-signal.ts";
 import { estimateTokens, loadSubCallLayer, type ModelMessage } from "../model/index.ts";
-import type { AskEnvelope, AskHost, ExecAsked, TurnTaken } from "../session/index.ts";
+import { type AskEnvelope, type AskHost, type ExecAsked, sleep, type TurnTaken } from "../session/index.ts";
 import { citationsOf } from "./cite.ts";
 import { conversationOf, sizesOf } from "./conversation.ts";
 import { elided } from "./elide.ts";
@@ -123,7 +123,13 @@ async function turn(
       ask: exec_id,
       input: turnInput({ turn, closing, protocol, messages, elide }),
       async take({ budget, signal }): Promise<TurnTaken> {
-        const parts = { model, budget, clock: host.clock, random: host.random, sleep: sleeping(host.clock) };
+        const parts = {
+          model,
+          budget,
+          clock: host.clock,
+          random: host.random,
+          sleep: (ms: number, until: AbortSignal) => sleep(host.clock, ms, until),
+        };
         const { outcome, usage, attempts } = await takeTurn(request, parts, signal);
         const spent = { usage, attempts, model: model.id };
         return outcome.ok ? { ...spent, ok: true, value: replyJson(outcome.reply) } : { ...spent, ...outcome };
@@ -138,19 +144,6 @@ async function turn(
 type Reply = Extract<Round["outcome"], { ok: true }>["reply"];
 
 const replyJson = (reply: Reply): Json => JSON.parse(JSON.stringify(reply));
-
-function sleeping({ after }: AskHost["clock"]) {
-  return (ms: number, signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      if (signal.aborted) return resolve();
-      const callOff = after(ms, resolve);
-      const wake = () => {
-        callOff();
-        resolve();
-      };
-      signal.addEventListener("abort", wake, { once: true });
-    });
-}
 
 async function end(host: AskHost, ending: Ending): Promise<AskEnvelope> {
   const { ok } = ending;

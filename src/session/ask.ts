@@ -13,9 +13,8 @@ export async function ask(setup: Setup, question: string, options: AskOptions): 
   const asks = await setup.asks();
   const { signal, suspend, ...wanted } = options;
   const { models } = setup;
-  const { context } = setup.state();
-  if (!context) throw contextNotLoaded();
-  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models, context }));
+  if (!setup.state().context) throw contextNotLoaded();
+  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models }));
   const asked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
   return asks.drive(hostOf(setup), asked, false);
 }

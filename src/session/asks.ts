@@ -151,7 +151,7 @@ export interface Asks {
    * What an ask begins with, as its first record keeps it.
    * @throws RlmError `invalid_argument`, `no_model_configured`
    */
-  begin(question: string, options: AskOptions, host: Pick<AskHost, "models" | "context">): Json;
+  begin(question: string, options: AskOptions, host: Pick<AskHost, "models">): Json;
   /** Drives an ask to its end, or to where it is suspended. Whether it has begun anew is in its records. */
   drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope>;
   /** What an ask that is over has answered. */

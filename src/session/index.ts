@@ -70,3 +70,4 @@ export {
   sessionNamed,
   summaryOf,
 } from "./stored/sessions.ts";
+export { sleep } from "./sub-calls/answers.ts";

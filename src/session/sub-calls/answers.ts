@@ -91,7 +91,8 @@ async function ask(
   return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
 }
 
-function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+/** Waits by the clock; an abort ends the wait. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const callOff = clock.after(ms, resolve);
