@@ -53,20 +53,22 @@ export async function benchSessions(): Promise<Report> {
   }
 }
 
-/** What stays in a process's memory when its sessions are closed, by the settings of the C library's allocator. */
+/** What stays in a process's memory when its sessions are closed: by their number, and by the settings of the C library's allocator. */
 export async function benchMemory(): Promise<Report> {
   const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
   try {
     await bundle(folder, ENTRIES);
     const library = join(folder, "src/index.js");
     const notes: string[] = [];
-    for (const settings of ALLOCATORS) {
-      const { closed, threadsEnded, pagesBack } = await measured<Left>("left", library, 100, settings);
-      notes.push(`${named(settings)}: ${mb(closed)}, ${mb(threadsEnded)}, ${mb(pagesBack)}`);
+    for (const [count, settings] of LEAVING) {
+      const left = await measured<Left>("left", library, count, settings);
+      const steps = [left.closed, left.threadsEnded, left.pagesBack, left.collected].map((bytes) => mb(bytes));
+      notes.push(`${count} sessions, ${named(settings)}: ${steps.join(", ")}`);
     }
     const rounds = await measured<Round[]>("rounds", library, 300);
     return {
-      title: "memory: what 100 sessions leave when they are closed: at once, when threads have ended, 8 s after that",
+      title:
+        "memory: what sessions leave when they are closed: at once, when threads have ended, 8 s after that, when V8 is short of memory",
       cases: [],
       notes: [
         ...notes,
@@ -80,12 +82,13 @@ export async function benchMemory(): Promise<Report> {
   }
 }
 
-/** Settings of glibc's allocator; elsewhere they mean nothing. */
-const ALLOCATORS: readonly Readonly<Record<string, string>>[] = [
-  {},
-  { MALLOC_TRIM_THRESHOLD_: "131072" },
-  { MALLOC_MMAP_THRESHOLD_: "131072", MALLOC_TRIM_THRESHOLD_: "131072" },
-  { MALLOC_ARENA_MAX: "2" },
+/** How many sessions, and settings of glibc's allocator, which mean nothing elsewhere. */
+const LEAVING: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
+  [1, {}],
+  [100, {}],
+  [100, { MALLOC_TRIM_THRESHOLD_: "131072" }],
+  [1000, {}],
+  [1000, { MALLOC_ARENA_MAX: "2" }],
 ];
 
 function named(settings: Readonly<Record<string, string>>): string {
