@@ -10,7 +10,7 @@ import { inMcp } from "./wording.ts";
  */
 export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest: string, maxBytes: number) {
   const envelope = inServerWords(withWarnings(given, warnings));
-  const { exec_id } = envelope;
+  const { exec_id = envelope.ask_id } = envelope;
   const whole = typeof exec_id === "string" ? ` The resource belay://exec/${exec_id} has it whole.` : "";
   const text = JSON.stringify(fitted(envelope, `${rest}${whole}`, maxBytes));
   return { content: [{ type: "text" as const, text }], isError: !given.success };

@@ -1,5 +1,12 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
-import { type SessionHost, serverTools, type Tool, type ToolEnvelope, type ToolSet } from "../tools/index.ts";
+import {
+  askAnswer,
+  type SessionHost,
+  serverTools,
+  type Tool,
+  type ToolEnvelope,
+  type ToolSet,
+} from "../tools/index.ts";
 import { answerOf, readArguments, unknownTool, withWarnings } from "./answer.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
@@ -80,7 +87,8 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
         if (unfinished && (exec_id === null || exec_id === unfinished.exec_id)) {
           return runs.run(called(), (signals) => finished(session, called().tool, {}, signals));
         }
-        return (await answerOfExec(connection, exec_id)).answer;
+        const { ask, answer } = await answerOfExec(connection, exec_id);
+        return ask ? askAnswer(ask) : answer;
       },
     };
   }

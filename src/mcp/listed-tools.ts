@@ -25,7 +25,7 @@ const NO_HOST: SessionHost = {
 /** Tools that may destroy something: a load resets the session, and rlm_status can discard. */
 const DESTRUCTIVE: ReadonlySet<string> = new Set(["rlm_load", "rlm_status", "rlm_memory_clear", "rlm_helpers_remove"]);
 /** Tools by which a model is asked. */
-const OPEN_WORLD: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query"]);
+const OPEN_WORLD: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query", "rlm_ask"]);
 
 /** The protocol takes a tool without hints for one that destroys and reaches out. */
 function annotationsOf({ name }: Tool) {

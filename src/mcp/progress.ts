@@ -8,17 +8,22 @@ export interface Tally {
   readonly name: string;
   /** Wall time, ms. */
   readonly elapsed_ms: number;
+  /** The turn of an ask. */
+  readonly turn: Extract<Progress, { kind: "turn" }> | null;
+  /** Of the cell that runs. */
   readonly calls: Extract<Progress, { kind: "calls" }> | null;
   readonly load: Extract<Progress, { kind: "load" }> | null;
   readonly notice: string | null;
 }
 
-/** `7 of 9 sub-calls · 18,412 tokens · $0.03`, at most 200 characters. */
-export function progressMessage({ name, elapsed_ms, calls: counted, load, notice }: Tally): string {
+/** `turn 3 of 20 · 7 of 9 sub-calls · 18,412 tokens · $0.03`, at most 200 characters. */
+export function progressMessage({ name, elapsed_ms, turn, calls: counted, load, notice }: Tally): string {
   const calls = counted && counted.done + counted.running > 0 ? counted : null;
+  const spent = turn ?? calls;
   const parts = [
+    ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
     ...(calls ? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`] : []),
-    ...(calls ? [amount(calls.tokens, "token"), ...priced(calls.cost_usd)] : []),
+    ...(spent ? [amount(spent.tokens, "token"), ...priced(spent.cost_usd)] : []),
     ...(load && !calls ? [`${amount(load.files, "file")}`, size(load.bytes)] : []),
     ...(notice === null ? [] : [notice]),
   ];

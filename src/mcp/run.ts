@@ -15,6 +15,8 @@ export interface RunningState {
   readonly exec_id: string | null;
   readonly tool: string;
   readonly elapsed_ms: number;
+  /** The turn of an ask; absent for other execs. */
+  readonly turn?: number;
   readonly done: number;
   readonly tokens: number;
 }
@@ -47,7 +49,7 @@ export function beginRun(
   const detaching = Promise.withResolvers<void>();
   let isDetached = false;
   let exec_id: string | null = null;
-  let seen: Pick<Tally, "calls" | "load" | "notice"> = { calls: null, load: null, notice: null };
+  let seen: Pick<Tally, "turn" | "calls" | "load" | "notice"> = { turn: null, calls: null, load: null, notice: null };
   // When it is over the session names it no longer.
   const look = () => {
     exec_id ??= execId();
@@ -64,7 +66,8 @@ export function beginRun(
     },
     progress(progress) {
       look();
-      if (progress.kind === "calls") seen = { ...seen, calls: progress };
+      if (progress.kind === "turn") seen = { ...seen, turn: progress, calls: null, notice: null };
+      else if (progress.kind === "calls") seen = { ...seen, calls: progress };
       else if (progress.kind === "load") seen = { ...seen, load: progress };
       else if (progress.kind === "notice") seen = { ...seen, notice: progress.text };
     },
@@ -72,7 +75,10 @@ export function beginRun(
     state() {
       look();
       const elapsed_ms = Math.round(clock.monotonic() - startedAt);
-      return { exec_id, tool: tool.name, elapsed_ms, done: seen.calls?.done ?? 0, tokens: seen.calls?.tokens ?? 0 };
+      const { turn, calls } = seen;
+      const done = calls?.done ?? turn?.sub_calls ?? 0;
+      const tokens = (turn ?? calls)?.tokens ?? 0;
+      return { exec_id, tool: tool.name, elapsed_ms, ...(turn ? { turn: turn.turn } : {}), done, tokens };
     },
   };
 }

@@ -1,4 +1,5 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
+import { loadAsks } from "../asks.ts";
 import { type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Runs } from "./running.ts";
@@ -45,7 +46,7 @@ function unfinishedOf(session: Session) {
 /** The answer of an exec that is over. @throws RlmError `invalid_argument` if the session has none by that id */
 export async function answerOfExec(connection: Connection, exec_id: string | null): Promise<RecordedAnswer> {
   const session = await connection.look();
-  const recorded = await recordedAnswer(await connection.store(), session, exec_id);
+  const recorded = await recordedAnswer(await connection.store(), session, exec_id, loadAsks);
   if (recorded) return recorded;
   const missing =
     exec_id === null ? "nothing has been run in this session yet" : `there is no exec ${exec_id} that is over`;

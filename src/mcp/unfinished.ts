@@ -1,6 +1,6 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { Session, Unfinished } from "../session/index.ts";
-import type { Tool, ToolEnvelope } from "../tools/index.ts";
+import { askAnswer, type Tool, type ToolEnvelope } from "../tools/index.ts";
 import type { Signals } from "./run.ts";
 
 /** What a call is answered with if it meets an exec that another process began, and what it says of it. */
@@ -33,6 +33,7 @@ export async function meetUnfinished(session: Session, tool: Tool, args: unknown
 /** Finishes what was interrupted, as an answer of the tool that is asked. */
 export async function finished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<ToolEnvelope> {
   const resumed = await session.resume(signals);
+  if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
   const { envelope = null } = resumed ?? {};
   if (envelope) return { success: envelope.success, ...JSON.parse(JSON.stringify(envelope)) };
   const record = { envelope: null, stats: session.stats(), before: { memory: {}, helpers: [] } };
@@ -54,6 +55,7 @@ async function finish(session: Session, signals: Signals): Promise<void> {
 const ASKED_BY: Readonly<Record<string, readonly [kind: Unfinished["kind"], argument: string]>> = {
   rlm_exec: ["cell", "code"],
   rlm_query: ["query", "prompt"],
+  rlm_ask: ["ask", "question"],
   rlm_load_append: ["append", "path"],
 };
 

@@ -15,6 +15,8 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   /** Aborting suspends the exec: it can be resumed. */
   readonly suspend: AbortSignal;
+  /** The model that writes the cells of an ask, `provider/id`; default: the session's. */
+  readonly rootModel?: string;
 }
 
 /** What the journal has of a call that succeeded and whose answer was lost with its process. */

@@ -1,5 +1,6 @@
 import { withAbsolutePath } from "./absolute-path.ts";
 import type { Tool } from "./define.ts";
+import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_exec } from "./rlm_exec.ts";
 import { rlm_helpers_add } from "./rlm_helpers_add.ts";
 import { rlm_helpers_list } from "./rlm_helpers_list.ts";
@@ -18,6 +19,7 @@ import type { SessionHost } from "./session-host.ts";
 
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
 export { fitted } from "./fit.ts";
+export { askAnswer } from "./rlm_ask.ts";
 export type { SessionHost } from "./session-host.ts";
 export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";
 
@@ -42,6 +44,6 @@ export type ToolSet = (typeof TOOL_SETS)[number];
 /** The tools of a server that chooses the session by itself, in the order in which a model sees them. */
 export function serverTools(set: ToolSet, host: SessionHost): readonly Tool[] {
   const loading = [rlm_load, rlm_load_append].map(withAbsolutePath);
-  const core = [...loading, rlm_exec, rlm_query, rlm_status(host), rlm_wait(host)];
+  const core = [...loading, rlm_exec, rlm_query, rlm_ask, rlm_status(host), rlm_wait(host)];
   return set === "core" ? core : [...core, ...KEEPING];
 }

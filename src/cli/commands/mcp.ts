@@ -20,7 +20,7 @@ const OWN = {
     name: "tools",
     type: choice(["core", "all"]),
     heading: "output",
-    help: "core (default): load, exec, query, status and wait; all: also helpers and memory, which cells reach without tools",
+    help: "core (default): load, exec, query, ask, status and wait; all: also helpers and memory, which cells reach without tools",
   }),
   answerMs: flag({
     name: "answer-ms",

@@ -1,6 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
+import type { AskEnvelope, Asks } from "../asks.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
 import { envelope, queryEnvelope } from "../journal/envelope.ts";
 import { readRecord } from "../journal/records.ts";
@@ -9,33 +10,47 @@ import { readRecord } from "../journal/records.ts";
 export interface RecordedAnswer {
   readonly exec_id: string;
   readonly answer: { readonly success: boolean; readonly [field: string]: Json };
+  /** The same if it is that of an ask; else null. */
+  readonly ask: AskEnvelope | null;
 }
 
 /**
- * The answer of an exec of the session; without an id that of the newest one that is over.
+ * The answer of an exec of the session, or of an ask; without an id that of the newest one that is over.
  *
+ * @param asks knows what an ask has answered
  * @returns null if there is none @throws RlmError of the store
  */
 export async function recordedAnswer(
   store: Pick<Store, "journal">,
   session: Pick<Session, "id" | "budget">,
   exec_id: string | null,
+  asks: () => Promise<Pick<Asks, "recorded">>,
 ): Promise<RecordedAnswer | null> {
   const records = (await store.journal(session.id)).map(({ record }) => readRecord(record));
   const end = records.findLastIndex(
     (record) => record.record === "rlm_complete" && (exec_id === null || record.exec_id === exec_id),
   );
   const account = records.slice(0, end + 1).reduce(follow, EMPTY_ACCOUNT);
+  const { ask } = account;
+  if (ask?.complete && records[end] === ask.complete) {
+    const told = { session_id: session.id, records: () => ask, budget: () => session.budget() };
+    const envelope = (await asks()).recorded(told);
+    return { exec_id: ask.complete.exec_id, answer: plain(envelope), ask: envelope };
+  }
   const complete = account.last?.complete;
   if (!complete) return null;
   const { kind, success, error_code, error_message, end: how, state } = complete;
   if (!how || !state) {
     const failure = { error_code, error_message, suggestion: "Call the tool again." };
     const answer = { success, exec_id: complete.exec_id, kind, ...(success ? {} : failure) };
-    return { exec_id: complete.exec_id, answer };
+    return { exec_id: complete.exec_id, answer, ask: null };
   }
   const facts = { session_id: session.id, budget: session.budget(), unfinished: false, files: cellFiles(account) };
   const own = envelope({ ...complete, end: how, state }, facts);
   const answer = kind === "query" ? queryEnvelope(own) : own;
-  return { exec_id: complete.exec_id, answer: { success: answer.success, ...JSON.parse(JSON.stringify(answer)) } };
+  return { exec_id: complete.exec_id, answer: plain(answer), ask: null };
+}
+
+function plain(answer: { readonly success: boolean }): RecordedAnswer["answer"] {
+  return { success: answer.success, ...JSON.parse(JSON.stringify(answer)) };
 }

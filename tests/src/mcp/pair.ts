@@ -1,6 +1,7 @@
 import { Client, type ClientOptions, InMemoryTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
+import { loadAsks } from "../../../src/asks.ts";
 import type { AnswerLimits } from "../../../src/mcp/calls.ts";
 import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
@@ -23,6 +24,8 @@ export interface PairOptions {
   readonly tools?: "core" | "all";
   readonly limits?: Partial<AnswerLimits>;
   readonly answers?: Answers;
+  /** A server whose model drives asks, and answers sub-calls in place of `answers`. */
+  readonly modelUrl?: string;
   readonly clock?: Clock;
   readonly client?: ClientOptions;
   readonly source?: Partial<SessionSource>;
@@ -36,6 +39,8 @@ const WHOLE: AnswerLimits = {
   answerBytes: 40_000,
 };
 
+process.env.MCP_KEY = "key";
+
 /** A project with a store beside it. */
 export function project() {
   return { folder: folderWith({ "a.txt": "alpha beta alpha\n", "more/b.txt": "gamma\n" }), home: folderWith({}) };
@@ -44,7 +49,9 @@ export function project() {
 export type Project = ReturnType<typeof project>;
 
 /** Sessions of a project, without the command's settings. */
-function projectSource({ folder, home }: Project, answers: Answers): SessionSource {
+function projectSource({ folder, home }: Project, { answers = lengthAnswers(), modelUrl }: PairOptions): SessionSource {
+  const named = modelUrl === undefined ? {} : { model: "local/m", baseUrl: modelUrl, apiKeyEnv: "MCP_KEY" };
+  const answering = modelUrl === undefined ? { answers } : {};
   return {
     named: null,
     roots: [],
@@ -53,8 +60,8 @@ function projectSource({ folder, home }: Project, answers: Answers): SessionSour
     openStore: () => shareStore(home),
     open: (store, { row, name, folder: owner, roots, onProgress }) =>
       openSessionWith(
-        { session: row?.id ?? name, roots, cwd: folder, onProgress },
-        { store, origin: "mcp", settings: () => ({ folder: owner }), answers },
+        { session: row?.id ?? name, roots, cwd: folder, onProgress, ...named },
+        { store, origin: "mcp", settings: () => ({ folder: owner }), asks: loadAsks, ...answering },
       ),
     folderOf: ({ origin, settings }) => (origin === "mcp" ? String(Reflect.get(Object(settings), "folder")) : null),
   };
@@ -62,14 +69,14 @@ function projectSource({ folder, home }: Project, answers: Answers): SessionSour
 
 /** A client of the SDK and a server that talk in this process. */
 export async function openPair(of: Project, options: PairOptions = {}) {
-  const { era = "legacy", tools = "core", limits, answers = lengthAnswers() } = options;
+  const { era = "legacy", tools = "core", limits } = options;
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const gone = Promise.withResolvers<number>();
   const leaving = openLeaving({ exit: gone.resolve, on() {} });
   const notes: string[] = [];
   serve({
     version: "1.2.3",
-    source: { ...projectSource(of, answers), ...options.source },
+    source: { ...projectSource(of, options), ...options.source },
     tools,
     limits: { ...WHOLE, ...limits },
     leaving,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ERAS, openPair, project } from "./pair.ts";
 
-const CORE = ["rlm_load", "rlm_load_append", "rlm_exec", "rlm_query", "rlm_status", "rlm_wait"];
+const CORE = ["rlm_load", "rlm_load_append", "rlm_exec", "rlm_query", "rlm_ask", "rlm_status", "rlm_wait"];
 
 test.each(ERAS)("%s: tools are listed, a folder is loaded and explored, and what goes wrong is told", async (era) => {
   const of = project();

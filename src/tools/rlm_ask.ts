@@ -1,0 +1,56 @@
+import { Type } from "typebox";
+import type { AskEnvelope } from "../session/index.ts";
+import { checkContext } from "./context-needed.ts";
+import { defineTool, type ToolEnvelope } from "./define.ts";
+
+/** What a failure has in place of each field of a success. */
+const NOT_ANSWERED = {
+  session_id: null,
+  ask_id: null,
+  question: null,
+  answer: null,
+  answered_by: null,
+  citations: [],
+  turns: 0,
+  cells: 0,
+  sub_calls: 0,
+  usage: null,
+  warnings: [],
+  execution_time_ms: 0,
+  budget: null,
+  resumed: 0,
+};
+
+export const rlm_ask = defineTool({
+  name: "rlm_ask",
+  label: "RLM ask",
+  description:
+    "Have a question about P answered by another model, which explores P with cells of its own, turn by turn, and cites places of P. Costs a request a turn; variables of its cells stay. What a cell or two can find is cheaper in rlm_exec.",
+  promptSnippet: "Have a hard question about context P explored and answered",
+  parameters: Type.Object({
+    question: Type.String({ description: "The other model sees P, not this conversation" }),
+    max_turns: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  }),
+  rest: "Ask for a shorter answer.",
+  async run(session, { question, max_turns }, { signal, suspend, rootModel }) {
+    checkContext(session);
+    const asked = await session.ask(question, {
+      ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
+      ...(rootModel === undefined ? {} : { model: rootModel }),
+      signal,
+      suspend,
+    });
+    return askAnswer(asked);
+  },
+  recorded: (_args, { envelope }) => envelope ?? {},
+  failureFields: NOT_ANSWERED,
+});
+
+/** The answer of an ask as a tool gives it. What its turns said stays in the session: it would fill the conversation. */
+export function askAnswer({ trajectory: _kept, ...answer }: AskEnvelope): ToolEnvelope {
+  const { success } = answer;
+  const open = !answer.success && answer.resumable ? { suggestion: `${answer.suggestion} ${RESUMED_BY}` } : {};
+  return { success, ...JSON.parse(JSON.stringify({ ...NOT_ANSWERED, ...answer, ...open })) };
+}
+
+const RESUMED_BY = "rlm_ask with the same question goes on where it stopped.";
