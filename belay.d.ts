@@ -271,7 +271,16 @@ interface SubCallOptions {
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;
+  /** Gives the model cells of its own over this as its P: a text, or places of P ([start, end], documents, hits, or a list). Not with tools, system or max_tokens. */
+  context?: string | Place | Place[];
+  /** With context: turns of the model, 1 to 100; default 20. */
+  max_turns?: number;
+  /** With context: sub-calls that the model may make, counted at once; default 10. */
+  max_sub_calls?: number;
+  /** With context: resolves to { answer, cites }, places of this P. */
+  cites?: boolean;
 }
+type Place = [number, number] | { start: number; end: number };
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;

@@ -39,8 +39,12 @@ export interface AsyncBuiltin extends Described {
   readonly check: CallCheck;
 }
 
-/** Looks at the arguments of a call when it is made. @throws RlmError with what is wrong: the guest's promise rejects */
-export type CallCheck = (args: readonly Json[], scope: CallScope) => void;
+/**
+ * Looks at the arguments of a call when it is made, and returns as how many sub-calls it counts.
+ *
+ * @throws RlmError with what is wrong: the guest's promise rejects
+ */
+export type CallCheck = (services: Services, args: readonly Json[], scope: CallScope) => number;
 
 /** Lives in the guest's heap, as guest code in the file beside it; `host` are the functions that this code calls. */
 export interface GuestBuiltin extends Described {
@@ -84,7 +88,15 @@ export function defineBuiltin<P extends Params>(
 
 export function defineAsyncBuiltin<P extends Params>(definition: Described & { params: P }): AsyncBuiltin {
   const { params, ...described } = definition;
-  return { ...described, kind: "async", check: argumentCheck(definition.name, params) };
+  const check = argumentCheck(definition.name, params);
+  return {
+    ...described,
+    kind: "async",
+    check(_services, args) {
+      check(args);
+      return 1;
+    },
+  };
 }
 
 export function defineGuestBuiltin(

@@ -10,6 +10,8 @@ const Facts = v.object({
   remaining_time_ms: count,
   /** Absent if dollars are not limited. */
   remaining_cost_usd: v.fallback(v.optional(v.number()), undefined),
+  /** How many levels of calls with a context of their own there may still be. */
+  depth_left: count,
   /** Why no sub-call can be made at all, or null. */
   no_model: v.fallback(v.nullable(v.string()), null),
 });

@@ -81,9 +81,13 @@ export function createLibrary<Message>(
     },
     async: Object.fromEntries(
       defined.flatMap((builtin): [string, Library<Message>["async"][string]][] => {
-        if (builtin.kind === "async") return [[builtin.name, { installed: true, check: builtin.check }]];
         if (builtin.kind === "sync") return [];
-        return Object.entries(builtin.calls).map(([name, check]) => [name, { installed: false, check }]);
+        const installed = builtin.kind === "async";
+        const calls = installed ? { [builtin.name]: builtin.check } : builtin.calls;
+        return Object.entries(calls).map(([name, check]) => [
+          name,
+          { installed, check: (args, scope) => check(services, args, scope) },
+        ]);
       }),
     ),
     texts: {

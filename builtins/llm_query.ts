@@ -11,6 +11,7 @@ export const llm_query = defineGuestBuiltin({
     js_error: "an argument or an option is wrong; nothing was sent",
     no_model_configured: "no model is configured, or the one that was named is not known",
     budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
+    depth_exceeded: "the call has a context, and the session's calls may not go deeper",
     policy_violation: "a tool is not allowed (PolicyViolationError)",
     timeout: "the call took longer than timeout_ms (SubCallTimeoutError)",
     schema_mismatch: "the answer did not fit schema, also after one repair",
@@ -36,7 +37,16 @@ export const llm_query = defineGuestBuiltin({
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;
+  /** Gives the model cells of its own over this as its P: a text, or places of P ([start, end], documents, hits, or a list). Not with tools, system or max_tokens. */
+  context?: string | Place | Place[];
+  /** With context: turns of the model, 1 to 100; default 20. */
+  max_turns?: number;
+  /** With context: sub-calls that the model may make, counted at once; default 10. */
+  max_sub_calls?: number;
+  /** With context: resolves to { answer, cites }, places of this P. */
+  cites?: boolean;
 }
+type Place = [number, number] | { start: number; end: number };
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;
@@ -44,6 +54,8 @@ interface SubAgentError extends Error {
   retriable: boolean;
 }`,
   source: new URL("./llm_query.guest.js", import.meta.url),
-  calls: { llm_query: (args, scope) => checkSubCall(readSubCall("llm_query", args), scope) },
+  calls: {
+    llm_query: (services, args, scope) => checkSubCall("llm_query", readSubCall("llm_query", args), services, scope),
+  },
   aliases: ["SubAgentError", "BudgetExceededError", "PolicyViolationError", "SubCallTimeoutError", "ReentrancyError"],
 });

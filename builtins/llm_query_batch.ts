@@ -1,7 +1,17 @@
 import * as v from "valibot";
 import { argumentError, type CallScope, type Json, LIMITS } from "../runtime/index.ts";
 import { argumentCheck, defineGuestBuiltin, optional } from "./define.ts";
-import { budgetExceeded, callsLeft, checkPrompt, readSubCall, requireModel, tokensLeft } from "./sub-call.ts";
+import type { Services } from "./services.ts";
+import {
+  budgetExceeded,
+  callsLeft,
+  callsOf,
+  checkPrompt,
+  checkRecursion,
+  readSubCall,
+  requireModel,
+  tokensLeft,
+} from "./sub-call.ts";
 
 const checkArguments = argumentCheck("llm_query_batch", {
   prompts: v.array(v.unknown(), "must be an array of prompts"),
@@ -33,11 +43,11 @@ interface BatchAnswer {
   source: new URL("./llm_query_batch.guest.js", import.meta.url),
   host: {
     /** How many of the prompts may be sent. */
-    "llm_query_batch.plan": (_services, args, scope) => plan(args, scope),
+    "llm_query_batch.plan": (services, args, scope) => plan(services, args, scope),
   },
 });
 
-function plan(args: readonly Json[], scope: CallScope): number {
+function plan(services: Services, args: readonly Json[], scope: CallScope): number {
   const { prompts, options = {} } = checkArguments(args);
   if (prompts.length > LIMITS.batchPrompts) {
     throw argumentError("RangeError", `llm_query_batch: ${prompts.length} prompts (limit 1,000)`, "Split the batch.");
@@ -49,6 +59,7 @@ function plan(args: readonly Json[], scope: CallScope): number {
   }
   const left = callsLeft(scope);
   let tokens = tokensLeft(scope);
+  let calls = 0;
   let allowed = 0;
   for (const [index, item] of prompts.entries()) {
     const own: { [key: string]: Json } = typeof item === "string" ? { prompt: item } : Object.assign({}, item);
@@ -56,13 +67,15 @@ function plan(args: readonly Json[], scope: CallScope): number {
     const request = readSubCall(`llm_query_batch: prompts[${index}]`, [prompt ?? null, { ...shared, ...rest }]);
     checkPrompt(`llm_query_batch: prompts[${index}]`, request);
     requireModel(request, scope);
+    checkRecursion(`llm_query_batch: prompts[${index}]`, request, services, scope);
+    calls += callsOf(request);
     tokens -= Math.ceil((request.prompt.length + (request.system ?? "").length) / 4);
-    if (allowed < left && tokens >= 0) allowed++;
+    if (calls <= left && tokens >= 0) allowed++;
     else if (partial !== true) {
       throw budgetExceeded(
         tokens < 0
           ? `the prompts alone are about ${tokensLeft(scope) - tokens} tokens, ${tokensLeft(scope)} are left`
-          : `${prompts.length} prompts, ${left} sub-calls are left`,
+          : `${prompts.length} prompts take at least ${calls + prompts.length - index - 1} sub-calls, ${left} are left`,
       );
     }
   }

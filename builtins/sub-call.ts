@@ -1,34 +1,49 @@
 import * as v from "valibot";
-import { argumentError, type CallScope, type Json, LIMITS, RlmError } from "../runtime/index.ts";
+import { argumentError, type CallScope, type Json, LIMITS, RlmError, remedy } from "../runtime/index.ts";
+import { type ChildContext, checkContext, readContext } from "./child-context.ts";
 import { factsOf } from "./facts.ts";
+import type { Services } from "./services.ts";
 
 const countable = (what: string) => v.pipe(v.number(what), v.integer(what), v.minValue(1, what));
+const within = (least: number, most: number, what = `must be a whole number from ${least} to ${most}`) =>
+  v.pipe(v.number(what), v.integer(what), v.minValue(least, what), v.maxValue(most, what));
+const json = v.custom<Json>(() => true);
+
 const Options = v.strictObject({
   tools: v.exactOptional(v.array(v.string("must be a list of names"), "must be a list of names")),
   model: v.exactOptional(v.string("must be a string")),
   system: v.exactOptional(v.string("must be a string")),
   max_tokens: v.exactOptional(countable("must be a whole number above 0")),
   timeout_ms: v.exactOptional(countable("must be a whole number of ms above 0")),
-  schema: v.exactOptional(
-    v.record(
-      v.string(),
-      v.custom<Json>(() => true),
-      "must be a JSON Schema, an object",
-    ),
-  ),
+  schema: v.exactOptional(v.record(v.string(), json, "must be a JSON Schema, an object")),
+  context: v.exactOptional(json),
+  max_turns: v.exactOptional(within(1, LIMITS.askTurns)),
+  max_sub_calls: v.exactOptional(within(0, LIMITS.childSubCalls)),
+  cites: v.exactOptional(v.boolean("must be true or false")),
 });
+
+type Options = v.InferOutput<typeof Options>;
+
+/** Options that only a call with a context of its own takes, and those that it does not take. */
+const NEED_CONTEXT = ["max_turns", "max_sub_calls", "cites"] as const;
+const WITHOUT_CONTEXT = ["tools", "system", "max_tokens"] as const;
 
 /** The batch that a call belongs to: the guest's own number of it, and how many of it may be in flight at once. */
 const Batch = v.object({ id: v.number(), max_concurrent: v.exactOptional(v.number()) });
 
 /** What one sub-call asks for, by the names that cells use. */
-export interface SubCallRequest extends v.InferOutput<typeof Options> {
+export interface SubCallRequest extends Omit<Options, "context"> {
   readonly prompt: string;
   readonly batch?: v.InferOutput<typeof Batch>;
+  /** What the model explores with cells of its own. Without it the model gets the prompt alone. */
+  readonly context?: ChildContext;
 }
 
+/** The call that takes all of P if it names no context. */
+const RLM_QUERY = "rlm_query";
+
 /**
- * Reads `llm_query(prompt, { … })` or, as the spec has it, `llm_query(prompt, tools)`.
+ * Reads `llm_query(prompt, { … })` or, as the spec has it, `llm_query(prompt, tools)`; `rlm_query(question, { … })` as well.
  * @throws RlmError a TypeError for the guest that names the argument
  */
 export function readSubCall(name: string, args: readonly Json[]): SubCallRequest {
@@ -40,10 +55,32 @@ export function readSubCall(name: string, args: readonly Json[]): SubCallRequest
     const size = `${(Buffer.byteLength(prompt) / 2 ** 20).toFixed(1)} MB`;
     throw argumentError("RangeError", `${name}: the prompt has ${size} (limit 1 MB)`, "Send less text in one prompt.");
   }
-  return { prompt, ...readOptions(name, given), ...readBatch(name, batch) };
+  const { context, ...options } = readOptions(name, given);
+  const own = context === undefined ? contextOf(name) : { context: readContext(name, context) };
+  return { prompt, ...fitting(name, { ...options, ...own }), ...readBatch(name, batch) };
 }
 
-function readOptions(name: string, given: Json | undefined): v.InferOutput<typeof Options> {
+const contextOf = (name: string): { context?: ChildContext } =>
+  name === RLM_QUERY ? { context: { whole: true } } : {};
+
+/** @throws RlmError for options that do not go together */
+function fitting<O extends Pick<SubCallRequest, "context"> & object>(name: string, options: O): O {
+  if (options.context) {
+    const other = WITHOUT_CONTEXT.find((key) => key in options);
+    if (other === undefined) return options;
+    const cure = "Leave one of them out: a model with a context works with cells, by the words of Belay.";
+    throw argumentError("TypeError", `${name}: context and ${other} do not go together`, cure);
+  }
+  const needy = NEED_CONTEXT.find((key) => key in options);
+  if (needy === undefined) return options;
+  throw argumentError(
+    "TypeError",
+    `${name}: ${needy} is for calls with context`,
+    `Pass context too, or leave out ${needy}.`,
+  );
+}
+
+function readOptions(name: string, given: Json | undefined): Options {
   if (given === undefined || given === null) return {};
   const checked = v.safeParse(Options, Array.isArray(given) ? { tools: given } : given);
   if (checked.success) return checked.output;
@@ -63,14 +100,47 @@ function readBatch(name: string, batch: Json | undefined): Pick<SubCallRequest, 
   throw argumentError("TypeError", `${name} takes 2 arguments (prompt, options)`, "Leave out what comes after them.");
 }
 
-/** Looks at a sub-call when the cell makes it: what is wrong with it or over the budget is refused at once. */
-export function checkSubCall(request: SubCallRequest, scope: CallScope): void {
-  checkPrompt("llm_query", request);
+/**
+ * Looks at a sub-call when the cell makes it: what is wrong with it or over the budget is refused at once. Returns as how many
+ * calls it counts.
+ */
+export function checkSubCall(name: string, request: SubCallRequest, services: Services, scope: CallScope): number {
+  checkPrompt(name, request);
   if (request.prompt.includes("[object Promise]")) scope.warn("unawaited_value_in_prompt");
   requireModel(request, scope);
+  checkRecursion(name, request, services, scope);
   if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
   const left = callsLeft(scope);
+  const calls = callsOf(request);
   if (left < 1) throw budgetExceeded("no sub-calls are left");
+  if (left < calls)
+    throw tooManyCalls(`the call and those that its model may make are ${calls} sub-calls, ${left} are left`);
+  return calls;
+}
+
+/** As how many sub-calls a call counts when it is made: itself, and those that are allotted to its model. */
+export function callsOf({ context, max_sub_calls = LIMITS.childSubCallsDefault }: SubCallRequest): number {
+  return context ? 1 + max_sub_calls : 1;
+}
+
+/** @throws RlmError `depth_exceeded`, or what is wrong with the call's context */
+export function checkRecursion(
+  name: string,
+  { context }: Pick<SubCallRequest, "context">,
+  services: Services,
+  scope: CallScope,
+): void {
+  if (!context) return;
+  if (factsOf(scope).depth_left < 1) throw depthExceeded(name);
+  if (!("text" in context)) checkContext(name, context, services.context());
+}
+
+function depthExceeded(name: string): RlmError {
+  return new RlmError("depth_exceeded", `${name}: a call with context would go deeper than the session allows`, {
+    guestName: "SubAgentError",
+    retriable: false,
+    suggestion: `Put the text into the prompt of a call without context, or ${remedy("raiseDepth")}.`,
+  });
 }
 
 /** @throws RlmError for a prompt that asks nothing */
@@ -90,7 +160,7 @@ export function requireModel({ model }: Pick<SubCallRequest, "model">, scope: Ca
   });
 }
 
-/** Calls that may still be made. */
+/** Sub-calls that may still be made. */
 export function callsLeft(scope: CallScope): number {
   return Math.max(0, factsOf(scope).remaining_sub_calls - scope.newCalls());
 }
@@ -99,10 +169,16 @@ export function tokensLeft(scope: CallScope): number {
   return factsOf(scope).remaining_tokens;
 }
 
-export function budgetExceeded(why: string): RlmError {
+export function budgetExceeded(
+  why: string,
+  suggestion = "Look at budget() first; summarise with what there is, or ask for a larger budget.",
+): RlmError {
   return new RlmError("budget_exceeded", `the session's budget does not allow this: ${why}`, {
     guestName: "BudgetExceededError",
     retriable: false,
-    suggestion: "Look at budget() first; summarise with what there is, or ask for a larger budget.",
+    suggestion,
   });
 }
+
+const tooManyCalls = (why: string) =>
+  budgetExceeded(why, "Pass a smaller max_sub_calls; with 0 the model reads and counts by itself.");

@@ -38,7 +38,7 @@ export function openCallScope(options: CallScopeOptions): CallScope {
     },
     notice: options.notice,
     checkHelper: (name, helper) => checkHelper(name, helper, { reserved: library.reserved, scripts, engine: engine() }),
-    newCalls: () => running.fresh.length,
+    newCalls: () => running.fresh.reduce((sum, { counts = 1 }) => sum + counts, 0),
     sliceMs: clock.sliceMs,
     releaseText(name) {
       engine().releaseText(name);

@@ -52,6 +52,7 @@ export const ERROR_CODES = [
   "checkpoint_not_found",
   "exec_running",
   "no_answer",
+  "depth_exceeded",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

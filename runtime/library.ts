@@ -18,7 +18,7 @@ export interface CallScope {
   notice(text: string): void;
   /** Checks a helper's source. @throws RlmError, a SyntaxError for the guest */
   checkHelper(name: string, source: string): void;
-  /** How many calls the guest has made in this slice. They are not sent yet. */
+  /** As how many calls those count that the guest has made in this slice. They are not sent yet. */
   newCalls(): number;
   /** Wall time since this slice of the exec began, ms. */
   sliceMs(): number;
@@ -48,11 +48,12 @@ export interface Library<Message = never> {
   /** Functions that answer at once. They must be read-only or idempotent: a slice that died is run again from its checkpoint. */
   readonly sync: Readonly<Record<string, (args: readonly Json[], scope: CallScope) => Json>>;
   /**
-   * Functions that the host answers later. `check` looks at the arguments at call time. If `installed` is set, cells call the
+   * Functions that the host answers later. `check` looks at the arguments at call time, and returns as how many calls this one
+   * counts. If `installed` is set, cells call the
    * function by its name; otherwise only guest modules call it.
    */
   readonly async: Readonly<
-    Record<string, { readonly installed: boolean; check(args: readonly Json[], scope: CallScope): void }>
+    Record<string, { readonly installed: boolean; check(args: readonly Json[], scope: CallScope): number }>
   >;
   /** Texts that the guest takes whole. What they take in its heap is granted in addition to its own limit. */
   readonly texts: Readonly<Record<string, LibraryText>>;

@@ -47,6 +47,12 @@ export const LIMITS = {
   errorMessageUnits: 8 * KB,
   batchPrompts: 1000,
   promptBytes: MB,
+  /** Of a sub-call with a context of its own: the places of P that it names. */
+  contextPlaces: 10_000,
+  askTurns: 100,
+  /** Sub-calls that such a call may allot to its model, and how many it does unless it says otherwise. */
+  childSubCalls: 1000,
+  childSubCallsDefault: 10,
   answerUnits: 200_000,
   subAgentTurns: 10,
   subCallMaxTokens: 4096,

@@ -65,10 +65,10 @@ export function openPost(options: PostOptions): Pick<EngineHost, "post" | "placi
 /** Starts a call of an async builtin. The host sends it when the guest waits for it. */
 function startCall({ library, running }: PostOptions, scope: CallScope, name: string, args: readonly Json[]): string {
   if (running.refusal) return `e${JSON.stringify(running.refusal)}`;
-  library.async[name]?.check(args, scope);
+  const counts = library.async[name]?.check(args, scope) ?? 1;
   const id = `${running.state.exec_id}.${running.state.next_call++}`;
   const site = running.site === undefined ? undefined : callSite(running.site);
-  running.fresh.push({ id, name, args, ...(site ? { site } : {}) });
+  running.fresh.push({ id, name, args, ...(site ? { site } : {}), ...(counts === 1 ? {} : { counts }) });
   running.outstanding.add(id);
   return `s${id}`;
 }

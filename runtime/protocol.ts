@@ -104,6 +104,8 @@ export interface PendingCall {
   readonly args: readonly Json[];
   /** Where it was made, such as `<cell 1>:3`. Only present if the exec asked for sites. */
   readonly site?: string;
+  /** As how many calls it counts, if not as one: those that it may make in turn are in it. */
+  readonly counts?: number;
 }
 
 /** What the guest's promise of a call is settled with. */

@@ -18,6 +18,7 @@ export const REMEDIES = {
   moreSections: "let more sections be read with `maxSections`",
   fewerSections: "ask again with a smaller `maxSections`",
   moreSubCalls: "raise `budget.max_sub_calls`",
+  raiseDepth: "raise `maxDepth`",
   beginAnew: "begin a new session, or load the context again with `load()`",
   removeHelper: "remove it with `helpers.remove(*)`",
   nameModel: "set `model` to PROVIDER/ID",

@@ -185,6 +185,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The model of an ask gave no answer that could be taken: its turns are spent, or its replies failed.",
     cure: "Ask a narrower question, allow more turns (`--max-turns`), or name another model; `belay show` has what it tried.",
   },
+  depth_exceeded: {
+    meaning: "A sub-call with a context of its own would go deeper than the session allows.",
+    cure: "Put the text into the prompt of a call without `context`, or raise `max_depth`.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",

@@ -16,6 +16,7 @@ const MCP: Wording = {
   moreSections: "let more sections be read with max_sections",
   fewerSections: "ask again with a smaller max_sections",
   moreSubCalls: "ask the user to add `--max-sub-calls N` to the arguments of this server",
+  raiseDepth: "ask the user to add `--depth N` to the arguments of this server",
   beginAnew: "go over to a new session with rlm_status, or load the context again with rlm_load",
   removeHelper: "remove it in a cell with helpers.remove(*)",
   nameModel:

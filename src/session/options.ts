@@ -169,12 +169,10 @@ export const QUERY_OPTIONS = options({
   ...running,
 } satisfies SchemaOf<QueryOptions & Pick<ExecOptions, keyof typeof running>>);
 
-const MOST_TURNS = 100;
-
 export const ASK_OPTIONS = options({
   model: v.optional(text),
   subModel: v.optional(text),
-  maxTurns: countUpTo(MOST_TURNS),
+  maxTurns: countUpTo(LIMITS.askTurns),
   turnTokens: count,
   protocol: oneOf(["auto", "tools", "fence"]),
   schema: v.optional(v.any()),

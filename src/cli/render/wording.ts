@@ -16,6 +16,7 @@ const COMMAND: Wording = {
   moreSections: "let more sections be read with `--max-sections`",
   fewerSections: "ask again with a smaller `--max-sections`",
   moreSubCalls: "raise `--max-sub-calls`",
+  raiseDepth: "raise `--depth`",
   beginAnew: "begin a new session with `--session NAME`, or load the context again with `--reload`",
   removeHelper: "remove it in a cell with `helpers.remove(*)`",
   nameModel: "pass `--model PROVIDER/ID`",

@@ -1,0 +1,85 @@
+import { argumentError, type Json, LIMITS, type RlmError } from "../runtime/index.ts";
+import type { ContextServices } from "./services.ts";
+
+/** A place of P: UTF-16 units, `start` below `end`. */
+export type Range = readonly [start: number, end: number];
+
+/** What a call with a context of its own gives to the model: a text, parts of P (sorted, apart from each other), or all of P. */
+export type ChildContext = { readonly text: string } | { readonly ranges: readonly Range[] } | { readonly whole: true };
+
+/**
+ * Reads the option `context` as a cell gives it: a text, a place of P, or a list of places. A place is `[start, end]` or has
+ * both, as documents and hits of searches do. An empty place is left out.
+ *
+ * @throws RlmError an error for the guest that names the argument
+ */
+export function readContext(name: string, given: Json): ChildContext {
+  if (typeof given === "string") return readText(name, given);
+  const isList = Array.isArray(given) && !isPair(given);
+  const places = isList ? given : [given];
+  if (places.length > LIMITS.contextPlaces) {
+    throw wrong("RangeError", name, "context", `has ${places.length} places (limit 10,000)`);
+  }
+  const ranges = merged(places.map((place, i) => rangeOf(name, isList ? `context[${i}]` : "context", place)));
+  if (ranges.length === 0) throw wrong("TypeError", name, "context", "names no text of P");
+  return { ranges };
+}
+
+/** @throws RlmError if the cell's P does not hold what the call is to be given */
+export function checkContext(name: string, given: ChildContext, { length, documents }: ContextServices): void {
+  if ("text" in given) return;
+  const ranges = "whole" in given ? [[0, length] as const] : given.ranges;
+  const last = ranges.at(-1);
+  if (last && last[1] > length) {
+    throw wrong("RangeError", name, "context", `has the place [${last.join(", ")}], but P has ${length} characters`);
+  }
+  let next = 0;
+  const holdsText = documents.some(({ start, end }) => {
+    while (next < ranges.length && (ranges[next]?.[1] ?? 0) <= start) next++;
+    return start < end && (ranges[next]?.[0] ?? length) < end;
+  });
+  if (!holdsText) throw wrong("RangeError", name, "context", "lies between the documents of P, where there is no text");
+}
+
+function readText(name: string, text: string): ChildContext {
+  if (text.trim() === "") throw wrong("TypeError", name, "context", "is empty");
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= LIMITS.promptBytes) return { text };
+  const size = `has ${(bytes / 2 ** 20).toFixed(1)} MB as a text (limit 1 MB)`;
+  throw wrong("RangeError", name, "context", size);
+}
+
+function rangeOf(name: string, argument: string, place: Json): Range {
+  const range = isPair(place) ? place : typeof place === "object" && place !== null ? boundsOf(place) : null;
+  if (!range) throw wrong("TypeError", name, argument, "must be [start, end], or have start and end");
+  const [start, end] = range;
+  if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end) return [start, end];
+  const why = `is [${start}, ${end}]: start and end must be integers, from 0, start before end`;
+  throw wrong("RangeError", name, argument, why);
+}
+
+const isPair = (value: Json): value is [number, number] =>
+  Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
+
+function boundsOf(place: object): Range | null {
+  const [start, end]: unknown[] = [Reflect.get(place, "start"), Reflect.get(place, "end")];
+  return typeof start === "number" && typeof end === "number" ? [start, end] : null;
+}
+
+/** In their order in P. Those that overlap or touch are one, and empty ones are none. */
+function merged(ranges: readonly Range[]): readonly Range[] {
+  const sorted = ranges.filter(([start, end]) => start < end).sort(([a], [b]) => a - b);
+  const apart: Range[] = [];
+  for (const [start, end] of sorted) {
+    const before = apart.at(-1);
+    if (before && start <= before[1]) apart[apart.length - 1] = [before[0], Math.max(before[1], end)];
+    else apart.push([start, end]);
+  }
+  return apart;
+}
+
+const wrong = (kind: "TypeError" | "RangeError", name: string, argument: string, why: string): RlmError =>
+  argumentError(kind, `${name}: ${argument} ${why}`, CURE);
+
+const CURE =
+  "Pass a text of at most 1 MB, [start, end], a document, a search hit, or a list of places: find(…).matches, list_docs().";
