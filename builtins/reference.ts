@@ -15,7 +15,7 @@ const CORE: ReadonlySet<string> = new Set([
   ...["P", "peek", "peek_doc", "find", "search", "list_docs", "memory", "llm_query", "llm_query_batch"],
 ]);
 
-/** `peek(start: number, end: number): string — Characters start..end of P`. Of overloads the first: `help` has the others. */
+/** `peek(start: number, end: number): string — Characters start..end of P`. It shows the first overload; `help` has the others. */
 function builtinLine({ name, signature, summary, brief }: Builtin): string {
   const signatures = signature.split("\n").slice(0, signature.startsWith("function ") ? 1 : undefined);
   const members = signatures.map((line) => bare(line).replace(/^(?:function|const) |: void$/g, ""));

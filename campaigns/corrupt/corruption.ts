@@ -35,7 +35,7 @@ export interface Tally {
   readonly unharmed: number;
   /** Something was read that had never been written. */
   readonly wrong: number;
-  /** Something failed that is no RlmError. */
+  /** Something failed that is not an RlmError. */
   readonly crashed: number;
   readonly lines: readonly string[];
 }

@@ -16,7 +16,7 @@ export interface CampaignOptions {
   /** An empty folder: the store and the contexts go there. */
   readonly folder: string;
   readonly programs: readonly CrashProgram[];
-  /** Of the first run; each further one has the next number. */
+  /** The seed of the first run; each further run has the next number. */
   readonly seed: number;
   /** Ends after so many runs, or with the run that reaches so many kills. */
   readonly until: { readonly runs: number } | { readonly kills: number };

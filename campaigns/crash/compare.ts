@@ -20,7 +20,7 @@ export function lasting(value: unknown): string {
   return JSON.stringify(value, (key, item) => (VARYING.has(key) ? undefined : item));
 }
 
-/** The same for a line of JSON; a line that is none stays as it is. */
+/** Does the same for a line of JSON. A line that is not JSON stays as it is. */
 export function lastingLine(line: string): string {
   try {
     return lasting(JSON.parse(line));

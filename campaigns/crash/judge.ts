@@ -55,7 +55,7 @@ function ofRecords(reference: CrashRun, run: CrashRun): string[] {
   return found;
 }
 
-/** Of the facts those that do not count attempts. */
+/** The facts that do not count attempts. */
 function accountOf(facts: string): string {
   const { status, sub_calls, tokens, cost_usd, context } = JSON.parse(facts) ?? {};
   return JSON.stringify({ status, sub_calls, tokens, cost_usd, context });

@@ -59,7 +59,7 @@ const CELL_TOOL_SPEC = {
 
 type Reply = Extract<Round["outcome"], { ok: true }>["reply"];
 
-/** A reply that can be run: one that was cut holds half a cell. Of fenced blocks only the first is kept. */
+/** A reply that can be run: one that was cut holds half a cell. Only the first fenced block is kept. */
 async function usable(reply: Reply, { protocol, maxTokens }: TurnRequest): Promise<Round["outcome"]> {
   if (reply.stop === "length") {
     return { ok: false, code: "truncated_answer", message: `the reply was cut at ${maxTokens} tokens` };

@@ -74,7 +74,7 @@ export interface LoadedFile {
 
 /** What one source gave. */
 export interface LoadedSource {
-  /** As it appears in `stats.sources`. */
+  /** The words that `stats.sources` shows. */
   readonly name: string;
   readonly files: readonly LoadedFile[];
   readonly skipped: readonly SkippedFile[];

@@ -44,7 +44,7 @@ export interface CallsParts {
 /** How long a client waits, ms, and how much it takes, bytes. */
 export interface AnswerLimits {
   readonly answerMs: number;
-  /** Of a request whose client is told of progress. */
+  /** The limit of a request whose client is told of progress. */
   readonly answerMsWithProgress: number;
   readonly answerBytes: number;
 }

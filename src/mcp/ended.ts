@@ -8,7 +8,7 @@ export interface Ended {
   answer(exec_id: string | null): ToolEnvelope | null;
   /** Somebody has its answer. */
   forget(state: RunningState): void;
-  /** Those of which nobody was told yet. */
+  /** The execs of which no answer has told yet. */
   take(): string[];
 }
 

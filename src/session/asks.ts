@@ -48,12 +48,12 @@ export interface TurnProgress {
   readonly turn: number;
   readonly of: number;
   readonly phase: "asked" | "replied" | "ran";
-  /** Of the ask so far. */
+  /** Counts of the ask so far. */
   readonly cells: number;
   readonly sub_calls: number;
   readonly tokens: number;
   readonly cost_usd: number;
-  /** Of this turn: what the model said, the code of its cells and what it saw of them. */
+  /** This turn: what the model said, the code of its cells and what it saw of them. */
   readonly detail: { readonly text: string; readonly cells: readonly { code: string; observation: string }[] };
 }
 

@@ -116,7 +116,7 @@ async function noAsks(): Promise<never> {
   throw new Error("the host that opened this session lends it no asks");
 }
 
-/** The same models, with another one for calls that name none. */
+/** Returns these models with another one for calls that name none. */
 function withFallback(models: Models, fallback: string): Models {
   return {
     fallback,

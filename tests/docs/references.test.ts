@@ -78,7 +78,7 @@ test("every option that is named is one of a command", () => {
   expect(unknown).toEqual([]);
 });
 
-/** Of Pi. */
+/** An option of Pi. */
 const OF_OTHERS = ["continue"];
 
 test("every npm script that is named exists", () => {

@@ -139,7 +139,7 @@ test.each([
   expect(await next.call("rlm_exec", { code: CELL })).toMatchObject({ success: true, result_json: SAID, resumed: 1 });
 });
 
-/** As Claude Code ends a server. */
+/** Claude Code ends a server in this way. */
 function interrupted(child: ChildProcess): void {
   child.kill("SIGINT");
   setTimeout(() => child.kill("SIGTERM"), 100);

@@ -4,14 +4,14 @@ import type { Host } from "../host.ts";
 
 /** A command of `belay`, declared in the file of its name. Help, usage errors, completion and dispatch follow from it. */
 export interface Command {
-  /** As it is typed. */
+  /** The word that is typed. */
   readonly name: string;
   readonly summary: string;
   /** Further paragraphs of `belay help NAME`. */
   readonly details: readonly string[];
   /** What it takes beside flags. */
   readonly takes?: {
-    /** As the usage line shows it, such as `[SESSION]`. */
+    /** The words of the usage line, such as `[SESSION]`. */
     readonly usage: string;
     readonly completes: Completion;
   };

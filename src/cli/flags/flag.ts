@@ -36,7 +36,7 @@ export interface Type<Value> {
   /** Stands for the value in help and messages; null: the flag is a switch. */
   readonly word: string | null;
   readonly completes: Completion;
-  /** The flag may be repeated, and every value counts. Of another flag the last value counts. */
+  /** The flag may be repeated, and every value counts. If another flag is repeated, its last value counts. */
   readonly isList?: true;
   /** An empty value, or one that looks like a flag, is a mistake. */
   readonly isPath?: true;

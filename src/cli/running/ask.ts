@@ -57,7 +57,7 @@ export function endOfAsk(
   answer: AskEnvelope,
   { opened, terminal, stop, isJson }: { opened: CliSession; terminal: Terminal; stop: Stop; isJson: boolean },
 ): number {
-  // The reader of stdout has gone: nobody is left to report to.
+  // The reader of stdout has gone: there is no reader to report to.
   if (stop.exitCode === 0) return 0;
   const isOpen = opened.kept !== null && !answer.success && answer.resumable === true;
   const resume = opened.resumeCommand();

@@ -17,7 +17,7 @@ import { openDelivery, type Written } from "./delivery.ts";
 export interface Report {
   /** False if the result does not fit its format, which is then told. */
   envelope(envelope: ExecEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
-  /** As `envelope`. */
+  /** Works like `envelope`. */
   answer(answer: QueryEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
   /** A cell, or the cells after it, can be continued with the line `resume`. */
   suspended(open: ExecFailure | null, taken: CallsTaken | null, resume: string, showing: Showing): void;

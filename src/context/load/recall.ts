@@ -24,7 +24,7 @@ export function remember({ key, print, isOld }: Fingerprint, context: Context, {
   if (isOld) loads.keep(key, print, { hash: context.hash, facts: digestOf(context) });
 }
 
-/** The same P may come from other files: their paths, routes and what was skipped are facts beside it. */
+/** One P may come from other files: their paths, routes and what was skipped are facts beside it. */
 function digestOf({ documents, routes, stats }: Context): string {
   return createHash("sha256")
     .update(JSON.stringify([documents, routes, stats]))

@@ -54,7 +54,7 @@ interface State {
 /**
  * Finds the files below `base`, a symlink-free folder in the roots, honouring .gitignore as git does without its
  * index. `.git` is never entered. A symlinked file is found under the link's name; a symlinked folder is entered
- * when it lies in the roots, is no folder above the link, and was not entered already.
+ * when it lies in the roots, is not a folder above the link, and was not entered already.
  */
 export async function walk(roots: Roots, base: string, pause: Pause): Promise<Walk> {
   const state: State = { roots, base, files: [], skipped: [], links: [], seen: new Set(), ignored: 0, entries: 0 };

@@ -57,7 +57,7 @@ export function finished(child: ChildProcess, onOutput?: RunOptions["onOutput"])
   });
 }
 
-/** Of util-linux: runs a command on a terminal of its own. */
+/** This program of util-linux runs a command on a terminal of its own. */
 const SCRIPT = "script";
 export const hasTerminal = spawnSync(SCRIPT, ["--version"]).status === 0;
 

@@ -147,7 +147,7 @@ test("a server that is not there", async () => {
   expect(await ask(openModels({ env: {}, agentDir }).resolve("mine/m"))).toMatchObject({
     error: { suggestion: `Check that ${server.url} can be reached, then call again.` },
   });
-  // A port that fetch refuses: nobody says why.
+  // A port that fetch refuses; the error gives no reason.
   const refused = await ask(openModels({ env: {}, baseUrl: "http://127.0.0.1:9/v1?key=secret" }).resolve("local/x"));
   expect(messageOf(refused)).toBe("local/x: no connection to http://127.0.0.1:9/v1");
 });
