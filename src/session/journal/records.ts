@@ -12,7 +12,9 @@ import type { ToolOverrideEvent, Usage } from "../../model/index.ts";
  * What an exec does. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
  * an ask. The `ask` itself runs nothing: its records stand around those of its turns and cells.
  */
-export type ExecKind = "cell" | "query" | "load" | "append" | "helpers" | "memory" | "ask" | "turn";
+export type ExecKind = (typeof EXEC_KINDS)[number];
+
+export const EXEC_KINDS = ["cell", "query", "load", "append", "helpers", "memory", "ask", "turn"] as const;
 
 /** The ordered records of a session. Field names are those of the checkpointing spec. */
 export type JournalRecord = Start | Resume | ToolCall | ToolResult | Complete;

@@ -4,7 +4,7 @@ import { sessionLabel } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { EMPTY_ACCOUNT, factsOf, follow } from "../journal/account.ts";
-import { readRecord, type SessionFacts } from "../journal/records.ts";
+import { EXEC_KINDS, readRecord, type SessionFacts } from "../journal/records.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
 /** What lists say of a stored session. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
@@ -172,7 +172,7 @@ const FactsSchema = v.object({
   last: v.nullable(
     v.object({
       exec_id: v.string(),
-      kind: v.picklist(["cell", "query", "load", "append", "helpers", "memory"]),
+      kind: v.picklist(EXEC_KINDS),
       input: v.string(),
     }),
   ),

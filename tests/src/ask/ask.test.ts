@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openSession, type SessionOptions } from "../../../src/index.ts";
+import { openSession, openStore, type SessionOptions } from "../../../src/index.ts";
 import { type ModelScript, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
+import { folderWith } from "../../support/tree.ts";
 
 process.env.ASK_KEY = "k";
 const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(
@@ -115,6 +117,22 @@ test("a turn in flight is sent again, also if sub-calls in flight are to fail", 
   expect(await session.resume()).toMatchObject({ kind: "ask", envelope: { answer: "4711", resumed: 1 } });
   const [first, again] = server.requests.map(({ body }) => body.messages);
   expect(again).toEqual(first);
+});
+
+test("a session whose ask was interrupted in a turn is listed as unfinished, with what it has spent", async () => {
+  const store = join(folderWith(), "store");
+  const suspend = new AbortController();
+  const script = ({ index }: { index: number }) => {
+    if (index === 1) suspend.abort();
+    return cell(FIND);
+  };
+  const { session } = await scene(script, { store, session: "main" });
+  await session.ask("What is the code?", { suspend: suspend.signal });
+  await session.close();
+  await using sessions = await openStore(store);
+  const [listed] = await sessions.list();
+  expect(listed).toMatchObject({ status: "unfinished", execs: 4, last: { kind: "turn", input: "turn 2" } });
+  expect(listed?.tokens).toBeGreaterThan(0);
 });
 
 test("with fenced blocks the model's invented output is left out of the conversation", async () => {
