@@ -7,26 +7,27 @@ import type { Leases } from "./lease.ts";
 import { unpackText } from "./pack.ts";
 import type { Collected, GcRule } from "./port.ts";
 import { number, type Row, text } from "./seal.ts";
-import { readSession, type Session, sessionIds } from "./sessions.ts";
+import { familyOf, listedIds, readSession, type Session, sessionIds } from "./sessions.ts";
 
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */
 export function gc(database: Database, leases: Leases, rule: GcRule): Collected {
   const before = fileBytes(database);
-  const past = sessionIds(database).filter((id) => isPast(database, id, rule) && !leases.busy(id));
+  const past = listedIds(database).filter((id) => isPast(database, id, rule) && !leases.busy(id));
   const taken = rule.dryRun ? past : past.filter((id) => leases.take(id));
   let dropped: Omit<Collected, "bytes">;
+  let gone: readonly string[] = [];
   let free = 0;
   try {
     dropped = rolledBack(database, rule.dryRun, () => {
       // Between the look and the lease another process may have gone on with it.
       const going = taken.filter((id) => isPast(database, id, rule)).map((id) => readSession(database, id));
-      for (const { id } of going) database.run("DELETE FROM sessions WHERE id = ?", id);
+      gone = going.flatMap(({ id }) => deleteFamily(database, id));
       const anyOpen = sessionIds(database).some((id) => !taken.includes(id) && leases.busy(id));
       const found = sweep(database, rule, anyOpen);
       free = pragma(database, "freelist_count") * pragma(database, "page_size");
       return { sessions: going.map(sessionLabel), ...found };
     });
-    if (!rule.dryRun) for (const id of taken) forgetGone(database, leases, id);
+    if (!rule.dryRun) for (const id of gone) leases.forget(id);
   } finally {
     if (!rule.dryRun) for (const id of taken) leases.drop(id);
   }
@@ -35,13 +36,21 @@ export function gc(database: Database, leases: Leases, rule: GcRule): Collected 
   return { ...dropped, bytes: before - fileBytes(database) };
 }
 
-/** Drops a session with what only it needs. The caller has its lease. */
-export function removeSession(database: Database, id: string): void {
-  database.write(() => {
-    database.run("DELETE FROM sessions WHERE id = ?", id);
+/** Drops a session and its children, with what only they need; answers their ids. The caller has its lease. */
+export function removeSession(database: Database, id: string): readonly string[] {
+  const gone = database.write(() => {
+    const family = deleteFamily(database, id);
     dropUnreached(database);
+    return family;
   });
   giveBack(database);
+  return gone;
+}
+
+function deleteFamily(database: Database, id: string): readonly string[] {
+  const family = familyOf(database, id);
+  for (const one of family) database.run("DELETE FROM sessions WHERE id = ?", one);
+  return family;
 }
 
 /** Whether the rule drops a session. A damaged session stays: only `remove` drops it. */
@@ -122,10 +131,6 @@ function rolledBack<T>(database: Database, back: boolean, work: () => T): T {
   } finally {
     database.exec("ROLLBACK");
   }
-}
-
-function forgetGone(database: Database, leases: Leases, id: string): void {
-  if (!sessionIds(database).includes(id)) leases.forget(id);
 }
 
 function giveBack(database: Database): void {

@@ -14,7 +14,7 @@ export interface Store extends AsyncDisposable {
   release(id: string): Promise<void>;
   /** By name, id or the end of an id (six characters or more) that fits one session alone; null if there is none. */
   find(nameOrId: string): Promise<SessionRow | null>;
-  /** Every session, the one changed last first. */
+  /** Every session but children, the one changed last first. */
   list(): Promise<readonly SessionRow[]>;
 
   /** One transaction, on disk when this resolves. The caller holds the lease. */
@@ -49,7 +49,7 @@ export interface Store extends AsyncDisposable {
    * `session_exists`
    */
   fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;
-  /** Drops a session with everything that only it needs. Takes the lease for that. @throws `session_busy` */
+  /** Drops a session with its children and everything that only they need. Takes its lease. @throws `session_busy` */
   remove(session: string): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
   gc(rule: GcRule): Promise<Collected>;
@@ -60,9 +60,10 @@ export interface Store extends AsyncDisposable {
 export interface NewSession {
   /** A ULID: it becomes the name of the lock file. */
   readonly id: string;
-  /** Unique, chosen by a person; null for a session without a name. */
+  /** Unique, chosen by a person; null for a session without a name. That of a child is `<id of its parent>.<id of its call>`. */
   readonly name: string | null;
-  readonly origin: "command" | "library" | "mcp" | "pi";
+  /** `child`: it answers a call of another session, and goes with it. Its parent's holder alone opens it. */
+  readonly origin: "child" | "command" | "library" | "mcp" | "pi";
   /** What a later process needs to continue as this one began (model, limits …); never a key. */
   readonly settings: Json;
   /** ms since the epoch. */
@@ -88,7 +89,7 @@ export interface SessionRow {
   readonly holder: { readonly pid: number; readonly host: string } | null;
   /** Whether some process has the lease now. */
   readonly busy: boolean;
-  /** Bytes on disk of its checkpoints and journal; contexts are shared and not counted. */
+  /** Bytes on disk of its checkpoints and journal and of its children's; contexts are shared and not counted. */
   readonly bytes: number;
 }
 

@@ -50,6 +50,8 @@ export const MIGRATIONS: readonly string[] = [
   // The tables stay. Rows may have the origin `mcp` and records of asks, which an earlier build cannot read: by the version
   // it refuses the store.
   "",
+  // The tables stay. Rows may have the origin `child`, and a load may read a slice of another context.
+  "",
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -16,10 +16,10 @@ import {
   type Holder,
   holderOf,
   insertSession,
+  listedIds,
   noteHolder,
   readSession,
   type Session,
-  sessionIds,
 } from "./sessions.ts";
 
 type SessionMethods = Pick<
@@ -69,7 +69,7 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
         const id = findSession(database, nameOrId);
         return id === null ? null : row(id);
       }),
-    list: () => reading(() => sessionIds(database).map(row)),
+    list: () => reading(() => listedIds(database).map(row)),
     commit: (session, step) =>
       guard(() => {
         if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
@@ -88,9 +88,10 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
     remove: (id) =>
       guard(() => {
         if (!leases.holds(id)) takeLease(database, leases, id);
-        removeSession(database, id);
-        known.delete(id);
-        leases.forget(id);
+        for (const gone of removeSession(database, id)) {
+          known.delete(gone);
+          leases.forget(gone);
+        }
       }),
   };
 }

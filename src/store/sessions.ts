@@ -43,9 +43,25 @@ export function findSession(database: Database, nameOrId: string): string | null
 /** Fewer characters could be meant as a name. */
 const LEAST_END = 6;
 
+/** Ids of every session but children, the one changed last first. */
+export function listedIds(database: Database): string[] {
+  const listed = "SELECT id FROM sessions WHERE origin <> 'child' ORDER BY changed_at DESC, id DESC";
+  return database.all(listed).map((row) => text(row, "id"));
+}
+
 export function sessionIds(database: Database): string[] {
   return database.all("SELECT id FROM sessions ORDER BY changed_at DESC, id DESC").map((row) => text(row, "id"));
 }
+
+/** Ids of a session, its children, theirs and so on. */
+export function familyOf(database: Database, id: string): string[] {
+  return database.all(`${FAMILY} SELECT id FROM family`, id).map((row) => text(row, "id"));
+}
+
+/** A child's name begins with the id of its parent and a dot; the character after the dot is the slash. */
+const FAMILY = `WITH RECURSIVE family (id) AS (
+  SELECT ? UNION SELECT sessions.id FROM family JOIN sessions
+  ON name > family.id || '.' AND name < family.id || '/' AND origin = 'child')`;
 
 /** @throws RlmError `session_exists` */
 export function insertSession(database: Database, session: Session): void {
@@ -84,9 +100,11 @@ export function holderOf(database: Database, id: string): SessionRow["holder"] {
 
 /** The session as the port shows it. */
 export function describe(database: Database, id: string, busy: boolean): SessionRow {
-  const { facts, settings, journal_bytes, checkpoints, ...rest } = readSession(database, id);
-  const sum = `SELECT coalesce(sum(stored_bytes + octet_length(meta) + octet_length(beside)), 0) AS bytes
-    FROM reach JOIN checkpoints ON n = checkpoint WHERE reach.session = ?`;
+  const { facts, settings, journal_bytes: _own, checkpoints, ...rest } = readSession(database, id);
+  const sum = `${FAMILY} SELECT
+    (SELECT sum(journal_bytes) FROM sessions WHERE id IN (SELECT id FROM family)) +
+    (SELECT coalesce(sum(stored_bytes + octet_length(meta) + octet_length(beside)), 0)
+      FROM reach JOIN checkpoints ON n = checkpoint WHERE reach.session IN (SELECT id FROM family)) AS bytes`;
   const stored = database.get(sum, id);
   return {
     ...rest,
@@ -94,7 +112,7 @@ export function describe(database: Database, id: string, busy: boolean): Session
     settings: JSON.parse(settings),
     holder: holderOf(database, id),
     busy,
-    bytes: journal_bytes + (stored ? number(stored, "bytes") : 0),
+    bytes: stored ? number(stored, "bytes") : 0,
   };
 }
 
@@ -142,6 +160,9 @@ function decode(row: Row): Session {
 }
 
 function originOf(origin: string): NewSession["origin"] {
-  if (origin === "command" || origin === "library" || origin === "mcp" || origin === "pi") return origin;
+  const known = ORIGINS.find((one) => one === origin);
+  if (known) return known;
   throw corrupt(`a session's origin is ${origin}`);
 }
+
+const ORIGINS = ["child", "command", "library", "mcp", "pi"] as const satisfies readonly NewSession["origin"][];

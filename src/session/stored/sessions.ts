@@ -5,6 +5,7 @@ import { nearest } from "../../nearest.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { EMPTY_ACCOUNT, factsOf, follow } from "../journal/account.ts";
 import { EXEC_KINDS, readRecord, type SessionFacts } from "../journal/records.ts";
+import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
 /** What lists say of a stored session. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
@@ -94,6 +95,15 @@ export function checkSessionName(name: string): void {
   });
 }
 
+/** @throws RlmError `invalid_argument` for a name that a new session cannot have: that of a child is taken by its call */
+export function checkNewName(name: string): void {
+  checkSessionName(name);
+  if (!isChildName(name)) return;
+  throw new RlmError("invalid_argument", `${JSON.stringify(name)} is the name of a child, which only its call makes`, {
+    suggestion: "Choose a name that does not begin with the id of a session and a dot.",
+  });
+}
+
 /** The checkpoint at which a fork begins, and what it is called. */
 export interface Forking {
   /** The new session's id, a ULID. */
@@ -114,7 +124,7 @@ export interface Forking {
  * @throws RlmError `session_not_found`, `session_exists`, `checkpoint_not_found`, `checkpoint_lost`
  */
 export async function forkSession(store: Store, nameOrId: string, forking: Forking): Promise<SessionSummary> {
-  if (forking.name !== null) checkSessionName(forking.name);
+  if (forking.name !== null) checkNewName(forking.name);
   const parent = await sessionNamed(store, nameOrId);
   const { checkpoint, settings, ...fork } = forking;
   const from = checkpoint === null ? null : await checkpointNamed(store, parent, checkpoint);
@@ -151,9 +161,13 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   });
 }
 
-/** Drops a session with everything that only it needs. @throws RlmError `session_not_found`, `session_busy` */
+/**
+ * Drops a session with its children and everything that only they need.
+ * @throws RlmError `session_not_found`, `session_busy`; `invalid_argument` for a child, which goes with its parent
+ */
 export async function removeSession(store: Store, nameOrId: string): Promise<SessionSummary> {
   const row = await sessionNamed(store, nameOrId);
+  await refuseChild(store, row);
   await store.remove(row.id);
   return summaryOf(row);
 }

@@ -59,6 +59,36 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     expect(await store.list()).toHaveLength(1);
   });
 
+  stored("children are listed, counted and dropped with their parent, at any depth", async (store) => {
+    const childOf = (parent: string, id: string, call: string) =>
+      store.create(sessionOf(id, { name: `${parent}.${call}`, origin: "child", at: 0 }));
+    await store.create(sessionOf("S1", { name: "main" }));
+    await store.create(sessionOf("S12"));
+    await childOf("S1", "C1", "E1.1");
+    await childOf("C1", "G1", "E1.2");
+    const other = await childOf("S12", "C2", "E1.1");
+    // A session that a person gave such a name is their own.
+    await store.create(sessionOf("S3", { name: "S1.mine" }));
+    expect(other).toMatchObject({ origin: "child", name: "S12.E1.1" });
+    expect((await store.list()).map(({ id }) => id)).toEqual(["S3", "S12", "S1"]);
+    expect((await store.find("S1.E1.1"))?.id).toBe("C1");
+    const alone = (await store.find("S1"))?.bytes ?? 0;
+    await store.commit("G1", { records: [recordOf("E1", 5, { text: "long" })] });
+    const grown = (await store.find("S1"))?.bytes ?? 0;
+    expect(grown).toBeGreaterThan(alone);
+    expect((await store.find("S12"))?.bytes).toBe(0);
+    for (const id of ["C1", "G1", "C2", "S3", "S12"]) await store.release(id);
+    await store.remove("S1");
+    for (const gone of ["S1", "C1", "G1"]) expect(await store.find(gone)).toBeNull();
+    // By age alone a child would go before its parent.
+    const rule = { ...NEVER, now: 100, anonymousMs: 99 };
+    expect((await store.gc(rule)).sessions).toEqual([]);
+    expect(await store.find("C2")).not.toBeNull();
+    expect((await store.gc({ ...rule, anonymousMs: 98 })).sessions).toEqual(["S12"]);
+    expect(await store.find("C2")).toBeNull();
+    expect((await store.list()).map(({ id }) => id)).toEqual(["S3"]);
+  });
+
   stored("who has no lease does not write", async (store) => {
     await store.create(sessionOf("S1"));
     await expect(store.lease("S1")).rejects.toMatchObject({ code: "session_busy" });

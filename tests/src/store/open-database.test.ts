@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/store/open-database.ts";
+import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
 import { folderWith } from "../../support/tree.ts";
 
 // A kill cannot show whether a commit waits for the disk: the settings that make it so are looked at.
@@ -17,14 +18,14 @@ test("a commit is on disk when it returns: write-ahead log, synchronous=FULL", (
 });
 
 // A build of version 1 cannot read the origin `mcp`. It refuses a store of a later version by name (`store_too_new`).
-test("a store of version 1 becomes one of version 2 and keeps its sessions", () => {
+test("a store of version 1 becomes one of the present version and keeps its sessions", () => {
   const packed = readFileSync(new URL("../../stored/bridge-2.db.gz", import.meta.url));
   const folder = folderWith({ "belay.db": gunzipSync(packed) });
   using before = new DatabaseSync(join(folder, "belay.db"));
   expect(before.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
   const sessions = before.prepare("SELECT count(*) AS n FROM sessions").get();
   const database = openDatabase(folder);
-  expect(database.get("PRAGMA user_version")).toEqual({ user_version: 2 });
+  expect(database.get("PRAGMA user_version")).toEqual({ user_version: SCHEMA_VERSION });
   expect(database.get("SELECT count(*) AS n FROM sessions")).toEqual(sessions);
   database.close();
 });
