@@ -7,6 +7,6 @@ export function idEnd(id: string): string {
 }
 
 /** What a session is called: its name, or the end of its id. */
-export function sessionLabel({ id, name }: { readonly id: string; readonly name: string | null }): string {
+export function displayName({ id, name }: { readonly id: string; readonly name: string | null }): string {
   return name ?? idEnd(id);
 }

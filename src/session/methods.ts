@@ -1,6 +1,6 @@
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/index.ts";
-import { sessionLabel } from "../ids.ts";
+import { displayName } from "../ids.ts";
 import { queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
@@ -175,7 +175,7 @@ function isNewest({ ask, last }: Account): boolean {
 function refuseUnfinished(session: SessionRow, account: Account): void {
   const start = unfinishedIn(account);
   if (!start) return;
-  throw new RlmError("exec_unfinished", `a ${start.kind} of session ${sessionLabel(session)} was interrupted`, {
+  throw new RlmError("exec_unfinished", `a ${start.kind} of session ${displayName(session)} was interrupted`, {
     suggestion: `${firstly("resume")}, or ${remedy("discard")}.`,
   });
 }

@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import { sessionLabel } from "../ids.ts";
+import { displayName } from "../ids.ts";
 import { deleteCheckpoint } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
@@ -25,7 +25,7 @@ export function gc(database: Database, leases: Leases, rule: GcRule): Collected 
       const anyOpen = sessionIds(database).some((id) => !taken.includes(id) && leases.busy(id));
       const found = sweep(database, rule, anyOpen);
       free = pragma(database, "freelist_count") * pragma(database, "page_size");
-      return { sessions: going.map(sessionLabel), ...found };
+      return { sessions: going.map(displayName), ...found };
     });
     if (!rule.dryRun) for (const id of gone) leases.forget(id);
   } finally {

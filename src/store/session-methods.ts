@@ -1,6 +1,6 @@
 import { RlmError } from "../../runtime/errors.ts";
 import { remedy } from "../../runtime/remedies.ts";
-import { sessionLabel } from "../ids.ts";
+import { displayName } from "../ids.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
 import { misuse } from "./failure.ts";
@@ -118,7 +118,7 @@ function takeLease(database: Database, leases: Leases, id: string): void {
   if (leases.take(id)) return;
   const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process";
   const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
-  throw new RlmError("session_busy", `session ${sessionLabel(readSession(database, id))} is held by ${who}`, {
+  throw new RlmError("session_busy", `session ${displayName(readSession(database, id))} is held by ${who}`, {
     suggestion,
   });
 }

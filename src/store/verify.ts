@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/errors.ts";
-import { sessionLabel } from "../ids.ts";
+import { displayName } from "../ids.ts";
 import { answerOf } from "./cache.ts";
 import { decode, hasCheckpoint, reachedBy } from "./checkpoints.ts";
 import { readHead, readPart } from "./contexts.ts";
@@ -37,11 +37,11 @@ function* sessions(database: Database, leases: Leases): Iterable<string> {
       readRecords(database, session, 1);
       const reached = reachedBy(database, session);
       if (session.head !== null && !reached.some((one) => one.id === session.head)) {
-        yield `session ${sessionLabel(session)}: its head ${session.head} is missing`;
+        yield `session ${displayName(session)}: its head ${session.head} is missing`;
       }
       const holder = holderOf(database, id);
       if (holder && isRunning(JSON.parse(session.facts)) && !leases.busy(id)) {
-        yield `info: session ${sessionLabel(session)} is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`;
+        yield `info: session ${displayName(session)} is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`;
       }
     } catch (error) {
       yield `session ${id}: ${messageOf(error)}`;

@@ -1,5 +1,5 @@
 import { amount } from "../../figures.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import type { Session } from "../../index.ts";
 import type { Output } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
@@ -25,7 +25,7 @@ export function showStats(session: Session, output: Output): boolean {
 /** How the session is called and how it is continued. */
 export function showPlace({ session, kept, replCommand }: CliSession, output: Output): undefined {
   if (!kept) output.write("this session is not kept; --session NAME keeps one\n");
-  else output.write(`${sessionLabel(session)}\n${replCommand()}\n`);
+  else output.write(`${displayName(session)}\n${replCommand()}\n`);
 }
 
 /** Every key of memory with the beginning of its value. */

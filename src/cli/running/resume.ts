@@ -1,5 +1,5 @@
 import { amount } from "../../figures.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import { describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
@@ -66,7 +66,7 @@ async function choose(store: Store, name: string | undefined): Promise<SessionRo
   const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
   const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
   if (latest) return latest;
-  throw new RlmError("session_not_found", "there is no session to resume", {
+  throw new RlmError("session_not_found", "no session found to resume", {
     suggestion: "`belay exec` makes one whenever it runs cells; `belay sessions` lists them.",
   });
 }
@@ -75,7 +75,7 @@ async function choose(store: Store, name: string | undefined): Promise<SessionRo
 async function announce({ session, kept }: CliSession, { stderr }: Terminal): Promise<void> {
   const journal = (await kept?.store.journal(session.id)) ?? [];
   const execs = describeExecs(journal.map(({ record }) => record));
-  stderr.write(`${whatIsResumed(sessionLabel(session), execs)}\n`, "dim");
+  stderr.write(`${whatIsResumed(displayName(session), execs)}\n`, "dim");
 }
 
 function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {
@@ -97,7 +97,7 @@ function whatIsResumed(name: string, execs: readonly ExecDescription[]): string 
 }
 
 function nothingToResume({ session }: CliSession): RlmError {
-  const name = sessionLabel(session);
+  const name = displayName(session);
   return new RlmError("session_not_found", `nothing was ever run in ${name}`, {
     suggestion: `Run one: ${commandLine(["exec", "-e", "stats()", "--session", name])}`,
   });

@@ -1,6 +1,6 @@
 import { LIMIT_DEFAULTS, type Settings, variableOf } from "../../config/index.ts";
 import { canonical, isWithin } from "../../context/index.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import type { Signer } from "../../signed-settings.ts";
 import type { SessionRow } from "../../store/index.ts";
@@ -41,7 +41,7 @@ export function doubtedSettings(
 ): Doubted {
   const others = otherSettings(refused, now, flags);
   const open = others.filter(({ isSettled }) => !isSettled);
-  const what = `the settings that ${sessionLabel(row)} recorded do not count: ${doubt}`;
+  const what = `the settings that ${displayName(row)} recorded do not count: ${doubt}`;
   const listed = others.slice(0, LISTED);
   return {
     isOpen: open.length > 0,

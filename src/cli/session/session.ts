@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
 import { loadAsks } from "../../asks.ts";
 import type { Settings } from "../../config/index.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import type { LoadSource, Progress, Session } from "../../index.ts";
 import { type HostedOptions, LAST_SESSION, openSessionWith, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
@@ -181,7 +181,7 @@ function lineAbout(
 ): string {
   return commandLine([
     ...command,
-    sessionLabel({ id, name }),
+    displayName({ id, name }),
     ...(isStoreNamed && store !== null ? ["--store", store] : []),
   ]);
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { type Json, RlmError, type Session } from "../../index.ts";
 
 /** What the user wants to run. It decides whether an unfinished exec is the same. */
@@ -47,7 +47,7 @@ export async function meetUnfinished({
     return false;
   }
   if (!asked) return false;
-  throw new RlmError("exec_unfinished", `${sessionLabel(session)} has an unfinished ${kind}: ${brief(input)}`, {
+  throw new RlmError("exec_unfinished", `${displayName(session)} has an unfinished ${kind}: ${brief(input)}`, {
     suggestion: `\`${resumeCommand}\` finishes it; --discard gives it up and goes on from before it.`,
   });
 }

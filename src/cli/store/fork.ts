@@ -1,5 +1,5 @@
 import { ulid } from "ulid";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { forkSession } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { ForkFlags } from "../commands/fork.ts";
@@ -25,7 +25,7 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
       return forkSession(store, session, forking);
     });
     if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
-    const called = sessionLabel(made);
+    const called = displayName(made);
     stdout.write(`${called}\n`);
     const store = args.isGiven(STORE) ? ["--store", folder] : [];
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];

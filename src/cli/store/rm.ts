@@ -1,5 +1,5 @@
 import { size } from "../../figures.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { removeSession, sessionNamed } from "../../session/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { storeFolder } from "../flags/session-flags.ts";
@@ -17,7 +17,7 @@ export function rmCommand(args: Arguments, host: Host): Promise<number> {
       for (const name of names) ids.push((await sessionNamed(store, name)).id);
       for (const id of new Set(ids)) {
         const removed = await removeSession(store, id);
-        stdout.write(`removed ${sessionLabel(removed)} (${size(removed.bytes)})\n`);
+        stdout.write(`removed ${displayName(removed)} (${size(removed.bytes)})\n`);
       }
     });
   });

@@ -1,5 +1,5 @@
 import { ago, amount, compact, duration, priced, size } from "../../figures.ts";
-import { idEnd, sessionLabel } from "../../ids.ts";
+import { displayName, idEnd } from "../../ids.ts";
 import {
   type CheckpointDescription,
   type ExecDescription,
@@ -15,7 +15,7 @@ import { paragraph } from "../render/wrap.ts";
 export function showSession(found: SessionDescription, now: number, output: Output): void {
   const { id, status, created_at, changed_at, context, sub_calls, tokens, cost_usd, bytes, holder } = found;
   const since = (at: number) => ago(now - at);
-  output.write(sessionLabel(found), "bold");
+  output.write(displayName(found), "bold");
   output.write(`  ${status}${holder ? ` in process ${holder.pid}` : ""}\n`);
   output.write(`id        ${id}\n`);
   for (const name of REMARK_NAMES) if (found[name] !== null) output.write(`${name.padEnd(10)}${found[name]}\n`);
@@ -31,7 +31,7 @@ export function showSession(found: SessionDescription, now: number, output: Outp
   );
   showExecs(found, since, output);
   showCheckpoints(found.checkpoints, since, output);
-  if (status === "unfinished") output.write(`\nunfinished: belay resume ${sessionLabel(found)}\n`, "yellow");
+  if (status === "unfinished") output.write(`\nunfinished: belay resume ${displayName(found)}\n`, "yellow");
 }
 
 function showExecs(session: SessionDescription, since: (at: number) => string, output: Output): void {
@@ -74,7 +74,7 @@ const CALLS_SHOWN = 20;
 function showCallsOf({ calls, number }: ExecDescription, session: SessionDescription, output: Output): void {
   showCalls(calls, CALLS_SHOWN, "      ", output);
   const more = calls.length - CALLS_SHOWN;
-  if (more > 0) output.write(`      … ${more} more: belay show ${sessionLabel(session)} --exec ${number}\n`, "dim");
+  if (more > 0) output.write(`      … ${more} more: belay show ${displayName(session)} --exec ${number}\n`, "dim");
 }
 
 function showCheckpoints(

@@ -1,5 +1,5 @@
 import { age, amount, compact, dollars, size } from "../../figures.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { listSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -43,7 +43,7 @@ interface ListColumn {
 }
 
 const COLUMNS: readonly ListColumn[] = [
-  { header: "session", column: "left", text: sessionLabel },
+  { header: "session", column: "left", text: displayName },
   { header: "status", column: "left", text: ({ status }) => status },
   { header: "changed", column: "right", text: ({ changed_at }, now) => age(now - changed_at) },
   { header: "context", column: { align: "left", drop: 5 }, text: contextOf },
@@ -94,7 +94,7 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
   }
   if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
   const open = all.find(({ status }) => status === "unfinished");
-  if (open) output.write(`unfinished: belay resume ${sessionLabel(open)}\n`);
+  if (open) output.write(`unfinished: belay resume ${displayName(open)}\n`);
 }
 
 const STYLES: Partial<Record<SessionSummary["status"], Style>> = { unfinished: "yellow", running: "green" };

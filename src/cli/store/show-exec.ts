@@ -1,5 +1,5 @@
 import { ago, amount, compact, duration, priced } from "../../figures.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import {
   type CallDescription,
   type ExecDescription,
@@ -25,7 +25,7 @@ export type Detail =
 export function detailOf({ exec: number, call, last }: ShowFlags, session: SessionDescription): Detail | null {
   if (number === undefined && call === undefined && !last) return null;
   const { execs } = session;
-  const label = sessionLabel(session);
+  const label = displayName(session);
   const latest = call === undefined || last ? execs.at(-1) : execs.findLast(({ calls }) => calls.length > 0);
   const exec = number === undefined ? latest : execs[number - 1];
   if (!exec && number === undefined)

@@ -1,4 +1,4 @@
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import { describeSession, LAST_SESSION, type SessionDescription } from "../../session/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
@@ -20,17 +20,17 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
       if (!isNamed && !(await store.list()).some(({ origin }) => origin !== "pi")) throw noSessionYet(folder);
       return describeSession(store, name);
     });
-    if (!isNamed) stderr.write(`${sessionLabel(found)} is the session changed last\n`, "dim");
+    if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const detail = detailOf(own, found);
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, Date.now(), stdout);
-    else if ("call" in detail) showCall(detail, sessionLabel(found), stdout);
-    else showExec(detail.exec, sessionLabel(found), Date.now(), stdout);
+    else if ("call" in detail) showCall(detail, displayName(found), stdout);
+    else showExec(detail.exec, displayName(found), Date.now(), stdout);
   });
 }
 
 function noSessionYet(folder: string): RlmError {
-  return new RlmError("session_not_found", `there is no session in ${folder} yet`, {
+  return new RlmError("session_not_found", `no session found in ${folder}`, {
     suggestion: "Make one: `belay exec FILE -c PATH --session NAME`.",
   });
 }

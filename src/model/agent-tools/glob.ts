@@ -1,5 +1,5 @@
 import { matchGlob } from "./glob-pattern.ts";
-import { fitting, MAX_BYTES, size, withNotes } from "./output.ts";
+import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf } from "./places.ts";
 import { count, defineReadTool, text } from "./tool.ts";
 
@@ -27,7 +27,7 @@ export const glob = defineReadTool({
       pattern,
       entries.map(([, below]) => below),
     );
-    const names = entries.filter((_, index) => matched[index]).map(([name]) => name);
+    const names = entries.filter((_, index) => matched[index]).map(([name]) => shownName(name));
     if (names.length === 0) return { text: "No files found matching pattern" };
     const notes: string[] = [];
     if (names.length > limit) {

@@ -2,7 +2,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { compileFind, type FindPattern } from "../../context/index.ts";
 import { escaped, matchGlob } from "./glob-pattern.ts";
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
-import { fitting, MAX_BYTES, size, withNotes } from "./output.ts";
+import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";
 import { count, defineReadTool, flag, type ToolAnswer, text } from "./tool.ts";
 
@@ -79,7 +79,7 @@ function answer(found: readonly Found[], limit: number, context: number, isOver:
   let anyCut = false;
   const output: string[] = [];
   for (const { name, body, lines } of found) {
-    const { block, cut } = blocksOf(name, body, lines.slice(0, left), context);
+    const { block, cut } = blocksOf(shownName(name), body, lines.slice(0, left), context);
     if (output.length > 0 && context > 0 && block.length > 0) output.push("--");
     output.push(...block);
     left -= lines.length;

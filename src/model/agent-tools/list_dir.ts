@@ -14,7 +14,7 @@ import {
   type Roots,
   readFolder,
 } from "../../context/index.ts";
-import { fitting, MAX_BYTES, size, withNotes } from "./output.ts";
+import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { pauseFor, placeOf, type ReadableRoots, rulesIn } from "./places.ts";
 import { count, defineReadTool, type ToolAnswer, text } from "./tool.ts";
 
@@ -95,10 +95,8 @@ function entryLine(roots: Roots, rules: readonly IgnoreRules[], folder: string, 
 function lineOf(name: string, path: string, note?: string): string[] {
   const stats = statsOf(path);
   if (!stats?.isDirectory() && !stats?.isFile()) return [];
-  // A name with a line feed in it could pass for several entries.
-  const shown = /\p{Cc}/u.test(name) ? JSON.stringify(name) : name;
   const notes = [...(stats.isFile() ? [size(stats.size)] : []), ...(note === undefined ? [] : [note])];
-  return [`${shown}${stats.isFile() ? "" : "/"}${notes.length === 0 ? "" : ` (${notes.join(", ")})`}`];
+  return [`${shownName(name)}${stats.isFile() ? "" : "/"}${notes.length === 0 ? "" : ` (${notes.join(", ")})`}`];
 }
 
 function statsOf(path: string): Stats | undefined {

@@ -36,6 +36,11 @@ export function withNotes(text: string, notes: readonly string[]): string {
   return notes.length === 0 ? text : `${text}\n\n[${notes.join(". ")}]`;
 }
 
+/** A name as one line shows it. With a line feed in it, it could pass for several lines; quotes show that it is one name. */
+export function shownName(name: string): string {
+  return /\p{Cc}/u.test(name) ? JSON.stringify(name) : name;
+}
+
 /** `51.2KB`, as Pi writes sizes. */
 export function size(bytes: number): string {
   return bytes < 1024 ? `${bytes}B` : `${(bytes / 1024).toFixed(1)}KB`;

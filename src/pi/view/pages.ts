@@ -1,6 +1,6 @@
 import type { PiOrigins } from "../../config/index.ts";
 import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../figures.ts";
-import { idEnd, sessionLabel } from "../../ids.ts";
+import { displayName, idEnd } from "../../ids.ts";
 import type { SessionDescription, SessionSummary } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
 import { progress } from "./summary.ts";
@@ -48,7 +48,7 @@ export function sessionsPage(found: readonly SessionSummary[], current: string |
   const rows = found.slice(0, SESSIONS_SHOWN).map((session) => {
     const { id, name, origin, status, changed_at, context, execs, sub_calls, cost_usd, last } = session;
     return [
-      `${id === current ? "*" : " "} ${sessionLabel({ id, name })}`,
+      `${id === current ? "*" : " "} ${displayName({ id, name })}`,
       origin,
       status,
       ago(now - changed_at),

@@ -1,5 +1,5 @@
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
 /**
@@ -14,7 +14,7 @@ export function isChildName(name: string): boolean {
 export async function refuseChild(store: Pick<Store, "find">, row: SessionRow): Promise<void> {
   if (row.origin !== "child") return;
   const [parentId = "", ...call] = (row.name ?? "").split(".");
-  const root = sessionLabel(await rootOf(store, parentId));
+  const root = displayName(await rootOf(store, parentId));
   throw new RlmError("invalid_argument", `session ${row.id} is a child: it answers call ${call.join(".")} of ${root}`, {
     suggestion: `It goes on, and is dropped, with ${root}. To look around in it, ${remedy("fork", row.id)}.`,
   });

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts";
-import { sessionLabel } from "../../ids.ts";
+import { displayName } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { EMPTY_ACCOUNT, factsOf, follow } from "../journal/account.ts";
@@ -81,8 +81,8 @@ function cure(typed: string, rows: readonly SessionRow[]): string {
   if (meant) return `Did you mean ${meant}?`;
   const [one, other] = typed === "" ? [] : rows.filter(({ id }) => id.endsWith(typed.toUpperCase()));
   if (one && other) return `Several ids end so: ${one.id}, ${other.id}`;
-  if (one) return `Did you mean ${sessionLabel(one)}?`;
-  const labels = rows.slice(0, NAMED_AT_MOST).map(sessionLabel);
+  if (one) return `Did you mean ${displayName(one)}?`;
+  const labels = rows.slice(0, NAMED_AT_MOST).map(displayName);
   return `Sessions are ${labels.join(", ")}${rows.length > NAMED_AT_MOST ? ", …" : ""}`;
 }
 
@@ -149,7 +149,7 @@ async function factsAt(store: Store, id: string, parents: SessionFacts["context"
 }
 
 async function checkpointNamed(store: Store, session: SessionRow, typed: string): Promise<string> {
-  const label = sessionLabel(session);
+  const label = displayName(session);
   const ids = (await store.checkpoints(session.id)).map((row) => row.id);
   const wanted = typed.toUpperCase();
   const fitting = ids.filter((known) => known.toUpperCase().startsWith(wanted) || known.toUpperCase().endsWith(wanted));

@@ -150,7 +150,7 @@ test("there is nothing to resume, and a session that does not exist has near one
   const home = join(temporaryFolder(), "home");
   const none = await belayHere(["resume"], { home });
   expect(none).toMatchObject({ code: 1, stdout: "" });
-  expect(none.stderr).toMatch(/^error: there is no session to resume \(session_not_found\)\nsuggestion: /);
+  expect(none.stderr).toMatch(/^error: no session found to resume \(session_not_found\)\nsuggestion: /);
   expect(await belayHere(["exec", "-e", "1", "-s", "letters"], { home })).toMatchObject({ code: 0 });
   const misspelt = await belayHere(["resume", "leters", "--json"], { home });
   expect(misspelt.code).toBe(1);

@@ -27,7 +27,7 @@ test("sessions are listed and shown", async () => {
   for (const args of [["show"], ["show", "--json"]]) {
     const none = await run(...args);
     expect(none.code).toBe(1);
-    expect(none.stdout + none.stderr).toContain(`there is no session in ${home} yet`);
+    expect(none.stdout + none.stderr).toContain(`no session found in ${home}`);
     expect(none.stdout + none.stderr).toContain("Make one: `belay exec FILE -c PATH --session NAME`.");
   }
   const model = ["--model", "local/m", "--base-url", server.url];

@@ -283,3 +283,9 @@ test("an abort ends a search", async () => {
     await expect(tool?.run(args, AbortSignal.abort())).rejects.toThrow("aborted");
   }
 });
+
+test("a name with a line feed passes for one line of an answer", async () => {
+  const folder = folderWith({ "a\nb:1: x": "needle", "c\nd/e": "" });
+  expect(await text("grep", folder, { pattern: "needle" })).toBe('"a\\nb:1: x":1: needle');
+  expect(await text("glob", folder, { pattern: "*" })).toBe('"a\\nb:1: x"\n"c\\nd/"\n"c\\nd/e"');
+});
