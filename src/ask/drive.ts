@@ -130,8 +130,8 @@ async function turn(
           random: host.random,
           sleep: (ms: number, until: AbortSignal) => sleep(host.clock, ms, until),
         };
-        const { outcome, usage, attempts } = await takeTurn(request, parts, signal);
-        const spent = { usage, attempts, model: model.id };
+        const { outcome, usage, attempts, sent_at } = await takeTurn(request, parts, signal);
+        const spent = { usage, attempts, model: model.id, ...(sent_at === null ? {} : { sent_at }) };
         return outcome.ok ? { ...spent, ok: true, value: replyJson(outcome.reply) } : { ...spent, ...outcome };
       },
     },

@@ -17,7 +17,7 @@ export interface TurnRequest {
 export interface TurnParts {
   readonly model: Model;
   readonly budget: RequestBudget;
-  readonly clock: { monotonic(): number };
+  readonly clock: { now(): number; monotonic(): number };
   random(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -27,6 +27,8 @@ export interface TurnTaken {
   readonly outcome: Round["outcome"];
   readonly usage: Usage;
   readonly attempts: readonly { readonly code: string; readonly waited_ms: number }[];
+  /** When the first request left, ms since the epoch; null: none has. */
+  readonly sent_at: number | null;
 }
 
 /** A turn with its retries, ms. */
@@ -41,9 +43,9 @@ export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: A
     signal,
   });
   const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
-  const { usage, attempts } = requests.spent();
+  const { usage, attempts, sent_at } = requests.spent();
   const outcome = asked.ok ? await usable(asked.turn, request) : failed(asked.error, protocol);
-  return { outcome, usage, attempts };
+  return { outcome, usage, attempts, sent_at };
 }
 
 /** Protocol `tools`: one tool. The closing turn keeps it, since Anthropic refuses tool calls in a request without tools. */

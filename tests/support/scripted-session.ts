@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import { loadAsks } from "../../src/asks.ts";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
 import type { SessionOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
@@ -40,6 +41,7 @@ export async function openScripted(
     store,
     models: { fallback: "test/scripted", resolve: () => model, price: () => model.price },
     random: () => 0,
+    asks: loadAsks,
   });
   onTestFinished(() => session.close());
   const journal = async (): Promise<readonly JournalRecord[]> =>

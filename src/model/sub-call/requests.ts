@@ -12,7 +12,7 @@ import type {
   ToolSpec,
   Usage,
 } from "../port.ts";
-import { addUsage, NO_USAGE } from "../usage.ts";
+import { addUsage, NO_USAGE, tokensOf } from "../usage.ts";
 import { costOf, estimateRequest, estimateTokens } from "./estimate.ts";
 import { withRetries } from "./retry.ts";
 
@@ -23,19 +23,40 @@ export interface SubCallAttempt {
   readonly waited_ms: number;
 }
 
+/** A reply of the model: what a trace of a sub-agent shows of it. */
+export interface SubCallTurn {
+  /** When the request that it answers was sent, ms since the epoch. */
+  readonly at: number;
+  /** Until the reply, ms. */
+  readonly ms: number;
+  /** Tokens of the turn, requests that failed included. Input counts what was read from and written to a cache too. */
+  readonly input: number;
+  readonly output: number;
+  readonly cost_usd: number;
+  /** Names of the tools that the reply asks for, in order. */
+  readonly tools: readonly string[];
+}
+
 /** What a sub-call took so far. */
 export interface Spent {
+  /** Sum over all requests. If a provider reported no usage for an answer, its estimate counts. */
   readonly usage: Usage;
+  /** Sent, retries included. */
   readonly requests: number;
-  readonly turns: number;
+  /** Replies of the model. */
+  readonly turns: readonly SubCallTurn[];
+  /** Failures that were retried, oldest first. */
   readonly attempts: readonly SubCallAttempt[];
+  /** When the first request left, ms since the epoch; null: none has. */
+  readonly sent_at: number | null;
 }
 
 export const NOTHING_SENT: Spent = {
   usage: NO_USAGE,
   requests: 0,
-  turns: 0,
+  turns: [],
   attempts: [],
+  sent_at: null,
 };
 
 export type Asked =
@@ -49,9 +70,15 @@ export interface Requests {
   spent(): Spent;
 }
 
+/** `now`: ms since the epoch. `monotonic`: the scale of deadlines, ms. */
+export interface RequestClock {
+  now(): number;
+  monotonic(): number;
+}
+
 interface RequestParts {
   readonly budget: RequestBudget;
-  readonly clock: { monotonic(): number };
+  readonly clock: RequestClock;
   random(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
@@ -64,6 +91,8 @@ export function openRequests(
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ): Requests {
   let spent = NOTHING_SENT;
+  /** When the newest request left, on both scales of the clock. */
+  let left = { at: 0, monotonic: 0 };
 
   /** A retry gives its reservation back while it waits, and reserves again. */
   async function send(request: Omit<ModelRequest, "timeoutMs">): Promise<ModelAnswer> {
@@ -74,7 +103,8 @@ export function openRequests(
     try {
       const timeoutMs = Math.ceil(deadline - clock.monotonic());
       if (timeoutMs <= 0) return unsent(failure("timeout", "no time was left to send the request"));
-      spent = { ...spent, requests: spent.requests + 1 };
+      left = { at: clock.now(), monotonic: clock.monotonic() };
+      spent = { ...spent, requests: spent.requests + 1, sent_at: spent.sent_at ?? left.at };
       const answer = await model.complete({ ...request, timeoutMs }, signal);
       usage = chargeOf(answer, estimate, model);
       return answer;
@@ -87,6 +117,7 @@ export function openRequests(
   return {
     async ask(system, messages, tools) {
       if (signal.aborted) return { ok: false, error: failure("cancelled", "the call was cancelled") };
+      const before = spent.usage;
       const request = {
         system,
         messages,
@@ -103,11 +134,26 @@ export function openRequests(
         signal,
       });
       const retried = attempts.map(({ code, waited_ms }) => ({ code, waited_ms }));
-      spent = { ...spent, attempts: [...spent.attempts, ...retried], turns: spent.turns + (answer.ok ? 1 : 0) };
-      return answer.ok ? { ok: true, turn: answer.turn } : { ok: false, error: answer.error };
+      spent = { ...spent, attempts: [...spent.attempts, ...retried] };
+      if (!answer.ok) return { ok: false, error: answer.error };
+      const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
+      spent = { ...spent, turns: [...spent.turns, turnOf(answer.turn, took, before, spent.usage)] };
+      return { ok: true, turn: answer.turn };
     },
     spent: () => spent,
   };
+}
+
+function turnOf(
+  { toolUses }: ModelTurn,
+  took: Pick<SubCallTurn, "at" | "ms">,
+  before: Usage,
+  after: Usage,
+): SubCallTurn {
+  const output = after.output - before.output;
+  const input = tokensOf(after) - tokensOf(before) - output;
+  const cost_usd = after.cost_usd - before.cost_usd;
+  return { ...took, input, output, cost_usd, tools: toolUses.map(({ name }) => name) };
 }
 
 /**

@@ -1,11 +1,11 @@
-import { type Clock, type Json, RlmError } from "../../../runtime/index.ts";
+import { type Json, RlmError } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
-import type { Model, Models, RequestBudget, SubCallError, Usage } from "../port.ts";
+import type { Model, Models, RequestBudget, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
 import { converse } from "./conversation.ts";
-import { NOTHING_SENT, openRequests, type SubCallAttempt } from "./requests.ts";
+import { NOTHING_SENT, openRequests, type RequestClock, type Spent } from "./requests.ts";
 
 /** One sub-call, as decided: nothing in it is optional any more. */
 export interface SubCall {
@@ -31,22 +31,14 @@ export interface SubCallParts {
   readonly thread: TaskThread;
   /** Answers that a sub-agent with tools may give, the last one included. */
   readonly maxTurns: number;
-  readonly clock: Pick<Clock, "monotonic">;
+  readonly clock: RequestClock;
   /** From 0 up to 1: jitter of retries. */
   random(): number;
   /** Resolves after `ms`, or as soon as the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export type SubCallOutcome = {
-  /** Sum over all requests. If a provider reported no usage for an answer, its estimate counts. */
-  readonly usage: Usage;
-  /** Sent, retries included. */
-  readonly requests: number;
-  /** Answers of the model. */
-  readonly turns: number;
-  /** Failures that were retried, oldest first. */
-  readonly attempts: readonly SubCallAttempt[];
+export type SubCallOutcome = Spent & {
   /** `provider/id`; if the model was not found, the name that was asked for. */
   readonly model: string;
 } & ({ readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError });

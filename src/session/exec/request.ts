@@ -54,7 +54,7 @@ export interface TurnLent {
 }
 
 /** What came of a turn: the reply as it is kept, or why there is none, and what was charged. */
-export type TurnTaken = Pick<ToolResult, "usage" | "attempts" | "model"> &
+export type TurnTaken = Pick<ToolResult, "usage" | "attempts" | "model" | "sent_at"> &
   (
     | { readonly ok: true; readonly value: Json }
     | { readonly ok: false; readonly code: string; readonly message: string }

@@ -56,7 +56,7 @@ function callOf({ parts, exec_id }: Work, call_id: string): ToolCall {
 }
 
 function resultOf({ parts, exec_id }: Work, call_id: string, taken: TurnTaken, elapsed_ms: number): ToolResult {
-  const { usage, attempts, model } = taken;
+  const { usage, attempts, model, sent_at } = taken;
   return {
     record: "rlm_tool_result",
     exec_id,
@@ -70,6 +70,7 @@ function resultOf({ parts, exec_id }: Work, call_id: string, taken: TurnTaken, e
     refused: false,
     cached: false,
     tool_override_event: null,
+    ...(sent_at === undefined ? {} : { sent_at }),
     elapsed_ms,
     at: parts.clock.now(),
   };

@@ -6,7 +6,7 @@ import {
   type ExecState,
   type Json,
 } from "../../../runtime/index.ts";
-import type { ToolOverrideEvent, Usage } from "../../model/index.ts";
+import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
 
 /**
  * What an exec does. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
@@ -98,6 +98,13 @@ export interface ToolResult {
   /** The answer came from the cache: nothing was sent, and it does not count as a sub-call. */
   readonly cached: boolean;
   readonly tool_override_event: ToolOverrideEvent | null;
+  /** When the first request left, ms since the epoch; absent if none did, and in records of earlier builds. */
+  readonly sent_at?: number;
+  /**
+   * The first 50 replies of a sub-agent, with at most 20 names of tools each, of 64 characters. Absent for a plain call that
+   * one reply answered, and in records of earlier builds.
+   */
+  readonly turns?: readonly SubCallTurn[];
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
   readonly elapsed_ms: number;
   readonly at: number;

@@ -6,6 +6,7 @@ import type { AnswerCache } from "./cache.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
+import { traceOf } from "./trace.ts";
 
 /** For cells that make a sub-call without a model. */
 const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
@@ -84,7 +85,8 @@ async function ask(
     signal,
   );
   const { usage, attempts, model } = outcome;
-  const record = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
+  const told = { usage, attempts, model, refused: false, cached: false, tool_override_event: plan.event };
+  const record = { ...told, ...traceOf(outcome, plan.call.tools) };
   const settlement = outcome.ok
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);

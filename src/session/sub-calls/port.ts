@@ -26,7 +26,10 @@ export interface CallContext {
 /** The answer to a call: what the guest gets, and what the record keeps with it. */
 export interface Answered {
   readonly settlement: Settlement;
-  readonly record: Pick<ToolResult, "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event">;
+  readonly record: Pick<
+    ToolResult,
+    "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event" | "sent_at" | "turns"
+  >;
   /** The key under which the cache keeps the answer; null: it is not kept. */
   readonly cacheKey: string | null;
 }

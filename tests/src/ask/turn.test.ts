@@ -17,7 +17,7 @@ async function taken(answer: Parameters<typeof serve>[0], request: Partial<TurnR
   const parts = {
     model,
     budget: { reserve: async () => ({ settle: () => {} }) },
-    clock: { monotonic: () => performance.now() },
+    clock: { now: () => 0, monotonic: () => performance.now() },
     random: () => 0.5,
     sleep: async () => {},
   };

@@ -19,6 +19,9 @@ import { folderWith } from "../../../support/tree.ts";
 const NONE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
 const USAGE: Usage = { input: 10, output: 2, cache_read: 1, cache_write: 0, cost_usd: 0.5 };
 
+/** What the clock of `partsOf` shows as ms since the epoch when it shows 0. */
+const EPOCH = 1_700_000_000_000;
+
 const CALL: SubCall = {
   prompt: "Q",
   system: null,
@@ -95,7 +98,7 @@ function partsOf(model: Model, more: Partial<SubCallParts> = {}): SubCallParts &
     tools: [],
     thread: taskThread(),
     maxTurns: 10,
-    clock: { monotonic: () => now },
+    clock: { now: () => EPOCH + now, monotonic: () => now },
     random: () => 0.5,
     sleep(ms, signal) {
       if (ms === CALL.timeout_ms) {
@@ -128,6 +131,9 @@ const TOOL: AgentTool = {
 
 const AGENT = { tools: ["look"] };
 
+/** So many replies of the model. */
+const replies = (length: number) => expect.objectContaining({ length });
+
 test("a plain completion: one request, its text and what it cost", async () => {
   const model = script(says("A"));
   const budget = budgetOf();
@@ -136,8 +142,9 @@ test("a plain completion: one request, its text and what it cost", async () => {
     value: "A",
     usage: USAGE,
     requests: 1,
-    turns: 1,
+    turns: replies(1),
     attempts: [],
+    sent_at: EPOCH + 1000,
     model: "test/model",
   });
   expect(model.requests).toEqual([
@@ -180,10 +187,11 @@ test("transient failures are retried, counted and reserved anew; Retry-After is 
   const model = script(fails("rate_limited", true, 2000), fails("provider_error", true), says("A"));
   const budget = budgetOf();
   const parts = partsOf(model, { budget });
-  expect(await runSubCall(CALL, parts, NEVER)).toMatchObject({
+  const outcome = await runSubCall(CALL, parts, NEVER);
+  expect(outcome).toMatchObject({
     ok: true,
     requests: 3,
-    turns: 1,
+    turns: replies(1),
     usage: USAGE,
     attempts: [
       { code: "rate_limited", waited_ms: 2250 },
@@ -191,13 +199,19 @@ test("transient failures are retried, counted and reserved anew; Retry-After is 
     ],
   });
   expect(parts.waits).toEqual([2250, 500]);
+  expect(outcome).toMatchObject({ sent_at: EPOCH + 1000, turns: [{ at: EPOCH + 3750, ms: 0, input: 11 }] });
   expect(budget.settled).toEqual([NONE, NONE, USAGE]);
   expect(model.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([120_000, 117_750, 117_250]);
 });
 
 test("three retries at the most; what will not change is not retried", async () => {
   const busy = script(fails("provider_error", true));
-  expect(await run(busy)).toMatchObject({ ok: false, error: { code: "provider_error" }, requests: 4, turns: 0 });
+  expect(await run(busy)).toMatchObject({
+    ok: false,
+    error: { code: "provider_error" },
+    requests: 4,
+    turns: replies(0),
+  });
   const denied = script(fails("auth_failed", false));
   expect(await run(denied)).toMatchObject({ requests: 1, attempts: [] });
 });
@@ -210,7 +224,19 @@ test("a sub-agent uses tools until it answers", async () => {
   );
   const budget = budgetOf();
   const outcome = await run(model, { ...AGENT, system: "Be brief." }, { tools: [TOOL], budget });
-  expect(outcome).toMatchObject({ ok: true, value: "A", turns: 3, requests: 3, usage: { input: 30, cost_usd: 1.5 } });
+  const took = { at: EPOCH + 1000, ms: 0, input: 11, output: 2, cost_usd: 0.5 };
+  expect(outcome.turns).toEqual([
+    { ...took, tools: ["look", "look"] },
+    { ...took, tools: ["look"] },
+    { ...took, tools: [] },
+  ]);
+  expect(outcome).toMatchObject({
+    ok: true,
+    value: "A",
+    turns: replies(3),
+    requests: 3,
+    usage: { input: 30, cost_usd: 1.5 },
+  });
   const [first, , third] = model.requests;
   expect(first?.system).toMatch(/^You are a sub-agent.*Tools: look\. They only read\..*10 turns.*\n\nBe brief\.$/s);
   expect(first?.tools).toEqual([{ name: "look", description: "Looks.", parameters: TOOL.parameters }]);
@@ -267,7 +293,7 @@ test("after the last turn without an answer the call fails; the model is told be
   expect(outcome).toMatchObject({
     ok: false,
     error: { code: "sub_agent_error", message: "no answer after 10 turns" },
-    turns: 10,
+    turns: replies(10),
     requests: 10,
   });
   const notes = model.requests.map(({ messages }) => JSON.stringify(messages).includes("your last turn"));
@@ -280,7 +306,7 @@ test("a budget that ends in the middle of a sub-agent ends it, with what it spen
   expect(await run(model, AGENT, { tools: [TOOL], budget })).toMatchObject({
     ok: false,
     error: { code: "budget_exceeded", message: "no tokens are left" },
-    turns: 3,
+    turns: replies(3),
     requests: 3,
     usage: { input: 30 },
   });
@@ -298,7 +324,12 @@ test("a schema: the value, after instructions with the schema", async () => {
 
 test("a schema: one repair that names the problems, then an error with them", async () => {
   const repaired = script(says('{"n": "three"}'), says('{"n": 3}'));
-  expect(await run(repaired, { schema: SCHEMA })).toMatchObject({ ok: true, value: { n: 3 }, requests: 2, turns: 2 });
+  expect(await run(repaired, { schema: SCHEMA })).toMatchObject({
+    ok: true,
+    value: { n: 3 },
+    requests: 2,
+    turns: replies(2),
+  });
   expect(repaired.requests[1]?.messages.slice(1)).toMatchObject([
     { role: "assistant", answer: { text: '{"n": "three"}' } },
     { role: "user", text: expect.stringContaining("- /n is string, must be integer") },
@@ -314,7 +345,11 @@ test("a schema: one repair that names the problems, then an error with them", as
 test("a schema and tools: the repair has a turn beyond the limit", async () => {
   const model = script(uses(["look", { at: "x" }]), says("no JSON"), says('{"n": 1}'));
   const more = { tools: [TOOL], maxTurns: 2 };
-  expect(await run(model, { ...AGENT, schema: SCHEMA }, more)).toMatchObject({ ok: true, value: { n: 1 }, turns: 3 });
+  expect(await run(model, { ...AGENT, schema: SCHEMA }, more)).toMatchObject({
+    ok: true,
+    value: { n: 1 },
+    turns: replies(3),
+  });
 });
 
 test("nothing is sent for an invalid schema, an unknown model, or a tool that is not there", async () => {
@@ -362,7 +397,7 @@ test("an abort ends a call before, in and between its requests", async () => {
   expect(await run(model, AGENT, { tools: [deaf] }, inTool.signal)).toMatchObject({
     ...cancelled,
     requests: 1,
-    turns: 1,
+    turns: replies(1),
   });
 
   const inWait = new AbortController();

@@ -63,7 +63,7 @@ async function answerOf(
       tools: threadedTools({ roots: [folder], cwd: folder }, thread),
       thread,
       maxTurns: 10,
-      clock: { monotonic: () => performance.now() },
+      clock: { now: () => 0, monotonic: () => performance.now() },
       random: Math.random,
       sleep: (ms, aborted) => sleep(ms, undefined, { signal: aborted }).catch(() => {}),
     },

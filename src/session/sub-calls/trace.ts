@@ -1,0 +1,23 @@
+import type { SubCallTurn } from "../../model/index.ts";
+import type { ToolResult } from "../journal/records.ts";
+
+const MOST_TURNS = 50;
+const MOST_TOOLS = 20;
+const NAME_UNITS = 64;
+
+/** What a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
+export function traceOf(
+  { sent_at, turns }: { readonly sent_at: number | null; readonly turns: readonly SubCallTurn[] },
+  granted: readonly string[],
+): Pick<ToolResult, "sent_at" | "turns"> {
+  // The single reply of a plain call tells nothing that its record does not.
+  const isAgent = granted.length > 0 || turns.length > 1;
+  return {
+    ...(sent_at === null ? {} : { sent_at }),
+    ...(isAgent ? { turns: turns.slice(0, MOST_TURNS).map(bounded) } : {}),
+  };
+}
+
+function bounded(turn: SubCallTurn): SubCallTurn {
+  return { ...turn, tools: turn.tools.slice(0, MOST_TOOLS).map((name) => name.slice(0, NAME_UNITS).toWellFormed()) };
+}
