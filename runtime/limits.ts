@@ -62,6 +62,8 @@ export const LIMITS = {
   /** Sub-calls in flight at once. */
   concurrency: 5,
   maxConcurrency: 100,
+  /** Guests of children that are alive at once, at each depth. */
+  guestsPerLevel: 4,
   timeOverMs: 5000,
   /** How long the machine of a session stays open while it is not used, ms. To open it again takes some milliseconds. */
   idleMs: 60_000,

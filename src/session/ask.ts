@@ -3,8 +3,8 @@ import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
 import { beginAsk, endAsk } from "./exec/ask-records.ts";
 import { type ExecAsked, requestOf } from "./exec/request.ts";
 import { runExec } from "./exec/run-exec.ts";
+import { leftOf } from "./exec/work.ts";
 import { type AskRecords, interruptedIn, openAskIn } from "./journal/account.ts";
-import { remaining } from "./journal/ledger.ts";
 import { envelopeOf } from "./outcomes.ts";
 import type { Setup } from "./setup.ts";
 
@@ -42,7 +42,7 @@ const ASK_MS = 1_800_000;
 
 function hostOf(setup: Setup): AskHost {
   const { row, models, state } = setup;
-  const max_time_ms = setup.options.budget?.max_time_ms ?? ASK_MS;
+  const max_time_ms = setup.parts.above?.limits.max_time_ms ?? setup.options.budget?.max_time_ms ?? ASK_MS;
   const parts = { ...setup.parts, budget: { ...setup.parts.budget, max_time_ms } };
   return {
     session_id: row.id,
@@ -55,7 +55,7 @@ function hostOf(setup: Setup): AskHost {
       return context;
     },
     records: () => recordsOf(setup),
-    budget: () => remaining(state().account.ledger, parts.budget),
+    budget: () => leftOf(parts, state()),
     async turn(request, asked) {
       const interrupted = interruptedIn(state().account);
       const outcome = await runExec(parts, state(), request, asked, interrupted);

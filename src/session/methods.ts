@@ -9,9 +9,9 @@ import { dryRun } from "./dry-run.ts";
 import { type ExecAsked, type ExecOutcome, type ExecRequest, loadRequest, requestOf } from "./exec/request.ts";
 import { discard, runExec } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
+import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
 import { queryEnvelope } from "./journal/envelope.ts";
-import { remaining } from "./journal/ledger.ts";
 import type { Start } from "./journal/records.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import {
@@ -32,7 +32,7 @@ import { openTurns, type Turns } from "./turns.ts";
 /** The methods of a session. Each that runs or reads something takes its turn. */
 export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Session {
   const { row, parts, state } = setup;
-  const { guest, budget } = parts;
+  const { guest } = parts;
   // Starting a thread takes longer than what comes before the first exec: the two overlap.
   guest.prepare();
   // At the end of a turn the machine's state is kept, or the machine has been ended.
@@ -96,7 +96,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     memory: memoryOf(access("memory")),
     helpers: helpersOf(access("helpers")),
     stats: () => state().context?.stats ?? null,
-    budget: () => remaining(state().account.ledger, budget),
+    budget: () => leftOf(parts, state()),
     close,
     [Symbol.asyncDispose]: close,
   };

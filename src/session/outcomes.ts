@@ -1,9 +1,9 @@
 import type { Resumed } from "./api.ts";
 import type { AskEnvelope } from "./asks.ts";
 import type { ExecOutcome } from "./exec/request.ts";
+import { leftOf } from "./exec/work.ts";
 import { cellFiles, type ExecRecords } from "./journal/account.ts";
 import { type EnvelopeFacts, type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
-import { remaining } from "./journal/ledger.ts";
 import type { Start } from "./journal/records.ts";
 import type { Setup } from "./setup.ts";
 
@@ -41,7 +41,7 @@ function factsOf({ row, parts, state }: Session, unfinished: boolean): Required<
   const { account } = state();
   return {
     session_id: row.id,
-    budget: remaining(account.ledger, parts.budget),
+    budget: leftOf(parts, state()),
     unfinished,
     files: cellFiles(account),
   };

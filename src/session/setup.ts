@@ -17,7 +17,8 @@ import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
 import { memoryBytesOf } from "./options.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { openCache } from "./sub-calls/cache.ts";
-import type { Answers } from "./sub-calls/port.ts";
+import { openTreePlaces, type Places } from "./sub-calls/places.ts";
+import type { Above, Answers } from "./sub-calls/port.ts";
 
 /** What a test or another host may replace. */
 export interface SessionParts {
@@ -35,6 +36,8 @@ export interface SessionParts {
   readonly models: Models;
   /** What drives asks; a session without it refuses them. */
   readonly asks: () => Promise<Asks>;
+  /** For a session that answers a call of another one. */
+  readonly above: Above;
   /** Where the threads of its machines come from; default: those of the process. */
   readonly machines: Machines;
   readonly clock: ExecParts["clock"];
@@ -80,11 +83,14 @@ export async function setUp(
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
   const guestOptions = guestOptionsOf(options, given, indexFolder);
   const { onCheckpoint } = options;
-  const asking: Asking = { models, granted, cwd, state };
+  const places = given.above?.places ?? openTreePlaces(concurrencyOf(options));
+  const asking: Asking = { models, granted, cwd, state, places };
   const parts: ExecParts = {
     session: row.id,
     store,
     answers: given.answers ?? answersOf(options, given, asking),
+    places,
+    ...(given.above ? { above: given.above } : {}),
     onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
     onRestart: options.onRestart ?? "send",
     keepSteps: options.keepSteps ?? false,
@@ -97,7 +103,7 @@ export async function setUp(
     newId: given.newId,
     random: given.random,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
-    budget: budgetOf(options),
+    budget: given.above?.limits ?? budgetOf(options),
     guest: openGuest(guestOptions),
   };
   const loading = {
@@ -150,22 +156,29 @@ interface Asking {
   readonly models: Models;
   readonly granted: Granted;
   readonly cwd: string;
+  readonly places: Places;
   state(): SessionState;
 }
 
-function answersOf(options: HostedOptions, given: Given, { models, granted, cwd, state }: Asking): Answers {
+function answersOf(options: HostedOptions, given: Given, asking: Asking): Answers {
+  const { models, granted, cwd, state, places } = asking;
   const recorded = () => state().account.loads.flatMap(rootsOf);
   return openAnswers({
     models,
     roots: () => [...new Set([...granted.roots, ...granted.among(recorded())])],
     cwd,
-    concurrency: Math.min(options.concurrency ?? LIMITS.concurrency, LIMITS.maxConcurrency),
-    limitsCost: budgetOf(options).max_cost_usd !== null,
+    concurrency: concurrencyOf(options),
+    places,
+    limitsCost: (given.above?.limits ?? budgetOf(options)).max_cost_usd !== null,
     policy: options.subAgents ?? {},
     cache: options.cache ? openCache(given.store, models, options.baseUrl) : null,
     clock: given.clock,
     random: given.random,
   });
+}
+
+function concurrencyOf({ concurrency = LIMITS.concurrency }: HostedOptions): number {
+  return Math.min(concurrency, LIMITS.maxConcurrency);
 }
 
 function budgetOf({ budget }: HostedOptions): ExecParts["budget"] {

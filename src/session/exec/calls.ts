@@ -30,14 +30,14 @@ export interface ExecCallsOptions {
 }
 
 export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOptions): ExecCalls {
-  let begun = 0;
+  const running = new Set<string>();
   let done = 0;
   const tell = () => {
     const { tokens, cost_usd } = ledger();
     const held = budget.held();
     parts.onCalls?.({
       done,
-      running: begun - done,
+      running: running.size,
       left: budget.left().remaining_sub_calls,
       tokens,
       cost_usd,
@@ -53,6 +53,7 @@ export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOption
       const open = budget.open(call.id);
       return parts.answers.answer(call, {
         budget: {
+          ...open,
           async reserve(estimate, aborted) {
             const held = await open.reserve(estimate, aborted);
             tell();
@@ -61,8 +62,9 @@ export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOption
         },
         signal,
         timeOver: time.over,
+        timeLeft: time.left,
         begun() {
-          begun++;
+          running.add(call.id);
           tell();
         },
       });
@@ -73,6 +75,7 @@ export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOption
     },
     answered({ id }, isDone) {
       budget.close(id, ledger());
+      running.delete(id);
       if (isDone) done++;
       tell();
     },

@@ -18,6 +18,7 @@ import { openBudget } from "../sub-calls/budget.ts";
 import { openCalls } from "./calls.ts";
 import { notKept, warn } from "./ends.ts";
 import { openExecJournal } from "./exec-journal.ts";
+import { inFlight } from "./interrupted.ts";
 import { keepCellEnd, keepQueryEnd } from "./keep-end.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
@@ -126,7 +127,9 @@ async function runCell(
 ): Promise<Over> {
   const { parts, recorder, startedAt, events } = work;
   const ledger = () => recorder.state().account.ledger;
-  const budget = openBudget(parts.budget, ledger());
+  const { last } = recorder.state().account;
+  const unrecorded = (await parts.answers.unrecorded?.(last ? inFlight(last) : [])) ?? [];
+  const budget = openBudget(parts.budget, ledger(), { above: parts.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
   const spent = timeIsSpent(parts.budget.max_time_ms);
   const state = stateOf(work, request, from);

@@ -4,6 +4,7 @@ import type { ExecRecords } from "../journal/account.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { type Complete, hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
 import { openBudget } from "../sub-calls/budget.ts";
+import { withPlaces } from "../sub-calls/places.ts";
 import { inFlight } from "./interrupted.ts";
 import type { ExecAsked, ExecOutcome, TurnRequest, TurnTaken } from "./request.ts";
 import { openTime } from "./time.ts";
@@ -25,11 +26,16 @@ export async function execTurn(
   const sending: Work = { ...work, parts: { ...parts, onRestart: "send" } };
   if (interrupted) await recorder.commit([resumeOf(sending, null, [], inFlight(interrupted))]);
   else await recorder.commit([startOf(parts, recorder.state(), request, exec_id), callOf(work, call_id)]); // ▣
-  const budget = openBudget(parts.budget, recorder.state().account.ledger);
+  const budget = openBudget(parts.budget, recorder.state().account.ledger, { above: parts.above?.budget });
   const from = parts.clock.monotonic();
   using time = openTime(parts.clock, from, budget.left().remaining_time_ms);
   using stopped = joinSignals(signal, suspend, time.over);
-  const taken = await request.take({ budget: budget.open(call_id), signal: stopped.signal });
+  const { requests } = parts.places;
+  using place = await requests.take(stopped.signal);
+  const taken = await request.take({
+    budget: withPlaces(budget.open(call_id), requests, place),
+    signal: stopped.signal,
+  });
   if (suspend?.aborted) return { kind: "turn", unfinished: true };
   const end = time.over.aborted && !taken.ok && !signal?.aborted ? { ...taken, ...TIME_IS_SPENT } : taken;
   const result = resultOf(work, call_id, end, time.elapsed());

@@ -1,10 +1,11 @@
 import { type ExecLimits, type ExecState, type Json, noOutput } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
-import type { BudgetLimits } from "../journal/ledger.ts";
+import { type BudgetLimits, type RemainingBudget, remaining } from "../journal/ledger.ts";
 import type { Complete, Resume, Start } from "../journal/records.ts";
 import type { Guest } from "../machine/guest.ts";
-import type { Answers } from "../sub-calls/port.ts";
+import type { Places } from "../sub-calls/places.ts";
+import type { Above, Answers } from "../sub-calls/port.ts";
 import type { Recorder, RecorderParts } from "./recorder.ts";
 import type { ExecRequest } from "./request.ts";
 import type { SessionState } from "./session-state.ts";
@@ -15,6 +16,10 @@ export interface ExecParts extends RecorderParts {
   readonly limits: ExecLimits;
   readonly budget: BudgetLimits;
   readonly answers: Answers;
+  /** Of the whole tree of sessions. */
+  readonly places: Places;
+  /** For a session that answers a call of another one. */
+  readonly above?: Above;
   readonly onRestart: OnRestart;
   /** Called whenever a sub-call is sent or answered. */
   readonly onCalls?: (progress: CallProgress) => void;
@@ -36,6 +41,15 @@ export interface Work {
   startedAt: number;
   /** Decisions on tools. */
   readonly events: ToolOverrideEvent[];
+}
+
+/** What a session may still spend between execs: at its own level and above. */
+export function leftOf(
+  { budget, above }: Pick<ExecParts, "budget" | "above">,
+  { account }: SessionState,
+): RemainingBudget {
+  const own = remaining(account.ledger, budget);
+  return above?.budget.atMost(own) ?? own;
 }
 
 /** The record that an exec begins with. */

@@ -4,6 +4,7 @@ import { joinSignals } from "../../joined-signal.ts";
 import { failure, loadSubCallLayer } from "../../model/index.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
+import { type Places, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
 import { traceOf } from "./trace.ts";
@@ -15,7 +16,9 @@ export interface AnswersOptions extends PlanOptions {
   /** Folders that sub-agents may read, as they are now. */
   readonly roots: () => readonly string[];
   readonly cwd: string;
+  /** Sub-calls of the session that are being answered at once. */
   readonly concurrency: number;
+  readonly places: Places;
   /** null: every answer is asked for. */
   readonly cache: AnswerCache | null;
   readonly clock: Clock;
@@ -28,13 +31,14 @@ export function openAnswers(options: AnswersOptions): Answers {
   /** One for each batch in flight. A batch ends with the exec that made it. */
   const batches = new Map<string, Limiter>();
 
-  function gateOf(callId: string, { batch }: SubCallRequest): Limiter {
-    if (batch?.max_concurrent === undefined) return session;
+  function gateOf(callId: string, { batch }: SubCallRequest): { readonly gate: Limiter; readonly width: number } {
+    if (batch?.max_concurrent === undefined) return { gate: session, width: options.concurrency };
+    const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
     const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
-    const limiter = batches.get(key) ?? openLimiter(Math.min(batch.max_concurrent, LIMITS.maxConcurrency));
-    batches.set(key, limiter);
+    const gate = batches.get(key) ?? openLimiter(width);
+    batches.set(key, gate);
     if (batches.size > 100) batches.delete(batches.keys().next().value ?? "");
-    return limiter;
+    return { gate, width };
   }
 
   return {
@@ -43,9 +47,11 @@ export function openAnswers(options: AnswersOptions): Answers {
       const request = readSubCall(call.name, call.args);
       using stopped = joinSignals(context.signal, context.timeOver);
       const stop = stopped.signal;
-      const answered = await gateOf(call.id, request).run(stop, () => {
-        context.begun();
-        return ask(options, request, context, stop);
+      const { gate, width } = gateOf(call.id, request);
+      const answered = await gate.run(stop, async () => {
+        // A cell may ask for more of its batch at once than the session's limit.
+        using _wide = options.places.requests.widen(width);
+        return await ask(options, request, context, stop);
       });
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
@@ -70,11 +76,16 @@ async function ask(
   if (!plan.ok) return plan.answered;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
   const { policy, clock } = options;
+  const { requests } = options.places;
+  // The call's own time begins with its first place.
+  using place = await requests.take(signal);
+  if (!place) return refused(CANCELLED);
+  context.begun();
   const outcome = await runSubCall(
     plan.call,
     {
       models: options.models,
-      budget: context.budget,
+      budget: withPlaces(context.budget, requests, place),
       tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,

@@ -2,36 +2,71 @@
 export interface Limiter {
   /** Answers undefined if the signal aborts before the work has begun. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined>;
+  /** A place, held until it is disposed of; undefined if the signal aborts first. */
+  take(signal: AbortSignal): Promise<Disposable | undefined>;
+  /** Raises the limit to at least this much, until the answer is disposed of. */
+  widen(limit: number): Disposable;
 }
 
 export function openLimiter(limit: number): Limiter {
   let running = 0;
   const waiting = new Set<() => void>();
+  const widths: number[] = [];
 
-  function turn(signal: AbortSignal): Promise<void> {
+  function serve(): void {
+    for (const go of waiting) {
+      if (running >= Math.max(limit, ...widths)) return;
+      waiting.delete(go);
+      running++;
+      go();
+    }
+  }
+
+  function place(): Disposable {
+    return disposedOnce(() => {
+      running--;
+      serve();
+    });
+  }
+
+  function take(signal: AbortSignal): Promise<Disposable | undefined> {
+    if (signal.aborted) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      const go = () => {
+      const giveUp = () => {
         waiting.delete(go);
-        signal.removeEventListener("abort", go);
-        resolve();
+        resolve(undefined);
+      };
+      const go = () => {
+        signal.removeEventListener("abort", giveUp);
+        resolve(place());
       };
       waiting.add(go);
-      signal.addEventListener("abort", go);
+      signal.addEventListener("abort", giveUp, { once: true });
+      serve();
     });
   }
 
   return {
+    take,
     async run(signal, work) {
-      while (running >= limit && !signal.aborted) await turn(signal);
-      if (signal.aborted) return undefined;
-      running++;
-      try {
-        return await work();
-      } finally {
-        running--;
-        const [next] = waiting;
-        next?.();
-      }
+      using taken = await take(signal);
+      return taken && !signal.aborted ? await work() : undefined;
+    },
+    widen(width) {
+      widths.push(width);
+      serve();
+      return disposedOnce(() => widths.splice(widths.indexOf(width), 1));
+    },
+  };
+}
+
+function disposedOnce(dispose: () => void): Disposable {
+  let isOver = false;
+  return {
+    [Symbol.dispose]() {
+      if (isOver) return;
+      isOver = true;
+      dispose();
     },
   };
 }

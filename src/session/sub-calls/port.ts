@@ -1,6 +1,8 @@
 import type { Json, PendingCall, Settlement } from "../../../runtime/index.ts";
-import type { RequestBudget } from "../../model/index.ts";
+import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
+import type { SharedBudget, Unrecorded } from "./budget.ts";
+import type { Places } from "./places.ts";
 
 /** Answers the calls of async builtins. */
 export interface Answers {
@@ -10,17 +12,38 @@ export interface Answers {
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
   /** Whether a call that may have been carried out already can be made once more. */
   repeatable(call: PendingCall): boolean;
+  /** What calls that an earlier process left open have spent, by the ledgers of their children. Absent: there are no children. */
+  unrecorded?(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
 }
 
 /** What an exec lends to the answering of one call. */
 export interface CallContext {
-  readonly budget: RequestBudget;
+  readonly budget: SharedBudget;
   /** Aborted when the exec ends or is cancelled. */
   readonly signal: AbortSignal;
   /** Aborted when the session's time is over. */
   readonly timeOver: AbortSignal;
-  /** Called when the call's turn comes: it is being answered from now on. */
+  /** What is left of the session's time, ms. */
+  timeLeft(): number;
+  /** Called when the call's first request has a place: it is being answered from now on. */
   begun(): void;
+}
+
+/** What a child session is given by the session whose call it answers. */
+export interface Above {
+  /** The budget of the call: {@link CallContext.budget}. Each request of the child is held there too. */
+  readonly budget: SharedBudget;
+  /** Those of the whole tree. */
+  readonly places: Places;
+  /** The child's: 1 for a child of a session that a caller opened. */
+  readonly depth: number;
+  /** How deep children may be. */
+  readonly maxDepth: number;
+  /**
+   * The child's own limits: sub-calls as they are allotted to its call, time as its call has. Tokens and dollars are those of the
+   * session above, since nothing is split beforehand.
+   */
+  readonly limits: BudgetLimits;
 }
 
 /** The answer to a call: what the guest gets, and what the record keeps with it. */

@@ -45,6 +45,35 @@ test("who gives up while waiting does not take the turn of another", async () =>
   expect(await third).toBe("runs");
 });
 
+test("a place is given back once, and an aborted wait takes none", async () => {
+  const limiter = openLimiter(1);
+  const first = await limiter.take(live);
+  const abort = new AbortController();
+  const second = limiter.take(abort.signal);
+  const third = limiter.take(live);
+  abort.abort();
+  expect(await second).toBeUndefined();
+  first?.[Symbol.dispose]();
+  first?.[Symbol.dispose]();
+  expect(await third).toBeDefined();
+  const fourth = limiter.take(live);
+  expect(await Promise.race([fourth, Promise.resolve("waits")])).toBe("waits");
+});
+
+test("a widened limiter lets more run, and as few as before once it is not", async () => {
+  const limiter = openLimiter(1);
+  const first = await limiter.take(live);
+  const second = limiter.take(live);
+  const wide = limiter.widen(2);
+  expect(await second).toBeDefined();
+  wide[Symbol.dispose]();
+  first?.[Symbol.dispose]();
+  const third = limiter.take(live);
+  expect(await Promise.race([third, Promise.resolve("waits")])).toBe("waits");
+  (await second)?.[Symbol.dispose]();
+  expect(await third).toBeDefined();
+});
+
 test("a failure frees its place", async () => {
   const limiter = openLimiter(1);
   await expect(limiter.run(live, () => Promise.reject(new Error("boo")))).rejects.toThrow("boo");
