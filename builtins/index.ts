@@ -24,6 +24,7 @@ import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
+export type { ChildContext } from "./child-context.ts";
 export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";

@@ -11,5 +11,6 @@ export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, walk } from "./load/walk.ts";
 export { openRoutes } from "./routes/routes.ts";
 export { openSearchIndex, type SearchIndex } from "./search/search.ts";
+export { isAll, type Range, sliceOf } from "./slice.ts";
 export { openPlaces } from "./text/places.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";

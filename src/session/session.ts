@@ -3,6 +3,7 @@ import type { RlmError } from "../../runtime/index.ts";
 import { systemClock } from "../../runtime/index.ts";
 import { shareStore } from "../store/index.ts";
 import type { HostedOptions, Session } from "./api.ts";
+import { loadOnce } from "./contexts/load-once.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
 import { pace } from "./pace.ts";
@@ -41,7 +42,9 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
     const row = await leasedRow(store, options, fresh, parts.settings);
     try {
       const given = { random: Math.random, ...parts, store, newId, clock };
-      return sessionOver(await setUp(options, given, row, isInMemory), async () => {
+      const setup = await setUp(options, given, row, isInMemory);
+      if (parts.slice) await loadOnce(setup, parts.slice);
+      return sessionOver(setup, async () => {
         await release(row.id);
         await closeStore();
       });

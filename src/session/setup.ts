@@ -1,13 +1,15 @@
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, type Machines } from "../../runtime/index.ts";
-import type { LoadOptions } from "../context/index.ts";
+import type { Context } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, openModels } from "../model/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 import type { Asks } from "./asks.ts";
-import { knownIn, openContext, readLoadInput } from "./contexts/contexts.ts";
+import { knownIn, openContext, readLoadInput, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
+import type { SliceInput } from "./contexts/slices.ts";
 import { openEndGc } from "./exec/gc.ts";
+import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/session-state.ts";
 import type { ExecParts } from "./exec/work.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
@@ -38,6 +40,10 @@ export interface SessionParts {
   readonly asks: () => Promise<Asks>;
   /** For a session that answers a call of another one. */
   readonly above: Above;
+  /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */
+  readonly slice: SliceInput;
+  /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
+  readonly heldContext: (hash: string) => Context | null;
   /** Where the threads of its machines come from; default: those of the process. */
   readonly machines: Machines;
   readonly clock: ExecParts["clock"];
@@ -62,7 +68,7 @@ export interface Setup {
   /** Answers sub-calls as the session does, with this model for those that name none. */
   answersBy(fallback: string): Answers;
   /** How a load of this session reads. */
-  readonly loading: Omit<LoadOptions, "roots" | "signal">;
+  readonly loading: Omit<Loading, "signal">;
   /** What the next exec starts from. */
   state(): SessionState;
 }
@@ -77,7 +83,7 @@ export async function setUp(
   const { store, clock } = given;
   const cwd = options.cwd ?? process.cwd();
   const granted = openGranted(options.roots ?? [cwd], cwd);
-  let current = await readState(store, row, granted);
+  let current = await readState(given, row, granted);
   const state = () => current;
   const indexFolder = openIndexFolder(options.indexDir);
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
@@ -108,6 +114,7 @@ export async function setUp(
   };
   const loading = {
     cwd,
+    contextOf: async (hash: string) => given.heldContext?.(hash) ?? (await storedContext(store, hash)),
     onProgress: (progress: { files: number; bytes: number }) => options.onProgress?.({ kind: "load", ...progress }),
     // A folder that goes with the session has no records of earlier sessions.
     ...(options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) }),
@@ -132,11 +139,12 @@ function withFallback(models: Models, fallback: string): Models {
 }
 
 /** The state in which the last process left the session, by its journal. */
-async function readState(store: Store, { id }: SessionRow, granted: Granted): Promise<SessionState> {
+async function readState({ store, heldContext }: Given, { id }: SessionRow, granted: Granted): Promise<SessionState> {
   const records = (await store.journal(id)).map(({ record }) => readRecord(record));
   const account = records.reduce(follow, EMPTY_ACCOUNT);
   const { context_hash: hash, loads } = account;
-  return { account, context: hash === null ? null : await openContext(store, hash, loads, granted) };
+  if (hash === null) return { account, context: null };
+  return { account, context: heldContext?.(hash) ?? (await openContext(store, hash, loads, granted)) };
 }
 
 function guestOptionsOf(options: HostedOptions, given: Given, indexFolder: IndexFolder): GuestOptions {

@@ -10,6 +10,7 @@ import {
   type Pause,
   type SkippedFile,
 } from "../context.ts";
+import { isAll, type Range, sliceOf } from "../slice.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import { type Known, recalled, remember } from "./recall.ts";
 import { errnoOf, locate, MOVED_OUT, openRoots, type Refusal, type Roots, withFile } from "./roots.ts";
@@ -17,10 +18,11 @@ import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { readListed, textBytes, withoutMark } from "./text-file.ts";
 import { compareUnits, type Walk, walk } from "./walk.ts";
 
-/** What to load: a file or folder on disk, or text at hand. */
+/** What to load: a file or folder on disk, text at hand, or parts of a context. */
 export type Source =
   | { kind: "path" /** Absolute, or relative to `cwd`. */; path: string }
-  | { kind: "text"; text: string | Uint8Array /** Document id, e.g. `stdin`. */; name: string };
+  | { kind: "text"; text: string | Uint8Array /** Document id, e.g. `stdin`. */; name: string }
+  | { kind: "slice"; of: Context; ranges: readonly Range[] /** As `stats.sources` has it. */; name: string };
 
 export interface LoadOptions {
   /** Folders that may be read; symlinks in them are resolved at each load. */
@@ -37,7 +39,7 @@ export interface LoadOptions {
 /**
  * Reads a source into a new context (spec §3.1). A folder's files are sorted by code unit of their relative path and
  * each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark is
- * dropped, all other bytes stay. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
+ * dropped, all other bytes stay. All of a context, as a slice, is that context itself. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
  * `invalid_argument` or `cancelled`.
  */
 export async function load(source: Source, options: LoadOptions): Promise<Context> {
@@ -72,6 +74,10 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   const { pause } = reading;
   await pause(0);
   if (source.kind === "text") return extendContext(previous, loadText(reading, source.text), pause);
+  if (source.kind === "slice") {
+    if (previous === undefined && isAll(source.of.text, source.ranges)) return source.of;
+    return extendContext(previous, loadSlice(reading, source), pause);
+  }
   const place = await locatePath(reading, options);
   const { known } = options;
   const seen = known && (await seenAt(place, reading, previous?.hash ?? null, known));
@@ -122,6 +128,19 @@ function loadText(reading: Reading, text: string | Uint8Array): LoadedSource {
   const content = typeof text === "string" ? { bytes: withoutMark(Buffer.from(text)) } : textBytes(text);
   if ("reason" in content) throw unreadable(reading.given, content);
   return single(reading, { relative: reading.name, path: "-", bytes: content.bytes });
+}
+
+function loadSlice(
+  { name, size, separator }: Reading,
+  { of, ranges }: Extract<Source, { kind: "slice" }>,
+): LoadedSource {
+  const files = sliceOf(of, ranges).files.map((file, i) =>
+    i === 0 ? { ...file, separator: Buffer.concat([Buffer.from(separator), file.separator]) } : file,
+  );
+  size.files += files.length;
+  size.bytes += files.reduce((sum, file) => sum + file.separator.length + file.bytes.length, 0);
+  if (isOver(size)) throw tooLarge(name, size);
+  return { name, files, skipped: [] };
 }
 
 /** Where a path leads, and the files that are there. */

@@ -13,10 +13,12 @@ import {
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import type { Granted } from "./granted.ts";
+import { loadSlice, readSliceInput, type SliceInput } from "./slices.ts";
 
 /** What a load or append is asked for, as the journal has it: text at hand is only named. */
 export type LoadInput =
   | { readonly path: string /** Absolute. */; readonly roots: readonly string[] }
+  | SliceInput
   | { readonly name: string };
 
 /** Keeps a context, unless the store has it. */
@@ -38,11 +40,11 @@ export async function openContext(
   granted: Granted,
 ): Promise<Context> {
   try {
-    return await opened(await store.context(hash));
+    return await storedContext(store, hash);
   } catch (error) {
     if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
     let cure = RESTORE;
-    const again = await loadAgain(loads, granted).catch((refusal: unknown) => {
+    const again = await loadAgain(store, loads, granted).catch((refusal: unknown) => {
       if (refusal instanceof RlmError && refusal.code === "path_outside_sandbox") cure = ALLOW;
       return undefined;
     });
@@ -50,6 +52,11 @@ export async function openContext(
     await store.putContext(stored(again));
     return again;
   }
+}
+
+/** The context of this hash from the store, where a session that needs it keeps it. @throws RlmError `context_lost` */
+export async function storedContext(store: Store, hash: string): Promise<Context> {
+  return opened(await store.context(hash));
 }
 
 /** Earlier loads whose contexts the store has, by the records in the folder of the indexes. */
@@ -61,7 +68,7 @@ export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">):
 async function keptContext(store: Store, hash: string): Promise<Context | null> {
   if (!(await store.hasContext(hash))) return null;
   try {
-    return await opened(await store.context(hash));
+    return await storedContext(store, hash);
   } catch (error) {
     if (error instanceof RlmError && error.code === "context_lost") return null;
     throw error;
@@ -69,10 +76,12 @@ async function keptContext(store: Store, hash: string): Promise<Context | null> 
 }
 
 /** The sources of a session's context, read again. @throws RlmError as loading does; `context_lost` for text at hand */
-async function loadAgain(loads: readonly Start[], granted: Granted): Promise<Context | undefined> {
+async function loadAgain(store: Store, loads: readonly Start[], granted: Granted): Promise<Context | undefined> {
   let context: Context | undefined;
   for (const { input } of loads) {
     const source = readLoadInput(input);
+    // Nothing is appended to a slice.
+    if ("kind" in source) return loadSlice(source, (hash) => storedContext(store, hash), { cwd: "/" });
     if (!("path" in source)) return undefined;
     const options = { roots: granted.among(source.roots), cwd: "/" };
     const from = { kind: "path", path: source.path } as const;
@@ -83,7 +92,7 @@ async function loadAgain(loads: readonly Start[], granted: Granted): Promise<Con
 
 export function readLoadInput(input: Json): LoadInput {
   const path = v.safeParse(PathInput, input);
-  return path.success ? path.output : v.parse(NamedInput, input);
+  return path.success ? path.output : (readSliceInput(input) ?? v.parse(NamedInput, input));
 }
 
 const PathInput = v.object({ path: v.string(), roots: v.fallback(v.array(v.string()), []) });
@@ -93,14 +102,17 @@ const RESTORE = "Restore these sources as they were, or load the context again, 
 const ALLOW = `Its sources may not be read again: ${remedy("addRoot")}, or load the context again, which resets the session.`;
 
 function lost(hash: string, loads: readonly Start[], cause: RlmError, suggestion: string): RlmError {
-  const names = loads.map(({ input }) => {
-    const source = readLoadInput(input);
-    return "path" in source ? source.path : source.name;
-  });
-  return new RlmError("context_lost", `the context ${hash} (${names.join(", ")}) is lost: ${cause.message}`, {
+  const names = loads.map(({ input }) => nameOf(readLoadInput(input))).join(", ");
+  return new RlmError("context_lost", `the context ${hash} (${names}) is lost: ${cause.message}`, {
     suggestion,
     cause,
   });
+}
+
+function nameOf(source: LoadInput): string {
+  if ("path" in source) return source.path;
+  if (!("kind" in source)) return source.name;
+  return "of" in source ? `a part of the context ${source.of}` : "a text of a sub-call";
 }
 
 function stored(context: Context): StoredContext {

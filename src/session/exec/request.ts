@@ -5,6 +5,7 @@ import type { RequestBudget } from "../../model/index.ts";
 import type { ExecOptions, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput } from "../contexts/contexts.ts";
 import type { Granted } from "../contexts/granted.ts";
+import { loadSlice, type SliceInput } from "../contexts/slices.ts";
 import type { CellComplete, CellFile, Start, ToolResult } from "../journal/records.ts";
 
 /** What an exec is to do. */
@@ -75,11 +76,22 @@ export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptio
   return reading(kind, input, { kind: "path", path: from }, options);
 }
 
+/** How a session's loads read. */
+export interface Loading extends Omit<LoadOptions, "roots"> {
+  /** Opens a context of the store, for a load of parts of it. @throws RlmError `context_lost` */
+  contextOf(hash: string): Promise<Context>;
+}
+
+/** The load of a child's context. */
+export function sliceRequest(input: SliceInput, loading: Loading): ExecRequest {
+  return { kind: "load", input, read: () => loadSlice(input, loading.contextOf, loading) };
+}
+
 /** The request of an exec, from its first record. A load reads only folders that the caller still grants. */
 export function requestOf(
   { kind, input, cell, limits, rest, ask }: Start,
   granted: Granted,
-  options: Omit<LoadOptions, "roots">,
+  options: Loading,
 ): ExecRequest {
   switch (kind) {
     case "cell":
@@ -89,6 +101,7 @@ export function requestOf(
     case "load":
     case "append": {
       const from = readLoadInput(input);
+      if ("kind" in from) return sliceRequest(from, options);
       if (!("path" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
       return reading(kind, from, { kind: "path", path: from.path }, { ...options, roots: granted.among(from.roots) });
     }
