@@ -7,10 +7,13 @@ import type { AskSettings } from "./rounds.ts";
 const DEFAULT_TURNS = 20;
 const DEFAULT_TURN_TOKENS = 16_000;
 const HISTORY_CHARS = 400_000;
+/** Half of the model's window, at 4 characters a token. */
+const CHARS_OF_WINDOW = 2;
 
 /** What an ask begins with. Its models are resolved now, so that what is wrong with them is said before anything is kept. */
 export function begin(question: string, options: AskOptions, { models }: Pick<AskHost, "models">): Json {
-  const model = models.resolve(options.model ?? null).id;
+  const root = models.resolve(options.model ?? null);
+  const model = root.id;
   const sub_model = models.resolve(options.subModel ?? models.fallback ?? model).id;
   const settings: AskSettings = {
     model,
@@ -21,7 +24,7 @@ export function begin(question: string, options: AskOptions, { models }: Pick<As
     depth: 0,
     max_depth: 0,
     schema: options.schema ?? null,
-    history_chars: HISTORY_CHARS,
+    history_chars: Math.min(HISTORY_CHARS, CHARS_OF_WINDOW * (root.window ?? Number.POSITIVE_INFINITY)),
     prompt: PROMPT_VERSION,
   };
   return { question, settings: { ...settings }, system: systemPrompt(cellReference(builtins), false) };

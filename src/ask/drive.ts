@@ -1,10 +1,10 @@
 import type { Json } from "../../runtime/index.ts";
 import { joinSignals } from "../joined-signal.ts";
-import { estimateTokens, loadSubCallLayer, type ModelMessage } from "../model/index.ts";
+import { estimateTokens, loadSubCallLayer } from "../model/index.ts";
 import { type AskEnvelope, type AskHost, type ExecAsked, sleep, type TurnTaken } from "../session/index.ts";
 import { citationsOf } from "./cite.ts";
-import { conversationOf, sizesOf } from "./conversation.ts";
-import { elided } from "./elide.ts";
+import { conversationOf } from "./conversation.ts";
+import { unitsOfMessage } from "./elide.ts";
 import { askEnvelope, pausedEnvelope, progressOf, suspendedEnvelope } from "./envelope.ts";
 import { type AskView, candidate, type Ending, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
@@ -53,8 +53,9 @@ async function nextOf(
 ): Promise<{ readonly step: Next; readonly room: Room }> {
   const rounds = roundsOf(host.records());
   const { stats } = host.context;
-  const sent = [{ role: "user", text: question } as const, ...conversationOf(rounds, [], rounds.at(-1)?.elide ?? [])];
-  const input = estimateTokens(system.length + unitsOf(sent) + RESERVE_UNITS);
+  const said = conversationOf(rounds, { turn: 0, messages: [] }, rounds.at(-1)?.elide ?? []);
+  const units = said.reduce((sum, message) => sum + unitsOfMessage(message), question.length);
+  const input = estimateTokens(system.length + units + RESERVE_UNITS);
   const room = roomFor(input, settings.turn_tokens, host.budget(), host.models.price(settings.model));
   const view: AskView = {
     settings,
@@ -70,17 +71,6 @@ async function nextOf(
 
 /** An observation and its frame, which the next request adds to the conversation: UTF-16 units. */
 const RESERVE_UNITS = 12_000;
-
-function unitsOf(messages: readonly ModelMessage[]): number {
-  return messages.reduce(
-    (units, message) =>
-      units +
-      (message.role === "assistant"
-        ? message.answer.text.length + JSON.stringify(message.answer.toolUses).length
-        : message.text.length),
-    0,
-  );
-}
 
 /** Whether an answer fits the schema of the ask. It is compared in a thread that can be ended. */
 async function judged(
@@ -100,18 +90,16 @@ async function judged(
 async function turn(
   host: AskHost,
   { settings, system }: AskInput,
-  { turn, closing, protocol, messages }: Extract<Next, { kind: "turn" }>,
+  { turn, closing, protocol, messages, elide }: Extract<Next, { kind: "turn" }>,
   room: Room,
   asked: ExecAsked,
 ): Promise<boolean> {
   const rounds = roundsOf(host.records());
   const { exec_id } = host.records().start;
-  const before = rounds.at(-1)?.elide ?? [];
-  const elide = elided(sizesOf(rounds, turn, messages), before, settings.history_chars);
   const model = host.models.resolve(settings.model);
   const request = {
     system,
-    messages: conversationOf(rounds, messages, elide),
+    messages: conversationOf(rounds, { turn, messages }, elide),
     protocol,
     maxTokens: closing ? room.closingTokens : room.turnTokens,
     conversation: exec_id,

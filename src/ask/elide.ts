@@ -4,45 +4,57 @@ import type { ModelMessage } from "../model/index.ts";
 const KEPT_UNITS = 200;
 const LEFT_OUT = "[… left out; variables are still there]";
 
-/** A turn's part of the conversation, as far as its size is concerned. */
-export interface SizedTurn {
+/** A message of the conversation, in its order. */
+export interface Said {
+  /** The turn that added it. */
   readonly turn: number;
-  /** The messages that the turn added. Those of the first turn hold the question and stay. */
-  readonly messages: readonly ModelMessage[];
-  /** Characters of the reply. */
-  readonly replyUnits: number;
+  readonly message: ModelMessage;
+  /** It may be cut to its beginning: replies, the question and what was said last stay whole. */
+  readonly canGo: boolean;
 }
 
 /**
  * The turns whose observations are left out from now on, those of `before` included. The conversation only grows until a
  * request would be over `most` characters; then the oldest observations go until half of that is left, so a provider's
- * cache of the prompt is lost once and not at each turn. Replies are never touched.
+ * cache of the prompt is lost once and not at each turn.
  */
-export function elided(turns: readonly SizedTurn[], before: readonly number[], most: number): readonly number[] {
+export function elided(said: readonly Said[], before: readonly number[], most: number): readonly number[] {
+  return unitsOf(said, new Set(before)) > most ? leaveOut(said, before, most / 2) : before;
+}
+
+/** The same for a request that the provider refused, since it was too long: until half of that request is left. */
+export function halved(said: readonly Said[], before: readonly number[]): readonly number[] {
+  return leaveOut(said, before, unitsOf(said, new Set(before)) / 2);
+}
+
+/** The conversation without the observations of these turns. */
+export function without(said: readonly Said[], elide: readonly number[]): readonly ModelMessage[] {
+  const gone = new Set(elide);
+  return said.map((one) => sent(one, gone));
+}
+
+function leaveOut(said: readonly Said[], before: readonly number[], aim: number): readonly number[] {
   const gone = new Set(before);
-  let units = sizeOf(turns, gone);
-  if (units <= most) return before;
-  for (const { turn, messages } of turns.slice(1)) {
-    if (units <= most / 2) break;
-    if (gone.has(turn)) continue;
+  const turns = new Set(said.filter(({ canGo }) => canGo).map(({ turn }) => turn));
+  for (const turn of turns) {
+    if (unitsOf(said, gone) <= aim) break;
     gone.add(turn);
-    units -= unitsOf(messages) - unitsOf(messages.map(withoutObservation));
   }
   return [...gone].sort((a, b) => a - b);
 }
 
-/** A message with the beginning of its observation. */
-export function withoutObservation<Message extends ModelMessage>(message: Message): Message {
-  if (message.role === "assistant" || message.text.length <= KEPT_UNITS + LEFT_OUT.length) return message;
+function unitsOf(said: readonly Said[], gone: ReadonlySet<number>): number {
+  return said.reduce((units, one) => units + unitsOfMessage(sent(one, gone)), 0);
+}
+
+/** UTF-16 units of a message, with the arguments of a reply's tool calls. */
+export function unitsOfMessage(message: ModelMessage): number {
+  if (message.role !== "assistant") return message.text.length;
+  return message.answer.text.length + JSON.stringify(message.answer.toolUses).length;
+}
+
+function sent({ turn, message, canGo }: Said, gone: ReadonlySet<number>): ModelMessage {
+  if (!canGo || !gone.has(turn) || message.role === "assistant") return message;
+  if (message.text.length <= KEPT_UNITS + LEFT_OUT.length) return message;
   return { ...message, text: `${message.text.slice(0, KEPT_UNITS).replace(/[\uD800-\uDBFF]$/, "")}\n${LEFT_OUT}` };
 }
-
-function sizeOf(turns: readonly SizedTurn[], gone: ReadonlySet<number>): number {
-  return turns.reduce((total, { turn, messages, replyUnits }) => {
-    const sent = gone.has(turn) ? messages.map(withoutObservation) : messages;
-    return total + unitsOf(sent) + replyUnits;
-  }, 0);
-}
-
-const unitsOf = (messages: readonly ModelMessage[]) =>
-  messages.reduce((total, message) => total + (message.role === "assistant" ? 0 : message.text.length), 0);

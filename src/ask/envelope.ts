@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { firstly, isErrorCode, type Json } from "../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf, type Usage } from "../model/index.ts";
 import type { AskEnvelope, AskHost, AskRecords, ExecEnvelope, TrajectoryTurn, TurnProgress } from "../session/index.ts";
+import { TOO_LONG } from "./next.ts";
 import { readAsk, roundsOf } from "./records.ts";
 
 type Told = Pick<AskHost, "session_id" | "records" | "budget">;
@@ -48,7 +49,7 @@ function failed(host: Told, code: string, message: string): AskEnvelope & { succ
     ...fieldsOf(host),
     error_code,
     error_message: message,
-    suggestion: SUGGESTIONS[error_code] ?? "Ask again later.",
+    suggestion: SUGGESTIONS[code] ?? SUGGESTIONS[error_code] ?? "Ask again later.",
   };
 }
 
@@ -60,6 +61,7 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   auth_expired: "Run pi and /login, then resume.",
   rate_limited: "Wait, then resume.",
   provider_error: "Check the provider and the model, then resume.",
+  [TOO_LONG]: "Give the ask up (discard), and ask a model with a larger window.",
   timeout: "Resume: the turn is asked for again.",
 };
 

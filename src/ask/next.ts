@@ -1,5 +1,7 @@
 import type { GivenAnswer, Json } from "../../runtime/index.ts";
 import type { ModelMessage } from "../model/index.ts";
+import { saidIn } from "./conversation.ts";
+import { elided, halved } from "./elide.ts";
 import * as notes from "./notes.ts";
 import { type AskedCell, type Reply, readReply } from "./reply.ts";
 import type { AskSettings, FailedTurn, Protocol, Round } from "./rounds.ts";
@@ -30,6 +32,8 @@ export type Next =
       readonly closing: boolean;
       readonly protocol: Protocol;
       readonly messages: readonly ModelMessage[];
+      /** Turns whose observations are left out of the request. */
+      readonly elide: readonly number[];
     }
   | { readonly kind: "cell"; readonly source: string }
   /** The provider failed for longer than retries take. The ask stays open. */
@@ -58,6 +62,9 @@ const REPLY_FAILURES: ReadonlySet<string> = new Set(["empty_answer", "truncated_
 /** The provider refused a request with tools. */
 export const TOOLS_REFUSED = "tools_refused";
 
+/** The provider refused a request that was longer than the model's window. */
+export const TOO_LONG = "request_too_long";
+
 /** What comes next: a pure function of what is recorded and of the view's few facts. */
 export function next(ask: AskView): Next {
   const last = ask.rounds.at(-1);
@@ -82,6 +89,7 @@ export function candidate({ rounds }: Pick<AskView, "rounds">): Json | undefined
 
 function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
   if (code === TOOLS_REFUSED) return turnWith(ask, []);
+  if (code === TOO_LONG) return afterTooLong(ask, message);
   if (code === "cancelled" || code === "budget_exceeded") return { kind: "end", ok: false, code, message };
   if (!REPLY_FAILURES.has(code)) return ask.isRetry ? turnWith(ask, []) : { kind: "pause", code, message };
   const replies = ask.rounds.filter(({ outcome }) => outcome.ok || REPLY_FAILURES.has(outcome.code));
@@ -89,6 +97,18 @@ function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
     return noAnswer(`${FAILED_REPLIES} replies in a row failed, the last with ${code}: ${message}`);
   }
   return turnWith(ask, [user(notes.failedReply(code, ask.settings.turn_tokens))]);
+}
+
+/** The turn is asked for again without its oldest observations: once, as the shorter request is half as long. */
+function afterTooLong(ask: AskView, message: string): Next {
+  const again = turnWith(ask, []);
+  if (again.kind !== "turn") return again;
+  const before = ask.rounds.at(-1)?.elide ?? [];
+  const elide = halved(saidIn(ask.rounds, again), before);
+  const lastReply = ask.rounds.findLastIndex(({ outcome }) => outcome.ok);
+  const refusals = ask.rounds.slice(lastReply + 1).filter(({ outcome }) => !outcome.ok && outcome.code === TOO_LONG);
+  if (refusals.length === 1 && elide.length > before.length) return { ...again, elide };
+  return ask.isRetry ? again : { kind: "pause", code: TOO_LONG, message };
 }
 
 function closed({ misfit, fitting }: AskView, reply: Reply): Next {
@@ -157,13 +177,9 @@ function turnWith(ask: AskView, messages: readonly ModelMessage[]): Next {
   const closing = done >= settings.max_turns || room === "closing" || isStuck;
   const isLast = !closing && done + 1 === settings.max_turns;
   const note = closing ? notes.closing(settings.schema !== null) : isLast ? notes.lastWithCode : null;
-  return {
-    kind: "turn",
-    turn: done + 1,
-    closing,
-    protocol: protocolOf(ask),
-    messages: note === null ? messages : withNote(messages, note),
-  };
+  const added = { turn: done + 1, messages: note === null ? messages : withNote(messages, note, rounds) };
+  const elide = elided(saidIn(rounds, added), rounds.at(-1)?.elide ?? [], settings.history_chars);
+  return { kind: "turn", ...added, closing, protocol: protocolOf(ask), elide };
 }
 
 /** Turns that a reply came to, whether it could be used or not. */
@@ -216,8 +232,11 @@ function failedCells(rounds: readonly Round[]): number {
   return succeeded < 0 ? cells.length : succeeded;
 }
 
-function withNote(messages: readonly ModelMessage[], note: string): readonly ModelMessage[] {
+/** A turn that is asked for again adds nothing to what the failed one has said. */
+function withNote(messages: readonly ModelMessage[], note: string, rounds: readonly Round[]): readonly ModelMessage[] {
   const last = messages.at(-1);
+  const said = rounds.flatMap((round) => round.messages).at(-1);
+  if (!last && said && said.role !== "assistant" && said.text.endsWith(note)) return messages;
   if (!last || last.role === "assistant") return [...messages, user(note)];
   return [...messages.slice(0, -1), { ...last, text: `${last.text}\n${note}` }];
 }

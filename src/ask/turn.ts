@@ -1,5 +1,12 @@
-import { loadSubCallLayer, type Model, type ModelMessage, type RequestBudget, type Usage } from "../model/index.ts";
-import { TOOLS_REFUSED } from "./next.ts";
+import {
+  type Asked,
+  loadSubCallLayer,
+  type Model,
+  type ModelMessage,
+  type RequestBudget,
+  type Usage,
+} from "../model/index.ts";
+import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
 import { CELL_TOOL, endOfFirstCell } from "./reply.ts";
 import type { FailedTurn, Protocol, Round } from "./rounds.ts";
 
@@ -44,7 +51,7 @@ export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: A
   });
   const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
   const { usage, attempts, sent_at } = requests.spent();
-  const outcome = asked.ok ? await usable(asked.turn, request) : failed(asked.error, protocol);
+  const outcome = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
   return { outcome, usage, attempts, sent_at };
 }
 
@@ -72,11 +79,10 @@ async function usable(reply: Reply, { protocol, maxTokens }: TurnRequest): Promi
   return { ok: true, reply: cutTurn(reply, end) };
 }
 
-function failed(
-  { code, message, retriable }: { code: string; message: string; retriable: boolean },
-  protocol: Protocol,
-) {
+function failed({ error, isTooLong }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {
+  const { code, message, retriable } = error;
+  if (isTooLong) return { ok: false, code: TOO_LONG, message };
   const isRefusal =
     protocol === "tools" && code === "provider_error" && !retriable && /\b(?:tools?|functions?)\b/i.test(message);
-  return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message } satisfies FailedTurn;
+  return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message };
 }

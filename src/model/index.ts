@@ -21,6 +21,6 @@ export type {
 export { estimateTokens } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
-export type { SubCallTurn } from "./sub-call/requests.ts";
+export type { Asked, SubCallTurn } from "./sub-call/requests.ts";
 export type { SubCall } from "./sub-call/sub-call.ts";
 export { addUsage, NO_USAGE, tokensOf } from "./usage.ts";

@@ -98,8 +98,11 @@ export type ModelAnswer = {
   | { readonly ok: true; readonly turn: ModelTurn }
   | {
       readonly ok: false;
-      readonly error: SubCallError /** The server's Retry-After, ms. */;
+      readonly error: SubCallError;
+      /** The server's Retry-After, ms. */
       readonly retryAfterMs?: number;
+      /** The request has more tokens than the model's window. Absent: it failed for another reason. */
+      readonly isTooLong?: true;
     }
 );
 
@@ -109,6 +112,8 @@ export interface Model {
   readonly id: string;
   /** USD per million tokens, or null if no price is known. */
   readonly price: { readonly input: number; readonly output: number } | null;
+  /** Tokens that a request and its answer may have together, or null if that is not known. */
+  readonly window: number | null;
   /**
    * Sends one request, once: no retries in here. Never rejects; an abort of the signal ends it within a second with the
    * code `cancelled`, its timeout with `timeout`. Connections are closed in both cases.

@@ -58,6 +58,7 @@ export function faux(api?: string) {
   const parts = {
     model: provider.getModel(),
     price: { input: 1, output: 2 },
+    window: null,
     authorize: () => AUTHORIZATION,
     load: loadPiAi,
   };

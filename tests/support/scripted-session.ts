@@ -23,6 +23,7 @@ export async function openScripted(
   const model: Model = {
     id: "test/scripted",
     price,
+    window: null,
     async complete(request, signal) {
       seen.prompts.push(promptOf(request));
       seen.peak = Math.max(seen.peak, ++seen.flying);

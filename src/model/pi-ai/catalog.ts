@@ -10,6 +10,7 @@ import type { PiAi } from "./load.ts";
 export interface ListedModel {
   readonly model: PiModel<Api>;
   readonly price: Model["price"];
+  readonly window: Model["window"];
   /** Headers that models.json wants for this model; values as they stand there. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -35,6 +36,7 @@ export function modelAt(baseUrl: string, { provider, id }: ModelName): ListedMod
   return {
     model: { ...UNLISTED, id, name: id, provider, baseUrl, ...(official ? {} : PLAIN) },
     price: null,
+    window: null,
     headers: {},
   };
 }
@@ -89,7 +91,8 @@ function customModel(
   const { id } = entry;
   const base = { ...UNLISTED, id, name: id, api, baseUrl, provider: name, maxTokens: 16_384 };
   const model = changed({ ...base, ...compatOf(provider.compat) }, entry);
-  return { model, price: entry.cost ? priceOf(model) : null, headers: entry.headers ?? {} };
+  const price = entry.cost ? priceOf(model) : null;
+  return { model, price, window: entry.contextWindow ?? null, headers: entry.headers ?? {} };
 }
 
 function overridden(listed: PiModel<Api>, provider: PiProvider | undefined): ListedModel {
@@ -97,7 +100,7 @@ function overridden(listed: PiModel<Api>, provider: PiProvider | undefined): Lis
   const baseUrl = provider?.baseUrl ?? listed.baseUrl;
   const compat = compatOf({ ...listed.compat, ...provider?.compat });
   const model = changed({ ...listed, baseUrl, ...(provider?.compat ? compat : {}) }, overrides);
-  return { model, price: priceOf(model), headers: overrides.headers ?? {} };
+  return { model, price: priceOf(model), window: model.contextWindow, headers: overrides.headers ?? {} };
 }
 
 /** A model with the fields of an entry of models.json. */

@@ -28,6 +28,11 @@ export function loadPiOAuth(): PiOAuth {
   return requireImport("belay-pi-ai/oauth");
 }
 
+/** What pi-ai knows of providers' messages: loaded apart from what sends, since the host may lend its own. */
+export function loadOverflow(): Pick<typeof import("belay-pi-ai"), "isContextOverflow"> {
+  return require(fileURLToPath(new URL("utils/overflow.js", import.meta.resolve("belay-pi-ai"))));
+}
+
 /** Required by its file: the package has entries for `import` alone, and both give the same module. */
 function requireImport(specifier: string) {
   return require(fileURLToPath(import.meta.resolve(specifier)));

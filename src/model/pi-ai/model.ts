@@ -14,6 +14,7 @@ import { type SeenResponse, watchResponses } from "./response-watch.ts";
 export interface PiAiModelParts {
   readonly model: PiModel<Api>;
   readonly price: Model["price"];
+  readonly window: Model["window"];
   /** The address of the model came from --base-url. */
   readonly isNamed?: boolean;
   /** Asked before each request. @throws RlmError, which becomes the answer */
@@ -24,7 +25,7 @@ export interface PiAiModelParts {
 
 /** A model that pi-ai sends to. */
 export function piAiModel(parts: PiAiModelParts): Model {
-  const { model, price, isNamed = false } = parts;
+  const { model, price, window, isNamed = false } = parts;
   const place: Place = {
     id: `${model.provider}/${model.id}`,
     api: model.api,
@@ -34,6 +35,7 @@ export function piAiModel(parts: PiAiModelParts): Model {
   return {
     id: place.id,
     price,
+    window,
     async complete(request, signal) {
       if (signal.aborted) return unsent(cancelled(place));
       const secrets: string[] = [];

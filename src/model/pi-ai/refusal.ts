@@ -1,9 +1,10 @@
 import { remedy } from "../../../runtime/index.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
-import type { SubCallError } from "../port.ts";
+import type { ModelAnswer } from "../port.ts";
 import { redact } from "./redact.ts";
 import type { SeenResponse } from "./response-watch.ts";
+import { isTooLong } from "./too-long.ts";
 
 /** Characters of a provider's message that are kept: a gateway may answer with a whole page. */
 const MESSAGE_CHARS = 500;
@@ -34,17 +35,24 @@ export interface Refusal {
  * Tells why a provider gave no answer: by the HTTP status if it was one of failure, else by the words of the
  * provider's SDK.
  */
-export function explain({ place, said, seen, secrets }: Refusal): { error: SubCallError; retryAfterMs?: number } {
+export function explain({ place, said, seen, secrets }: Refusal): Explained {
   const status = statusOf(said, seen);
   const retryAfterMs = seen.retryAfterMs ?? waitIn(said);
   const code = codeOf(place.api, said, status);
   const shown = redact(readable(said), secrets).slice(0, MESSAGE_CHARS);
   const trouble = status === null ? troubleOf(place, shown, seen) : null;
   const error = failure(code, `${place.id}: ${trouble?.message ?? shown}`, cureOf(code, status, place, trouble));
+  if (code === "provider_error" && (status ?? 400) < 500 && isTooLong(said, status)) {
+    return { error: { ...error, retriable: false, suggestion: TOO_LONG }, isTooLong: true };
+  }
   if (retryAfterMs !== null) return { error, retryAfterMs };
   if (code !== "rate_limited" || !NO_CREDIT.test(said)) return { error };
   return { error: { ...error, retriable: false, suggestion: "Check the plan and credit at the provider." } };
 }
+
+type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong">;
+
+const TOO_LONG = "Send less, or name a model with a larger window.";
 
 interface Trouble {
   readonly message: string;

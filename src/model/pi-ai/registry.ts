@@ -18,10 +18,10 @@ const PLACEHOLDER_KEY = "none";
 
 /** A model of the server at `baseUrl`. Keys of other providers are never sent there. */
 export function serverModel(name: string, baseUrl: string, options: RegistryOptions): Model {
-  const { model, price } = modelAt(baseUrl, readModelName(name));
+  const { model, price, window } = modelAt(baseUrl, readModelName(name));
   const key = options.apiKeyEnv === undefined ? PLACEHOLDER_KEY : namedKey(options.apiKeyEnv, options.env);
   const authorization: Authorization = { key, headers: {}, expires: Number.POSITIVE_INFINITY };
-  return piAiModel({ model, price, isNamed: true, authorize: () => authorization, load: loadPiAi });
+  return piAiModel({ model, price, window, isNamed: true, authorize: () => authorization, load: loadPiAi });
 }
 
 /**
@@ -35,13 +35,14 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
   const piAi = loadPiAi();
   const { provider, id } = readModelName(name);
   const files = readPiFiles(agentDir);
-  const { model, price, headers } = findModel(piAi, files, { provider, id });
+  const { model, price, window, headers } = findModel(piAi, files, { provider, id });
   const find = (from: PiFiles) =>
     authorize(provider, headers, { env, apiKeyEnv, files: from, envNames: piAi.findEnvKeys(provider) ?? [], now });
   let authorization = find(files);
   return piAiModel({
     model: behindLogin(model, authorization, files),
     price,
+    window,
     authorize: () => {
       if (now() >= authorization.expires) authorization = find(readPiFiles(agentDir));
       return authorization;

@@ -61,7 +61,7 @@ export const NOTHING_SENT: Spent = {
 
 export type Asked =
   | { readonly ok: true; readonly turn: ModelTurn }
-  | { readonly ok: false; readonly error: SubCallError };
+  | { readonly ok: false; readonly error: SubCallError; readonly isTooLong?: true };
 
 /** The requests of one sub-call. */
 export interface Requests {
@@ -135,7 +135,7 @@ export function openRequests(
       });
       const retried = attempts.map(({ code, waited_ms }) => ({ code, waited_ms }));
       spent = { ...spent, attempts: [...spent.attempts, ...retried] };
-      if (!answer.ok) return { ok: false, error: answer.error };
+      if (!answer.ok) return { ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };
       const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
       spent = { ...spent, turns: [...spent.turns, turnOf(answer.turn, took, before, spent.usage)] };
       return { ok: true, turn: answer.turn };

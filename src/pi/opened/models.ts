@@ -51,6 +51,7 @@ export function openPiModels({ registry, current, subModel, stream = streamSimpl
       return piAiModel({
         model,
         price: priceOf(model),
+        window: model.contextWindow > 0 ? model.contextWindow : null,
         authorize: () => authorization(from, model),
         load: () => ({ streamSimple: from.streamSimple ? from.streamSimple.bind(from) : stream }),
       });

@@ -81,6 +81,38 @@ test("a provider that fails leaves the ask open: nothing else runs, and a resume
   expect(third).toEqual(second);
 });
 
+/** The model's window: requests with more characters are refused, as Anthropic says it. */
+const WINDOW = 30_000;
+const windowed =
+  (script: (turn: number) => ScriptedAnswer): ModelScript =>
+  ({ body }) => {
+    const message = "prompt is too long: 9000 tokens > 7500 maximum";
+    if (JSON.stringify(body.messages).length > WINDOW)
+      return { status: 400, body: JSON.stringify({ error: { message } }) };
+    return script(body.messages.filter(({ role }) => role === "assistant").length);
+  };
+
+test("a request that the provider finds too long is asked again without its oldest observations", async () => {
+  const script = windowed((turn) => (turn < 8 ? cell(`print(${turn}, "x".repeat(8000))`) : { text: "It is 4711." }));
+  const { session, server } = await scene(script);
+  const envelope = await session.ask("What is the code?");
+  expect(envelope).toMatchObject({ success: true, answer: "It is 4711.", warnings: ["history_elided"] });
+  const sizes = server.requests.map(({ body }) => JSON.stringify(body.messages).length);
+  const refused = sizes.flatMap((size, at) => (size > WINDOW ? [at] : []));
+  expect(refused.length).toBeGreaterThan(1);
+  for (const at of refused) expect(sizes[at + 1]).toBeLessThan(0.6 * (sizes[at] ?? 0));
+  expect(envelope.turns).toBe(9 + refused.length);
+  expect(server.requests.at(-1)?.prompt).toContain("x".repeat(8000));
+});
+
+test("a request that stays too long leaves the ask open, and the cure is named", async () => {
+  const { session, server } = await scene(windowed(() => cell("1")));
+  const paused = await session.ask(`What? ${"y".repeat(WINDOW)}`);
+  expect(paused).toMatchObject({ success: false, error_code: "provider_error", resumable: true });
+  expect(paused).toMatchObject({ suggestion: "Give the ask up (discard), and ask a model with a larger window." });
+  expect(server.requests).toHaveLength(1);
+});
+
 test("an ask that is discarded is over, and keeps the variables of its last cell", async () => {
   const bad = { status: 401, body: '{"error":{"message":"bad key"}}' };
   const { session } = await scene([cell(FIND), bad]);

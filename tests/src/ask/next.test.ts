@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type AskView, candidate, type Next, next, TOOLS_REFUSED } from "../../../src/ask/next.ts";
+import { type AskView, candidate, type Next, next, TOO_LONG, TOOLS_REFUSED } from "../../../src/ask/next.ts";
 import type { AskSettings, RanCell, Round } from "../../../src/ask/rounds.ts";
 import type { ModelMessage, ToolUse } from "../../../src/model/index.ts";
 
@@ -80,6 +80,7 @@ test("an ask begins with a turn that asks the question", () => {
     closing: false,
     protocol: "tools",
     messages: [{ role: "user", text: "Which?" }],
+    elide: [],
   });
 });
 
@@ -260,6 +261,52 @@ describe("failed turns", () => {
       });
     },
   );
+
+  describe("a request that was too long", () => {
+    const long = "x".repeat(1000);
+    const observed = (turn: number) =>
+      ({
+        ...round("", [use(`${turn}`)], [ran(`${turn}`)]),
+        turn,
+        messages: [{ role: "user", text: long }],
+      }) satisfies Round;
+    const tooLong = (elide: readonly number[]): Round => ({ ...failed(TOO_LONG), turn: 5, elide });
+    const rounds = [1, 2, 3, 4].map(observed);
+
+    test("is asked again without its oldest observations, once", () => {
+      const again = stepAfter([...rounds, tooLong([])]);
+      expect(again).toMatchObject({ kind: "turn", turn: 5, messages: [], elide: [2, 3, 4] });
+      const twice = [...rounds, tooLong([]), tooLong([2, 3, 4])];
+      expect(stepAfter(twice)).toEqual({ kind: "pause", code: TOO_LONG, message: `it was ${TOO_LONG}` });
+      expect(stepAfter(twice, { isRetry: true })).toMatchObject({ kind: "turn", elide: [2, 3, 4] });
+    });
+
+    test("is not asked again if nothing can be left out", () => {
+      expect(stepAfter([observed(1), { ...tooLong([]), turn: 2 }])).toMatchObject({ kind: "pause", code: TOO_LONG });
+    });
+
+    test("may be shortened again after a reply", () => {
+      const later = [6, 7, 8].map((turn) => ({ ...observed(turn), elide: [2, 3, 4] }));
+      const step = stepAfter([...rounds, tooLong([]), ...later, { ...tooLong([2, 3, 4]), turn: 9 }]);
+      expect(step).toMatchObject({ kind: "turn", elide: [2, 3, 4, 6, 7, 8] });
+    });
+  });
+
+  test("a conversation over the ask's limit leaves its oldest observations out", () => {
+    const rounds = [1, 2, 3].map(
+      (turn) => ({ ...looked, turn, messages: [{ role: "user", text: "x".repeat(900) }] }) satisfies Round,
+    );
+    expect(stepAfter(rounds, {}, { history_chars: 2500 })).toMatchObject({ kind: "turn", elide: [2, 3] });
+  });
+
+  test("a closing turn that is asked for again does not repeat its note", () => {
+    const closing = stepAfter([looked, looked], {}, { max_turns: 2 });
+    const refused = { ...failed("rate_limited"), turn: 3, closing: true, messages: messagesOf(closing) };
+    const again = { kind: "turn", closing: true, messages: [] };
+    expect(stepAfter([looked, looked, refused], { isRetry: true }, { max_turns: 2 })).toMatchObject(again);
+    const twice = [looked, looked, refused, { ...refused, messages: [] }];
+    expect(stepAfter(twice, { isRetry: true }, { max_turns: 2 })).toMatchObject(again);
+  });
 
   test("a budget that ran out and a cancel end the ask", () => {
     for (const code of ["budget_exceeded", "cancelled"])

@@ -57,6 +57,7 @@ function script(...steps: Step[]): Model & { requests: ModelRequest[] } {
   return {
     id: "test/model",
     price: { input: 1000, output: 2000 },
+    window: null,
     requests,
     async complete(request, signal) {
       requests.push({ ...request, messages: [...request.messages] });

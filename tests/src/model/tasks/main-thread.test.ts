@@ -37,6 +37,7 @@ function modelOf(...turns: Partial<ModelTurn>[]): Model & { readonly requests: M
   return {
     id: "test/model",
     price: null,
+    window: null,
     requests,
     async complete(request) {
       requests.push({ ...request, messages: [...request.messages] });
