@@ -62,6 +62,9 @@ export const LIMITS = {
   /** Sub-calls in flight at once. */
   concurrency: 5,
   maxConcurrency: 100,
+  /** How deep children may be, and the most that can be asked for. A session that a caller opens has depth 0. */
+  depth: 2,
+  maxDepth: 5,
   /** Guests of children that are alive at once, at each depth. */
   guestsPerLevel: 4,
   timeOverMs: 5000,

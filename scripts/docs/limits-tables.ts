@@ -40,6 +40,8 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   taskMs: { what: "one use of a sub-agent's tool, one check of a schema or an answer", unit: "ms" },
   concurrency: { what: "sub-calls in flight at once (`--concurrency`, `max_concurrent` of a batch)", unit: "count" },
   maxConcurrency: { what: "sub-calls in flight at once that can be asked for", unit: "count" },
+  depth: { what: "levels of calls with a context of their own (`--depth`)", unit: "count" },
+  maxDepth: { what: "levels of such calls that can be asked for", unit: "count" },
   guestsPerLevel: { what: "guests of children that are alive at once, at each depth", unit: "count" },
   timeOverMs: { what: "running time that a cell has left when the session's time is over", unit: "ms" },
   idleMs: {

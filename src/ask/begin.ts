@@ -1,6 +1,6 @@
 import { builtins, cellReference } from "../../builtins/index.ts";
 import type { Json } from "../../runtime/index.ts";
-import type { AskHost, AskOptions } from "../session/index.ts";
+import type { AskedSession, AskOptions } from "../session/index.ts";
 import { PROMPT_VERSION, systemPrompt } from "./prompt.ts";
 import type { AskSettings } from "./rounds.ts";
 
@@ -11,7 +11,8 @@ const HISTORY_CHARS = 400_000;
 const CHARS_OF_WINDOW = 2;
 
 /** What an ask begins with. Its models are resolved now, so that what is wrong with them is said before anything is kept. */
-export function begin(question: string, options: AskOptions, { models }: Pick<AskHost, "models">): Json {
+export function begin(question: string, options: AskOptions, { models, depth, maxDepth }: AskedSession): Json {
+  const max_depth = options.maxDepth ?? maxDepth;
   const root = models.resolve(options.model ?? null);
   const model = root.id;
   const sub_model = models.resolve(options.subModel ?? models.fallback ?? model).id;
@@ -21,8 +22,8 @@ export function begin(question: string, options: AskOptions, { models }: Pick<As
     protocol: options.protocol ?? "auto",
     max_turns: options.maxTurns ?? DEFAULT_TURNS,
     turn_tokens: options.turnTokens ?? DEFAULT_TURN_TOKENS,
-    depth: 0,
-    max_depth: 0,
+    depth,
+    max_depth,
     schema: options.schema ?? null,
     history_chars: Math.min(HISTORY_CHARS, CHARS_OF_WINDOW * (root.window ?? Number.POSITIVE_INFINITY)),
     prompt: PROMPT_VERSION,

@@ -33,7 +33,7 @@ export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean)
         if (!(await turn(host, ask, step, room, asked))) return suspendedEnvelope(host);
         break;
       case "cell": {
-        const envelope = await host.cell(step.source, ask.settings.sub_model, asked);
+        const envelope = await host.cell(step.source, ask.settings, asked);
         if (!envelope.success && envelope.resumable) return suspendedEnvelope(host, envelope);
         host.onTurn(progressOf(host, "ran"));
         break;

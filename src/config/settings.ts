@@ -5,6 +5,7 @@ const WHOLE = "must be a whole number from 1";
 const count = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minValue(1, WHOLE));
 const countUpTo = (most: number, message = `${WHOLE} to ${most}`) =>
   v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message));
+const DEPTH = `must be a whole number from 0 to ${LIMITS.maxDepth}`;
 const DOLLARS = "must be a number of dollars above 0";
 const MODEL = "must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
 const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
@@ -29,6 +30,10 @@ export const SettingsSchema = v.strictObject({
   concurrency: v.exactOptional(countUpTo(LIMITS.maxConcurrency)),
   /** Turns of a sub-agent. */
   max_turns: v.exactOptional(count),
+  /** Levels of sub-calls with a context of their own. */
+  max_depth: v.exactOptional(
+    v.pipe(v.number(DEPTH), v.safeInteger(DEPTH), v.minValue(0, DEPTH), v.maxValue(LIMITS.maxDepth, DEPTH)),
+  ),
   max_execution_ms: v.exactOptional(count),
   max_output_bytes: v.exactOptional(count),
   max_result_bytes: v.exactOptional(countUpTo(LIMITS.wholeResultBytes)),
@@ -56,6 +61,7 @@ export const LIMIT_DEFAULTS = {
   ...DEFAULT_EXEC_LIMITS,
   concurrency: LIMITS.concurrency,
   max_turns: LIMITS.subAgentTurns,
+  max_depth: LIMITS.depth,
   memory_mb: LIMITS.guestHeapBytes / 2 ** 20,
 } satisfies { readonly [key in Key]?: number | null };
 

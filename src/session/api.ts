@@ -74,6 +74,11 @@ interface CommonOptions extends RemarkOptions {
   readonly apiKeyEnv?: string;
   /** Sub-calls in flight at once (default 5). */
   readonly concurrency?: number;
+  /**
+   * Levels of sub-calls with a context of their own (default 2; 0 to 5): 0 allows none, 1 those whose own cells make none.
+   * A deeper one fails in its cell with `depth_exceeded`.
+   */
+  readonly maxDepth?: number;
   /** What sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy;
   /** What happens to calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */

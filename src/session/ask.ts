@@ -12,9 +12,9 @@ import type { Setup } from "./setup.ts";
 export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
   const asks = await setup.asks();
   const { signal, suspend, ...wanted } = options;
-  const { models } = setup;
+  const { models, depth, maxDepth } = setup;
   if (!setup.state().context) throw contextNotLoaded();
-  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models }));
+  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models, depth, maxDepth }));
   const asked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
   return asks.drive(hostOf(setup), asked, false);
 }
@@ -61,13 +61,13 @@ function hostOf(setup: Setup): AskHost {
       const outcome = await runExec(parts, state(), request, asked, interrupted);
       return !("unfinished" in outcome && outcome.unfinished);
     },
-    async cell(source, subModel, asked) {
+    async cell(source, settings, asked) {
       const interrupted = interruptedIn(state().account);
       const { exec_id } = recordsOf(setup).start;
       const request = interrupted
         ? requestOf(interrupted.start, setup.granted, setup.loading)
         : ({ kind: "cell", source, limits: {}, ask: exec_id } as const);
-      const lent = { ...parts, answers: setup.answersBy(subModel) };
+      const lent = { ...parts, answers: setup.answersBy(settings) };
       return envelopeOf(setup, await runExec(lent, state(), request, asked, interrupted));
     },
     end: (ending: AskEnding) => endAsk(parts, state(), ending),

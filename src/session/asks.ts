@@ -31,6 +31,8 @@ export interface AskOptions {
   readonly subModel?: string;
   /** Turns before the closing one (default 20, at most 100). */
   readonly maxTurns?: number;
+  /** Levels of sub-calls with a context of their own (default: the session's). */
+  readonly maxDepth?: number;
   /** Output tokens of a turn, thinking included (default 16,000). */
   readonly turnTokens?: number;
   /** How the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
@@ -130,11 +132,19 @@ export interface AskHost {
   budget(): RemainingBudget;
   /** Sends a turn. false: it was suspended, and is not over. */
   turn(request: TurnRequest, asked: ExecAsked): Promise<boolean>;
-  /** Runs a cell of the root model, with this model for its plain sub-calls. */
-  cell(source: string, subModel: string, asked: ExecAsked): Promise<ExecEnvelope>;
+  /** Runs a cell of the root model by the settings of its ask. */
+  cell(source: string, settings: CellSettings, asked: ExecAsked): Promise<ExecEnvelope>;
   /** Records how the ask ended. */
   end(ending: AskEnding): Promise<void>;
   onTurn(progress: TurnProgress): void;
+}
+
+/** What an ask says of the sub-calls of its cells. */
+export interface CellSettings {
+  /** The model of plain sub-calls, `provider/id`. */
+  readonly sub_model: string;
+  /** How deep children may be. */
+  readonly max_depth: number;
 }
 
 export interface AskEnding {
@@ -145,13 +155,20 @@ export interface AskEnding {
   readonly answer: Json;
 }
 
+/** What an ask takes from its session. */
+export interface AskedSession extends Pick<AskHost, "models"> {
+  /** Of the session: 0 if a caller opened it, else one more than its parent's. */
+  readonly depth: number;
+  readonly maxDepth: number;
+}
+
 /** The layer that drives asks, lent to a session by the host that opened it: it stands above sessions. */
 export interface Asks {
   /**
    * What an ask begins with, as its first record keeps it.
    * @throws RlmError `invalid_argument`, `no_model_configured`
    */
-  begin(question: string, options: AskOptions, host: Pick<AskHost, "models">): Json;
+  begin(question: string, options: AskOptions, session: AskedSession): Json;
   /** Drives an ask to its end, or to where it is suspended. Whether it has begun anew is in its records. */
   drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope>;
   /** What an ask that is over has answered. */

@@ -22,6 +22,7 @@ export type {
 } from "./api.ts";
 export type {
   AskEnvelope,
+  AskedSession,
   AskHost,
   AskOptions,
   Asks,

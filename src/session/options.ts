@@ -82,6 +82,10 @@ const countUpTo = (most: number) => {
     v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message)),
   );
 };
+const DEPTH = `a whole number from 0 to ${LIMITS.maxDepth}`;
+const depth = v.optional(
+  v.pipe(v.number(DEPTH), v.safeInteger(DEPTH), v.minValue(0, DEPTH), v.maxValue(LIMITS.maxDepth, DEPTH)),
+);
 const DOLLARS = "a number of dollars above 0, or null";
 const dollars = v.nullish(v.pipe(v.number(DOLLARS), v.finite(DOLLARS), v.gtValue(0, DOLLARS)));
 const MS = "a number of milliseconds from 0";
@@ -135,6 +139,7 @@ export const SESSION_OPTIONS = options({
   baseUrl: v.optional(text),
   apiKeyEnv: v.optional(text),
   concurrency: countUpTo(LIMITS.maxConcurrency),
+  maxDepth: depth,
   subAgents,
   store: v.optional(text),
   session: v.optional(text),
@@ -173,6 +178,7 @@ export const ASK_OPTIONS = options({
   model: v.optional(text),
   subModel: v.optional(text),
   maxTurns: countUpTo(LIMITS.askTurns),
+  maxDepth: depth,
   turnTokens: count,
   protocol: oneOf(["auto", "tools", "fence"]),
   schema: v.optional(v.any()),

@@ -4,7 +4,7 @@ import { entryUrl } from "../entries.ts";
 import { type Models, openModels } from "../model/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
-import type { Asks } from "./asks.ts";
+import type { Asks, CellSettings } from "./asks.ts";
 import { knownIn, openContext, readLoadInput, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
 import type { SliceInput } from "./contexts/slices.ts";
@@ -65,8 +65,12 @@ export interface Setup {
   readonly indexFolder: IndexFolder;
   readonly granted: Granted;
   readonly asks: () => Promise<Asks>;
-  /** Answers sub-calls as the session does, with this model for those that name none. */
-  answersBy(fallback: string): Answers;
+  /** 0 for a session that a caller opened, one more than its parent's for a child. */
+  readonly depth: number;
+  /** How deep children may be. */
+  readonly maxDepth: number;
+  /** Answers sub-calls as the session does, but by what an ask says of them. */
+  answersBy(settings: CellSettings): Answers;
   /** How a load of this session reads. */
   readonly loading: Omit<Loading, "signal">;
   /** What the next exec starts from. */
@@ -119,10 +123,12 @@ export async function setUp(
     // A folder that goes with the session has no records of earlier sessions.
     ...(options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) }),
   };
-  const answersBy = (fallback: string) =>
-    given.answers ?? answersOf(options, given, { ...asking, models: withFallback(models, fallback) });
+  const answersBy = ({ sub_model }: CellSettings) =>
+    given.answers ?? answersOf(options, given, { ...asking, models: withFallback(models, sub_model) });
   const asks = given.asks ?? noAsks;
-  return { row, options, parts, models, guestOptions, indexFolder, granted, loading, asks, answersBy, state };
+  const { depth = 0, maxDepth = options.maxDepth ?? LIMITS.depth } = given.above ?? {};
+  const shared = { guestOptions, indexFolder, granted, loading, depth, maxDepth };
+  return { row, options, parts, models, asks, answersBy, state, ...shared };
 }
 
 async function noAsks(): Promise<never> {

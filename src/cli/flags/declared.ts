@@ -68,6 +68,13 @@ const LIMIT_FLAGS: readonly Flag[] = [
   limit("max_tokens", `tokens of all sub-calls, input and output (default ${usual("max_tokens")})`),
   limit("max_time_ms", `wall time inside cells, ms (default ${usual("max_time_ms")})`),
   limit("max_cost_usd", "dollars of all sub-calls, by the model's price list; empty: no limit", "USD"),
+  flag({
+    name: "depth",
+    type: configured("N"),
+    setting: "max_depth",
+    heading: "limits",
+    help: `levels of sub-calls that have a context and cells of their own, 0 to ${LIMITS.maxDepth} (default ${usual("max_depth")})`,
+  }),
   limit("max_execution_ms", `running time of a cell, waiting excepted, ms (default ${usual("max_execution_ms")})`),
   limit("max_output_bytes", `what a cell may print, bytes (default ${usual("max_output_bytes")})`),
   limit(

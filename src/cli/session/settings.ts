@@ -29,14 +29,21 @@ export function configPlaces(): ConfigPlaces {
 
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
-  const { model, base_url, api_key_env, concurrency, memory_mb, max_turns } = settings;
+  const { model, base_url, api_key_env, concurrency, memory_mb, max_turns, max_depth } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
     limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
     subAgents: given({ maxTurns: max_turns }),
-    ...given({ model, baseUrl: base_url, apiKeyEnv: api_key_env, concurrency, memoryMb: memory_mb }),
+    ...given({
+      model,
+      baseUrl: base_url,
+      apiKeyEnv: api_key_env,
+      concurrency,
+      memoryMb: memory_mb,
+      maxDepth: max_depth,
+    }),
   };
 }
 

@@ -15,7 +15,7 @@ export interface OptionsParts {
 
 export function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): SessionOptions {
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
-  const { max_turns, concurrency, memory_mb } = settings;
+  const { max_turns, max_depth, concurrency, memory_mb } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   const { allowed_tool_overrides, require_approval } = settings;
   const { cwd, indexDir, lent, approve, onProgress } = parts;
@@ -25,7 +25,7 @@ export function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): Ses
     limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
     subAgents: { tools: lent, approve, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
-    ...given({ concurrency, memoryMb: memory_mb, indexDir }),
+    ...given({ concurrency, maxDepth: max_depth, memoryMb: memory_mb, indexDir }),
     onProgress,
   };
 }
@@ -34,9 +34,9 @@ export function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): Ses
 export function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
   const { roots = [], concurrency, memory_mb } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
-  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd, max_turns } = settings;
+  const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd, max_turns, max_depth } = settings;
   const execs = { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes };
-  const limits = { ...execs, memory_mb, concurrency, max_turns };
+  const limits = { ...execs, memory_mb, concurrency, max_turns, max_depth };
   const budget = { max_tokens, max_sub_calls, max_time_ms, max_cost_usd };
   const named = model === null ? {} : { model };
   return JSON.parse(JSON.stringify({ settings: { ...named, ...limits, ...budget, roots: [cwd, ...roots] }, cwd }));

@@ -11,10 +11,26 @@ function modelsOf(window: number | null): Models {
   return { fallback: "local/sub", resolve, price: () => null };
 }
 
+const session = { models: modelsOf(null), depth: 0, maxDepth: 2 };
+
 test.each([
   [null, 400_000],
   [1_000_000, 400_000],
   [32_768, 65_536],
 ])("of a model with a window of %j tokens the conversation takes %i characters", (window, history_chars) => {
-  expect(begin("Which?", {}, { models: modelsOf(window) })).toMatchObject({ settings: { history_chars } });
+  const settings = { history_chars };
+  expect(begin("Which?", {}, { ...session, models: modelsOf(window) })).toMatchObject({ settings });
+});
+
+test.each([
+  [{}, { depth: 0, max_depth: 2 }],
+  [{ maxDepth: 0 }, { depth: 0, max_depth: 0 }],
+  [{ maxDepth: 5 }, { depth: 0, max_depth: 5 }],
+])("an ask with %j records its depth and how deep children may be", (options, settings) => {
+  expect(begin("Which?", options, session)).toMatchObject({ settings });
+});
+
+test("the ask of a child records the child's depth", () => {
+  const settings = { depth: 1, max_depth: 3 };
+  expect(begin("Which?", {}, { ...session, depth: 1, maxDepth: 3 })).toMatchObject({ settings });
 });

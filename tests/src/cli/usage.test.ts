@@ -47,6 +47,8 @@ test.each<[args: string[], expected: string | RegExp]>([
   [["--max-cost-usd", "0"], "--max-cost-usd must be a number of dollars above 0 | belay help exec"],
   [["--max-cost-usd", "$2"], "--max-cost-usd must be a number of dollars above 0 | belay help exec"],
   [["--concurrency", "101"], "--concurrency must be a whole number from 1 to 100 | belay help exec"],
+  [["--depth", "6"], "--depth must be a whole number from 0 to 5 | belay help exec"],
+  [["--depth", "0"], "accepted"],
   [["--model", "gpt-5"], "--model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5 | belay help exec"],
   [
     ["--api-key-env", "sk-1"],

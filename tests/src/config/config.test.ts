@@ -66,6 +66,7 @@ test("every key has its variable", () => {
     model: "a/b",
     base_url: "http://c",
     api_key_env: "KEY",
+    max_depth: "4",
     roots: ["/x", "/y"].join(delimiter),
   };
   const env = Object.fromEntries(KEYS.map((key) => [`BELAY_${key.toUpperCase()}`, values[key] ?? "9"]));
@@ -146,6 +147,12 @@ test.each<[Case, string]>([
   [{ user: { max_tokens: 1.5 } }, `${USER}: max_tokens must be a whole number from 1 |`],
   [{ user: { max_cost_usd: 0 } }, `${USER}: max_cost_usd must be a number of dollars above 0 |`],
   [{ user: { concurrency: 101 } }, `${USER}: concurrency must be a whole number from 1 to 100 |`],
+  [{ user: { max_depth: 6 } }, `${USER}: max_depth must be a whole number from 0 to 5 |`],
+  [
+    { project: { max_depth: 3 } },
+    `${PROJECT}: max_depth is 3; a project may lower a limit, and this one is 2 | ${elsewhere("MAX_DEPTH")}`,
+  ],
+  [{ env: { BELAY_MAX_DEPTH: "-1" } }, "BELAY_MAX_DEPTH must be a whole number from 0 to 5 | "],
   [{ user: { memory_mb: 4 } }, `${USER}: memory_mb must be a whole number from 8 to 2048 |`],
   [{ user: { roots: "src" } }, `${USER}: roots must be a list of folders |`],
   [{ user: '{\n  "model": sk-secret\n}' }, `${USER} is not valid JSON`],

@@ -1,0 +1,132 @@
+import {
+  failure,
+  type RequestEstimate,
+  type Reservation,
+  type SubCallError,
+  tokensOf,
+  type Usage,
+} from "../../model/index.ts";
+import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "../journal/ledger.ts";
+
+/** Tokens and dollars. */
+export interface Amount {
+  readonly tokens: number;
+  readonly cost_usd: number;
+}
+
+/** What a call that is still open has spent in an earlier process: the ledger of its child. */
+export interface Unrecorded extends Amount {
+  readonly callId: string;
+}
+
+/** The budget of one session while its calls are in flight, without those above it. */
+export interface BudgetLevel {
+  /** What may still be spent, without what is held. */
+  left(): RemainingBudget;
+  /** Held by requests in flight. */
+  held(): Amount;
+  /** Waits for requests in flight until the estimate fits; who has waited longest is served first. */
+  hold(callId: string, estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;
+  /** The call's record is committed: `ledger` holds what it has spent. */
+  close(callId: string, ledger: Ledger): void;
+  /** The ledger after other records. */
+  follow(ledger: Ledger): void;
+}
+
+const NOTHING: Amount = { tokens: 0, cost_usd: 0 };
+const plus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens + b.tokens, cost_usd: a.cost_usd + b.cost_usd });
+const minus = (a: Amount, b: Amount): Amount => ({ tokens: a.tokens - b.tokens, cost_usd: a.cost_usd - b.cost_usd });
+
+/** @param before what calls that are open have spent in earlier processes */
+export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: readonly Unrecorded[]): BudgetLevel {
+  let ledger = start;
+  /** Spent by calls whose record is not yet in the ledger. */
+  const unrecorded = new Map<string, Amount>(before.map(({ callId, ...amount }) => [callId, amount]));
+  let held = NOTHING;
+  /** Requests that hold something: one may hold no tokens. */
+  let holders = 0;
+  let waiting: (() => boolean)[] = [];
+
+  function left(): RemainingBudget {
+    const open = [...unrecorded.values()].reduce(plus, held);
+    return remaining(
+      { ...ledger, tokens: ledger.tokens + open.tokens, cost_usd: ledger.cost_usd + open.cost_usd },
+      limits,
+    );
+  }
+
+  function fits(amount: Amount): boolean {
+    const { remaining_tokens, remaining_cost_usd = Number.POSITIVE_INFINITY } = left();
+    return amount.tokens <= remaining_tokens && amount.cost_usd <= remaining_cost_usd;
+  }
+
+  function serve(): void {
+    while (waiting[0]?.()) waiting = waiting.slice(1);
+  }
+
+  function taken(callId: string, amount: Amount): Reservation {
+    held = plus(held, amount);
+    holders++;
+    return {
+      settle(usage: Usage) {
+        holders--;
+        held = holders === 0 ? NOTHING : minus(held, amount);
+        const spent = { tokens: tokensOf(usage), cost_usd: usage.cost_usd };
+        unrecorded.set(callId, plus(unrecorded.get(callId) ?? NOTHING, spent));
+        serve();
+      },
+    };
+  }
+
+  function whenItFits(callId: string, amount: Amount, signal: AbortSignal): Promise<Reservation | SubCallError> {
+    if (signal.aborted) return Promise.resolve(CANCELLED);
+    return new Promise((resolve) => {
+      const attempt = (): boolean => {
+        if (fits(amount)) resolve(taken(callId, amount));
+        else if (holders === 0) resolve(exceeded(amount, left()));
+        else return false;
+        return true;
+      };
+      if (waiting.length === 0 && attempt()) return;
+      waiting.push(attempt);
+      const giveUp = () => {
+        if (!waiting.includes(attempt)) return;
+        waiting = waiting.filter((each) => each !== attempt);
+        resolve(CANCELLED);
+        serve();
+      };
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+  }
+
+  function follow(after: Ledger): void {
+    ledger = after;
+    serve();
+  }
+
+  return {
+    left,
+    held: () => held,
+    hold(callId, { input_tokens, max_tokens, cost_usd }, signal) {
+      return whenItFits(callId, { tokens: input_tokens + max_tokens, cost_usd }, signal);
+    },
+    close(callId, after) {
+      unrecorded.delete(callId);
+      follow(after);
+    },
+    follow,
+  };
+}
+
+const CANCELLED = failure("cancelled", "the call was cancelled");
+
+function exceeded(amount: Amount, left: RemainingBudget): SubCallError {
+  const dollars = (value: number) => `$${value.toFixed(4)}`;
+  const why =
+    amount.tokens > left.remaining_tokens
+      ? `about ${amount.tokens} tokens (max_tokens included), ${left.remaining_tokens} are left`
+      : `about ${dollars(amount.cost_usd)}, ${dollars(left.remaining_cost_usd ?? 0)} are left`;
+  return failure("budget_exceeded", `the request could take ${why}`, {
+    suggestion: "Ask with a smaller max_tokens or a shorter prompt, or summarise with what there is.",
+  });
+}
