@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import { firstly, isErrorCode, type Json } from "../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf, type Usage } from "../model/index.ts";
-import type { AskEnvelope, AskHost, AskRecords, ExecEnvelope, TrajectoryTurn, TurnProgress } from "../session/index.ts";
+import type { AskEnvelope, AskHost, AskRecords, ExecEnvelope, TurnProgress } from "../session/index.ts";
 import { TOO_LONG } from "./next.ts";
 import { readAsk, roundsOf } from "./records.ts";
+import { trajectoryOf } from "./trajectory.ts";
 
-type Told = Pick<AskHost, "session_id" | "records" | "budget">;
+type Told = Pick<AskHost, "session_id" | "records" | "budget" | "trajectory">;
 
 const AnswerSchema = v.object({
   value: v.custom<Json>((value) => value !== undefined),
@@ -84,7 +85,7 @@ function fieldsOf(host: Told) {
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget: host.budget(),
     resumed: ask.execs.reduce((times, { resumed }) => times + resumed, 0),
-    trajectory: trajectoryOf(ask),
+    ...(host.trajectory ? { trajectory: trajectoryOf(ask) } : {}),
   };
 }
 
@@ -106,34 +107,8 @@ function countsOf({ execs }: AskRecords): Counts {
   };
 }
 
-/** Each turn with its cells, as the records tell them. */
-function trajectoryOf(ask: AskRecords): readonly TrajectoryTurn[] {
-  const rounds = roundsOf(ask);
-  const turns = ask.execs.filter(({ start }) => start.kind === "turn");
-  return turns.map((turn, at) => {
-    const next = turns[at + 1];
-    const from = ask.execs.indexOf(turn) + 1;
-    const cells = ask.execs.slice(from, next ? ask.execs.indexOf(next) : undefined);
-    const round = rounds[at];
-    return {
-      turn: round?.turn ?? at + 1,
-      text: round?.outcome.ok ? round.outcome.reply.text : "",
-      error_code: round && !round.outcome.ok ? round.outcome.code : null,
-      usage: turn.results[0]?.usage ?? NO_USAGE,
-      elapsed_ms: Math.round(turn.complete?.time_ms ?? 0),
-      cells: cells.map(({ start, complete, calls }, index) => ({
-        exec_id: start.exec_id,
-        code: start.cell ?? "",
-        success: complete?.success === true,
-        observation: round?.cells[index]?.observation ?? "",
-        sub_calls: calls.length,
-      })),
-    };
-  });
-}
-
 /** What a person who waits is told after each step of an ask. */
-export function progressOf(host: Told, phase: TurnProgress["phase"]): TurnProgress {
+export function progressOf(host: Pick<Told, "records">, phase: TurnProgress["phase"]): TurnProgress {
   const ask = host.records();
   const { settings } = readAsk(ask);
   const { turns, cells, sub_calls, usage } = countsOf(ask);

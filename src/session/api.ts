@@ -275,7 +275,9 @@ export interface Session extends AsyncDisposable {
    * Finishes what was interrupted: settled sub-calls are not sent again. If nothing was interrupted, answers
    * the recorded outcome of the last cell or query, or null if there is none.
    */
-  resume(options?: Pick<ExecOptions, "signal" | "suspend" | "deliver">): Promise<Resumed | null>;
+  resume(
+    options?: Pick<ExecOptions, "signal" | "suspend" | "deliver"> & Pick<AskOptions, "trajectory">,
+  ): Promise<Resumed | null>;
   /** Gives up what was interrupted: it is recorded as cancelled, and the state is that before it. */
   discard(): Promise<void>;
   readonly memory: SessionMemory;

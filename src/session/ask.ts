@@ -11,24 +11,24 @@ import type { Setup } from "./setup.ts";
 /** Asks a question about the context. @throws RlmError for what the caller got wrong; all else is an envelope */
 export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
   const asks = await setup.asks();
-  const { signal, suspend, ...wanted } = options;
+  const { signal, suspend, trajectory = false, ...wanted } = options;
   const { models, depth, maxDepth } = setup;
   if (!setup.state().context) throw contextNotLoaded();
   await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models, depth, maxDepth }));
   const asked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
-  return asks.drive(hostOf(setup), asked, false);
+  return asks.drive(hostOf(setup, trajectory), asked, false);
 }
 
 /** Goes on with the ask that was interrupted: first with its exec that was, then with what comes next. */
-export async function resumeAsk(setup: Setup, asked: ExecAsked): Promise<AskEnvelope> {
+export async function resumeAsk(setup: Setup, asked: ExecAsked, trajectory: boolean): Promise<AskEnvelope> {
   const asks = await setup.asks();
-  return asks.drive(hostOf(setup), asked, true);
+  return asks.drive(hostOf(setup, trajectory), asked, true);
 }
 
 /** The answer of the newest ask, which is over. */
-export async function recordedAsk(setup: Setup): Promise<AskEnvelope> {
-  const { session_id, records, budget } = hostOf(setup);
-  return (await setup.asks()).recorded({ session_id, records, budget });
+export async function recordedAsk(setup: Setup, trajectory: boolean): Promise<AskEnvelope> {
+  const { session_id, records, budget } = hostOf(setup, trajectory);
+  return (await setup.asks()).recorded({ session_id, records, budget, trajectory });
 }
 
 /** Ends an open ask as cancelled; its interrupted exec must be over. */
@@ -40,13 +40,14 @@ export async function discardAsk({ parts, state }: Setup): Promise<void> {
 /** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
 const ASK_MS = 1_800_000;
 
-function hostOf(setup: Setup): AskHost {
+function hostOf(setup: Setup, trajectory: boolean): AskHost {
   const { row, models, state } = setup;
   const max_time_ms = setup.parts.above?.limits.max_time_ms ?? setup.options.budget?.max_time_ms ?? ASK_MS;
   const parts = { ...setup.parts, budget: { ...setup.parts.budget, max_time_ms } };
   return {
     session_id: row.id,
     models,
+    trajectory,
     clock: parts.clock,
     random: parts.random,
     get context() {

@@ -39,6 +39,8 @@ export interface AskOptions {
   readonly protocol?: "auto" | "tools" | "fence";
   /** JSON Schema that the answer fits. */
   readonly schema?: Json;
+  /** Whether the envelope has `trajectory` (default false). */
+  readonly trajectory?: boolean;
   /** Aborting ends the ask as cancelled. */
   readonly signal?: AbortSignal;
   /** Aborting stops the ask where it is: `resume` goes on with it, in this process or another. */
@@ -78,7 +80,8 @@ interface AskFields {
   readonly budget: RemainingBudget;
   /** How often one of its execs was continued in a new process. */
   readonly resumed: number;
-  readonly trajectory: readonly TrajectoryTurn[];
+  /** Its turns with their cells, as far as they are recorded. Only present if it was asked for. */
+  readonly trajectory?: readonly TrajectoryTurn[];
 }
 
 export interface AskUsage {
@@ -116,8 +119,17 @@ export interface TrajectoryTurn {
     readonly code: string;
     readonly success: boolean;
     readonly observation: string;
-    readonly sub_calls: number;
+    readonly calls: readonly TrajectoryCall[];
   }[];
+}
+
+/** A call that a cell of an ask made. */
+export interface TrajectoryCall {
+  readonly call_id: string;
+  /** `provider/id`; empty if no model was asked. */
+  readonly model: string;
+  /** `pending`: no answer is recorded. */
+  readonly status: "ok" | "failed" | "pending";
 }
 
 /** What an ask needs of the session that it runs in. */
@@ -130,6 +142,8 @@ export interface AskHost {
   /** The records of the ask, as far as they are kept. */
   records(): AskRecords;
   budget(): RemainingBudget;
+  /** Whether envelopes have the trajectory. */
+  readonly trajectory: boolean;
   /** Sends a turn. false: it was suspended, and is not over. */
   turn(request: TurnRequest, asked: ExecAsked): Promise<boolean>;
   /** Runs a cell of the root model by the settings of its ask. */
@@ -172,5 +186,5 @@ export interface Asks {
   /** Drives an ask to its end, or to where it is suspended. Whether it has begun anew is in its records. */
   drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope>;
   /** What an ask that is over has answered. */
-  recorded(host: Pick<AskHost, "session_id" | "records" | "budget">): AskEnvelope;
+  recorded(host: Pick<AskHost, "session_id" | "records" | "budget" | "trajectory">): AskEnvelope;
 }

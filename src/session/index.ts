@@ -27,6 +27,7 @@ export type {
   AskOptions,
   Asks,
   Citation,
+  TrajectoryCall,
   TrajectoryTurn,
   TurnProgress,
 } from "./asks.ts";

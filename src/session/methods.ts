@@ -88,9 +88,10 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       const { exec_id, kind, rest } = start;
       return { exec_id, kind, input: kind === "ask" ? questionOf(start) : start.input, rest };
     },
-    async resume(asked = {}) {
-      checkOptions("resume()", RESUME_OPTIONS, asked);
-      return turns.take(() => resume(setup, asked));
+    async resume(options = {}) {
+      checkOptions("resume()", RESUME_OPTIONS, options);
+      const { trajectory = false, ...asked } = options;
+      return turns.take(() => resume(setup, asked, trajectory));
     },
     discard: () => turns.take(() => discardInterrupted(setup)),
     memory: memoryOf(access("memory")),
@@ -138,13 +139,13 @@ async function readFromGuest({ parts, state }: Setup, kind: "memory" | "helpers"
   });
 }
 
-async function resume(setup: Setup, asked: ExecAsked): ReturnType<Session["resume"]> {
+async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): ReturnType<Session["resume"]> {
   const { parts, state, granted, loading } = setup;
   const { account } = state();
   const open = openAskIn(account);
-  if (open) return askResumed("finished", await resumeAsk(setup, asked));
+  if (open) return askResumed("finished", await resumeAsk(setup, asked, trajectory));
   const interrupted = interruptedIn(account);
-  if (!interrupted && isNewest(account)) return askResumed("replayed", await recordedAsk(setup));
+  if (!interrupted && isNewest(account)) return askResumed("replayed", await recordedAsk(setup, trajectory));
   if (!interrupted) return replayed(setup, account.last);
   const { start } = interrupted;
   const outcome = await runExec(parts, state(), requestOf(start, granted, loading), asked, interrupted);

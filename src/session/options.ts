@@ -182,6 +182,7 @@ export const ASK_OPTIONS = options({
   turnTokens: count,
   protocol: oneOf(["auto", "tools", "fence"]),
   schema: v.optional(v.any()),
+  trajectory: flag,
   signal,
   suspend: signal,
 } satisfies SchemaOf<AskOptions>);
@@ -199,7 +200,7 @@ export const LOAD_SOURCE = v.union(
 
 export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);
 
-export const RESUME_OPTIONS = options(running);
+export const RESUME_OPTIONS = options({ ...running, trajectory: flag });
 
 export const FORK_OPTIONS = options({ checkpoint: v.optional(text), name: v.optional(text) });
 

@@ -1,8 +1,8 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
-import { amount, compact, priced } from "../../figures.ts";
+import { amount, compact, duration, priced } from "../../figures.ts";
 import type { AskEnvelope, Progress } from "../../index.ts";
 import { showWarnings } from "./envelope.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";
 import { inFlags } from "./wording.ts";
 
@@ -19,12 +19,47 @@ export function turnLine({ turn, of, cells, sub_calls, tokens, cost_usd }: TurnP
   return [...parts, ...priced(cost_usd)].join(" · ");
 }
 
+/** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn was over. */
+export function turnOverLine({ turn, cells, sub_calls, tokens, cost_usd }: TurnProgress): string {
+  const parts = [amount(cells, "cell"), amount(sub_calls, "sub-call"), amount(tokens, "token"), ...priced(cost_usd)];
+  return `turn ${turn}  ${parts.join(" · ")}`;
+}
+
 /** What the model said in a turn, or the cell that it ran last and what came of it: for `--verbose`. */
 export function turnText({ turn, phase, detail: { text, cells } }: TurnProgress): string {
   if (phase === "replied") return `--- turn ${turn}\n${text.trim() === "" ? "" : `${text.trim()}\n`}`;
   const last = cells.at(-1);
-  return last ? `${indented(last.code)}\n${last.observation}\n` : "";
+  return last ? cellText(last) : "";
 }
+
+/** Every turn of an ask with its cells and what they showed, if the envelope has them. */
+export function showTrajectory({ trajectory = [] }: AskEnvelope, output: Output): void {
+  for (const { turn, text, error_code, usage, elapsed_ms, cells } of trajectory) {
+    const took = [duration(elapsed_ms), `${compact(tokensIn(usage))} tokens`, ...priced(usage.cost_usd)];
+    output.write(`--- turn ${turn} (${took.join(" · ")})\n`, "dim");
+    if (error_code !== null) output.write(`no reply that can be used: ${error_code}\n`, "red");
+    if (text.trim() !== "") output.write(`${text.trim()}\n`);
+    for (const cell of cells) {
+      output.write(cellText(cell));
+      if (cell.calls.length > 0) output.write(`(${callsText(cell.calls)})\n`, "dim");
+    }
+  }
+}
+
+type Calls = NonNullable<AskEnvelope["trajectory"]>[number]["cells"][number]["calls"];
+
+/** `12 sub-calls of local/small, 1 failed` */
+function callsText(calls: Calls): string {
+  const models = [...new Set(calls.map(({ model }) => model))].filter((model) => model !== "").slice(0, MODELS_SHOWN);
+  const failed = calls.filter(({ status }) => status !== "ok").length;
+  const of = models.length > 0 ? ` of ${models.join(", ")}` : "";
+  return `${amount(calls.length, "sub-call")}${of}${failed > 0 ? `, ${failed} failed` : ""}`;
+}
+
+const MODELS_SHOWN = 5;
+
+const cellText = ({ code, observation }: { readonly code: string; readonly observation: string }) =>
+  `${indented(code)}\n${observation}\n`;
 
 const indented = (code: string) => code.trimEnd().replaceAll(/^/gm, "  > ");
 
@@ -48,12 +83,14 @@ const QUOTE_UNITS = 120;
 
 /** `4 turns · 5 cells · 12 sub-calls · 48k tokens · $0.021` */
 function tookLine({ turns, cells, sub_calls, usage }: AskEnvelope): string {
-  const tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
   const parts = [
     amount(turns, "turn"),
     amount(cells, "cell"),
     amount(sub_calls, "sub-call"),
-    `${compact(tokens)} tokens`,
+    `${compact(tokensIn(usage))} tokens`,
   ];
   return [...parts, ...priced(usage.cost_usd)].join(" · ");
 }
+
+const tokensIn = ({ input, output, cache_read, cache_write }: AskEnvelope["usage"]) =>
+  input + output + cache_read + cache_write;

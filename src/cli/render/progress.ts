@@ -1,6 +1,6 @@
 import { amount, megabytes } from "../../figures.ts";
 import type { CallProgress, Progress } from "../../index.ts";
-import { turnLine } from "./ask.ts";
+import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
 import { type CallsTaken, callLine } from "./calls.ts";
 import type { Output } from "./terminal.ts";
 
@@ -9,6 +9,8 @@ export interface ProgressLine {
   /** Something that may take long begins: a load of this source, or a cell. */
   begin(source?: string): void;
   report(progress: Progress): void;
+  /** Takes the line away, so that something else can be written. The next report brings it back. */
+  clear(): void;
   /** Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none. */
   end(): CallsTaken | null;
   /** A context was loaded: what the session has spent is nothing again. */
@@ -38,7 +40,7 @@ const ELSEWHERE = { first: 3000, step: Number.POSITIVE_INFINITY };
 const TICK_MS = 1000;
 
 /**
- * Speaks on a terminal after a second, in one line that is rewritten. Elsewhere what takes three seconds has a first line
+ * Speaks on a terminal after a second, in one line that is rewritten; of an ask each turn that is over keeps a line. Elsewhere what takes three seconds has a first line
  * then, and a last one when it ends: a log does not fill with what is over.
  */
 export function openProgress(output: Output, { now, every }: ProgressClock): ProgressLine {
@@ -50,6 +52,8 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
   let unsaid: string | null = null;
   let calls: CallProgress | undefined;
   let stopTicking = () => {};
+  /** The newest turn, once the model has replied. */
+  let turn: TurnProgress | undefined;
   const counted = openCount(now);
 
   function say(text: string): void {
@@ -68,7 +72,20 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
     onLine = true;
   }
 
+  function clear(): void {
+    if (onLine) output.writeRaw("\r\x1b[K");
+    onLine = false;
+  }
+
+  function keepTurn(): void {
+    if (!turn || !output.isTerminal) return;
+    clear();
+    output.write(`${turnOverLine(turn)}\n`, "dim");
+    turn = undefined;
+  }
+
   return {
+    clear,
     begin(of = "") {
       beganAt = now();
       saidAt = Number.NEGATIVE_INFINITY;
@@ -81,7 +98,14 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
       if (progress.kind === "load") {
         return say(`loading ${source}: ${amount(progress.files, "file")}, ${megabytes(progress.bytes)}`);
       }
-      if (progress.kind === "turn") return say(turnLine(progress));
+      if (progress.kind === "turn") {
+        // The calls of the cell before are over.
+        stopTicking();
+        calls = undefined;
+        if (progress.phase === "asked") keepTurn();
+        else turn = progress;
+        return say(turnLine(progress));
+      }
       counted.report(progress);
       const tell = () => calls && say(callLine(calls, now() - beganAt));
       if (!calls) stopTicking = every(TICK_MS, tell);
@@ -91,9 +115,9 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
     end() {
       stopTicking();
       calls = undefined;
-      if (onLine) output.writeRaw("\r\x1b[K");
+      clear();
+      keepTurn();
       if (!output.isTerminal && unsaid !== null && saidAt > beganAt) output.write(`${unsaid}\n`);
-      onLine = false;
       unsaid = null;
       return counted.end();
     },
@@ -104,7 +128,7 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
 /** For --quiet: nothing is said, sub-calls are counted. */
 export function quietProgress({ now }: ProgressClock): ProgressLine {
   const { report, ...count } = openCount(now);
-  return { ...count, report: (progress) => progress.kind === "calls" && report(progress) };
+  return { ...count, clear() {}, report: (progress) => progress.kind === "calls" && report(progress) };
 }
 
 /** Takes the difference between what the session had spent before and has spent now. */

@@ -7,7 +7,7 @@ import { JSON_OUTPUT } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { showAsk, type TurnProgress, turnText } from "../render/ask.ts";
+import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/ask.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { envelopeInFlags } from "../render/wording.ts";
 import { reportingFailures } from "../session/opening.ts";
@@ -42,7 +42,8 @@ async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags):
     const opened = await open({ flags, host, terminal, asked, check, onTurn });
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
-    const resumed = opened.isBegun ? await opened.session.resume(signals) : null;
+    const { trajectory = false } = options;
+    const resumed = opened.isBegun ? await opened.session.resume({ ...signals, trajectory }) : null;
     const answer =
       resumed?.kind === "ask"
         ? resumed.envelope
@@ -65,6 +66,7 @@ export function endOfAsk(
     const fields = isOpen ? { ...answer, suggestion: `\`${resume}\` goes on with it.`, resume } : answer;
     terminal.stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
   } else {
+    showTrajectory(answer, terminal.stderr);
     const isSuspended = isOpen && !answer.success && answer.error_code === "cancelled";
     if (!isSuspended) showAsk(answer, terminal);
     if (isOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");

@@ -102,7 +102,10 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     ...optionsOf(now),
     ...(name === null || !kept ? {} : { session: name }),
     onProgress(told) {
-      if (told.kind === "turn") opening.onTurn?.(told);
+      if (told.kind === "turn") {
+        progress.clear();
+        opening.onTurn?.(told);
+      }
       progress.report(told);
     },
   };

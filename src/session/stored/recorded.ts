@@ -33,7 +33,7 @@ export async function recordedAnswer(
   const account = records.slice(0, end + 1).reduce(follow, EMPTY_ACCOUNT);
   const { ask } = account;
   if (ask?.complete && records[end] === ask.complete) {
-    const told = { session_id: session.id, records: () => ask, budget: () => session.budget() };
+    const told = { session_id: session.id, records: () => ask, budget: () => session.budget(), trajectory: true };
     const envelope = (await asks()).recorded(told);
     return { exec_id: ask.complete.exec_id, answer: plain(envelope), ask: envelope };
   }

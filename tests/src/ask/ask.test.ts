@@ -28,7 +28,7 @@ const ANSWER = "answer(peek(...matches[0]).slice(8), { cite: matches })";
 
 test("a model finds a needle by cells and cites it", async () => {
   const { session, server } = await scene([cell(FIND), cell(ANSWER)]);
-  const envelope = await session.ask("What is the code?");
+  const envelope = await session.ask("What is the code?", { trajectory: true });
   expect(envelope).toMatchObject({
     success: true,
     answer: "4711",
@@ -52,7 +52,13 @@ test("a model finds a needle by cells and cites it", async () => {
 test("the cells of an ask run in the session, and a resume after it gives its record", async () => {
   const { session, server } = await scene([cell(FIND), cell(ANSWER)]);
   const envelope = await session.ask("What is the code?");
-  expect(await session.resume()).toMatchObject({ how: "replayed", kind: "ask", envelope: { answer: "4711" } });
+  expect(envelope).not.toHaveProperty("trajectory");
+  const again = await session.resume({ trajectory: true });
+  expect(again).toMatchObject({
+    how: "replayed",
+    envelope: { answer: "4711", trajectory: [{ turn: 1 }, { turn: 2 }] },
+  });
+  expect((await session.resume())?.envelope).toEqual(envelope);
   expect(envelope.budget.remaining_tokens).toBeLessThan(5_000_000);
   expect(await session.exec("matches.length")).toMatchObject({ result_json: 1 });
   expect(server.requests).toHaveLength(2);

@@ -3,7 +3,7 @@ import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
 import { openProgress } from "../../../src/cli/render/progress.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
 import { compact, dollars } from "../../../src/figures.ts";
-import type { CallProgress } from "../../../src/index.ts";
+import type { CallProgress, Progress } from "../../../src/index.ts";
 
 /** An output that keeps what is written, and a clock that the test moves. */
 function record(isTerminal: boolean) {
@@ -126,4 +126,40 @@ test("the line goes on while all calls are waited for, and what they took is tol
   progress.reset();
   progress.report({ kind: "calls", ...CALLS, tokens: 50_000 });
   expect(progress.end()).toMatchObject({ tokens: 50_000, cost_usd: 0.0211 });
+});
+
+/** What an ask reports of its turns: 7 sub-calls and $0.01 in each. */
+function turn(number: number, phase: "asked" | "replied" | "ran"): Progress {
+  const cells = phase === "asked" ? number - 1 : number;
+  const spent = { sub_calls: 7 * cells, tokens: 6137 * cells, cost_usd: 0.01 * cells };
+  return { kind: "turn", turn: number, of: 20, phase, cells, ...spent, detail: { text: "", cells: [] } };
+}
+
+test("on a terminal each turn of an ask keeps a line when it is over, and the turn that is on has the last", () => {
+  const { written, clock, progress } = record(true);
+  progress.begin();
+  for (const number of [1, 2, 3]) {
+    for (const phase of ["asked", "replied", "ran"] as const) {
+      clock.now += 1000;
+      progress.report(turn(number, phase));
+      if (phase === "replied") progress.report({ kind: "calls", ...CALLS });
+    }
+    // What the calls of the cell had come to is not said again while the model is asked.
+    expect(clock.isTicking).toBe(false);
+  }
+  progress.end();
+  expect(written.filter((text) => text.endsWith("\n"))).toEqual([
+    "turn 1  1 cell · 7 sub-calls · 6,137 tokens · $0.010\n",
+    "turn 2  2 cells · 14 sub-calls · 12,274 tokens · $0.020\n",
+    "turn 3  3 cells · 21 sub-calls · 18,411 tokens · $0.030\n",
+  ]);
+  expect(written).toContain("turn 3 of 20 · 2 cells · 14 sub-calls · 12k tokens · $0.020");
+});
+
+test("elsewhere turns have no lines of their own", () => {
+  const { written, progress } = record(false);
+  progress.begin();
+  for (const phase of ["asked", "replied", "ran"] as const) progress.report(turn(1, phase));
+  progress.end();
+  expect(written).toEqual([]);
 });
