@@ -9,7 +9,7 @@ import { askEnvelope, pausedEnvelope, progressOf, suspendedEnvelope } from "./en
 import { type AskView, candidate, type Ending, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
-import { type AskInput, readAsk, roundsOf, turnInput } from "./records.ts";
+import { type AskInput, readAsk, readTurn, roundsOf, turnInput } from "./records.ts";
 import { type Room, roomFor } from "./room.ts";
 import type { Round } from "./rounds.ts";
 import { takeTurn } from "./turn.ts";
@@ -66,7 +66,9 @@ async function nextOf(
     ...(await judged(settings.schema, candidate({ rounds }), signal)),
     isRetry,
   };
-  return { step: next(view), room };
+  // A turn that was sent goes out again as it was: another budget would put other words into it.
+  const begun = host.begunTurn();
+  return { step: begun === null ? next(view) : { kind: "turn", ...readTurn(begun) }, room };
 }
 
 /** An observation and its frame, which the next request adds to the conversation: UTF-16 units. */
@@ -101,7 +103,7 @@ async function turn(
     system,
     messages: conversationOf(rounds, { turn, messages }, elide),
     protocol,
-    maxTokens: closing ? room.closingTokens : room.turnTokens,
+    maxTokens: Math.max(1, closing || room.room !== "turn" ? room.closingTokens : room.turnTokens),
     conversation: exec_id,
   };
   host.onTurn(progressOf(host, "asked"));

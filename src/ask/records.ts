@@ -60,6 +60,11 @@ export function readAsk({ start }: AskRecords): AskInput {
   return parsed(AskInputSchema, start.input, "start of an ask");
 }
 
+/** What a turn was begun with. @throws RlmError `store_corrupt` for a record that no build has written */
+export function readTurn(input: Json): TurnInput {
+  return parsed(TurnInputSchema, input, "start of a turn");
+}
+
 /** The rounds of an ask: each turn with the cells that follow it. */
 export function roundsOf({ execs }: AskRecords): readonly Round[] {
   const rounds: (Round & { readonly cells: RanCell[] })[] = [];
@@ -71,7 +76,7 @@ export function roundsOf({ execs }: AskRecords): readonly Round[] {
 }
 
 function roundOf({ start, results, complete }: ExecRecords): Omit<Round, "cells"> {
-  const input: TurnInput = parsed(TurnInputSchema, start.input, "start of a turn");
+  const input = readTurn(start.input);
   const [result] = results;
   if (result?.success) return { ...input, outcome: { ok: true, reply: replyOf(result.value) } };
   const { error_code, error_message } = complete ?? {};

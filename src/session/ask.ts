@@ -2,7 +2,7 @@ import { contextNotLoaded } from "../../builtins/index.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
 import { beginAsk, endAsk } from "./exec/ask-records.ts";
 import { type ExecAsked, requestOf } from "./exec/request.ts";
-import { runExec } from "./exec/run-exec.ts";
+import { discard, runExec } from "./exec/run-exec.ts";
 import { leftOf } from "./exec/work.ts";
 import { type AskRecords, interruptedIn, openAskIn } from "./journal/account.ts";
 import { envelopeOf } from "./outcomes.ts";
@@ -31,10 +31,19 @@ export async function recordedAsk(setup: Setup, trajectory: boolean): Promise<As
   return (await setup.asks()).recorded({ session_id, records, budget, trajectory });
 }
 
-/** Ends an open ask as cancelled; its interrupted exec must be over. */
-export async function discardAsk({ parts, state }: Setup): Promise<void> {
+/** Ends what was interrupted as cancelled: an exec, and the ask that is open. */
+export async function discardInterrupted(setup: Setup): Promise<void> {
+  const { parts, state } = setup;
+  await giveUpInterrupted(setup);
   if (!openAskIn(state().account)) return;
   await endAsk(parts, state(), { success: false, error_code: "cancelled", error_message: "discarded", answer: null });
+}
+
+async function giveUpInterrupted({ parts, state }: Setup): Promise<void> {
+  const interrupted = interruptedIn(state().account);
+  if (!interrupted) return;
+  await parts.guest.end();
+  await discard(parts, state(), interrupted);
 }
 
 /** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
@@ -57,6 +66,10 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
     },
     records: () => recordsOf(setup),
     budget: () => leftOf(parts, state()),
+    begunTurn() {
+      const start = interruptedIn(state().account)?.start;
+      return start?.kind === "turn" ? start.input : null;
+    },
     async turn(request, asked) {
       const interrupted = interruptedIn(state().account);
       const outcome = await runExec(parts, state(), request, asked, interrupted);
@@ -71,7 +84,10 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
       const lent = { ...parts, answers: setup.answersBy(settings) };
       return envelopeOf(setup, await runExec(lent, state(), request, asked, interrupted));
     },
-    end: (ending: AskEnding) => endAsk(parts, state(), ending),
+    async end(ending: AskEnding) {
+      await giveUpInterrupted(setup);
+      await endAsk(parts, state(), ending);
+    },
     onTurn: (progress) => setup.options.onProgress?.({ kind: "turn", ...progress }),
   };
 }

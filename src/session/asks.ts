@@ -144,11 +144,13 @@ export interface AskHost {
   budget(): RemainingBudget;
   /** Whether envelopes have the trajectory. */
   readonly trajectory: boolean;
+  /** What the turn began with that was interrupted; null: none was. */
+  begunTurn(): Json | null;
   /** Sends a turn. false: it was suspended, and is not over. */
   turn(request: TurnRequest, asked: ExecAsked): Promise<boolean>;
   /** Runs a cell of the root model by the settings of its ask. */
   cell(source: string, settings: CellSettings, asked: ExecAsked): Promise<ExecEnvelope>;
-  /** Records how the ask ended. */
+  /** Records how the ask ended; a turn or cell of it that was interrupted is given up. */
   end(ending: AskEnding): Promise<void>;
   onTurn(progress: TurnProgress): void;
 }

@@ -4,10 +4,10 @@ import { displayName } from "../ids.ts";
 import { queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
-import { ask, discardAsk, recordedAsk, resumeAsk } from "./ask.ts";
+import { ask, discardInterrupted, recordedAsk, resumeAsk } from "./ask.ts";
 import { dryRun } from "./dry-run.ts";
 import { type ExecAsked, type ExecOutcome, type ExecRequest, loadRequest, requestOf } from "./exec/request.ts";
-import { discard, runExec } from "./exec/run-exec.ts";
+import { runExec } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
 import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
@@ -150,16 +150,6 @@ async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): Retu
   const { start } = interrupted;
   const outcome = await runExec(parts, state(), requestOf(start, granted, loading), asked, interrupted);
   return finished(setup, start, outcome);
-}
-
-async function discardInterrupted(setup: Setup): Promise<void> {
-  const { parts, state } = setup;
-  const interrupted = interruptedIn(state().account);
-  if (interrupted) {
-    await parts.guest.end();
-    await discard(parts, state(), interrupted);
-  }
-  await discardAsk(setup);
 }
 
 /** The first record of what has begun and not ended: an ask, before an exec of it. */
