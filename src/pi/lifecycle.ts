@@ -1,5 +1,6 @@
-import { type Tool, type ToolEnvelope, tools } from "../tools/index.ts";
+import { type Tool, tools } from "../tools/index.ts";
 import { type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
+import { askedAgain } from "./branch/open-ask.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession } from "./opened/opened.ts";
 import { withAnswers } from "./recovery/answers-in-context.ts";
@@ -8,7 +9,7 @@ import { recover } from "./recovery/recover.ts";
 import { endTornLine } from "./recovery/torn-tail.ts";
 import { openStateBoard, type StateBoard } from "./runs/board.ts";
 import type { ProgressDetails } from "./runs/details.ts";
-import { cancelledBeforeStart, openRuns, type RunOutcome, type Runs } from "./runs/runs.ts";
+import { cancelledBeforeStart, openRuns, type RunOutcome, type Runs, type Work } from "./runs/runs.ts";
 import { showBranch, showSession } from "./runs/show-branch.ts";
 import { settledWithin } from "./waiting.ts";
 
@@ -75,13 +76,14 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     const { cwd } = context();
     const open = async () => {
       const { sessions, store } = await opened();
-      const session = await sessions.at(view().head, tool.name === "rlm_load");
+      const { head, openAsk } = view();
+      const again = openAsk && (await askedAgain(sessions, openAsk, { tool, ...called }, actions));
+      const session = again ?? (await sessions.at(head, tool.name === "rlm_load"));
       showSession(board, session, store.head(session.id));
       board.progress({ phase: "running" });
       return session;
     };
-    const work = (signals: { signal: AbortSignal; suspend: AbortSignal }): Promise<ToolEnvelope> =>
-      tool.run(open, called.args, { cwd, ...signals });
+    const work: Work = (signals) => tool.run(open, called.args, { cwd, ...signals, ...rootModelOf(context()) });
     const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
     // What is shown must not take the place of the answer.
     await refresh().catch(() => {});
@@ -150,6 +152,11 @@ const PROMPT_WAIT_S = 120;
 const CLOSE_MS = 5_000;
 
 const GO_ON = "The interrupted rlm call is finished; its result stands above. Go on.";
+
+/** An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
+function rootModelOf({ model }: Pick<PiContext, "model">): { readonly rootModel?: string } {
+  return model ? { rootModel: `${model.provider}/${model.id}` } : {};
+}
 
 function toolNamed(name: string): Tool | undefined {
   return tools.find((tool) => tool.name === name);

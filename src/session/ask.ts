@@ -1,6 +1,6 @@
 import { contextNotLoaded } from "../../builtins/index.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
-import { beginAsk, endAsk } from "./exec/ask-records.ts";
+import { beginAsk, endAsk, GIVEN_UP } from "./exec/ask-records.ts";
 import { type ExecAsked, requestOf } from "./exec/request.ts";
 import { discard, runExec } from "./exec/run-exec.ts";
 import { leftOf } from "./exec/work.ts";
@@ -36,7 +36,7 @@ export async function discardInterrupted(setup: Setup): Promise<void> {
   const { parts, state } = setup;
   await giveUpInterrupted(setup);
   if (!openAskIn(state().account)) return;
-  await endAsk(parts, state(), { success: false, error_code: "cancelled", error_message: "discarded", answer: null });
+  await endAsk(parts, state(), GIVEN_UP);
 }
 
 async function giveUpInterrupted({ parts, state }: Setup): Promise<void> {

@@ -44,7 +44,7 @@ export {
   type QueryEnvelope,
   queryEnvelope,
 } from "./journal/envelope.ts";
-export { type BudgetLimits, type RemainingBudget, remaining } from "./journal/ledger.ts";
+export { type BudgetLimits, type RemainingBudget, ROOT_CALL, remaining } from "./journal/ledger.ts";
 export {
   type Complete,
   type EndExtras,

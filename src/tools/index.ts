@@ -36,7 +36,7 @@ const KEEPING: readonly Tool[] = [
 ];
 
 /** The tools of Pi, in the order in which a model sees them. */
-export const tools: readonly Tool[] = [rlm_load, rlm_load_append, rlm_exec, rlm_query, ...KEEPING];
+export const tools: readonly Tool[] = [rlm_load, rlm_load_append, rlm_exec, rlm_query, rlm_ask, ...KEEPING];
 
 export const TOOL_SETS = ["core", "all"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];

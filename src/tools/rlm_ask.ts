@@ -34,6 +34,11 @@ export const rlm_ask = defineTool({
   rest: "Ask for a shorter answer.",
   async run(session, { question, max_turns }, { signal, suspend, rootModel }) {
     checkContext(session);
+    const open = session.unfinished();
+    if (open?.kind === "ask" && open.input === question) {
+      const resumed = await session.resume({ signal, suspend });
+      if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
+    }
     const asked = await session.ask(question, {
       ...(max_turns === undefined ? {} : { maxTurns: max_turns }),
       ...(rootModel === undefined ? {} : { model: rootModel }),
@@ -42,7 +47,6 @@ export const rlm_ask = defineTool({
     });
     return askAnswer(asked);
   },
-  recorded: (_args, { envelope }) => envelope ?? {},
   failureFields: NOT_ANSWERED,
 });
 

@@ -19,6 +19,10 @@ export interface PiModel extends AsyncDisposable {
   readonly url: string;
   /** What to do when a prompt is this text: turn after turn, then a closing text. Answers the text. */
   plan(prompt: string, ...turns: PlannedTurn[]): string;
+  /** The cells that the root model of an ask with this question runs, turn after turn. Answers the question. */
+  planAsk(question: string, ...cells: string[]): string;
+  /** Requests to root models of asks. */
+  rootTurns(): readonly SeenRequest[];
   /** Requests of Pi itself. */
   turns(): readonly SeenRequest[];
   /** Prompts of sub-calls, in the order of their arrival; one that is sent twice stands there twice. */
@@ -49,6 +53,7 @@ export interface PiModelOptions {
 
 export async function startPiModel({ delayMs }: PiModelOptions = {}): Promise<PiModel> {
   const plans = new Map<string, readonly PlannedTurn[]>();
+  const asks = new Map<string, readonly string[]>();
   const held = new Map<string, Promise<void>>();
   const watchers = new Set<() => void>();
   const server: ModelServer = await startModelServer(async (request) => {
@@ -56,6 +61,7 @@ export async function startPiModel({ delayMs }: PiModelOptions = {}): Promise<Pi
     if (isSummary(request)) return { text: "## Goal\nA summary of what was said." };
     if (isTurn(request)) return turnOf(request, plans);
     const prompt = textOf(request.body.messages.at(-1)?.content);
+    if (isRootTurn(request)) return cellOf(request, asks);
     for (const [text, released] of held) if (prompt.includes(text)) await released;
     return { text: subCallAnswer(prompt), delayMs: delayMs?.() ?? 0 };
   });
@@ -65,10 +71,15 @@ export async function startPiModel({ delayMs }: PiModelOptions = {}): Promise<Pi
       plans.set(prompt, turns);
       return prompt;
     },
+    planAsk(question, ...cells) {
+      asks.set(question, cells);
+      return question;
+    },
+    rootTurns: () => server.requests.filter(isRootTurn),
     turns: () => server.requests.filter(isTurn),
     subCalls: () =>
       server.requests
-        .filter((request) => !isTurn(request) && !isSummary(request))
+        .filter((request) => !isTurn(request) && !isRootTurn(request) && !isSummary(request))
         .map(({ body }) => textOf(body.messages.at(-1)?.content)),
     hold(text) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -116,6 +127,22 @@ export function toolsIn(request: SeenRequest | undefined): readonly string[] {
 /** Pi lends its model `bash`; sub-calls of these tests have no tool that writes. */
 function isTurn(request: SeenRequest): boolean {
   return toolsIn(request).includes("bash");
+}
+
+/** A root model has one tool. */
+function isRootTurn(request: SeenRequest): boolean {
+  const [tool, ...others] = toolsIn(request);
+  return tool === "rlm_exec" && others.length === 0;
+}
+
+/** The next cell of an ask, by how many the conversation has already. */
+function cellOf({ index, body: { messages } }: SeenRequest, asks: ReadonlyMap<string, readonly string[]>) {
+  const first = textOf(messages.find(({ role }) => role === "user")?.content);
+  const [, cells = []] = [...asks].find(([question]) => first.startsWith(question)) ?? [];
+  const code = cells[messages.filter(({ role }) => role === "assistant").length];
+  return code === undefined
+    ? { text: "no cell was planned" }
+    : { tools: [{ id: `cell_${index}`, name: "rlm_exec", arguments: { code } }] };
 }
 
 function isSummary({ body }: SeenRequest): boolean {

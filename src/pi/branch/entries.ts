@@ -57,6 +57,8 @@ export interface BranchView {
   /** Ids of the execs that ended on it. */
   readonly completed: ReadonlySet<string>;
   readonly unanswered: readonly Unanswered[];
+  /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
+  readonly openAsk: StartEntry | null;
   /** Whether any entry is ours. */
   readonly isUsed: boolean;
 }
@@ -65,18 +67,22 @@ export interface BranchView {
 export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: string) => boolean): BranchView {
   const starts: StartEntry[] = [];
   const completed = new Map<string, CompleteEntry>();
+  let openAsk: StartEntry | null = null;
   let calls: ToolUse[] = [];
   const answered = new Set<string>();
   for (const { type, customType, data, message } of entries) {
     if (type === "custom" && customType === "rlm_start") {
       const read = v.safeParse(StartSchema, data);
-      if (read.success) starts.push(read.output);
+      if (!read.success) continue;
+      starts.push(read.output);
+      openAsk = read.output.kind === "ask" ? read.output : null;
     } else if (type === "custom" && customType === "rlm_complete") {
       const read = v.safeParse(CompleteSchema, data);
       if (!read.success) continue;
       // An exec that was mirrored twice has the place of its last entry.
       completed.delete(read.output.exec_id);
       completed.set(read.output.exec_id, read.output);
+      openAsk = null;
     } else if (type === "message") {
       const said = v.parse(MessageSchema, message);
       if (said.role === "toolResult") answered.add(said.toolCallId);
@@ -93,6 +99,7 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
     head: last ? { session: last.session, checkpoint: last.checkpoint, context_hash: last.context_hash } : null,
     completed: new Set(completed.keys()),
     unanswered,
+    openAsk,
     isUsed: starts.length > 0 || completed.size > 0,
   };
 }

@@ -1,6 +1,6 @@
 import { tokensOf } from "../../model/index.ts";
 import { type Complete, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
-import type { SessionRow, Step, Store } from "../../store/index.ts";
+import type { SessionRow, Step, Store, StoredRecord } from "../../store/index.ts";
 import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
 
 /** Where the mirror of the journal goes. */
@@ -19,29 +19,44 @@ export interface MirroredStore extends Store {
   head(session: string): string | null;
   /** Whether an exec was begun in it through this store. */
   isUsed(session: string): boolean;
+  /** The store itself, for what the branch is not to be told of. */
+  readonly unmirrored: Store;
 }
 
 /**
  * Mirrors the journal as entries of Pi's branch. The start of an exec is mirrored before the store keeps it: recovery runs a
  * start again that is on the branch alone, and would not find one that is in the store alone. The rest is mirrored after.
+ * Of an ask only its own start and end are mirrored, and of the sessions of children nothing: the store has the rest.
  */
 export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
   const heads = new Map<string, string | null>();
   const used = new Set<string>();
+  const children = new Set<string>();
+  const inAsks = openExecsOfAsks();
   const seen = (row: SessionRow) => {
     heads.set(row.id, row.head);
+    if (row.origin === "child") children.add(row.id);
     return row;
   };
   return {
     ...store,
     head: (session) => heads.get(session) ?? null,
     isUsed: (session) => used.has(session),
+    unmirrored: store,
     create: async (session) => seen(await store.create(session)),
     lease: async (id) => seen(await store.lease(id)),
+    // A session is opened by its journal: it says which ask an interrupted exec is of.
+    async journal(session, from) {
+      const kept = await store.journal(session, from);
+      for (const { record } of kept) inAsks.follow(record);
+      return kept;
+    },
     async commit(session, step) {
+      if (children.has(session)) return store.commit(session, step);
       const records = (step.records ?? []).map(readRecord);
       for (const record of records) {
-        if (record.record === "rlm_start") {
+        inAsks.follow(record);
+        if (record.record === "rlm_start" && !inAsks.has(record)) {
           const { exec_id, kind } = record;
           const parent = heads.get(session) ?? null;
           const entry: StartEntry = { tool_call_id: target.toolCallId(), session, exec_id, kind, parent };
@@ -53,10 +68,21 @@ export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
       await store.commit(session, step);
       if (head !== undefined) heads.set(session, head);
       for (const record of records) {
-        mirror(target, session, record, heads.get(session) ?? null);
+        if (!inAsks.has(record)) mirror(target, session, record, heads.get(session) ?? null);
         target.kept(session, record);
       }
     },
+  };
+}
+
+/** Which execs are turns and cells of asks, by their starts. */
+function openExecsOfAsks() {
+  const ids = new Set<string>();
+  return {
+    follow(record: StoredRecord): void {
+      if (record.record === "rlm_start" && "ask" in record && record.ask !== undefined) ids.add(record.exec_id);
+    },
+    has: ({ exec_id }: StoredRecord): boolean => ids.has(exec_id),
   };
 }
 

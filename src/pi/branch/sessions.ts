@@ -61,8 +61,9 @@ export function openBranchSessions(parts: BranchSessionsParts): BranchSessions {
     await close();
     // They are replaced when the fork is opened.
     const settings = (parent: SessionRow) => parent.settings;
-    const forking = { id: parts.newId(), name: null, origin: "pi", checkpoint, at: parts.now(), settings } as const;
-    const { id } = await forkSession(store, session, forking);
+    const fork = { id: parts.newId(), name: null, origin: "pi", checkpoint, at: parts.now(), settings } as const;
+    // The branch tells of the ask that the checkpoint lies in, if it is over: it is not to be gone on with in a fork.
+    const { id } = await forkSession(store.unmirrored, session, { ...fork, endsAsk: true });
     made = { id, head: checkpoint };
     current = await open(store, id);
     return current;

@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { RlmError } from "../../../runtime/index.ts";
+import { loadAsks } from "../../asks.ts";
 import type { ContextStats } from "../../context/index.ts";
 import {
+  type AskRecords,
   type BudgetLimits,
   type Complete,
   EMPTY_ACCOUNT,
@@ -15,7 +17,7 @@ import {
   remaining,
 } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
-import type { Tool, ToolEnvelope } from "../../tools/index.ts";
+import { askAnswer, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 
 /** An exec as the store has it. */
 export interface RecordedExec {
@@ -25,7 +27,10 @@ export interface RecordedExec {
   /** The session's head after it, and before it. */
   readonly checkpoint: string | null;
   readonly parent: string | null;
+  /** Those of its turns and cells are among them, if it is an ask. */
   readonly records: readonly JournalRecord[];
+  /** null if it is not an ask. */
+  readonly ask: AskRecords | null;
   readonly budget: ReturnType<typeof remaining>;
 }
 
@@ -40,16 +45,21 @@ export async function recordedExec(
   const all = (await store.journal(session)).map(({ record }) => readRecord(record));
   const first = all.findIndex((record) => record.exec_id === exec_id);
   if (first < 0) return null;
-  const records = all.filter((record) => record.exec_id === exec_id);
+  const inAsk = new Set(
+    all.flatMap((record) => (record.record === "rlm_start" && record.ask === exec_id ? [record.exec_id] : [])),
+  );
+  const records = all.filter((record) => record.exec_id === exec_id || inAsk.has(record.exec_id));
+  const ends = records.filter((record) => record.record === "rlm_complete");
   const last = all.findLastIndex((record) => record.exec_id === exec_id);
   const before = all.slice(0, first).reduce(follow, EMPTY_ACCOUNT);
   const after = all.slice(first, last + 1).reduce(follow, before);
   return {
     session,
-    complete: records.find((record) => record.record === "rlm_complete") ?? null,
+    complete: ends.find((end) => end.exec_id === exec_id) ?? null,
     checkpoint: after.checkpoint,
     parent: before.checkpoint,
     records,
+    ask: after.ask?.start.exec_id === exec_id ? after.ask : null,
     budget: remaining(after.ledger, budget),
   };
 }
@@ -61,8 +71,12 @@ export async function recordedAnswer(
   args: unknown,
   exec: RecordedExec,
 ): Promise<ToolEnvelope | null> {
-  const { complete, session, budget } = exec;
+  const { complete, session, budget, ask } = exec;
   if (!complete) return null;
+  if (ask) {
+    const { recorded } = await loadAsks();
+    return askAnswer(recorded({ session_id: session, records: () => ask, budget: () => budget, trajectory: false }));
+  }
   const { end, state, success, kind } = complete;
   if (end && state) {
     const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });

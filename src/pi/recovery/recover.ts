@@ -1,4 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
+import { amount } from "../../figures.ts";
+import { ROOT_CALL } from "../../session/index.ts";
 import type { Tool, ToolEnvelope } from "../../tools/index.ts";
 import { type BranchView, readBranch, type Unanswered } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
@@ -23,14 +25,20 @@ export interface RecoveryParts {
   answered(message: ToolResultMessage): void;
 }
 
+/** Recorded turns of an ask, and recorded answers to sub-calls. */
+interface Kept {
+  readonly turns: number;
+  readonly answers: number;
+}
+
 /** What became of a call that had no result. */
 type Recovered =
   | {
       readonly how: "recorded" | "finished" | "again";
       readonly outcome: RunOutcome;
       readonly exec: RecordedExec | null;
-      /** Answers that it had when the process ended. */
-      readonly kept?: number;
+      /** What it had when the process ended. */
+      readonly kept?: Kept;
     }
   | { readonly how: "held"; readonly holder: string };
 
@@ -123,7 +131,9 @@ async function finish(
   const outcome = await parts.runs.run(run, "recovering", work);
   const exec = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
   const details = { ...outcome.details, session: id, exec_id, calls: tallyOf(exec?.records ?? []) };
-  const kept = records.filter(({ record }) => record === "rlm_tool_result").length;
+  const results = records.filter((record) => record.record === "rlm_tool_result");
+  const turns = results.filter(({ name }) => name === ROOT_CALL).length;
+  const kept = { turns, answers: results.length - turns };
   return { how: "finished", outcome: { ...outcome, details }, exec, kept };
 }
 
@@ -168,11 +178,18 @@ function insert(parts: RecoveryParts, call: Unanswered, { text, details }: RunOu
   return isTail;
 }
 
-function lineOf({ name }: Tool, { how, outcome, kept = 0 }: Extract<Recovered, { outcome: RunOutcome }>): string {
+function lineOf(
+  { name }: Tool,
+  { how, outcome, kept = { turns: 0, answers: 0 } }: Extract<Recovered, { outcome: RunOutcome }>,
+): string {
   const code = outcome.details.envelope.error_code;
   const end = typeof code === "string" ? ` (${code})` : "";
   if (how === "recorded") return `${name} had ended before Pi did; its result is in place${end}`;
   const calls = outcome.details.calls.count;
-  const told = calls > 0 ? `: ${kept} of ${calls} sub-calls had their answers already` : "";
+  const parts = [
+    ...(kept.turns > 0 ? [amount(kept.turns, "turn")] : []),
+    ...(calls > 0 ? [`${kept.answers} of ${calls} sub-calls`] : []),
+  ];
+  const told = parts.length > 0 ? `: ${parts.join(" and ")} had their answers already` : "";
   return `${name} was interrupted, and is finished now${told}${end}`;
 }

@@ -1,4 +1,4 @@
-import type { CallProgress, RemainingBudget } from "../../session/index.ts";
+import type { CallProgress, RemainingBudget, TurnProgress } from "../../session/index.ts";
 
 /** What the widget and the commands show. A new object for every change; times are ms since the epoch. */
 export interface State {
@@ -37,6 +37,8 @@ export interface RunningState {
   /** `opening`: the session is made ready. `recovering`: an interrupted call is finished. */
   readonly phase: "opening" | "loading" | "running" | "recovering" | "stopping";
   readonly started_at: number;
+  /** The turn of an ask that it has come to; null before the first, and for other execs. */
+  readonly turn: TurnState | null;
   /** Sub-calls, tokens and cost of the session so far; null before the first. */
   readonly calls: CallProgress | null;
   /** What a load has read. */
@@ -44,6 +46,9 @@ export interface RunningState {
   /** What a builtin is busy with. */
   readonly notice: string | null;
 }
+
+/** How far an ask is: what it has taken until now. */
+export type TurnState = Pick<TurnProgress, "turn" | "of" | "cells" | "sub_calls" | "tokens" | "cost_usd">;
 
 /** The state, and who is told when it changes. */
 export interface StateBoard {

@@ -1,5 +1,5 @@
 import { tokensOf } from "../../model/index.ts";
-import type { JournalRecord, ToolCall, ToolResult } from "../../session/index.ts";
+import { type JournalRecord, ROOT_CALL, type ToolCall, type ToolResult } from "../../session/index.ts";
 import type { ToolEnvelope } from "../../tools/index.ts";
 import type { RunningState } from "./board.ts";
 
@@ -49,9 +49,10 @@ export interface CallItem {
 const ITEMS_KEPT = 50;
 const PROMPT_UNITS = 80;
 
-/** Adds up the sub-calls among the records of one exec. */
+/** Adds up the sub-calls among the records of one exec, or of an ask with its cells. */
 export function tallyOf(records: readonly JournalRecord[]): CallTally {
-  const calls = records.filter((record) => record.record === "rlm_tool_call");
+  const made = records.filter((record) => record.record === "rlm_tool_call");
+  const calls = made.filter(({ name }) => name !== ROOT_CALL);
   const results = new Map(
     records.flatMap((record): [string, ToolResult][] =>
       record.record === "rlm_tool_result" ? [[record.call_id, record]] : [],

@@ -67,11 +67,11 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
     using stop = joinSignals(own.cancel.signal, run.signal);
     const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
     const unsubscribe = board.subscribe(tell);
-    board.change({ running: { ...shown, calls: null, load: null, notice: null } });
+    board.change({ running: { ...shown, turn: null, calls: null, load: null, notice: null } });
     try {
       const envelope = await work({ signal: stop.signal, suspend: suspend.signal });
       if (suspend.signal.aborted) return await new Promise<never>(() => {});
-      const exec_id = own.records.at(-1)?.exec_id ?? null;
+      const exec_id = board.current().running?.exec_id ?? own.records.at(-1)?.exec_id ?? null;
       const elapsed_ms = Math.round(clock.monotonic() - from);
       return outcomeOf(tool, envelope, {
         session: own.session,
@@ -107,12 +107,16 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
       running.session = session;
       running.records.push(record);
       const { exec_id } = record;
-      if (record.record === "rlm_start") board.progress({ exec_id, phase: "running" });
+      // An ask is shown, and not each of its turns and cells.
+      if (record.record === "rlm_start" && record.ask === undefined) board.progress({ exec_id, phase: "running" });
     },
     progress(progress) {
       if (progress.kind === "calls") {
         const { kind: _kind, ...calls } = progress;
         board.progress({ calls });
+      } else if (progress.kind === "turn") {
+        const { turn, of, cells, sub_calls, tokens, cost_usd } = progress;
+        board.progress({ turn: { turn, of, cells, sub_calls, tokens, cost_usd }, calls: null, notice: null });
       } else if (progress.kind === "load") {
         board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
       } else if (progress.kind === "notice") board.progress({ notice: progress.text });

@@ -54,6 +54,13 @@ const BudgetSchema = v.object({
   remaining_cost_usd: maybeNumber,
 });
 
+const CitationSchema = v.object({
+  valid: v.fallback(v.boolean(), false),
+  doc: v.fallback(v.nullable(v.string()), null),
+  line: maybeNumber,
+  quote: text,
+});
+
 const EnvelopeSchema = v.looseObject({
   success: v.boolean(),
   error_code: text,
@@ -65,6 +72,11 @@ const EnvelopeSchema = v.looseObject({
   warnings: v.fallback(v.array(v.string()), []),
   execution_time_ms: maybeNumber,
   resumed: maybeNumber,
+  /** Of an ask: its turns, its cells, where its answer stands in P, and what all of it took. */
+  turns: maybeNumber,
+  cells: maybeNumber,
+  citations: v.fallback(v.array(CitationSchema), []),
+  usage: v.fallback(v.nullable(v.object({ input: count, output: count, cost_usd: count })), null),
   budget: v.fallback(v.nullable(BudgetSchema), null),
 });
 

@@ -9,6 +9,7 @@ const ArgumentsSchema = v.fallback(
   v.object({
     code: maybeText,
     prompt: maybeText,
+    question: maybeText,
     path: maybeText,
     name: maybeText,
     key: maybeText,
@@ -18,10 +19,11 @@ const ArgumentsSchema = v.fallback(
   {},
 );
 
-export type ShownArguments = Readonly<v.InferOutput<typeof ArgumentsSchema>>;
+export type ShownArguments = Readonly<Omit<v.InferOutput<typeof ArgumentsSchema>, "question">>;
 
 export function readArguments(args: unknown): ShownArguments {
-  return v.parse(ArgumentsSchema, args);
+  const { question, ...others } = v.parse(ArgumentsSchema, args);
+  return question === undefined ? others : { ...others, prompt: question };
 }
 
 /** What a call is about, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */

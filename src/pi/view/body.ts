@@ -23,6 +23,7 @@ export function answered({ envelope, calls }: Answer, paint: Paint): string {
     titled("output", plainLines(stdout, paint, "toolOutput"), paint),
     titled("errors", plainLines(stderr, paint, "warning"), paint),
     titled("result", resultLines(envelope, paint), paint),
+    titled("places", placeLines(envelope, paint), paint),
     titled("traceback", envelope.success ? [] : plainLines(traceback, paint, "error"), paint),
     titled("warnings", plainLines(warnings.join("\n"), paint, "warning"), paint),
     titled(callsTitle(calls), callLines(calls, paint), paint),
@@ -67,6 +68,14 @@ function resultLines(envelope: Envelope, paint: Paint): string[] {
     const text = typeof value === "string" ? value : jsonText(value);
     const name = field === "result_json" || held.length === 1 ? "" : `${field}: `;
     return plainLines(`${name}${text}`, paint, "toolOutput");
+  });
+}
+
+/** `path:line` and the words there, for each place that an answer cites; one that does not exist says so. */
+function placeLines({ citations }: Envelope, paint: Paint): string[] {
+  return citations.map(({ valid, doc, line, quote }) => {
+    const place = valid ? harmless(`${doc ?? "P"}:${line ?? 1}`) : "not a place of P";
+    return [paint.fg(valid ? "accent" : "warning", place), paint.fg("dim", oneLine(quote, 80))].join(" ").trimEnd();
   });
 }
 

@@ -1,17 +1,19 @@
 import { amount, compact, dollars, duration, priced, size } from "../../figures.ts";
 import { isRecord } from "../../json.ts";
-import type { RunningState } from "../runs/board.ts";
+import type { RunningState, TurnState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
 
 /** What came of it: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and message instead. */
 export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): string[] {
+  const { turns, cells, usage } = envelope;
   return [
     ...(envelope.success ? found(envelope) : []),
+    ...(turns ? [amount(turns, "turn"), amount(cells ?? 0, "cell")] : []),
     ...(calls.count > 0 ? [amount(calls.count, "sub-call")] : []),
     ...(calls.failed > 0 ? [`${calls.failed} failed`] : []),
     ...(elapsed_ms === null ? [] : [duration(elapsed_ms)]),
-    ...priced(calls.cost_usd),
+    ...priced(usage?.cost_usd ?? calls.cost_usd),
     ...(recovered ? ["resumed"] : []),
   ];
 }
@@ -21,13 +23,14 @@ export function failure({ error_code, error_message }: Envelope): string {
   return [error_code, oneLine(error_message, 200)].filter((part) => part !== "").join(": ") || "failed";
 }
 
-/** What a call does now: `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */
-export function progress({ calls, load, notice }: RunningState): string[] {
+/** What a call does now: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */
+export function progress({ turn, calls, load, notice }: RunningState): string[] {
   const { done, running, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls ?? NO_CALLS;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
   const most = held_cost_usd > 0 ? ` (up to ${dollars(cost_usd + held_cost_usd)})` : "";
   const cost = cost_usd > 0 || held_cost_usd > 0 ? [`${dollars(cost_usd)}${most}`] : [];
   return [
+    ...(turn ? turnParts(turn, calls !== null) : []),
     ...(load ? [amount(load.files, "file"), size(load.bytes)] : []),
     ...(notice === null ? [] : [oneLine(notice, 60)]),
     ...(calls
@@ -36,12 +39,19 @@ export function progress({ calls, load, notice }: RunningState): string[] {
   ];
 }
 
+/** What an ask has taken until now; while sub-calls are out, they say that. */
+function turnParts({ turn, of, cells, sub_calls, tokens, cost_usd }: TurnState, hasCalls: boolean): string[] {
+  const taken = [amount(cells, "cell"), amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`];
+  return [`turn ${turn} of ${of}`, ...(hasCalls ? [] : [...taken, ...priced(cost_usd)])];
+}
+
 const NO_CALLS = { done: 0, running: 0, left: 0, tokens: 0, held_tokens: 0, cost_usd: 0, held_cost_usd: 0 };
 
 /** The result of a tool in a word or two. */
 function found(envelope: Envelope): string[] {
-  const { result_json, stats, helpers, keys, value, removed, sections_analyzed } = envelope;
+  const { result_json, stats, helpers, keys, value, removed, sections_analyzed, turns, answer } = envelope;
   if (isRecord(stats)) return contextFound(stats);
+  if (turns !== null) return [valueFound(answer)];
   if (typeof sections_analyzed === "number") return [amount(sections_analyzed, "section")];
   if (Array.isArray(helpers)) return [amount(helpers.length, "helper")];
   if (Array.isArray(keys)) return [amount(keys.length, "key")];

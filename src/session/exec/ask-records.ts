@@ -1,6 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { AskEnding } from "../asks.ts";
-import type { Start } from "../journal/records.ts";
+import type { Account, AskRecords } from "../journal/account.ts";
+import type { Complete, Start } from "../journal/records.ts";
 import { openRecorder } from "./recorder.ts";
 import type { SessionState } from "./session-state.ts";
 import type { ExecParts } from "./work.ts";
@@ -21,30 +22,41 @@ export async function beginAsk(parts: ExecParts, before: SessionState, input: Js
   await openRecorder(parts, start.exec_id, before).commit([start]);
 }
 
-/** ▣ Records how the session's open ask ended. Its time is that of its turns and cells. */
+/** ▣ Records how the session's open ask ended. */
 export async function endAsk(parts: ExecParts, before: SessionState, ending: AskEnding): Promise<void> {
-  const { ask, helpers_hash } = before.account;
+  const { ask } = before.account;
   if (!ask) return;
+  const end = askEnd(ask, before.account, ending, parts.clock.now());
+  await openRecorder(parts, end.exec_id, before).commit([end]);
+}
+
+/** How an ask ends that is given up. */
+export const GIVEN_UP: AskEnding = {
+  success: false,
+  error_code: "cancelled",
+  error_message: "discarded",
+  answer: null,
+};
+
+/** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
+export function askEnd({ start, resumed }: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
   const { answer, ...how } = ending;
-  const { exec_id } = ask.start;
-  await openRecorder(parts, exec_id, before).commit([
-    {
-      record: "rlm_complete",
-      exec_id,
-      kind: "ask",
-      ...how,
-      end: null,
-      state: null,
-      events: [],
-      call_count: 0,
-      time_ms: 0,
-      resumed: ask.resumed,
-      replayed_sub_calls: 0,
-      checkpoint_id: null,
-      helpers_hash,
-      context_hash: before.context?.hash ?? null,
-      answer,
-      at: parts.clock.now(),
-    },
-  ]);
+  return {
+    record: "rlm_complete",
+    exec_id: start.exec_id,
+    kind: "ask",
+    ...how,
+    end: null,
+    state: null,
+    events: [],
+    call_count: 0,
+    time_ms: 0,
+    resumed,
+    replayed_sub_calls: 0,
+    checkpoint_id: null,
+    helpers_hash: account.helpers_hash,
+    context_hash: account.context_hash,
+    answer,
+    at,
+  };
 }

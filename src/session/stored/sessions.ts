@@ -3,7 +3,8 @@ import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts"
 import { displayName } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import { EMPTY_ACCOUNT, factsOf, follow } from "../journal/account.ts";
+import { askEnd, GIVEN_UP } from "../exec/ask-records.ts";
+import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
 import { EXEC_KINDS, readRecord, type SessionFacts } from "../journal/records.ts";
 import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
@@ -116,6 +117,8 @@ export interface Forking {
   readonly at: number;
   /** The settings to be kept with the new session, made of its parent's. */
   readonly settings: (parent: SessionRow) => Json;
+  /** Ends the ask that the checkpoint lies in, as cancelled; default: it is open in the new session. */
+  readonly endsAsk?: boolean;
 }
 
 /**
@@ -126,22 +129,24 @@ export interface Forking {
 export async function forkSession(store: Store, nameOrId: string, forking: Forking): Promise<SessionSummary> {
   if (forking.name !== null) checkNewName(forking.name);
   const parent = await sessionNamed(store, nameOrId);
-  const { checkpoint, settings, ...fork } = forking;
+  const { checkpoint, settings, endsAsk = false, ...fork } = forking;
   const from = checkpoint === null ? null : await checkpointNamed(store, parent, checkpoint);
   const forked = await store.fork(parent.id, from, {
     ...fork,
     settings: withRemarks(settings(parent), remarksOf(parent)),
   });
-  const facts = await factsAt(store, forked.id, factsIn(parent).context);
+  const copied = (await store.journal(forked.id)).map(({ record }) => readRecord(record)).reduce(follow, EMPTY_ACCOUNT);
+  const open = endsAsk ? openAskIn(copied) : null;
+  const ended = open ? [askEnd(open, copied, GIVEN_UP, fork.at)] : [];
+  const facts = JSON.parse(JSON.stringify(await factsAt(store, ended.reduce(follow, copied), factsIn(parent).context)));
   await store.lease(forked.id);
-  await store.commit(forked.id, { facts: JSON.parse(JSON.stringify(facts)) });
+  await store.commit(forked.id, { records: ended.map((record) => ({ ...record })), facts });
   await store.release(forked.id);
-  return summaryOf({ ...forked, facts: JSON.parse(JSON.stringify(facts)) });
+  return summaryOf({ ...forked, facts });
 }
 
-/** The facts of a fork at its checkpoint. They differ from those of its parent. */
-async function factsAt(store: Store, id: string, parents: SessionFacts["context"]): Promise<SessionFacts> {
-  const account = (await store.journal(id)).map(({ record }) => readRecord(record)).reduce(follow, EMPTY_ACCOUNT);
+/** The facts of a fork, by its account. They differ from those of its parent. */
+async function factsAt(store: Store, account: Account, parents: SessionFacts["context"]): Promise<SessionFacts> {
   const { context_hash: hash } = account;
   if (hash === null || hash === parents?.hash) return factsOf(account, hash === null ? null : parents);
   const { stats } = v.parse(IndexSchema, await store.contextIndex(hash));

@@ -64,7 +64,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
   const told: string[] = [];
   const asked: string[] = [];
   const sent: FakePi["sent"] = [];
-  const faux = registerFauxProvider({ provider: "faux", models: [{ id: "f" }] });
+  const faux = registerFauxProvider({ provider: "faux", models: [{ id: "f" }, { id: "s" }] });
   onTestFinished(() => faux.unregister());
   let calls = 0;
   /** Holds the store's thread for the whole test: each process would start one of its own. */
@@ -109,8 +109,8 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
             : {}),
         },
         modelRegistry: {
-          find: (provider, id) => (provider === "faux" && id === "f" ? model : undefined),
-          getAll: () => [model],
+          find: (provider, id) => (provider === "faux" ? faux.getModel(id) : undefined),
+          getAll: () => faux.models,
           getApiKeyAndHeaders: async () => ({ ok: true, apiKey: "key" }),
         },
         model,

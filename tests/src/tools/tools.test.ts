@@ -13,6 +13,7 @@ const NAMES = [
   "rlm_load_append",
   "rlm_exec",
   "rlm_query",
+  "rlm_ask",
   "rlm_helpers_add",
   "rlm_helpers_list",
   "rlm_helpers_remove",
@@ -68,6 +69,7 @@ test("parameters are those of the specification", () => {
     rlm_load_append: [["path"], ["path"]],
     rlm_exec: [["code", "limits_override"], ["code"]],
     rlm_query: [["prompt", "max_sections", "search_strategy"], ["prompt"]],
+    rlm_ask: [["question", "max_turns"], ["question"]],
     rlm_helpers_add: [
       ["name", "code"],
       ["name", "code"],
@@ -99,10 +101,11 @@ test("parameters are those of the specification", () => {
   });
 });
 
-test("all texts of the tools take at most 1,800 tokens of a request, and rlm_exec names every builtin", () => {
+test("all texts of the tools take at most 1,950 tokens of a request, those of rlm_ask 150, and rlm_exec names every builtin", () => {
   const total = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
-  expect(TOOLS_BUDGET).toBe(1_800);
+  expect(TOOLS_BUDGET).toBe(1_950);
   expect(total).toBeLessThanOrEqual(TOOLS_BUDGET);
+  expect(toolTokens(toolNamed("rlm_ask"))).toBeLessThanOrEqual(150);
   const { description } = toolNamed("rlm_exec");
   for (const { name } of builtins) expect(description).toContain(name);
 });
@@ -238,6 +241,7 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
     warnings: [],
   });
   expect(await call("rlm_query", { prompt: "?" })).toMatchObject({ error_code: "context_not_loaded" });
+  expect(await call("rlm_ask", { question: "?" })).toMatchObject({ error_code: "context_not_loaded", answer: null });
   expect(await call("rlm_load", { path: "../elsewhere" })).toMatchObject({ error_code: "path_outside_sandbox" });
   expect(await call("rlm_load", { path: "" })).toMatchObject({ error_code: "invalid_argument" });
   expect(await call("rlm_load", { path: "/" })).toMatchObject({ error_code: "path_outside_sandbox" });
@@ -268,6 +272,8 @@ test("what goes wrong is an envelope with a code and a cure", async () => {
   });
   expect(await call("rlm_helpers_add", { name: "bad", code: "(" })).toMatchObject({ success: false });
   expect(await call("rlm_query", { prompt: " " })).toMatchObject({ error_code: "invalid_argument" });
+  expect(await call("rlm_ask", { question: " " })).toMatchObject({ error_code: "invalid_argument", citations: [] });
+  expect(await call("rlm_ask", { question: "?", max_turns: 0 })).toMatchObject({ error_code: "invalid_argument" });
 });
 
 test("aborting ends a cell as cancelled", async () => {
@@ -316,6 +322,7 @@ test("other changes are answered from their records too; reads are none", () => 
     rlm_load_append: { success: true, stats: null },
     rlm_exec: { success: true, stdout: "x" },
     rlm_query: { success: true, stdout: "x" },
+    rlm_ask: null,
     rlm_helpers_add: { success: true, name: "h" },
     rlm_helpers_list: null,
     rlm_helpers_remove: { success: true, name: "h", removed: true },

@@ -4,8 +4,8 @@ import type { ToolResultMessage } from "../../../../src/pi/host.ts";
 import { withAnswers } from "../../../../src/pi/recovery/answers-in-context.ts";
 
 const custom = (customType: string, data: unknown): BranchEntry => ({ type: "custom", customType, data });
-const start = (tool_call_id: string, exec_id: string) =>
-  custom("rlm_start", { tool_call_id, session: "S", exec_id, kind: "cell", parent: null });
+const start = (tool_call_id: string, exec_id: string, kind = "cell") =>
+  custom("rlm_start", { tool_call_id, session: "S", exec_id, kind, parent: null });
 const complete = (exec_id: string, checkpoint: string | null) =>
   custom("rlm_complete", {
     session: "S",
@@ -26,12 +26,20 @@ const user = message({ role: "user", content: "hi" });
 const read = (...entries: BranchEntry[]) => readBranch(entries, (name) => name.startsWith("rlm_"));
 
 test("the state is that of the last exec that ended", () => {
-  expect(read()).toEqual({ head: null, completed: new Set(), unanswered: [], isUsed: false });
+  expect(read()).toEqual({ head: null, completed: new Set(), unanswered: [], openAsk: null, isUsed: false });
   const view = read(user, start("a", "1"), complete("1", "K1"), start("b", "2"), complete("2", "K2"), start("c", "3"));
   expect(view.head).toEqual({ session: "S", checkpoint: "K2", context_hash: "c" });
   expect(view.completed).toEqual(new Set(["1", "2"]));
   // An entry that names an earlier exec again goes back to it.
   expect(read(complete("1", "K1"), complete("2", "K2"), complete("1", "K1")).head?.checkpoint).toBe("K1");
+});
+
+test("an ask is open until it ends, or until something else is run on the branch", () => {
+  const ask = start("a", "1", "ask");
+  expect(read(ask).openAsk).toMatchObject({ session: "S", exec_id: "1" });
+  expect(read(ask, result("a"), user, start("b", "1", "ask")).openAsk).toMatchObject({ tool_call_id: "b" });
+  expect(read(ask, complete("1", "K1")).openAsk).toBeNull();
+  expect(read(ask, start("b", "2")).openAsk).toBeNull();
 });
 
 test("entries that are not whole, and those of others, are passed over", () => {
@@ -44,7 +52,7 @@ test("entries that are not whole, and those of others, are passed over", () => {
     message({ role: "bashExecution" }),
     { type: "message" },
   );
-  expect(view).toEqual({ head: null, completed: new Set(), unanswered: [], isUsed: false });
+  expect(view).toEqual({ head: null, completed: new Set(), unanswered: [], openAsk: null, isUsed: false });
 });
 
 test("a call without a result is unanswered where it has begun, and at the tail where nobody has spoken since", () => {

@@ -61,6 +61,7 @@ const RUNNING: Partial<State> = {
     exec_id: null,
     phase: "running",
     started_at: 50_000,
+    turn: null,
     calls: null,
     load: null,
     notice: null,

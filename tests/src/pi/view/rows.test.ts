@@ -19,6 +19,7 @@ const RUNNING: RunningState = {
   exec_id: null,
   phase: "running",
   started_at: 0,
+  turn: null,
   calls: { done: 3, running: 5, left: 42, tokens: 48_123, cost_usd: 0.021, held_tokens: 9000, held_cost_usd: 0.013 },
   load: null,
   notice: null,
@@ -103,6 +104,12 @@ test.each([
     "/projects · 1 document · 5 characters",
   ],
   ["rlm_query", { prompt: "Why?" }, { answer: "So.", sections_analyzed: 9, sections: [] }, "“Why?” · 9 sections"],
+  [
+    "rlm_ask",
+    { question: "Why?" },
+    { answer: "So.", turns: 3, cells: 1, usage: { input: 9, output: 9, cost_usd: 0.03 }, execution_time_ms: 2000 },
+    "“Why?” · So. · 3 turns · 1 cell · 2.0 s · $0.030",
+  ],
   ["rlm_helpers_add", { name: "count", code: "a" }, { name: "count" }, "count · 1 line"],
   ["rlm_helpers_list", {}, { helpers: [{}, {}] }, "2 helpers"],
   ["rlm_helpers_remove", { name: "count" }, { name: "count", removed: false }, "count · there was none"],
@@ -131,6 +138,14 @@ test("a call that another process finished says so", () => {
   expect(drawn({ args: { code: "1" }, result: kept(CELL, { recovered: true }) })).toEqual([
     "rlm_exec · 1 line · 42 matches · 1.2 s · resumed",
   ]);
+});
+
+test("expanded, an ask shows its question, its answer and the places of it", () => {
+  const citation = { valid: true, doc: "a/b.md", line: 3, quote: "because\nof this" };
+  const answer = { success: true, answer: "So.", turns: 1, cells: 0, citations: [citation, { valid: false }] };
+  expect(drawn({ tool: "rlm_ask", args: { question: "Why?" }, result: kept(answer), expanded: true }).slice(1)).toEqual(
+    ["  Why?", "result", "  So.", "places", "  a/b.md:3 because of this", "  not a place of P"],
+  );
 });
 
 test("expanded, all of it is there", () => {

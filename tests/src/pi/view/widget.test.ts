@@ -10,10 +10,12 @@ const RUNNING: RunningState = {
   exec_id: null,
   phase: "running",
   started_at: 1000,
+  turn: null,
   calls: { done: 3, running: 5, left: 42, tokens: 512, cost_usd: 0, held_tokens: 0, held_cost_usd: 0 },
   load: null,
   notice: null,
 };
+const TURN = { turn: 3, of: 20, cells: 2, sub_calls: 1, tokens: 18_412, cost_usd: 0.03 };
 const CONTEXT = { sources: ["/a/docs", "/a/src"], chars: 1_234_567, tokens_estimate: 308_641, documents: 30, hash: "" };
 
 test.each<[string, Partial<State>, string | null]>([
@@ -22,6 +24,16 @@ test.each<[string, Partial<State>, string | null]>([
   ["quietly what is there", { context: CONTEXT, checkpoints: 4 }, "rlm · docs +1 · 1.2M characters · 4 checkpoints"],
   ["that it is off", { enabled: false, checkpoints: 1 }, "rlm off · no context · 1 checkpoint"],
   ["what runs", { running: RUNNING }, "● rlm_exec running 14 s · 3 done · 5 running · 42 left · 512 tokens"],
+  [
+    "the turn of an ask",
+    { running: { ...RUNNING, tool: "rlm_ask", turn: TURN, calls: null } },
+    "● rlm_ask running 14 s · turn 3 of 20 · 2 cells · 1 sub-call · 18k tokens · $0.030",
+  ],
+  [
+    "the sub-calls of a turn",
+    { running: { ...RUNNING, tool: "rlm_ask", turn: TURN } },
+    "● rlm_ask running 14 s · turn 3 of 20 · 3 done · 5 running · 42 left · 512 tokens",
+  ],
   [
     "what a builtin is busy with",
     { running: { ...RUNNING, calls: null, phase: "recovering", notice: "building the index" } },
