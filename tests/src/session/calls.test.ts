@@ -141,13 +141,12 @@ test("nothing of an ended cell runs on in the next", async () => {
 });
 
 test("a thousand calls are in flight at once", async () => {
-  let most = 0;
   let open = 0;
+  const all = Promise.withResolvers<void>();
   const { session, story } = await openAsyncSession({
     async answer(call) {
-      most = Math.max(most, ++open);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      open--;
+      if (++open === 1000) all.resolve();
+      await all.promise;
       return { ok: true, value: call.args[0] ?? null };
     },
   });
@@ -155,7 +154,6 @@ test("a thousand calls are in flight at once", async () => {
     "const got = await Promise.all(Array.from({ length: 1000 }, (_, i) => later(i))); [got.length, got.every((v, i) => v === i)]",
   );
   expect(done).toMatchObject({ success: true, result_json: [1000, true], warnings: [] });
-  expect(most).toBe(1000);
   const ids = story().flatMap((line) => (line.startsWith("rlm_tool_call ") ? [line.slice(14)] : []));
   expect(ids).toEqual(Array.from({ length: 1000 }, (_, i) => `id-2.${i + 1}`));
 });

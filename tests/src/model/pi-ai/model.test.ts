@@ -145,11 +145,18 @@ test("thinking is no text, texts are joined, and options reach the provider", as
 
 test("an SDK that never comes to rest is left behind", async () => {
   const { parts } = faux();
-  const model = piAiModel({ ...parts, load: () => ({ streamSimple: () => createAssistantMessageEventStream() }) });
+  let sent = 0;
+  const streamSimple = () => {
+    sent++;
+    return createAssistantMessageEventStream();
+  };
+  const model = piAiModel({ ...parts, load: () => ({ streamSimple }) });
   expect(await ask(model, { timeoutMs: 50 })).toMatchObject({ ok: false, charged: false, error: { code: "timeout" } });
   const cancel = new AbortController();
-  setTimeout(() => cancel.abort(), 50);
-  expect(await ask(model, {}, cancel.signal)).toMatchObject({ ok: false, error: { code: "cancelled" } });
+  const answer = ask(model, {}, cancel.signal);
+  await vi.waitFor(() => expect(sent).toBe(2), PATIENT);
+  cancel.abort();
+  expect(await answer).toMatchObject({ ok: false, error: { code: "cancelled" } });
 });
 
 test("an abort before the request is on its way ends it, and no listener stays behind", async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { threadedTools } from "../../../../src/model/agent-tools/threaded.ts";
 import type { Model, ModelRequest, ModelTurn } from "../../../../src/model/port.ts";
@@ -94,12 +94,11 @@ test("a search that would take a minute ends with the call's time, and holds nob
 
 test("a search that is cancelled ends at once", async () => {
   const stop = new AbortController();
-  setTimeout(() => stop.abort(), 200);
-  const outcome = await answerOf(
-    modelOf(grepFor(SLOW)),
-    { tools: ["grep"] },
-    { folder: haystack(), signal: stop.signal },
-  );
+  const model = modelOf(grepFor(SLOW));
+  const answer = answerOf(model, { tools: ["grep"] }, { folder: haystack(), signal: stop.signal });
+  await vi.waitFor(() => expect(model.requests).toHaveLength(1));
+  stop.abort();
+  const outcome = await answer;
   expect(outcome).toMatchObject({ ok: false, error: { code: "cancelled" } });
 });
 
