@@ -101,17 +101,17 @@ declare const helpers: {
 
 /**
  * Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files. With
- * `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error that has `code`
- * and `retriable`. Each call counts against budget().
+ * `schema`, a JSON Schema, it resolves to the validated value instead of text. With `context` it does what rlm_query
+ * does. Rejects with an error that has `code` and `retriable`. Each call counts against budget().
  */
-declare function llm_query(prompt: string, options?: SubCallOptions | string[]): Promise<string>;
+declare function llm_query(prompt: string, options?: SubCallOptions | ChildOptions | string[]): Promise<string>;
 
 /**
  * Many sub-calls at once, in parallel; await it. `results` keep the order of the prompts; one that failed is `{ error:
  * { code, message, retriable } }` in its place. A batch that is larger than the budget is refused whole, unless
  * `partial: true`. A number is `max_concurrent`.
  */
-declare function llm_query_batch(prompts: (string | ({ prompt: string } & SubCallOptions))[], options?: BatchOptions | number): Promise<BatchAnswer>;
+declare function llm_query_batch(prompts: (string | ({ prompt: string } & (SubCallOptions | ChildOptions)))[], options?: BatchOptions | number): Promise<BatchAnswer>;
 
 /**
  * The document that holds an offset of P, with the line and the column there. Between two documents it gives the
@@ -133,6 +133,13 @@ declare function count(pattern: string | RegExp, flags?: string): number;
  * last counts; outside of an ask the value is only kept with the exec.
  */
 declare function answer(value: unknown, options?: AnswerOptions): null;
+
+/**
+ * Asks a model that explores a text too large for a prompt, with cells like this one; await it. Its P is `context`: a
+ * text, places of this P, or without it all of P. The same as llm_query with `context`. It counts 1 + max_sub_calls
+ * sub-calls at once, and returns those that it did not use.
+ */
+declare function rlm_query(question: string, options?: ChildOptions): Promise<string>;
 
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
@@ -271,16 +278,7 @@ interface SubCallOptions {
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;
-  /** Gives the model cells of its own over this as its P: a text, or places of P ([start, end], documents, hits, or a list). Not with tools, system or max_tokens. */
-  context?: string | Place | Place[];
-  /** With context: turns of the model, 1 to 100; default 20. */
-  max_turns?: number;
-  /** With context: sub-calls that the model may make, counted at once; default 10. */
-  max_sub_calls?: number;
-  /** With context: resolves to { answer, cites }, places of this P. */
-  cites?: boolean;
 }
-type Place = [number, number] | { start: number; end: number };
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;
@@ -314,4 +312,23 @@ interface DocumentPlace {
 interface AnswerOptions {
   /** Places of P that the answer rests on, at most 50: [start, end], or anything with start and end, such as search hits. */
   cite?: unknown;
+}
+
+type Place = [start: number, end: number] | { start: number; end: number };
+/** Options of a call with a context of its own; tools, system and max_tokens are not among them. */
+interface ChildOptions {
+  /** P of the model: at most 1 MB of text, or one or many places of this P, such as documents and hits. */
+  context?: string | Place | Place[];
+  /** Turns of the model, 1 to 100; default 20. */
+  max_turns?: number;
+  /** Sub-calls that the model may make, 0 to 1,000; default 10. */
+  max_sub_calls?: number;
+  /** Resolves to { answer, cites } with places of this P. */
+  cites?: boolean;
+  /** "provider/id"; default: the session's model. */
+  model?: string;
+  /** For the whole call; default 600,000. */
+  timeout_ms?: number;
+  /** A JSON Schema that the answer must fit. */
+  schema?: object;
 }

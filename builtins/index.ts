@@ -19,6 +19,7 @@ import { P } from "./P.ts";
 import { peek } from "./peek.ts";
 import { peek_doc } from "./peek_doc.ts";
 import { isReserved } from "./reserved.ts";
+import { rlm_query } from "./rlm_query.ts";
 import { search } from "./search.ts";
 import type { Services } from "./services.ts";
 import { session } from "./session.ts";
@@ -30,7 +31,7 @@ export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
 export { isReserved } from "./reserved.ts";
 export { type ContextServices, contextNotLoaded, type Services } from "./services.ts";
-export { readSubCall, type SubCallRequest } from "./sub-call.ts";
+export { callsOf, readSubCall, type SubCallRequest } from "./sub-call.ts";
 
 /** Every builtin, in the order of the documentation. */
 export const builtins: readonly Builtin[] = [
@@ -53,6 +54,7 @@ export const builtins: readonly Builtin[] = [
   help,
   count,
   answer,
+  rlm_query,
 ];
 
 /** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */

@@ -3,9 +3,9 @@ import { checkSubCall, readSubCall } from "./sub-call.ts";
 
 export const llm_query = defineGuestBuiltin({
   name: "llm_query",
-  signature: "function llm_query(prompt: string, options?: SubCallOptions | string[]): Promise<string>",
+  signature: "function llm_query(prompt: string, options?: SubCallOptions | ChildOptions | string[]): Promise<string>",
   summary:
-    "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files. With `schema`, a JSON Schema, it resolves to the validated value instead of text. Rejects with an error that has `code` and `retriable`. Each call counts against budget().",
+    "Asks a model; await it. Without `tools: []` the model is a sub-agent that may read the session's files. With `schema`, a JSON Schema, it resolves to the validated value instead of text. With `context` it does what rlm_query does. Rejects with an error that has `code` and `retriable`. Each call counts against budget().",
   example: 'await llm_query("Summarise:\\n" + peek(0, 2000), { tools: [] }).catch((error) => error.code)',
   errors: {
     js_error: "an argument or an option is wrong; nothing was sent",
@@ -37,16 +37,7 @@ export const llm_query = defineGuestBuiltin({
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;
-  /** Gives the model cells of its own over this as its P: a text, or places of P ([start, end], documents, hits, or a list). Not with tools, system or max_tokens. */
-  context?: string | Place | Place[];
-  /** With context: turns of the model, 1 to 100; default 20. */
-  max_turns?: number;
-  /** With context: sub-calls that the model may make, counted at once; default 10. */
-  max_sub_calls?: number;
-  /** With context: resolves to { answer, cites }, places of this P. */
-  cites?: boolean;
 }
-type Place = [number, number] | { start: number; end: number };
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;

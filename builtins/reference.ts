@@ -1,10 +1,19 @@
 import type { Builtin } from "./define.ts";
 
-/** The builtins as a model reads them: a line for each that it needs first, the types that these name, the names of others. */
-export function cellReference(defined: readonly Builtin[]): string {
-  const core = defined.filter(({ name }) => CORE.has(name));
-  const further = defined.filter(({ name }) => !CORE.has(name)).map(({ name }) => name);
-  const lines = core.map(builtinLine).join("\n");
+/**
+ * The builtins as a model reads them: a line for each that it needs first, the types that these name, the names of others.
+ *
+ * @param recursion what is said of calls with a context of their own: everything, the name of rlm_query, or nothing
+ */
+export function cellReference(
+  defined: readonly Builtin[],
+  recursion: "explained" | "named" | "absent" = "named",
+): string {
+  const isCore = ({ name }: Builtin) => CORE.has(name) || (recursion === "explained" && name === RECURSIVE);
+  const known = recursion === "absent" ? defined.filter(({ name }) => name !== RECURSIVE) : defined;
+  const core = known.filter(isCore);
+  const further = known.filter((builtin) => !isCore(builtin)).map(({ name }) => name);
+  const lines = core.map(recursion === "explained" ? builtinLine : plainLine).join("\n");
   const types = typesOf(core, lines);
   const cell = withoutUnknown(`${lines}\n\n${types.join("\n")}`, types);
   return `${cell}\n\nMore, which help("name") explains: ${further.join(", ")}.`;
@@ -14,6 +23,15 @@ export function cellReference(defined: readonly Builtin[]): string {
 const CORE: ReadonlySet<string> = new Set([
   ...["P", "peek", "peek_doc", "find", "search", "list_docs", "memory", "llm_query", "llm_query_batch"],
 ]);
+
+const RECURSIVE = "rlm_query";
+
+/** The line of a builtin, without what it says of calls with a context of their own. */
+const plainLine = (builtin: Builtin) =>
+  builtinLine(builtin)
+    .replaceAll(" With `context` it does what rlm_query does.", "")
+    .replaceAll("(SubCallOptions | ChildOptions)", "SubCallOptions")
+    .replaceAll(" | ChildOptions", "");
 
 /** `peek(start: number, end: number): string — Characters start..end of P`. It shows the first overload; `help` has the others. */
 function builtinLine({ name, signature, summary, brief }: Builtin): string {

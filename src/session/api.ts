@@ -162,6 +162,13 @@ export interface CallEstimate {
   readonly max_requests: number;
   /** The most that the first requests can cost, USD. */
   readonly cost_usd: number;
+  /**
+   * Calls among them whose model gets a context of its own. It writes as many cells as it needs, so what it takes is known when it
+   * has answered, and is in none of the other figures.
+   */
+  readonly children: number;
+  /** Sub-calls that these models may make at the most. A budget must have room for them. */
+  readonly child_sub_calls: number;
 }
 
 /** Answer of a dry run (semantics 24). */

@@ -7,7 +7,7 @@ import type { ExecParts } from "./exec/work.ts";
 import { openGuest } from "./machine/guest.ts";
 import { envelopeOf } from "./outcomes.ts";
 import type { Setup } from "./setup.ts";
-import { openDryAnswers } from "./sub-calls/dry-answers.ts";
+import { type DryRunModel, openDryAnswers } from "./sub-calls/dry-answers.ts";
 import { planSubCall } from "./sub-calls/plan.ts";
 
 /** Runs the cell on another machine at the same checkpoint. Its journal, answers and state are thrown away. */
@@ -42,9 +42,10 @@ async function placeholders({ parts, models, granted, loading, options }: Setup)
   };
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
-  return openDryAnswers({
+  const model: DryRunModel = {
     plan: (request) => planSubCall(planning, request),
     estimate: (call) => estimateSubCall(call, { models, tools, maxTurns }),
     placeholder: async (call, stop) => ({ ok: true, value: await placeholderAnswer(call, taskThread(), stop) }),
-  });
+  };
+  return openDryAnswers(model, { depth_left: parts.answers.facts.depth_left ?? 0 });
 }

@@ -13,9 +13,9 @@ export interface AnswerCache {
 
 export function openCache(store: Pick<Store, "cached">, models: Models, baseUrl: string | undefined): AnswerCache {
   return {
-    keyOf({ prompt, system, schema, model, max_tokens, tools }) {
-      // What a sub-agent reads may have changed.
-      if (tools?.length !== 0) return null;
+    keyOf({ prompt, system, schema, model, max_tokens, tools, context }) {
+      // What a sub-agent reads may have changed. What a model finds by itself in a context depends on its turns and the budget.
+      if (tools?.length !== 0 || context) return null;
       const asked = [
         model ?? models.fallback,
         baseUrl ?? null,

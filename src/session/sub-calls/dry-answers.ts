@@ -1,4 +1,4 @@
-import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
+import { callsOf, readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { SubCall } from "../../model/index.ts";
 import type { CallEstimate, DryRun } from "../api.ts";
@@ -8,24 +8,28 @@ import type { Answered, Answers } from "./port.ts";
 /** What the model layer knows: what would be sent, what it takes, and what stands in place of an answer. */
 export interface DryRunModel {
   plan(request: SubCallRequest): Promise<SubCallPlan>;
-  estimate(call: SubCall): Omit<CallEstimate, "sub_calls">;
+  estimate(call: SubCall): Omit<CallEstimate, "sub_calls" | "children" | "child_sub_calls">;
   placeholder(call: SubCall, signal: AbortSignal): Promise<Answered["settlement"]>;
 }
 
-/** Answers every call with a placeholder and keeps count. */
-export function openDryAnswers(model: DryRunModel): Answers & { estimate(partial: boolean): DryRun["estimate"] } {
+/** Answers every call with a placeholder and keeps count. @param facts what cells may do in the session */
+export function openDryAnswers(
+  model: DryRunModel,
+  facts: Answers["facts"] = {},
+): Answers & { estimate(partial: boolean): DryRun["estimate"] } {
   const sites = new Map<string, CallEstimate>();
   return {
-    facts: {},
+    facts,
     async answer(call, { signal, timeOver }) {
       const request = readSubCall(call.name, call.args);
       const plan = await model.plan(request);
       if (!plan.ok) return plan.answered;
       const site = call.site ?? "<cell>";
       const before = sites.get(site) ?? NONE;
-      sites.set(site, add(before, { sub_calls: 1, ...model.estimate(plan.call) }));
+      const own = request.context ? childEstimate(request) : { ...NONE, ...model.estimate(plan.call) };
+      sites.set(site, add(before, { ...own, sub_calls: 1 }));
       using stop = joinSignals(signal, timeOver);
-      const settlement = await model.placeholder(plan.call, stop.signal);
+      const settlement = withCites(await model.placeholder(plan.call, stop.signal), request);
       return { settlement, record: { ...FREE, tool_override_event: plan.event }, cacheKey: null };
     },
     repeatable: () => true,
@@ -36,7 +40,21 @@ export function openDryAnswers(model: DryRunModel): Answers & { estimate(partial
   };
 }
 
-const NONE: CallEstimate = { sub_calls: 0, input_tokens: 0, max_output_tokens: 0, max_requests: 0, cost_usd: 0 };
+const NONE: CallEstimate = {
+  sub_calls: 0,
+  input_tokens: 0,
+  max_output_tokens: 0,
+  max_requests: 0,
+  cost_usd: 0,
+  children: 0,
+  child_sub_calls: 0,
+};
+
+const childEstimate = (request: SubCallRequest) => ({ ...NONE, children: 1, child_sub_calls: callsOf(request) - 1 });
+
+function withCites(settlement: Answered["settlement"], { cites = false }: SubCallRequest): Answered["settlement"] {
+  return settlement.ok && cites ? { ok: true, value: { answer: settlement.value, cites: [] } } : settlement;
+}
 
 const add = (a: CallEstimate, b: CallEstimate): CallEstimate => ({
   sub_calls: a.sub_calls + b.sub_calls,
@@ -44,4 +62,6 @@ const add = (a: CallEstimate, b: CallEstimate): CallEstimate => ({
   max_output_tokens: a.max_output_tokens + b.max_output_tokens,
   max_requests: a.max_requests + b.max_requests,
   cost_usd: a.cost_usd + b.cost_usd,
+  children: a.children + b.children,
+  child_sub_calls: a.child_sub_calls + b.child_sub_calls,
 });

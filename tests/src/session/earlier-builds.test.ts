@@ -72,6 +72,10 @@ test.each(STORED)("a session of %s gets builtins that were added since, and may 
     warnings: [],
   });
   expect(sent).toEqual(["x"]);
+  const refused = "await rlm_query('Which?', { tools: [] }).catch((error) => [error.name, error.message])";
+  expect(await session.exec(refused)).toMatchObject({
+    result_json: ["TypeError", "rlm_query: context and tools do not go together"],
+  });
   expect(await session.exec("const later = 5, reversed = () => 6; [later, reversed()]")).toMatchObject({
     result_json: [5, 6],
     warnings: ["builtin_shadowed: later", "builtin_shadowed: reversed"],

@@ -1,6 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openSession } from "../../../../src/index.ts";
 import type { AgentTool } from "../../../../src/model/agent-tools/index.ts";
+import { openSessionWith } from "../../../../src/session/session.ts";
+import { FREE } from "../../../../src/session/sub-calls/plan.ts";
+import type { Answers } from "../../../../src/session/sub-calls/port.ts";
 import { type ChatBody, startModelServer } from "../../../support/model-server.ts";
 
 const shell: AgentTool = {
@@ -68,6 +71,22 @@ test("an estimate is within 15 % of what the server then counts", async () => {
     ).toBeLessThan(0.15);
   }
   expect(asked()).toBe(1);
+});
+
+test("a call with context gets a placeholder, and the estimate counts it apart", async () => {
+  const nothing = { ok: false, error: { name: "Error", code: "js_error", message: "sent", suggestion: "" } } as const;
+  const answers: Answers = {
+    facts: { depth_left: 1 },
+    answer: async () => ({ settlement: nothing, record: FREE, cacheKey: null }),
+    repeatable: () => true,
+  };
+  const options = { model: "local/scripted", baseUrl: "http://127.0.0.1:1" };
+  await using session = await openSessionWith(options, { answers });
+  const cell = `const options = { context: "a text", cites: true, schema: { type: "integer" } };
+[await llm_query("Which?", { context: "a text", max_sub_calls: 3 }), await rlm_query("Which?", options)]`;
+  const { envelope, estimate } = await session.dryRun(cell);
+  expect(envelope.success && envelope.result_json).toEqual(["placeholder answer", { answer: 0, cites: [] }]);
+  expect(estimate).toMatchObject({ sub_calls: 2, children: 2, child_sub_calls: 13, max_requests: 0, input_tokens: 0 });
 });
 
 test("a dry run tells how many requests there may be at the most", async () => {

@@ -1,0 +1,52 @@
+import { argumentError } from "../runtime/index.ts";
+import type { AsyncBuiltin } from "./define.ts";
+import { checkSubCall, readSubCall } from "./sub-call.ts";
+
+export const rlm_query: AsyncBuiltin = {
+  kind: "async",
+  name: "rlm_query",
+  signature: "function rlm_query(question: string, options?: ChildOptions): Promise<string>",
+  summary:
+    "Asks a model that explores a text too large for a prompt, with cells like this one; await it. Its P is `context`: a text, places of this P, or without it all of P. The same as llm_query with `context`. It counts 1 + max_sub_calls sub-calls at once, and returns those that it did not use.",
+  brief:
+    "Asks a model with cells of its own, whose P is `context`: a text, [start, end], documents, hits or a list of such places; default: all of P. The same as llm_query with `context`. Counts 1 + max_sub_calls (10)",
+  example: 'await rlm_query("Who is it about?", { max_sub_calls: 0 }).catch((error) => error.code)',
+  errors: {
+    js_error: "an argument or an option is wrong, or context names no text of P; nothing was sent",
+    context_not_loaded: "the call takes parts of P, and no context is loaded",
+    depth_exceeded: "the session's calls may not go deeper",
+    no_model_configured: "no model is configured, or the one that was named is not known",
+    budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
+    no_answer: "the model came to no answer within its turns",
+    timeout: "the call took longer than timeout_ms (SubCallTimeoutError)",
+    schema_mismatch: "the answer did not fit schema",
+  },
+  types: `type Place = [start: number, end: number] | { start: number; end: number };
+/** Options of a call with a context of its own; tools, system and max_tokens are not among them. */
+interface ChildOptions {
+  /** P of the model: at most 1 MB of text, or one or many places of this P, such as documents and hits. */
+  context?: string | Place | Place[];
+  /** Turns of the model, 1 to 100; default 20. */
+  max_turns?: number;
+  /** Sub-calls that the model may make, 0 to 1,000; default 10. */
+  max_sub_calls?: number;
+  /** Resolves to { answer, cites } with places of this P. */
+  cites?: boolean;
+  /** "provider/id"; default: the session's model. */
+  model?: string;
+  /** For the whole call; default 600,000. */
+  timeout_ms?: number;
+  /** A JSON Schema that the answer must fit. */
+  schema?: object;
+}`,
+  check(services, args, scope) {
+    if (args.length > 2) {
+      throw argumentError(
+        "TypeError",
+        "rlm_query takes 2 arguments (question, options)",
+        "Leave out what comes after.",
+      );
+    }
+    return checkSubCall("rlm_query", readSubCall("rlm_query", args), services, scope);
+  },
+};
