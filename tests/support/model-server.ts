@@ -37,6 +37,8 @@ export interface SeenRequest {
   disconnected: boolean;
   readonly headers: IncomingMessage["headers"];
   readonly body: ChatBody;
+  /** The body as it was sent, in whatever protocol. */
+  readonly sent: string;
   /** Text of the last message. */
   readonly prompt: string;
 }
@@ -75,7 +77,8 @@ export async function startModelServer(script: ModelScript): Promise<ModelServer
   let flying = 0;
   let peak = 0;
   const server = createServer(async (incoming, response) => {
-    const body = readBody(await textOf(incoming));
+    const sent = await textOf(incoming);
+    const body = readBody(sent);
     const seen: SeenRequest = {
       index: requests.length,
       at: performance.now(),
@@ -83,6 +86,7 @@ export async function startModelServer(script: ModelScript): Promise<ModelServer
       disconnected: false,
       headers: incoming.headers,
       body,
+      sent,
       prompt: promptOf(body),
     };
     requests.push(seen);

@@ -1,0 +1,68 @@
+import { type Api, getModel, type Model as PiModel } from "belay-pi-ai";
+import { expect, onTestFinished, test } from "vitest";
+import { loadPiAi } from "../../../../src/model/pi-ai/load.ts";
+import { piAiModel } from "../../../../src/model/pi-ai/model.ts";
+import { openRequests } from "../../../../src/model/sub-call/requests.ts";
+import { startModelServer } from "../../../support/model-server.ts";
+import { AUTHORIZATION } from "../../../support/scripted-model.ts";
+
+/** OpenAI's SDK is told of a cache only at OpenAI's own address. */
+const MODELS: Readonly<Record<string, (url: string) => PiModel<Api>>> = {
+  anthropic: (url) => ({ ...getModel("anthropic", "claude-sonnet-4-5"), baseUrl: url }),
+  "openai-responses": (url) => ({ ...getModel("openai", "gpt-4.1"), baseUrl: url }),
+  "openai-completions": (url) => ({
+    ...getModel("openai", "gpt-4.1"),
+    api: "openai-completions",
+    baseUrl: `${url}/api.openai.com`,
+  }),
+};
+
+const TOOL = { name: "rlm_exec", description: "Runs a cell.", parameters: { type: "object", properties: {} } };
+
+interface Kind {
+  readonly conversation?: string;
+  readonly tools: readonly (typeof TOOL)[];
+}
+const PLAIN: Kind = { tools: [] };
+const SUB_AGENT: Kind = { tools: [TOOL] };
+const TURN: Kind = { conversation: "ask-1", tools: [TOOL] };
+const FENCED: Kind = { conversation: "ask-1", tools: [] };
+
+/** The request of this kind as a server sees it. */
+async function sent(api: string, { tools, ...options }: Kind) {
+  const server = await startModelServer([{ status: 400 }]);
+  onTestFinished(() => server.close());
+  const model = MODELS[api]?.(server.url);
+  if (!model) throw new Error(`no model of ${api}`);
+  const parts = {
+    budget: { reserve: async () => ({ settle: () => {} }) },
+    clock: { monotonic: () => performance.now(), now: () => 0 },
+    random: () => 0.5,
+    sleep: async () => {},
+  };
+  const asked = piAiModel({ model, price: null, window: null, authorize: () => AUTHORIZATION, load: loadPiAi });
+  const until = { deadline: performance.now() + 9000, signal: new AbortController().signal };
+  const requests = openRequests(asked, { max_tokens: 100, ...options }, parts, until);
+  await requests.ask("You answer.", [{ role: "user", text: "Which?" }], tools);
+  const [request] = server.requests;
+  if (!request) throw new Error("nothing was sent");
+  return { body: JSON.parse(request.sent), headers: request.headers };
+}
+
+test("Anthropic is told to cache the conversations of asks and sub-agents, and nothing of a plain sub-call", async () => {
+  expect(JSON.stringify((await sent("anthropic", PLAIN)).body)).not.toContain("cache_control");
+  for (const kind of [SUB_AGENT, TURN, FENCED]) {
+    const { body } = await sent("anthropic", kind);
+    const short = { cache_control: { type: "ephemeral" } };
+    expect(body.system.at(-1)).toMatchObject(short);
+    expect(body.messages.at(-1).content.at(-1)).toMatchObject(short);
+    if (kind.tools.length > 0) expect(body.tools.at(-1)).toMatchObject(short);
+    expect(JSON.stringify(body)).not.toContain('"ttl"');
+  }
+});
+
+test.each(["openai-responses", "openai-completions"])("%s is told which conversation a turn is of", async (api) => {
+  expect((await sent(api, PLAIN)).body).not.toHaveProperty("prompt_cache_key");
+  expect((await sent(api, TURN)).body).toMatchObject({ prompt_cache_key: "ask-1" });
+  expect((await sent(api, FENCED)).body).toMatchObject({ prompt_cache_key: "ask-1" });
+});
