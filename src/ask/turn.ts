@@ -82,7 +82,10 @@ async function usable(reply: Reply, { protocol, maxTokens }: TurnRequest): Promi
 function failed({ error, isTooLong }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {
   const { code, message, retriable } = error;
   if (isTooLong) return { ok: false, code: TOO_LONG, message };
-  const isRefusal =
-    protocol === "tools" && code === "provider_error" && !retriable && /\b(?:tools?|functions?)\b/i.test(message);
+  const namesTools = retriable ? UNKNOWN_PARAMETER.test(message) : /\b(?:tools?|functions?)\b/i.test(message);
+  const isRefusal = protocol === "tools" && code === "provider_error" && namesTools;
   return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message };
 }
+
+/** llama.cpp without --jinja refuses tools with 500: "tools param requires --jinja flag", "Unsupported param: tools". */
+const UNKNOWN_PARAMETER = /\btools param requires\b|\bunsupported param: tools\b/i;

@@ -45,9 +45,26 @@ test("a reply that was cut at its token limit is not run", async () => {
   expect(outcome).toMatchObject({ ok: false, code: "truncated_answer" });
 });
 
-test("a provider that refuses tools is told from other refusals", async () => {
-  const refused = await taken([{ status: 400, body: '{"error":{"message":"this model does not support tools"}}' }]);
+/** As Ollama, OpenRouter, vLLM and llama.cpp say it. */
+const REFUSALS = [
+  [400, "registry.ollama.ai/library/gemma3:latest does not support tools"],
+  [404, "No endpoints found that support tool use."],
+  [400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'],
+  [500, "tools param requires --jinja flag"],
+] as const;
+
+test.each(REFUSALS)("%i %s: the provider refuses tools, which costs nothing", async (status, message) => {
+  const refused = await taken(() => ({ status, body: JSON.stringify({ error: { message } }) }));
   expect(refused.outcome).toMatchObject({ ok: false, code: TOOLS_REFUSED });
-  const other = await taken([{ status: 400, body: '{"error":{"message":"bad temperature"}}' }]);
+  expect(refused.usage).toMatchObject({ input: 0, output: 0, cost_usd: 0 });
+});
+
+test.each([
+  [400, "bad temperature"],
+  [500, "the tools are broken today"],
+])("%i %s is not such a refusal, and neither is one without tools", async (status, message) => {
+  const other = await taken(() => ({ status, body: JSON.stringify({ error: { message } }) }));
   expect(other.outcome).toMatchObject({ ok: false, code: "provider_error" });
+  const refusal = () => ({ status: 400, body: '{"error":{"message":"tools are not supported"}}' });
+  expect((await taken(refusal, { protocol: "fence" })).outcome).toMatchObject({ code: "provider_error" });
 });
