@@ -5,7 +5,7 @@ import { type AskEnvelope, type AskHost, type ExecAsked, sleep, type TurnTaken }
 import { citationsOf } from "./cite.ts";
 import { conversationOf } from "./conversation.ts";
 import { unitsOfMessage } from "./elide.ts";
-import { askEnvelope, pausedEnvelope, progressOf, suspendedEnvelope } from "./envelope.ts";
+import { askEnvelope, pausedEnvelope, progressOf, suspendedEnvelope, wayOf } from "./envelope.ts";
 import { type AskView, candidate, type Ending, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
@@ -142,7 +142,7 @@ async function end(host: AskHost, ending: Ending): Promise<AskEnvelope> {
   else {
     const { answer, answered_by, warnings } = ending;
     const citations = citationsOf(answer.cite, host.context).map((one) => ({ ...one }));
-    const recorded = { value: answer.value, answered_by, citations, warnings };
+    const recorded = { value: answer.value, answered_by, citations, warnings, ...wayOf(host.records()) };
     await host.end({ success: true, error_code: null, error_message: null, answer: recorded });
   }
   return askEnvelope(host);

@@ -1,7 +1,14 @@
 import * as v from "valibot";
 import { firstly, isErrorCode, type Json } from "../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf, type Usage } from "../model/index.ts";
-import type { AskEnvelope, AskHost, AskRecords, ExecEnvelope, TurnProgress } from "../session/index.ts";
+import {
+  type AskEnvelope,
+  type AskHost,
+  type AskRecords,
+  type ExecEnvelope,
+  type TurnProgress,
+  treeOf,
+} from "../session/index.ts";
 import { TOO_LONG } from "./next.ts";
 import { readAsk, roundsOf } from "./records.ts";
 import { trajectoryOf } from "./trajectory.ts";
@@ -66,9 +73,19 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   timeout: "Resume: the turn is asked for again.",
 };
 
+/** What the record of an answer keeps of the way to it. */
+export function wayOf(ask: AskRecords): {
+  readonly turns: number;
+  readonly cells: number;
+  readonly depth_reached: number;
+} {
+  const { turns, cells } = countsOf(ask);
+  return { turns, cells, depth_reached: treeOf(ask.execs, readAsk(ask).settings.depth).depth_reached };
+}
+
 function fieldsOf(host: Told) {
   const ask = host.records();
-  const { question } = readAsk(ask);
+  const { question, settings } = readAsk(ask);
   const rounds = roundsOf(ask);
   const counts = countsOf(ask);
   const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
@@ -79,7 +96,7 @@ function fieldsOf(host: Told) {
     question,
     turns: counts.turns,
     cells: counts.cells,
-    sub_calls: counts.sub_calls,
+    ...treeOf(ask.execs, settings.depth),
     usage: counts.usage,
     warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
@@ -98,11 +115,10 @@ interface Counts {
 
 function countsOf({ execs }: AskRecords): Counts {
   const cells = execs.filter(({ start }) => start.kind === "cell");
-  const calls = cells.flatMap(({ results }) => results).filter(({ refused, cached }) => !refused && !cached);
   return {
     turns: execs.length - cells.length,
     cells: cells.length,
-    sub_calls: calls.length,
+    sub_calls: treeOf(cells, 0).sub_calls,
     usage: execs.flatMap(({ results }) => results).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
   };
 }

@@ -70,8 +70,13 @@ interface AskFields {
   readonly question: string;
   readonly turns: number;
   readonly cells: number;
-  /** Sub-calls of its cells. */
+  /** Of its cells, and of all children below. */
   readonly sub_calls: number;
+  /** Sub-calls of its own cells that had a context of their own. */
+  readonly children: number;
+  /** Depth of the deepest session that was reached; 0 for an ask without children that a caller asked. */
+  readonly depth_reached: number;
+  /** Of its turns and sub-calls, and of all children below. */
   readonly usage: AskUsage;
   /** Each begins with its code. */
   readonly warnings: readonly string[];

@@ -55,6 +55,7 @@ export {
   type ToolCall,
   type ToolResult,
 } from "./journal/records.ts";
+export { treeOf } from "./journal/tree.ts";
 export { optionProblem } from "./options.ts";
 export { openSessionWith } from "./session.ts";
 export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";

@@ -14,6 +14,8 @@ const NOT_ANSWERED = {
   turns: 0,
   cells: 0,
   sub_calls: 0,
+  children: 0,
+  depth_reached: 0,
   usage: null,
   warnings: [],
   execution_time_ms: 0,

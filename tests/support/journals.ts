@@ -24,6 +24,8 @@ interface CallPlan {
   readonly tokens: number;
   readonly cost_usd: number;
   readonly nothingSent: "refused" | "cached" | null;
+  /** Sub-calls allotted to a child, and those that it made; null: the call has no context. */
+  readonly child: { readonly allotted: number; readonly made: number } | null;
 }
 
 const callPlan: fc.Arbitrary<CallPlan> = fc.record({
@@ -32,6 +34,10 @@ const callPlan: fc.Arbitrary<CallPlan> = fc.record({
   // Eighths: sums of them do not depend on their order.
   cost_usd: fc.nat(80).map((eighths) => eighths / 8),
   nothingSent: fc.constantFrom("refused" as const, "cached" as const, null, null),
+  child: fc.option(
+    fc.nat(12).chain((allotted) => fc.record({ allotted: fc.constant(allotted), made: fc.nat(allotted) })),
+    { nil: null },
+  ),
 });
 
 const execPlan: fc.Arbitrary<ExecPlan> = fc.record({
@@ -51,7 +57,7 @@ function recordsOf(plan: ExecPlan, index: number): JournalRecord[] {
   const exec_id = `exec-${index}`;
   const runsCell = plan.kind === "cell" || plan.kind === "query";
   const calls = runsCell ? plan.calls : [];
-  const made = calls.map((_, number) => callOf(exec_id, number));
+  const made = calls.map((call, number) => callOf(exec_id, number, call));
   const results = calls.flatMap((call, number) => (call.isAnswered ? [answerOf(exec_id, number, call)] : []));
   const resume = {
     record: "rlm_resume",
@@ -76,7 +82,7 @@ export function startOf(exec_id: string, kind: ExecKind): Start {
   return { record: "rlm_start", exec_id, kind, input: cell, cell, limits: {}, helpers_hash: null, rest: [], at: 1 };
 }
 
-function callOf(exec_id: string, number: number): ToolCall {
+function callOf(exec_id: string, number: number, { child }: CallPlan): ToolCall {
   return {
     record: "rlm_tool_call",
     exec_id,
@@ -85,16 +91,18 @@ function callOf(exec_id: string, number: number): ToolCall {
     name: "llm_query",
     args: [`question ${number}`],
     args_hash: "",
+    ...(child && child.allotted > 0 ? { counts: 1 + child.allotted } : {}),
     call_count: number + 1,
     output_bytes: 0,
     at: 2,
   };
 }
 
-function answerOf(exec_id: string, number: number, { tokens, cost_usd, nothingSent }: CallPlan): ToolResult {
+function answerOf(exec_id: string, number: number, { tokens, cost_usd, nothingSent, child }: CallPlan): ToolResult {
   const result = resultOf(exec_id, `${exec_id}.${number}`);
   if (nothingSent) return { ...result, refused: nothingSent === "refused", cached: nothingSent === "cached" };
-  return { ...result, usage: { ...NO_USAGE, output: tokens, cost_usd } };
+  const made = { session: `child of ${number}`, sub_calls: child?.made ?? 0, turns: 1, depth_reached: 1 };
+  return { ...result, usage: { ...NO_USAGE, output: tokens, cost_usd }, ...(child ? { child: made } : {}) };
 }
 
 export function resultOf(exec_id: string, call_id: string): ToolResult {

@@ -22,7 +22,7 @@ export function openExecJournal(
       if (made.length === 0) return;
       const at = clock.now();
       const capture = await recorder.capture(machine, "step", image);
-      const records = made.map(({ id, name, args }, index) => ({
+      const records = made.map(({ id, name, args, counts }, index) => ({
         record: "rlm_tool_call" as const,
         exec_id,
         call_id: id,
@@ -30,6 +30,7 @@ export function openExecJournal(
         name,
         args,
         args_hash: hashOf(args),
+        ...(counts === undefined ? {} : { counts }),
         call_count: recorded.length + index + 1,
         output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
         at,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
-import { EMPTY_LEDGER, type Ledger, ROOT_CALL, spend } from "./ledger.ts";
+import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
 
 /** What a session's journal says of it: a fold over its records. A running session and one that is opened again use the same fold. */
@@ -70,8 +70,8 @@ const SOURCES_KEPT = 200;
 
 /** The account after one more record. */
 export function follow(account: Account, record: JournalRecord): Account {
-  const ledger = spend(account.ledger, record);
   const { last, totals } = account;
+  const ledger = spend(account.ledger, record, callOf(account, record));
   if (record.record === "rlm_start" && record.kind === "ask") {
     return { ...account, ledger, ask: { start: record, execs: [], resumed: 0, complete: null } };
   }
@@ -84,22 +84,24 @@ export function follow(account: Account, record: JournalRecord): Account {
   switch (record.record) {
     case "rlm_resume":
       return { ...account, ledger, last: { ...last, resumed: last.resumed + 1, replayed: record.replayed } };
-    case "rlm_tool_call":
+    case "rlm_tool_call": {
+      const sub_calls = totals.sub_calls + ledger.sub_calls - account.ledger.sub_calls;
       return {
         ...account,
         ledger,
         last: { ...last, calls: [...last.calls, record] },
-        totals: { ...totals, sub_calls: totals.sub_calls + (record.name === ROOT_CALL ? 0 : 1) },
+        totals: { ...totals, sub_calls },
       };
+    }
     case "rlm_tool_result": {
-      const { usage, refused, cached } = record;
+      const { usage } = record;
       return {
         ...account,
         ledger,
         last: { ...last, results: [...last.results, record] },
         totals: {
           ...totals,
-          sub_calls: totals.sub_calls - (refused || cached ? 1 : 0),
+          sub_calls: totals.sub_calls + ledger.sub_calls - account.ledger.sub_calls,
           tokens: totals.tokens + tokensOf(usage),
           cost_usd: totals.cost_usd + usage.cost_usd,
         },
@@ -108,6 +110,12 @@ export function follow(account: Account, record: JournalRecord): Account {
     case "rlm_complete":
       return over(withAskExec({ ...account, ledger, last: { ...last, complete: record } }), last.start, record);
   }
+}
+
+/** The call that a result belongs to. */
+function callOf({ last }: Account, record: JournalRecord): ToolCall | undefined {
+  if (record.record !== "rlm_tool_result") return undefined;
+  return last?.calls.find(({ call_id }) => call_id === record.call_id);
 }
 
 function askAfter(ask: AskRecords, record: JournalRecord): AskRecords {

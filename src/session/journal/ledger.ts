@@ -1,4 +1,5 @@
-import type { JournalRecord } from "./records.ts";
+import { LIMITS } from "../../../runtime/index.ts";
+import type { JournalRecord, ToolCall, ToolResult } from "./records.ts";
 
 /** What a session may spend since its last load. */
 export interface BudgetLimits {
@@ -11,6 +12,7 @@ export interface BudgetLimits {
 
 /** What a session has spent since its last load: a fold over its journal. */
 export interface Ledger {
+  /** With those that are allotted to children whose calls are open. */
   readonly sub_calls: number;
   /** Input and output, cache reads and writes included. */
   readonly tokens: number;
@@ -33,22 +35,22 @@ export const EMPTY_LEDGER: Ledger = { sub_calls: 0, tokens: 0, cost_usd: 0, time
 /** The name of the call that a turn makes: the request to the root model of an ask. */
 export const ROOT_CALL = "root";
 
-/** The ledger after one more record: a load that succeeded begins anew. */
-export function spend(ledger: Ledger, record: JournalRecord): Ledger {
+/**
+ * The ledger after one more record: a load that succeeded begins anew.
+ * @param call the one that a result belongs to; a call that counts as one need not be given
+ */
+export function spend(ledger: Ledger, record: JournalRecord, call?: Pick<ToolCall, "counts">): Ledger {
   switch (record.record) {
     case "rlm_start":
     case "rlm_resume":
       return ledger;
     case "rlm_tool_call":
-      // A turn of a root model is not a sub-call.
-      if (record.name === ROOT_CALL) return ledger;
-      return { ...ledger, sub_calls: ledger.sub_calls + 1 };
+      return { ...ledger, sub_calls: ledger.sub_calls + countOf(record) };
     case "rlm_tool_result": {
       const { input, output, cache_read, cache_write, cost_usd } = record.usage;
       return {
         ...ledger,
-        // Nothing was sent for it.
-        sub_calls: Math.max(0, ledger.sub_calls - (record.refused || record.cached ? 1 : 0)),
+        sub_calls: Math.max(0, ledger.sub_calls - countOf({ ...call, name: record.name }) + subCallsOf(record)),
         tokens: [input, output, cache_read, cache_write].reduce(plus, ledger.tokens),
         cost_usd: plus(ledger.cost_usd, cost_usd),
       };
@@ -58,6 +60,20 @@ export function spend(ledger: Ledger, record: JournalRecord): Ledger {
       return { ...ledger, time_ms: plus(ledger.time_ms, record.time_ms) };
   }
 }
+
+/** As how many sub-calls a call counts while it is open. A turn of a root model is not a sub-call. */
+function countOf({ name, counts = 1 }: Pick<ToolCall, "name" | "counts">): number {
+  return name === ROOT_CALL ? 0 : 1 + allotted(counts - 1);
+}
+
+/** Sub-calls that an answered call came to: itself unless nothing was sent for it, and those of its child. */
+export function subCallsOf({ name, refused, cached, child }: ToolResult): number {
+  if (name === ROOT_CALL || refused || cached) return 0;
+  return 1 + allotted(child?.sub_calls ?? 0);
+}
+
+/** Sub-calls of a child, as far as any call can allot them: another user may have written the store. */
+const allotted = (sub_calls: number) => Math.min(Math.max(0, Math.floor(sub_calls)), LIMITS.childSubCalls);
 
 /** Another user may have written the store: a negative figure in a record must not raise the budget. */
 function plus(spent: number, more: number): number {

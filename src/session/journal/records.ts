@@ -72,6 +72,8 @@ export interface ToolCall {
   readonly args: readonly Json[];
   /** SHA-256 of the arguments' JSON, hex. */
   readonly args_hash: string;
+  /** As how many sub-calls it counts until its result: itself, and those allotted to its child. Absent: 1. */
+  readonly counts?: number;
   /** Calls that the exec has made, this one included. */
   readonly call_count: number;
   /** Bytes printed so far. */
@@ -88,7 +90,10 @@ export interface ToolResult {
   readonly success: boolean;
   /** The answer, or the error that the guest sees. */
   readonly value: Json;
+  /** Of a call with a child: all that the child has spent, its children's included, whatever became of it. */
   readonly usage: Usage;
+  /** Absent if no child was made. */
+  readonly child?: ChildRecord;
   /** Requests that failed and were sent again. */
   readonly attempts: readonly Attempt[];
   /** `provider/id`; empty if no model was asked. */
@@ -108,6 +113,18 @@ export interface ToolResult {
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
   readonly elapsed_ms: number;
   readonly at: number;
+}
+
+/** The child session that answered a call with a context of its own. */
+export interface ChildRecord {
+  /** Its id. */
+  readonly session: string;
+  /** Those of the child and of all below it. */
+  readonly sub_calls: number;
+  /** Turns of its root model. */
+  readonly turns: number;
+  /** Depth of the deepest session below the call, the child included: from 1. */
+  readonly depth_reached: number;
 }
 
 export interface Attempt {

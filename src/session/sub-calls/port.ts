@@ -51,7 +51,7 @@ export interface Answered {
   readonly settlement: Settlement;
   readonly record: Pick<
     ToolResult,
-    "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event" | "sent_at" | "turns"
+    "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event" | "sent_at" | "turns" | "child"
   >;
   /** The key under which the cache keeps the answer; null: it is not kept. */
   readonly cacheKey: string | null;

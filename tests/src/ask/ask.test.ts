@@ -37,6 +37,8 @@ test("a model finds a needle by cells and cites it", async () => {
     turns: 2,
     cells: 2,
     sub_calls: 0,
+    children: 0,
+    depth_reached: 0,
     warnings: [],
     resumed: 0,
   });

@@ -1,13 +1,33 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { NO_USAGE } from "../../../../src/model/index.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow, interruptedIn } from "../../../../src/session/journal/account.ts";
 import { EMPTY_LEDGER, spend } from "../../../../src/session/journal/ledger.ts";
-import { type JournalRecord, readRecord } from "../../../../src/session/journal/records.ts";
+import {
+  type ChildRecord,
+  type JournalRecord,
+  readRecord,
+  type ToolResult,
+} from "../../../../src/session/journal/records.ts";
+import { treeOf } from "../../../../src/session/journal/tree.ts";
 import { describeExecs } from "../../../../src/session/stored/exec-description.ts";
-import { journals } from "../../../support/journals.ts";
+import { journals, resultOf } from "../../../support/journals.ts";
 
 const accountOf = (records: readonly JournalRecord[]) => records.reduce(follow, EMPTY_ACCOUNT);
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
+
+/** Sub-calls of these records: what an open call may come to, and what an answered one came to. */
+function subCallsIn(records: readonly JournalRecord[]): number {
+  const results = new Map(records.flatMap((one) => (one.record === "rlm_tool_result" ? [[one.call_id, one]] : [])));
+  const calls = records.flatMap((one) => (one.record === "rlm_tool_call" ? [one] : []));
+  return sum(
+    calls.map(({ call_id, counts = 1 }) => {
+      const result = results.get(call_id);
+      if (!result) return counts;
+      return result.refused || result.cached ? 0 : 1 + (result.child?.sub_calls ?? 0);
+    }),
+  );
+}
 
 /** A property over journals that were cut anywhere, as a process that ends cuts them. */
 function forEachJournal(property: (records: JournalRecord[]) => void, numRuns = 500): void {
@@ -29,9 +49,8 @@ test("totals are those of the execs that the journal describes", () => {
   forEachJournal((records) => {
     const { totals } = accountOf(records);
     const execs = describeExecs(records);
-    const sent = execs.flatMap(({ calls }) => calls).filter(({ refused, cached }) => !refused && !cached);
     expect(totals.execs).toBe(execs.length);
-    expect(totals.sub_calls).toBe(sent.length);
+    expect(totals.sub_calls).toBe(subCallsIn(records));
     expect(totals.tokens).toBe(sum(execs.map(({ tokens }) => tokens)));
     expect(totals.cost_usd).toBe(sum(execs.map(({ cost_usd }) => cost_usd)));
   });
@@ -43,11 +62,10 @@ test("the ledger is what was spent since the last load that succeeded", () => {
       record.record === "rlm_complete" && record.kind === "load" && record.success;
     const since = records.slice(records.findLastIndex(isReset) + 1);
     const results = since.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
-    const made = since.filter(({ record }) => record === "rlm_tool_call").length;
     const { ledger } = accountOf(records);
     expect(ledger.tokens).toBe(sum(results.map(({ usage }) => usage.output)));
     expect(ledger.cost_usd).toBe(sum(results.map(({ usage }) => usage.cost_usd)));
-    expect(ledger.sub_calls).toBe(made - results.filter(({ refused, cached }) => refused || cached).length);
+    expect(ledger.sub_calls).toBe(subCallsIn(since));
     expect(ledger.time_ms).toBe(sum(since.map((each) => (each.record === "rlm_complete" ? each.time_ms : 0))));
   });
 });
@@ -72,6 +90,47 @@ test("no record of a result or an end gives back what was spent", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test("a result gives back no more than its call counted, whatever it claims of its child", () => {
+  const figure = fc.oneof(fc.double({ noDefaultInfinity: true, noNaN: true }), fc.integer());
+  fc.assert(
+    fc.property(journals, figure, figure, (records, counts, sub_calls) => {
+      for (const record of records) {
+        if (record.record === "rlm_tool_call") Object.assign(record, { counts });
+        if (record.record === "rlm_tool_result" && record.child) Object.assign(record.child, { sub_calls });
+      }
+      const made = records.filter(({ record }) => record === "rlm_tool_call").length;
+      const free = records.flatMap((record) =>
+        record.record === "rlm_tool_result" && (record.refused || record.cached) ? [record] : [],
+      );
+      const { totals } = accountOf(records);
+      expect(totals.sub_calls).toBeGreaterThanOrEqual(made - free.length);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a root model's turn is no sub-call", () => {
+  const call = { record: "rlm_tool_call", name: "root", call_id: "x.1" };
+  const result = { record: "rlm_tool_result", name: "root", call_id: "x.1", usage: NO_USAGE };
+  const records = [call, result].map(readRecord);
+  expect(records.reduce((ledger, record) => spend(ledger, record), EMPTY_LEDGER)).toEqual(EMPTY_LEDGER);
+});
+
+test("the tree of some execs has the calls of all children, and is as deep as the deepest of them", () => {
+  const answered = (child?: ChildRecord, more: Partial<ToolResult> = {}) => ({
+    ...resultOf("x", "x.1"),
+    ...more,
+    ...(child ? { child } : {}),
+  });
+  const child = (sub_calls: number, depth_reached: number) => ({ session: "s", sub_calls, turns: 2, depth_reached });
+  const execs = [
+    { results: [answered(), answered(child(4, 3)), answered(undefined, { cached: true })] },
+    { results: [answered(child(0, 2)), answered(undefined, { name: "root" })] },
+  ];
+  expect(treeOf(execs, 1)).toEqual({ sub_calls: 7, children: 2, depth_reached: 3 });
+  expect(treeOf([], 1)).toEqual({ sub_calls: 0, children: 0, depth_reached: 1 });
 });
 
 test("an exec is interrupted until its end is recorded, with all of its records", () => {

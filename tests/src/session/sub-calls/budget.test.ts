@@ -33,7 +33,7 @@ const request = fc.record({
 test("a record that gives something back raises no budget", () => {
   const result = { record: "rlm_tool_result", usage: usage(-1000, -5), refused: true, cached: false };
   const ends = { record: "rlm_complete", kind: "cell", success: true, time_ms: -1000 };
-  const ledger = [result, ends, result].map(readRecord).reduce(spend, EMPTY_LEDGER);
+  const ledger = [result, ends, result].map(readRecord).reduce((before, record) => spend(before, record), EMPTY_LEDGER);
   expect(ledger).toEqual(EMPTY_LEDGER);
 });
 

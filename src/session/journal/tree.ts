@@ -1,0 +1,23 @@
+import type { ExecRecords } from "./account.ts";
+import { subCallsOf } from "./ledger.ts";
+
+/** What the answered sub-calls of some execs came to. */
+export interface CallTree {
+  /** Of the execs and of all children below. */
+  readonly sub_calls: number;
+  /** Of the execs themselves. */
+  readonly children: number;
+  /** Depth of the deepest session that was reached. */
+  readonly depth_reached: number;
+}
+
+/** @param depth of the session that ran the execs */
+export function treeOf(execs: readonly Pick<ExecRecords, "results">[], depth: number): CallTree {
+  const results = execs.flatMap((exec) => exec.results);
+  const children = results.flatMap(({ child }) => (child ? [child] : []));
+  return {
+    sub_calls: results.reduce((sum, result) => sum + subCallsOf(result), 0),
+    children: children.length,
+    depth_reached: Math.max(depth, ...children.map(({ depth_reached }) => depth_reached)),
+  };
+}
