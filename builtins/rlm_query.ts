@@ -26,7 +26,7 @@ export const rlm_query: AsyncBuiltin = {
 interface ChildOptions {
   /** P of the model: at most 1 MB of text, or one or many places of this P, such as documents and hits. */
   context?: string | Place | Place[];
-  /** Turns of the model, 1 to 100; default 20. */
+  /** Turns of the model, 1 to 100; default 10. */
   max_turns?: number;
   /** Sub-calls that the model may make, 0 to 1,000; default 10. */
   max_sub_calls?: number;

@@ -28,5 +28,7 @@ export function begin(question: string, options: AskOptions, { models, depth, ma
     history_chars: Math.min(HISTORY_CHARS, CHARS_OF_WINDOW * (root.window ?? Number.POSITIVE_INFINITY)),
     prompt: PROMPT_VERSION,
   };
-  return { question, settings: { ...settings }, system: systemPrompt(cellReference(builtins, "absent"), false) };
+  const mayRecurse = depth < max_depth;
+  const reference = cellReference(builtins, mayRecurse ? "explained" : "absent");
+  return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse) };
 }

@@ -1,4 +1,4 @@
-import type { Json } from "../../runtime/index.ts";
+import { type Json, RlmError } from "../../runtime/index.ts";
 import { joinSignals } from "../joined-signal.ts";
 import { estimateTokens, loadSubCallLayer } from "../model/index.ts";
 import { type AskEnvelope, type AskHost, type ExecAsked, sleep, type TurnTaken } from "../session/index.ts";
@@ -21,11 +21,13 @@ import { takeTurn } from "./turn.ts";
 export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope> {
   const ask = readAsk(host.records());
   host.models.resolve(ask.settings.model);
-  let isRetry = isResumed;
+  // Of a child nothing is left open: its caller gets the failure.
+  const isChild = ask.settings.depth > 0;
+  let isRetry = isResumed && !isChild;
   using stop = joinSignals(asked.signal, asked.suspend);
   for (;;) {
     if (asked.suspend?.aborted) return suspendedEnvelope(host);
-    if (asked.signal?.aborted) return end(host, { ok: false, code: "cancelled", message: "the ask was cancelled" });
+    if (asked.signal?.aborted) return end(host, cancelledBy(asked.signal));
     const { step, room } = await nextOf(host, ask, { isRetry, signal: stop.signal });
     isRetry = false;
     switch (step.kind) {
@@ -39,11 +41,16 @@ export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean)
         break;
       }
       case "pause":
-        return pausedEnvelope(host, step);
+        return isChild ? end(host, { ...step, ok: false }) : pausedEnvelope(host, step);
       case "end":
         return end(host, step);
     }
   }
+}
+
+function cancelledBy({ reason }: AbortSignal): Ending {
+  const why = reason instanceof RlmError ? `: ${reason.message}` : "";
+  return { ok: false, code: "cancelled", message: `the ask was cancelled${why}` };
 }
 
 async function nextOf(
@@ -60,7 +67,7 @@ async function nextOf(
   const view: AskView = {
     settings,
     rounds,
-    question: firstMessage(question, { stats, schema: settings.schema, part: null }),
+    question: firstMessage(question, { stats, schema: settings.schema, part: host.part }),
     footer: footerOf(turnsDone(rounds), settings.max_turns, host.budget()),
     room: room.room,
     ...(await judged(settings.schema, candidate({ rounds }), signal)),

@@ -135,5 +135,5 @@ export function progressOf(host: Pick<Told, "records">, phase: TurnProgress["pha
   };
   const turn = phase === "asked" ? turns + 1 : turns;
   const spent = { cells, sub_calls, tokens: tokensOf(usage), cost_usd: usage.cost_usd };
-  return { turn, of: settings.max_turns, phase, ...spent, detail };
+  return { depth: settings.depth, path: [], turn, of: settings.max_turns, phase, ...spent, detail };
 }

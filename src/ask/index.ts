@@ -1,7 +1,8 @@
 import type { Asks } from "../session/index.ts";
 import { begin } from "./begin.ts";
+import { child } from "./child.ts";
 import { drive } from "./drive.ts";
 import { askEnvelope } from "./envelope.ts";
 
 /** What drives the asks of sessions. */
-export const asks: Asks = { begin, drive, recorded: askEnvelope };
+export const asks: Asks = { begin, drive, child, recorded: askEnvelope };

@@ -47,7 +47,7 @@ export type Ending =
       readonly answer: GivenAnswer;
       readonly warnings: readonly string[];
     }
-  | { readonly ok: false; readonly code: "no_answer" | "budget_exceeded" | "cancelled"; readonly message: string };
+  | { readonly ok: false; readonly code: string; readonly message: string };
 
 /** Failed replies in a row that end an ask. */
 const FAILED_REPLIES = 3;

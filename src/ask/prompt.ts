@@ -33,7 +33,7 @@ export function firstMessage(question: string, about: AskedContext): string {
   return [
     question,
     contextLine(stats),
-    ...(about.part === null ? [] : [`P is a part of a larger context: ${about.part}.`]),
+    ...(about.part === null ? [] : [about.part]),
     ...(schema === null ? [] : [`Answer as JSON that fits: ${JSON.stringify(schema)}`]),
   ].join("\n\n");
 }
@@ -42,7 +42,7 @@ export interface AskedContext {
   readonly stats: Pick<ContextStats, "length_chars" | "document_count" | "sources">;
   /** JSON Schema of the answer, or null. */
   readonly schema: Json;
-  /** What part of a larger context P is, for a child. */
+  /** A sentence that says what part of a larger context P is, for a child. */
   readonly part: string | null;
 }
 

@@ -66,7 +66,8 @@ export function beginRun(
     },
     progress(progress) {
       look();
-      if (progress.kind === "turn") seen = { ...seen, turn: progress, calls: null, notice: null };
+      if (progress.kind === "turn" && progress.depth === 0)
+        seen = { ...seen, turn: progress, calls: null, notice: null };
       else if (progress.kind === "calls") seen = { ...seen, calls: progress };
       else if (progress.kind === "load") seen = { ...seen, load: progress };
       else if (progress.kind === "notice") seen = { ...seen, notice: progress.text };

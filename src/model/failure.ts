@@ -22,9 +22,18 @@ const FAILURES = {
     suggestion: "Make the calls one after the other in the cell, and pass results on in the prompt.",
   },
   budget_exceeded: { retriable: false, suggestion: "Finish now with what there is." },
+  no_answer: {
+    retriable: true,
+    suggestion: "Ask a narrower question, pass a larger max_turns, or name another model.",
+  },
 } satisfies Partial<Record<SubCallCode, Pick<SubCallError, "retriable" | "suggestion">>>;
 
 export type FailureCode = keyof typeof FAILURES;
+
+export function isFailureCode(code: string): code is FailureCode {
+  return Object.hasOwn(FAILURES, code);
+}
+
 export type Cure = Partial<Pick<SubCallError, "retriable" | "suggestion">>;
 
 /** A failure by its code, with the cure that belongs to it unless a better one is known. */

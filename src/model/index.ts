@@ -1,9 +1,9 @@
 export type { AgentTool } from "./agent-tools/index.ts";
-export { failure } from "./failure.ts";
+export { failure, isFailureCode } from "./failure.ts";
 export type { Authorization } from "./keys/authorize.ts";
 export { agentDirOf } from "./keys/pi-files.ts";
 export { keyVariable } from "./keys/variables.ts";
-export { openModels } from "./models.ts";
+export { openModels, withFallback } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
 export { piAiModel } from "./pi-ai/model.ts";
 export type {

@@ -63,3 +63,13 @@ function noModel(atServer: boolean): RlmError {
       : `${firstly("nameModel")}; ${remedy("nameServer")}.`,
   });
 }
+
+/** Returns these models with another one for calls that name none; null: with their own. */
+export function withFallback(models: Models, fallback: string | null): Models {
+  if (fallback === null) return models;
+  return {
+    fallback,
+    resolve: (name) => models.resolve(name ?? fallback),
+    price: (name) => models.price(name ?? fallback),
+  };
+}

@@ -53,6 +53,7 @@ export interface ModelRequest {
 
 /** Why a sub-call failed (semantics 21). */
 export type SubCallCode =
+  | "no_answer"
   | "timeout"
   | "budget_exceeded"
   | "sub_agent_error"

@@ -1,5 +1,6 @@
 import { contextNotLoaded } from "../../builtins/index.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
+import { partOf, readSliceInput } from "./contexts/slices.ts";
 import { beginAsk, endAsk, GIVEN_UP } from "./exec/ask-records.ts";
 import { type ExecAsked, requestOf } from "./exec/request.ts";
 import { discard, runExec } from "./exec/run-exec.ts";
@@ -63,6 +64,11 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
       const { context } = state();
       if (!context) throw contextNotLoaded();
       return context;
+    },
+    get part() {
+      const { account, context } = state();
+      const load = account.loads[0] && readSliceInput(account.loads[0].input);
+      return load && context ? partOf(load, context.hash) : null;
     },
     records: () => recordsOf(setup),
     budget: () => leftOf(parts, state()),

@@ -1,6 +1,8 @@
+import type { SubCallRequest } from "../../builtins/index.ts";
 import type { Clock, Json } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
-import type { Models } from "../model/index.ts";
+import type { Models, SubCallError } from "../model/index.ts";
+import type { Session } from "./api.ts";
 import type { ExecAsked, TurnRequest } from "./exec/request.ts";
 import type { AskRecords } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure } from "./journal/envelope.ts";
@@ -49,6 +51,10 @@ export interface AskOptions {
 
 /** What a turn has come to, for people who wait. */
 export interface TurnProgress {
+  /** 0 for the ask of a caller; a child is one deeper than the session whose call it answers. */
+  readonly depth: number;
+  /** Ids of the calls that lead to the child, that of the caller's session first; empty for the ask itself. */
+  readonly path: readonly string[];
   readonly turn: number;
   readonly of: number;
   readonly phase: "asked" | "replied" | "ran";
@@ -140,6 +146,8 @@ export interface TrajectoryCall {
 /** What an ask needs of the session that it runs in. */
 export interface AskHost {
   readonly session_id: string;
+  /** A sentence that says what part of its caller's context P is, for a child; null: P is all of it. */
+  readonly part: string | null;
   readonly models: Models;
   readonly clock: Clock;
   readonly random: () => number;
@@ -162,11 +170,31 @@ export interface AskHost {
 
 /** What an ask says of the sub-calls of its cells. */
 export interface CellSettings {
+  /** The root model of children, `provider/id`; null: the session has none. */
+  readonly model: string | null;
   /** The model of plain sub-calls, `provider/id`. */
-  readonly sub_model: string;
+  readonly sub_model: string | null;
+  readonly protocol: "auto" | "tools" | "fence";
+  /** Output tokens of a turn of a child; null: as many as an ask has by default. */
+  readonly turn_tokens: number | null;
   /** How deep children may be. */
   readonly max_depth: number;
 }
+
+/** A call that a child answers. */
+export interface ChildAsked {
+  readonly request: SubCallRequest;
+  readonly settings: CellSettings;
+  /** Aborting ends the child; the reason is an RlmError that says why. */
+  readonly signal: AbortSignal;
+  /** Aborting stops the child where it is. */
+  readonly suspend?: AbortSignal;
+}
+
+/** How a call was answered. Citations are places of the child's P. */
+export type ChildEnd =
+  | { readonly ok: true; readonly answer: Json; readonly citations: readonly Citation[] }
+  | { readonly ok: false; readonly error: SubCallError };
 
 export interface AskEnding {
   readonly success: boolean;
@@ -192,6 +220,8 @@ export interface Asks {
   begin(question: string, options: AskOptions, session: AskedSession): Json;
   /** Drives an ask to its end, or to where it is suspended. Whether it has begun anew is in its records. */
   drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope>;
+  /** Answers a call with context by the ask of a child, which is asked at most once. @throws RlmError if the store fails */
+  child(session: Pick<Session, "ask" | "discard" | "resume">, asked: ChildAsked): Promise<ChildEnd>;
   /** What an ask that is over has answered. */
   recorded(host: Pick<AskHost, "session_id" | "records" | "budget" | "trajectory">): AskEnvelope;
 }

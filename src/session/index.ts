@@ -26,6 +26,8 @@ export type {
   AskHost,
   AskOptions,
   Asks,
+  ChildAsked,
+  ChildEnd,
   Citation,
   TrajectoryCall,
   TrajectoryTurn,

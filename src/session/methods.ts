@@ -48,6 +48,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
   async function close(): Promise<void> {
     if (!(await turns.close())) return;
     await guest[Symbol.asyncDispose]();
+    await setup.children.closed();
     await giveBack();
     await setup.indexFolder[Symbol.asyncDispose]();
   }

@@ -41,7 +41,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
     const fresh = { id: newId(), origin: parts.origin ?? "library", at: clock.now() };
     const row = await leasedRow(store, options, fresh, parts.settings);
     try {
-      const given = { random: Math.random, ...parts, store, newId, clock };
+      const given = { random: Math.random, ...parts, store, newId, clock, openSession: openSessionWith };
       const setup = await setUp(options, given, row, isInMemory);
       if (parts.slice) await loadOnce(setup, parts.slice);
       return sessionOver(setup, async () => {

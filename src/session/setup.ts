@@ -1,7 +1,7 @@
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, type Machines } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
-import { type Models, openModels } from "../model/index.ts";
+import { type Models, openModels, withFallback } from "../model/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 import type { Asks, CellSettings } from "./asks.ts";
@@ -19,6 +19,8 @@ import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
 import { memoryBytesOf } from "./options.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
 import { openCache } from "./sub-calls/cache.ts";
+import { type Children, openChildren } from "./sub-calls/children.ts";
+import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
 import { openTreePlaces, type Places } from "./sub-calls/places.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
 
@@ -52,7 +54,8 @@ export interface SessionParts {
 }
 
 /** The parts that every session has. */
-export type Given = Partial<SessionParts> & Pick<SessionParts, "store" | "newId" | "clock" | "random">;
+export type Given = Partial<SessionParts> &
+  Pick<SessionParts, "store" | "newId" | "clock" | "random"> & { readonly openSession: OpenSession };
 
 /** An open session, as its methods share it. */
 export interface Setup {
@@ -69,6 +72,7 @@ export interface Setup {
   readonly depth: number;
   /** How deep children may be. */
   readonly maxDepth: number;
+  readonly children: Children;
   /** Answers sub-calls as the session does, but by what an ask says of them. */
   answersBy(settings: CellSettings): Answers;
   /** How a load of this session reads. */
@@ -94,11 +98,17 @@ export async function setUp(
   const guestOptions = guestOptionsOf(options, given, indexFolder);
   const { onCheckpoint } = options;
   const places = given.above?.places ?? openTreePlaces(concurrencyOf(options));
-  const asking: Asking = { models, granted, cwd, state, places };
+  const { depth = 0, maxDepth = options.maxDepth ?? LIMITS.depth } = given.above ?? {};
+  const budget = given.above?.limits ?? budgetOf(options);
+  const asks = given.asks ?? noAsks;
+  const open = childOpener({ options, given, models, state });
+  const children = openChildren({ parent: row.id, store, clock, places, depth, budget, asks, open });
+  const asking: Asking = { models, granted, cwd, state, places, children };
+  const plain = { model: models.fallback, sub_model: models.fallback, protocol: "auto", turn_tokens: null } as const;
   const parts: ExecParts = {
     session: row.id,
     store,
-    answers: given.answers ?? answersOf(options, given, asking),
+    answers: given.answers ?? answersOf(options, given, asking, { ...plain, max_depth: maxDepth }),
     places,
     ...(given.above ? { above: given.above } : {}),
     onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
@@ -113,7 +123,7 @@ export async function setUp(
     newId: given.newId,
     random: given.random,
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
-    budget: given.above?.limits ?? budgetOf(options),
+    budget,
     guest: openGuest(guestOptions),
   };
   const loading = {
@@ -123,25 +133,15 @@ export async function setUp(
     // A folder that goes with the session has no records of earlier sessions.
     ...(options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) }),
   };
-  const answersBy = ({ sub_model }: CellSettings) =>
-    given.answers ?? answersOf(options, given, { ...asking, models: withFallback(models, sub_model) });
-  const asks = given.asks ?? noAsks;
-  const { depth = 0, maxDepth = options.maxDepth ?? LIMITS.depth } = given.above ?? {};
-  const shared = { guestOptions, indexFolder, granted, loading, depth, maxDepth };
+  const answersBy = (settings: CellSettings) =>
+    given.answers ??
+    answersOf(options, given, { ...asking, models: withFallback(models, settings.sub_model) }, settings);
+  const shared = { guestOptions, indexFolder, granted, loading, depth, maxDepth, children };
   return { row, options, parts, models, asks, answersBy, state, ...shared };
 }
 
 async function noAsks(): Promise<never> {
   throw new Error("the host that opened this session lends it no asks");
-}
-
-/** Returns these models with another one for calls that name none. */
-function withFallback(models: Models, fallback: string): Models {
-  return {
-    fallback,
-    resolve: (name) => models.resolve(name ?? fallback),
-    price: (name) => models.price(name ?? fallback),
-  };
 }
 
 /** The state in which the last process left the session, by its journal. */
@@ -171,11 +171,12 @@ interface Asking {
   readonly granted: Granted;
   readonly cwd: string;
   readonly places: Places;
+  readonly children: Children;
   state(): SessionState;
 }
 
-function answersOf(options: HostedOptions, given: Given, asking: Asking): Answers {
-  const { models, granted, cwd, state, places } = asking;
+function answersOf(options: HostedOptions, given: Given, asking: Asking, settings: CellSettings): Answers {
+  const { models, granted, cwd, state, places, children } = asking;
   const recorded = () => state().account.loads.flatMap(rootsOf);
   return openAnswers({
     models,
@@ -183,6 +184,9 @@ function answersOf(options: HostedOptions, given: Given, asking: Asking): Answer
     cwd,
     concurrency: concurrencyOf(options),
     places,
+    children,
+    settings,
+    depthLeft: given.asks ? Math.max(0, settings.max_depth - (given.above?.depth ?? 0)) : 0,
     limitsCost: (given.above?.limits ?? budgetOf(options)).max_cost_usd !== null,
     policy: options.subAgents ?? {},
     cache: options.cache ? openCache(given.store, models, options.baseUrl) : null,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { ChildContext } from "../../../builtins/index.ts";
+import { type ChildContext, contextNotLoaded } from "../../../builtins/index.ts";
 import type { Json } from "../../../runtime/index.ts";
 import { type Context, isAll, type LoadOptions, load, type Range, sliceOf } from "../../context/index.ts";
 
@@ -11,9 +11,13 @@ export type SliceInput =
 /** Name of the source in the child's statistics, and id of the document that a text is. */
 const NAME = "context";
 
-/** Returns the source for what a call gives its model. @param parent the context of the session that makes the call */
-export function sliceInput(given: ChildContext, parent: Context): SliceInput {
+/**
+ * Returns the source for what a call gives its model. @param parent the context of the session that makes the call
+ * @throws RlmError `context_not_loaded` for parts of P without a P
+ */
+export function sliceInput(given: ChildContext, parent: Context | null): SliceInput {
   if ("text" in given) return { kind: "slice", text: given.text };
+  if (!parent) throw contextNotLoaded();
   return { kind: "slice", of: parent.hash, ranges: "whole" in given ? [[0, parent.text.length]] : given.ranges };
 }
 
@@ -47,11 +51,24 @@ export async function loadSlice(
 }
 
 /** Where a range of the child's P lies in what the call gave: a range for each part that it touches. */
-export function rangesInParent(input: SliceInput, parent: Context, [start, end]: Range): readonly Range[] {
+export function rangesInParent(input: SliceInput, parent: Context | null, [start, end]: Range): readonly Range[] {
   if ("ranges" in input) {
+    if (!parent) throw contextNotLoaded();
     return isAll(parent.text, input.ranges) ? [[start, end]] : sliceOf(parent, input.ranges).toParent([start, end]);
   }
   // Loading drops a byte order mark.
   const shift = input.text.startsWith("\uFEFF") ? 1 : 0;
   return [[start + shift, end + shift]];
+}
+
+/** Places that the first message of a child names. */
+const PLACES_TOLD = 5;
+
+/** A sentence that says to a child what its P is; null: it is all of the context that it is of. @param hash of the child's context */
+export function partOf(input: SliceInput, hash: string): string | null {
+  if ("text" in input) return "P is a text that was given with the question.";
+  if (input.of === hash) return null;
+  const told = input.ranges.slice(0, PLACES_TOLD).map(([start, end]) => `${start} to ${end}`);
+  const more = input.ranges.length - told.length;
+  return `P is a part of a larger context: characters ${told.join(", ")}${more > 0 ? ` and ${more} more places` : ""} of it.`;
 }

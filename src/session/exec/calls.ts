@@ -27,9 +27,10 @@ export interface ExecCallsOptions {
   /** By the records committed so far. */
   ledger(): Ledger;
   readonly from: Continuation | null;
+  readonly suspend: AbortSignal | undefined;
 }
 
-export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOptions): ExecCalls {
+export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCallsOptions): ExecCalls {
   const running = new Set<string>();
   let done = 0;
   const tell = () => {
@@ -48,7 +49,7 @@ export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOption
   return {
     facts: (): Json => ({ ...parts.answers.facts, ...budget.left(), remaining_time_ms: time.left() }),
     async answer(call, signal) {
-      const interrupted = from?.recorded.has(call.id) === true;
+      const interrupted = from?.recorded.has(call.id) === true && !parts.answers.resumes?.(call);
       if (interrupted && (parts.onRestart === "fail" || !parts.answers.repeatable(call))) return PROCESS_RESTARTED;
       const open = budget.open(call.id);
       return parts.answers.answer(call, {
@@ -61,6 +62,7 @@ export function openCalls({ parts, budget, time, ledger, from }: ExecCallsOption
           },
         },
         signal,
+        suspend,
         timeOver: time.over,
         timeLeft: time.left,
         begun() {

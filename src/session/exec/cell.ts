@@ -138,7 +138,7 @@ async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(parts.clock, startedAt, wholeMs);
-  const calls = openCalls({ parts, budget, time, ledger, from });
+  const calls = openCalls({ parts, budget, time, ledger, from, suspend });
   const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock });
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.

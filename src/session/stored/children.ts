@@ -3,9 +3,14 @@ import { displayName } from "../../ids.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
 /**
- * Whether a name is that of a child: `<id of its parent>.<id of its call>`. A child answers one call of its parent, by an ask
- * over a part of P. It is known by its name alone, so whoever answers the call once more finds the child again.
+ * A child answers one call of its parent, by an ask over a part of P. It is known by its name alone, so whoever answers the
+ * call once more finds the child again.
  */
+export function childName(parentId: string, callId: string): string {
+  return `${parentId}.${callId}`;
+}
+
+/** Whether a name is that of a child: it begins with an id, which is a ULID, and a dot. */
 export function isChildName(name: string): boolean {
   return /^[0-9A-HJKMNP-TV-Z]{26}\./.test(name);
 }

@@ -2,7 +2,9 @@ import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, LIMITS, remedy } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import { failure, loadSubCallLayer } from "../../model/index.ts";
+import type { CellSettings } from "../asks.ts";
 import type { AnswerCache } from "./cache.ts";
+import { type ChildRequest, type Children, isForChild } from "./children.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import { type Places, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./plan.ts";
@@ -19,6 +21,11 @@ export interface AnswersOptions extends PlanOptions {
   /** Sub-calls of the session that are being answered at once. */
   readonly concurrency: number;
   readonly places: Places;
+  readonly children: Pick<Children, "answer" | "unrecorded">;
+  /** What children take over. */
+  readonly settings: CellSettings;
+  /** Levels of children below the session. */
+  readonly depthLeft: number;
   /** null: every answer is asked for. */
   readonly cache: AnswerCache | null;
   readonly clock: Clock;
@@ -41,10 +48,21 @@ export function openAnswers(options: AnswersOptions): Answers {
     return { gate, width };
   }
 
+  /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
+  async function answerByChild(callId: string, request: ChildRequest, context: CallContext): Promise<Answered> {
+    const { children, settings } = options;
+    if (request.batch?.max_concurrent === undefined) return children.answer(callId, request, context, settings);
+    const { gate } = gateOf(callId, request);
+    using stopped = joinSignals(context.signal, context.timeOver);
+    const answered = await gate.run(stopped.signal, () => children.answer(callId, request, context, settings));
+    return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
+  }
+
   return {
-    facts: { no_model: options.models.fallback === null ? NO_MODEL : null },
+    facts: { no_model: options.models.fallback === null ? NO_MODEL : null, depth_left: options.depthLeft },
     async answer(call, context) {
       const request = readSubCall(call.name, call.args);
+      if (isForChild(request)) return answerByChild(call.id, request, context);
       using stopped = joinSignals(context.signal, context.timeOver);
       const stop = stopped.signal;
       const { gate, width } = gateOf(call.id, request);
@@ -56,6 +74,8 @@ export function openAnswers(options: AnswersOptions): Answers {
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
     },
+    unrecorded: (callIds) => options.children.unrecorded(callIds),
+    resumes: (call) => isForChild(readSubCall(call.name, call.args)),
     repeatable(call) {
       const { tools = [] } = readSubCall(call.name, call.args);
       return !(options.policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));

@@ -12,6 +12,8 @@ export interface Answers {
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
   /** Whether a call that may have been carried out already can be made once more. */
   repeatable(call: PendingCall): boolean;
+  /** Whether an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */
+  resumes?(call: Pick<PendingCall, "name" | "args">): boolean;
   /** What calls that an earlier process left open have spent, by the ledgers of their children. Absent: there are no children. */
   unrecorded?(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
 }
@@ -21,6 +23,8 @@ export interface CallContext {
   readonly budget: SharedBudget;
   /** Aborted when the exec ends or is cancelled. */
   readonly signal: AbortSignal;
+  /** Aborted when the exec is suspended, together with `signal`: a call that can go on later is to stop, and not to end. */
+  readonly suspend: AbortSignal | undefined;
   /** Aborted when the session's time is over. */
   readonly timeOver: AbortSignal;
   /** What is left of the session's time, ms. */

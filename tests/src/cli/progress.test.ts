@@ -132,7 +132,17 @@ test("the line goes on while all calls are waited for, and what they took is tol
 function turn(number: number, phase: "asked" | "replied" | "ran"): Progress {
   const cells = phase === "asked" ? number - 1 : number;
   const spent = { sub_calls: 7 * cells, tokens: 6137 * cells, cost_usd: 0.01 * cells };
-  return { kind: "turn", turn: number, of: 20, phase, cells, ...spent, detail: { text: "", cells: [] } };
+  return {
+    kind: "turn",
+    depth: 0,
+    path: [],
+    turn: number,
+    of: 20,
+    phase,
+    cells,
+    ...spent,
+    detail: { text: "", cells: [] },
+  };
 }
 
 test("on a terminal each turn of an ask keeps a line when it is over, and the turn that is on has the last", () => {

@@ -107,6 +107,8 @@ test("progress says what was done, in at most 200 characters", () => {
   expect(progressMessage({ ...tally, calls })).toBe("7 of 9 sub-calls · 18,412 tokens · $0.030");
   const turn = {
     kind: "turn",
+    depth: 0,
+    path: [],
     turn: 3,
     of: 20,
     phase: "ran",

@@ -1,0 +1,52 @@
+import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
+import type { Store } from "../../store/index.ts";
+import { EMPTY_ACCOUNT, type ExecRecords, follow } from "../journal/account.ts";
+import { ROOT_CALL } from "../journal/ledger.ts";
+import { readRecord } from "../journal/records.ts";
+import { childName } from "./children.ts";
+
+/** What a child has spent so far, whatever became of it: it is charged to the call that it answers. */
+export interface Spent {
+  /** Id of the child. */
+  readonly session: string;
+  /** Its own turns and sub-calls, and all that its children have spent. */
+  readonly usage: Usage;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  readonly sub_calls: number;
+  readonly turns: number;
+  /** Wall time inside its execs, ms. */
+  readonly time_ms: number;
+  /** The model of its turns, `provider/id`; empty before the first. */
+  readonly model: string;
+}
+
+/** By the journal of the child of this name; null if it was not made. @throws RlmError of the store */
+export async function spentBy(store: Pick<Store, "find" | "journal">, name: string): Promise<Spent | null> {
+  const row = await store.find(name);
+  if (row?.origin !== "child") return null;
+  const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
+  const { ledger, last } = records.reduce(follow, EMPTY_ACCOUNT);
+  const results = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
+  const below = await Promise.all(openCalls(last).map((callId) => spentBy(store, childName(row.id, callId))));
+  const usage = [...results, ...below.filter((one) => one !== null)].reduce(
+    (sum, one) => addUsage(sum, one.usage),
+    NO_USAGE,
+  );
+  return {
+    session: row.id,
+    usage,
+    tokens: tokensOf(usage),
+    cost_usd: usage.cost_usd,
+    sub_calls: ledger.sub_calls,
+    turns: records.filter((record) => record.record === "rlm_start" && record.kind === "turn").length,
+    time_ms: ledger.time_ms,
+    model: results.findLast(({ name }) => name === ROOT_CALL)?.model ?? "",
+  };
+}
+
+/** Calls of the newest exec that have no result. Each may have a child, whose spending no record of its parent has yet. */
+function openCalls(last: ExecRecords | null): string[] {
+  const settled = new Set(last?.results.map(({ call_id }) => call_id));
+  return (last?.calls ?? []).map(({ call_id }) => call_id).filter((id) => !settled.has(id));
+}

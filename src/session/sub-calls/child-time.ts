@@ -1,0 +1,68 @@
+import type { SubCallRequest } from "../../../builtins/index.ts";
+import { type Clock, RlmError } from "../../../runtime/index.ts";
+import { failure, type SubCallError } from "../../model/index.ts";
+import type { CallContext } from "./port.ts";
+
+/** How long a call with context may take unless it says otherwise, ms. */
+const CHILD_MS = 600_000;
+
+/** The time of a call with context, ms. Time in which no process ran its child does not count. */
+export interface ChildTime {
+  readonly wholeMs: number;
+  readonly leftMs: number;
+  /** The call's own time is over before that of its session. */
+  readonly isOwn: boolean;
+}
+
+/** @param taken by the child in earlier processes, ms */
+export function timeOf(
+  { timeout_ms = CHILD_MS }: Pick<SubCallRequest, "timeout_ms">,
+  { timeLeft }: Pick<CallContext, "timeLeft">,
+  taken: number,
+): ChildTime {
+  const most = taken + timeLeft();
+  const wholeMs = Math.min(timeout_ms, most);
+  return { wholeMs, leftMs: Math.max(0, wholeMs - taken), isOwn: timeout_ms <= most };
+}
+
+/** What ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
+export interface ChildStop extends Disposable {
+  /** Its reason is an RlmError. */
+  readonly signal: AbortSignal;
+  /** Why the call has no answer, if its time is over or it was cancelled. */
+  why(): SubCallError;
+}
+
+export function openStop(
+  { signal, timeOver, suspend }: Pick<CallContext, "signal" | "timeOver" | "suspend">,
+  clock: Clock,
+  { wholeMs, leftMs, isOwn }: ChildTime,
+): ChildStop {
+  const stop = new AbortController();
+  const listeners = new AbortController();
+  const spent = isOwn
+    ? failure("timeout", `the call took longer than ${wholeMs} ms`)
+    : failure("budget_exceeded", "the session's time is over");
+  let why = spent;
+  const end = (reason: SubCallError) => {
+    // What suspends the exec aborts its calls too.
+    if (stop.signal.aborted || suspend?.aborted) return;
+    why = reason;
+    stop.abort(new RlmError(reason.code, reason.message, { suggestion: reason.suggestion }));
+  };
+  const endWith = (source: AbortSignal, reason: SubCallError) => {
+    if (source.aborted) end(reason);
+    else source.addEventListener("abort", () => end(reason), { signal: listeners.signal });
+  };
+  endWith(timeOver, failure("budget_exceeded", "the session's time is over"));
+  endWith(signal, failure("cancelled", "the call was cancelled"));
+  const callOff = clock.after(leftMs, () => end(spent));
+  return {
+    signal: stop.signal,
+    why: () => why,
+    [Symbol.dispose]() {
+      callOff();
+      listeners.abort();
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
+import { type Clock, type Json, LIMITS } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
+import { NO_USAGE } from "../../model/index.ts";
+import type { Store } from "../../store/index.ts";
+import type { Session } from "../api.ts";
+import type { Asks, CellSettings, ChildEnd, Citation } from "../asks.ts";
+import type { BudgetLimits } from "../journal/ledger.ts";
+import { childName } from "../stored/children.ts";
+import { type Spent, spentBy } from "../stored/spent.ts";
+import type { Unrecorded } from "./budget.ts";
+import { type ChildStop, type ChildTime, openStop, timeOf } from "./child-time.ts";
+import type { Places } from "./places.ts";
+import { FREE, guestError } from "./plan.ts";
+import type { Above, Answered, CallContext } from "./port.ts";
+
+/** A call that is answered by cells over a P of its own. */
+export type ChildRequest = SubCallRequest & { readonly context: ChildContext };
+
+export const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
+
+export interface ChildrenOptions {
+  /** Id of the session that makes the calls. */
+  readonly parent: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly places: Places;
+  /** Of the session that makes the calls. Its children are one deeper. */
+  readonly depth: number;
+  readonly budget: BudgetLimits;
+  asks(): Promise<Asks>;
+  /** Opens the child of this name, with its context loaded. It is made if it is missing. */
+  open(name: string, child: ChildOf): Promise<OpenChild>;
+}
+
+export interface ChildOf {
+  readonly callId: string;
+  readonly context: ChildContext;
+  readonly settings: CellSettings;
+  readonly above: Above;
+}
+
+export interface OpenChild {
+  readonly session: Session;
+  /** Where a range of the child's P lies in what its call gave. */
+  toCaller(range: Range): readonly Range[];
+}
+
+type Range = readonly [start: number, end: number];
+
+/** The children of a session: each answers one call, by an ask over a part of P. */
+export interface Children {
+  /** @throws RlmError if the store fails: the call has no answer then */
+  answer(callId: string, request: ChildRequest, context: CallContext, settings: CellSettings): Promise<Answered>;
+  /** What calls that an earlier process left open have spent. */
+  unrecorded(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
+  /** Resolves once no child is open. */
+  closed(): Promise<void>;
+}
+
+export function openChildren(options: ChildrenOptions): Children {
+  const { store, parent } = options;
+  /** An exec that is suspended does not wait for its children. Whoever opens one of them again does, and who closes the session. */
+  const open = new Map<string, Promise<unknown>>();
+  return {
+    async answer(callId, request, context, settings) {
+      const name = childName(parent, callId);
+      const before = open.get(name) ?? Promise.resolve();
+      const answered = before.then(() => answer(options, name, { callId, request, context, settings }));
+      const settled = answered.catch(() => {});
+      open.set(name, settled);
+      try {
+        return await answered;
+      } finally {
+        if (open.get(name) === settled) open.delete(name);
+      }
+    },
+    async unrecorded(callIds) {
+      const spent = await Promise.all(callIds.map((id) => spentBy(store, childName(parent, id))));
+      return spent.flatMap((one, at) => {
+        const callId = callIds[at];
+        return one && callId !== undefined ? [{ callId, tokens: one.tokens, cost_usd: one.cost_usd }] : [];
+      });
+    },
+    async closed() {
+      await Promise.all(open.values());
+    },
+  };
+}
+
+interface Asked {
+  readonly callId: string;
+  readonly request: ChildRequest;
+  readonly context: CallContext;
+  readonly settings: CellSettings;
+}
+
+async function answer(options: ChildrenOptions, name: string, asked: Asked): Promise<Answered> {
+  const { store, places, depth } = options;
+  const { context } = asked;
+  const before = await spentBy(store, name);
+  const time = timeOf(asked.request, context, before?.time_ms ?? 0);
+  using stop = openStop(context, options.clock, time);
+  using waiting = joinSignals(stop.signal, context.suspend);
+  using place = await places.guests(depth + 1).take(waiting.signal);
+  if (!place) return answeredBy({ ok: false, error: guestError(stop.why()) }, before);
+  context.begun();
+  const settlement = await settled(options, name, { ...asked, time, stop });
+  return answeredBy(settlement, await spentBy(store, name));
+}
+
+type Settlement = Answered["settlement"];
+
+/** Opens the child, has it asked and closes it, so that its machine is gone before its place is. */
+async function settled(
+  options: ChildrenOptions,
+  name: string,
+  { callId, request, context, settings, time, stop }: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
+): Promise<Settlement> {
+  const { budget, places, depth } = options;
+  const limits: BudgetLimits = {
+    ...budget,
+    max_time_ms: time.wholeMs,
+    max_sub_calls: request.max_sub_calls ?? LIMITS.childSubCallsDefault,
+  };
+  const above: Above = { budget: context.budget, places, depth: depth + 1, maxDepth: settings.max_depth, limits };
+  const { session, toCaller } = await options.open(name, { callId, context: request.context, settings, above });
+  try {
+    const { signal } = stop;
+    const { suspend } = context;
+    const end = await (await options.asks()).child(session, {
+      request,
+      settings,
+      signal,
+      ...(suspend ? { suspend } : {}),
+    });
+    if (end.ok) return { ok: true, value: request.cites ? withCites(end, toCaller) : end.answer };
+    // The child's time is that of its call.
+    const isOver = end.error.code === "budget_exceeded" && session.budget().remaining_time_ms <= 0;
+    return { ok: false, error: guestError(isOver ? stop.why() : end.error) };
+  } finally {
+    await session.close();
+  }
+}
+
+function withCites({ answer, citations }: Extract<ChildEnd, { ok: true }>, toCaller: OpenChild["toCaller"]): Json {
+  const cites = citations.flatMap(({ valid, p_start, p_end }: Citation) =>
+    valid && p_start !== null && p_end !== null ? toCaller([p_start, p_end]) : [],
+  );
+  return { answer, cites: cites.map(([start, end]) => [start, end]) };
+}
+
+/** What the call is charged is what its child has spent, whatever came of it. */
+function answeredBy(settlement: Settlement, spent: Spent | null): Answered {
+  const { usage = NO_USAGE, model = "" } = spent ?? {};
+  return { settlement, record: { ...FREE, usage, model }, cacheKey: null };
+}

@@ -1,0 +1,43 @@
+import { type Models, withFallback } from "../../model/index.ts";
+import type { HostedOptions, Session } from "../api.ts";
+import { rangesInParent, sliceInput } from "../contexts/slices.ts";
+import type { SessionState } from "../exec/session-state.ts";
+import type { Given, SessionParts } from "../setup.ts";
+import type { ChildrenOptions } from "./children.ts";
+
+/** Opens sessions as the host does. It is handed in, since it stands above what a session is made of. */
+export type OpenSession = (options: HostedOptions, parts: Partial<SessionParts>) => Promise<Session>;
+
+interface ParentParts {
+  readonly options: HostedOptions;
+  readonly given: Given;
+  readonly models: Models;
+  state(): SessionState;
+}
+
+/** Opens children with the options and parts of their parent. They read no folders: all that they see is their P. */
+export function childOpener({ options, given, models, state }: ParentParts): ChildrenOptions["open"] {
+  // Its budget and its models are handed down, and it has no name that a person gave.
+  const { store, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
+  return async (name, { callId, context, settings, above }) => {
+    const parent = state().context;
+    const slice = sliceInput(context, parent);
+    const onProgress: HostedOptions["onProgress"] = (progress) => {
+      if (progress.kind === "turn") options.onProgress?.({ ...progress, path: [callId, ...progress.path] });
+      if (progress.kind === "notice") options.onProgress?.(progress);
+    };
+    const { settings: _settings, ...lent } = given;
+    const session = await given.openSession(
+      { ...shared, roots: [], session: name, onProgress },
+      {
+        ...lent,
+        origin: "child",
+        models: withFallback(models, settings.sub_model),
+        above,
+        slice,
+        heldContext: (hash) => (parent?.hash === hash ? parent : (given.heldContext?.(hash) ?? null)),
+      },
+    );
+    return { session, toCaller: (range) => rangesInParent(slice, parent, range) };
+  };
+}
