@@ -6,7 +6,7 @@ import { citationsOf } from "./cite.ts";
 import { conversationOf } from "./conversation.ts";
 import { unitsOfMessage } from "./elide.ts";
 import { askEnvelope, pausedEnvelope, progressOf, suspendedEnvelope, wayOf } from "./envelope.ts";
-import { type AskView, candidate, type Ending, type Next, next, turnsDone } from "./next.ts";
+import { type AskView, type Candidate, candidate, type Ending, type Next, next, turnsDone } from "./next.ts";
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
 import { type AskInput, readAsk, readTurn, roundsOf, turnInput } from "./records.ts";
@@ -84,15 +84,21 @@ const RESERVE_UNITS = 12_000;
 /** Whether an answer fits the schema of the ask. It is compared in a thread that can be ended. */
 async function judged(
   schema: Json,
-  answer: Json | undefined,
+  answer: Candidate | null,
   signal: AbortSignal,
 ): Promise<Pick<AskView, "misfit" | "fitting">> {
-  if (schema === null || answer === undefined) return { misfit: null, fitting: undefined };
+  if (schema === null || answer === null) return { misfit: null, fitting: undefined };
   const { taskThread, valueIn } = await loadSubCallLayer();
-  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
-  const read = await valueIn(text, schema, taskThread(), signal);
-  if (read.ok) return { misfit: null, fitting: read.value };
-  return { misfit: "error" in read ? read.error.message : read.problems.join("; "), fitting: undefined };
+  const { value, isText } = answer;
+  const readings = [...(isText ? [] : [JSON.stringify(value)]), ...(typeof value === "string" ? [value] : [])];
+  let misfit: string | undefined;
+  // A cell may give a value, or the JSON of one.
+  for (const text of readings) {
+    const read = await valueIn(text, schema, taskThread(), signal);
+    if (read.ok) return { misfit: null, fitting: read.value };
+    misfit ??= "error" in read ? read.error.message : read.problems.join("; ");
+  }
+  return { misfit: misfit ?? null, fitting: undefined };
 }
 
 /** false: the turn was suspended. */

@@ -78,13 +78,20 @@ export function next(ask: AskView): Next {
 }
 
 /** The answer that the last round gives, which the driver checks against the schema before it asks for what comes next. */
-export function candidate({ rounds }: Pick<AskView, "rounds">): Json | undefined {
+export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null {
   const last = rounds.at(-1);
-  if (!last?.outcome.ok) return undefined;
+  if (!last?.outcome.ok) return null;
   const reply = readReply(last.outcome.reply);
-  if (last.closing) return textOf(reply);
-  if (reply.cells.length > 0) return last.cells.at(-1)?.answer?.value;
-  return textOf(reply);
+  const given = !last.closing && reply.cells.length > 0 ? last.cells.at(-1)?.answer : undefined;
+  if (given) return { value: given.value, isText: false };
+  const text = last.closing || reply.cells.length === 0 ? textOf(reply) : undefined;
+  return text === undefined ? null : { value: text, isText: true };
+}
+
+/** What a cell gave to `answer`, or the text of a reply. */
+export interface Candidate {
+  readonly value: Json;
+  readonly isText: boolean;
 }
 
 function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {

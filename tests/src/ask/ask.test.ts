@@ -183,6 +183,15 @@ test("with fenced blocks the model's invented output is left out of the conversa
   expect(JSON.stringify(server.requests.at(-1)?.body)).not.toContain("So the code is 1");
 });
 
+test("a text that a cell answers with fits a schema of texts as it is, and as JSON one of objects", async () => {
+  const text = { type: "string", pattern: "^[0-9]+$" };
+  const first = await scene([cell(FIND), cell(ANSWER)]);
+  expect(await first.session.ask("What is the code?", { schema: text })).toMatchObject({ answer: "4711", turns: 2 });
+  const object = { type: "object", properties: { code: { type: "string" } }, required: ["code"] };
+  const second = await scene([cell(FIND), cell("answer(JSON.stringify({ code: '4711' }))")]);
+  expect(await second.session.ask("What is the code?", { schema: object })).toMatchObject({ answer: { code: "4711" } });
+});
+
 test("an answer that fits the schema is its value; one that does not goes back", async () => {
   const schema = { type: "object", properties: { code: { type: "integer" } }, required: ["code"] };
   const { session } = await scene([cell(FIND), { text: "4711" }, { text: 'It is {"code": 4711}.' }]);

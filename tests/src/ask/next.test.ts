@@ -180,10 +180,10 @@ describe("answers", () => {
 
   test("what the driver checks is the answer of the last round", () => {
     const value = { rounds: [looked, round("", [use("x")], [answering("x", "y")])] };
-    expect(candidate(value)).toBe("y");
-    expect(candidate({ rounds: [looked, round(" y ", [], [])] })).toBe("y");
-    expect(candidate({ rounds: [looked] })).toBeUndefined();
-    expect(candidate({ rounds: [failed("timeout")] })).toBeUndefined();
+    expect(candidate(value)).toEqual({ value: "y", isText: false });
+    expect(candidate({ rounds: [looked, round(" y ", [], [])] })).toEqual({ value: "y", isText: true });
+    expect(candidate({ rounds: [looked] })).toBeNull();
+    expect(candidate({ rounds: [failed("timeout")] })).toBeNull();
   });
 });
 
