@@ -2,37 +2,41 @@ import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import { EMPTY_ACCOUNT, type ExecRecords, follow } from "../journal/account.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
-import { readRecord } from "../journal/records.ts";
+import { type ChildRecord, readRecord } from "../journal/records.ts";
+import { treeOf } from "../journal/tree.ts";
 import { childName } from "./children.ts";
 
 /** What a child has spent so far, whatever became of it: it is charged to the call that it answers. */
-export interface Spent {
-  /** Id of the child. */
-  readonly session: string;
+export interface Spent extends ChildRecord {
   /** Its own turns and sub-calls, and all that its children have spent. */
   readonly usage: Usage;
   readonly tokens: number;
   readonly cost_usd: number;
-  readonly sub_calls: number;
-  readonly turns: number;
   /** Wall time inside its execs, ms. */
   readonly time_ms: number;
   /** The model of its turns, `provider/id`; empty before the first. */
   readonly model: string;
 }
 
-/** By the journal of the child of this name; null if it was not made. @throws RlmError of the store */
-export async function spentBy(store: Pick<Store, "find" | "journal">, name: string): Promise<Spent | null> {
+/**
+ * By the journal of the child of this name and this depth; null if it was not made.
+ * @throws RlmError of the store
+ */
+export async function spentBy(
+  store: Pick<Store, "find" | "journal">,
+  name: string,
+  depth: number,
+): Promise<Spent | null> {
   const row = await store.find(name);
   if (row?.origin !== "child") return null;
   const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
   const { ledger, last } = records.reduce(follow, EMPTY_ACCOUNT);
   const results = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
-  const below = await Promise.all(openCalls(last).map((callId) => spentBy(store, childName(row.id, callId))));
-  const usage = [...results, ...below.filter((one) => one !== null)].reduce(
-    (sum, one) => addUsage(sum, one.usage),
-    NO_USAGE,
+  const found = await Promise.all(
+    openCalls(last).map((callId) => spentBy(store, childName(row.id, callId), depth + 1)),
   );
+  const below = found.filter((one) => one !== null);
+  const usage = [...results, ...below].reduce((sum, one) => addUsage(sum, one.usage), NO_USAGE);
   return {
     session: row.id,
     usage,
@@ -41,6 +45,7 @@ export async function spentBy(store: Pick<Store, "find" | "journal">, name: stri
     sub_calls: ledger.sub_calls,
     turns: records.filter((record) => record.record === "rlm_start" && record.kind === "turn").length,
     time_ms: ledger.time_ms,
+    depth_reached: Math.max(treeOf([{ results }], depth).depth_reached, ...below.map((one) => one.depth_reached)),
     model: results.findLast(({ name }) => name === ROOT_CALL)?.model ?? "",
   };
 }

@@ -1,7 +1,6 @@
 import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, type Json, LIMITS } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
-import { NO_USAGE } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
 import type { Asks, CellSettings, ChildEnd, Citation } from "../asks.ts";
@@ -59,7 +58,7 @@ export interface Children {
 }
 
 export function openChildren(options: ChildrenOptions): Children {
-  const { store, parent } = options;
+  const { store, parent, depth } = options;
   /** An exec that is suspended does not wait for its children. Whoever opens one of them again does, and who closes the session. */
   const open = new Map<string, Promise<unknown>>();
   return {
@@ -76,7 +75,7 @@ export function openChildren(options: ChildrenOptions): Children {
       }
     },
     async unrecorded(callIds) {
-      const spent = await Promise.all(callIds.map((id) => spentBy(store, childName(parent, id))));
+      const spent = await Promise.all(callIds.map((id) => spentBy(store, childName(parent, id), depth + 1)));
       return spent.flatMap((one, at) => {
         const callId = callIds[at];
         return one && callId !== undefined ? [{ callId, tokens: one.tokens, cost_usd: one.cost_usd }] : [];
@@ -98,15 +97,16 @@ interface Asked {
 async function answer(options: ChildrenOptions, name: string, asked: Asked): Promise<Answered> {
   const { store, places, depth } = options;
   const { context } = asked;
-  const before = await spentBy(store, name);
+  const before = await spentBy(store, name, depth + 1);
+  using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
+  using place = await places.guests(depth + 1).take(waiting.signal);
+  // The call's own time begins with its place.
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
   using stop = openStop(context, options.clock, time);
-  using waiting = joinSignals(stop.signal, context.suspend);
-  using place = await places.guests(depth + 1).take(waiting.signal);
   if (!place) return answeredBy({ ok: false, error: guestError(stop.why()) }, before);
   context.begun();
   const settlement = await settled(options, name, { ...asked, time, stop });
-  return answeredBy(settlement, await spentBy(store, name));
+  return answeredBy(settlement, await spentBy(store, name, depth + 1));
 }
 
 type Settlement = Answered["settlement"];
@@ -152,6 +152,8 @@ function withCites({ answer, citations }: Extract<ChildEnd, { ok: true }>, toCal
 
 /** What the call is charged is what its child has spent, whatever came of it. */
 function answeredBy(settlement: Settlement, spent: Spent | null): Answered {
-  const { usage = NO_USAGE, model = "" } = spent ?? {};
-  return { settlement, record: { ...FREE, usage, model }, cacheKey: null };
+  if (!spent) return { settlement, record: FREE, cacheKey: null };
+  const { usage, model, session, sub_calls, turns, depth_reached } = spent;
+  const child = { session, sub_calls, turns, depth_reached };
+  return { settlement, record: { ...FREE, usage, model, child }, cacheKey: null };
 }

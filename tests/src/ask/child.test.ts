@@ -53,6 +53,7 @@ test("a call with context is answered by a child, which sees that part of P and 
   });
   const envelope = await session.ask("What is the code?", { trajectory: true });
   expect(envelope).toMatchObject({ success: true, answer: "4711", turns: 3, cells: 3, sub_calls: 1 });
+  expect(envelope).toMatchObject({ children: 1, depth_reached: 1 });
   expect(envelope.success && envelope.citations).toMatchObject([{ valid: true, line: 138, quote: "code is 4711" }]);
   expect(envelope.trajectory?.[1]?.cells[0]?.observation).toContain("code is 4711");
   const [, first, second] = server.requests.map(({ prompt }) => prompt);
