@@ -9,7 +9,11 @@ export const P = defineGuestBuiltin({
   errors: { context_not_loaded: "no context is loaded" },
   source: new URL("./P.guest.js", import.meta.url),
   host: {
-    "P.ready": (services) => services.context().length,
+    "P.ready": (services) => {
+      const { coverage, length } = services.context();
+      coverage.whole();
+      return length;
+    },
     "P.release": (_services, _args, scope) => {
       scope.releaseText("P");
       return null;

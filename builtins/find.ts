@@ -48,6 +48,7 @@ interface FoundPlace {
     const context = services.context();
     const all = context.matches(pattern.source, flags ?? pattern.flags, scope.checkTime);
     const { ranges, capped } = firstRanges(all, scope.limits.max_find_results);
+    context.coverage.matched(ranges);
     if (capped) scope.warn("find_results_capped");
     if (options?.docs !== true) return { matches: ranges, capped };
     scope.offClock(() => context.prepareLines());

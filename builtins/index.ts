@@ -25,12 +25,12 @@ import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
-export type { ChildContext } from "./child-context.ts";
+export type { ChildContext, Range } from "./child-context.ts";
 export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
 export { isReserved } from "./reserved.ts";
-export { type ContextServices, contextNotLoaded, type Services } from "./services.ts";
+export { type ContextServices, type CoverageNotes, contextNotLoaded, type Services } from "./services.ts";
 export { callsOf, readSubCall, type SubCallRequest } from "./sub-call.ts";
 
 /** Every builtin, in the order of the documentation. */

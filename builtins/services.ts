@@ -1,4 +1,5 @@
 import { firstly, RlmError } from "../runtime/index.ts";
+import type { ChildContext, Range } from "./child-context.ts";
 
 /** A document of the context; offsets are UTF-16 units of P. */
 export interface DocumentEntry {
@@ -17,6 +18,15 @@ export interface PlaceEntry {
   readonly line: number;
   /** UTF-16 units. */
   readonly column: number;
+}
+
+/** Notes what an exec looks at, for its coverage. What `slice` and `search` give is noted by itself. */
+export interface CoverageNotes {
+  /** The cell has the whole of P. */
+  whole(): void;
+  matched(ranges: readonly Range[]): void;
+  /** A model is given a prompt, and perhaps a context of its own. */
+  sent(given: { readonly prompt: string; readonly context?: ChildContext }): void;
 }
 
 /** What builtins read of the loaded context. All offsets are UTF-16 units of P. */
@@ -48,6 +58,7 @@ export interface ContextServices {
     query: string,
     k: number,
   ): readonly { readonly text: string; readonly score: number; readonly start: number; readonly end: number }[];
+  readonly coverage: CoverageNotes;
   routes(
     topic: string,
     limit: number,

@@ -115,6 +115,7 @@ export function checkSubCall(name: string, request: SubCallRequest, services: Se
   if (left < 1) throw budgetExceeded("no sub-calls are left");
   if (left < calls)
     throw tooManyCalls(`the call and those that its model may make are ${calls} sub-calls, ${left} are left`);
+  services.loaded()?.coverage.sent(request);
   return calls;
 }
 

@@ -3,11 +3,12 @@ import { neverSettles, parseThrown, resultEnd } from "./ends.ts";
 import { listOf, step } from "./enter.ts";
 import type { Guest } from "./guest.ts";
 import type { Answer, CallError, Ended, Json, ResumeInput, Settlement, SliceEnd } from "./protocol.ts";
-import { addWarning, beginExec, type Running, throwFault } from "./running.ts";
+import { addWarning, beginExec, keepLibraryState, type Running, throwFault } from "./running.ts";
 
 /** Continues the exec that waits in the image. Runs nothing: the guest still waits for its calls. */
-export function resumeExec({ running, scripts }: Guest, input: ResumeInput): SliceEnd {
+export function resumeExec({ library, running, scripts }: Guest, input: ResumeInput): SliceEnd {
   beginExec(running, input);
+  library.exec?.resume(input.state.library ?? null);
   for (const { id } of input.waiting) running.outstanding.add(id);
   if (input.state.cell > 0) scripts.remember(input.state.cell, input.source);
   return { kind: "idle", calls: [], state: running.state };
@@ -47,6 +48,7 @@ export function runToRest(guest: Guest): SliceEnd {
   if (running.done) return finishCell(guest, running.done);
   if (running.fresh.length > 0 || running.outstanding.size > 0) {
     running.state.running_ms = clock.pause();
+    keepLibraryState(guest, false);
     throwFault(running);
     return { kind: "idle", calls: running.fresh, state: running.state };
   }

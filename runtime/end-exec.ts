@@ -3,7 +3,7 @@ import type { Guest } from "./guest.ts";
 import { DRAIN_MS } from "./limits.ts";
 import { outputWarning } from "./output.ts";
 import type { CellEnd, Ended } from "./protocol.ts";
-import { throwFault } from "./running.ts";
+import { keepLibraryState, throwFault } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 import { guestError, type Thrown } from "./traceback.ts";
 
@@ -27,6 +27,7 @@ export function endExec(guest: Guest, end: CellEnd, { atRest = true, whole = nul
   const dropped = engine.enter("drop", "");
   const clean = atRest && dropped.ok && (end.kind === "ok" || passesCheck(guest));
   running.state.running_ms = clock.pause();
+  keepLibraryState(guest, true);
   throwFault(running);
   return { kind: "ended", end, state: running.state, clean, whole, asides: running.asides };
 }

@@ -67,6 +67,11 @@ export interface Library<Message = never> {
    * if one is left out; `setAside` leaves one out from now on, `{ name, why }`.
    */
   readonly preamble?: { readonly list: string; readonly setAside: string };
+  /**
+   * What the library keeps of an exec. `kept` is asked for when the guest has come to rest, to wait for calls or because the
+   * exec is over. `resume` gets what was kept when the image was captured; null if that is nothing.
+   */
+  readonly exec?: { begin(): void; resume(kept: Json): void; kept(isOver: boolean): Json };
   /** Receives a message from the host for the library alone, such as a new context. Returns a guest command to run, if any. */
   receive(message: Message): { command: string } | undefined;
   /** Called when the machine is gone: the library releases what it holds for the machine. */

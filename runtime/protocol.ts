@@ -20,6 +20,8 @@ export interface ExecState {
   next_call: number;
   /** What the cell gave to `answer` last; absent if it has not called it. */
   answer?: GivenAnswer;
+  /** What the library keeps of the exec; absent if it keeps nothing. */
+  library?: Json;
 }
 
 /** An answer as a cell gave it: neither is checked against P. */

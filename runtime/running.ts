@@ -1,4 +1,5 @@
 import type { MachineFault } from "./engine.ts";
+import type { GuestLibrary } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { noOutput } from "./output.ts";
 import type { CallError, ExecInput, ExecState, Json, PendingCall, SetAside } from "./protocol.ts";
@@ -43,6 +44,13 @@ export function nothingRunning(): Running {
     refusal: undefined,
     fault: undefined,
   };
+}
+
+/** Keeps with the exec's state what the library has of it. */
+export function keepLibraryState({ library, running }: { library: GuestLibrary; running: Running }, isOver: boolean) {
+  const kept = library.exec?.kept(isOver) ?? null;
+  if (kept === null) delete running.state.library;
+  else running.state.library = kept;
 }
 
 /** Makes this the exec that runs. */

@@ -12,8 +12,9 @@ import { beginExec } from "./running.ts";
 
 /** Begins an exec and runs its cell until the guest waits for calls or the exec is over. */
 export function startCell(guest: Guest, input: ExecInput): SliceEnd {
-  const { clock, running } = guest;
+  const { clock, library, running } = guest;
   beginExec(running, input);
+  library.exec?.begin();
   startClock(guest);
   if (clock.shouldStop()) return endExec(guest, { kind: "cancelled" });
   if (Buffer.byteLength(input.source) > LIMITS.sourceBytes) return endExec(guest, sourceTooLarge(input.source));

@@ -24,6 +24,7 @@ function servicesOver(documents: readonly DocumentEntry[]): HostServices {
     prepareSearch: unused,
     search: unused,
     routes: unused,
+    coverage: { whole: unused, matched: unused, sent: unused },
   };
   return { context: () => context, loaded: () => context, described: [] };
 }

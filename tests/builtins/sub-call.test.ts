@@ -188,6 +188,7 @@ function overDocuments(length: number, ranges: readonly (readonly [number, numbe
     prepareSearch: unused,
     search: unused,
     routes: unused,
+    coverage: { whole: unused, matched: unused, sent: unused },
   };
 }
 

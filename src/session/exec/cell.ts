@@ -11,6 +11,7 @@ import {
 import { joinSignals } from "../../joined-signal.ts";
 import { readQueryResult } from "../../query/index.ts";
 import type { ExecRecords } from "../journal/account.ts";
+import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, queryCodeOf } from "../journal/envelope.ts";
 import type { CellComplete, Complete } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -44,9 +45,11 @@ export async function execCell(
 ): Promise<CellOutcome> {
   const { kind } = request;
   const { machine, over } = await runOnMachine(work, request, { ...signals, wantsWhole: !!deliver }, interrupted);
-  const { end, state, lost } = over;
+  const { end, lost } = over;
+  const { library, ...state } = over.state;
   const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
-  const fields = { success: code === null, error_code: code, end, state };
+  const coverage = coverageIn(library);
+  const fields = { success: code === null, error_code: code, end, state, ...(coverage ? { coverage } : {}) };
   const outcome = (complete: Complete, unfinished: boolean) => ({
     kind,
     complete: { ...complete, end, state },

@@ -7,6 +7,7 @@ import {
   type Json,
 } from "../../../runtime/index.ts";
 import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
+import type { Coverage } from "./coverage.ts";
 
 /**
  * What an exec does. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
@@ -158,6 +159,8 @@ export interface Complete {
   readonly helpers_hash: string | null;
   /** Hash of the context after the exec. */
   readonly context_hash: string | null;
+  /** What a cell looked at of the context; absent without a context, for kinds that run no cell, and in earlier records. */
+  readonly coverage?: Coverage;
   /** How an ask was answered; absent for other kinds, and for an ask that failed. */
   readonly answer?: Json;
   readonly at: number;

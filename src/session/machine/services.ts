@@ -16,10 +16,13 @@ import {
   type SearchIndex,
 } from "../../context/index.ts";
 import type { ContextMessage } from "./context-message.ts";
+import { type CoverageCount, openCoverage } from "./coverage.ts";
 
 /** What builtins reach in the machine's thread: the context that the host sent last. */
 export interface MachineServices extends Services {
   use(message: ContextMessage): void;
+  /** Keeps what an exec looks at of the context. */
+  readonly exec: NonNullable<Library["exec"]>;
   /** The context is not needed any more. */
   close(): void;
 }
@@ -31,11 +34,11 @@ export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessag
     services.use(message);
     return { command: "P.forget" };
   };
-  return { ...createLibrary(services, receive, defined), close: services.close };
+  return { ...createLibrary(services, receive, defined), exec: services.exec, close: services.close };
 }
 
 export function openServices(): MachineServices {
-  let current: (ContextServices & Disposable) | undefined;
+  let current: LoadedContext | undefined;
   return {
     loaded: () => current,
     context() {
@@ -46,6 +49,11 @@ export function openServices(): MachineServices {
       current?.[Symbol.dispose]();
       current = contextServices(message);
     },
+    exec: {
+      begin: () => current?.coverage.begin(),
+      resume: (kept) => current?.coverage.resume(kept),
+      kept: (isOver) => current?.coverage.kept(isOver) ?? null,
+    },
     close() {
       current?.[Symbol.dispose]();
       current = undefined;
@@ -53,8 +61,11 @@ export function openServices(): MachineServices {
   };
 }
 
-function contextServices(message: ContextMessage): ContextServices & Disposable {
+type LoadedContext = ContextServices & Disposable & { readonly coverage: CoverageCount };
+
+function contextServices(message: ContextMessage): LoadedContext {
   const text = openText(message.text);
+  const coverage = openCoverage(text, message.hash);
   const places = openPlaces(text, message.documents);
   const routes = openRoutes(message.routes);
   let index: SearchIndex | undefined;
@@ -64,7 +75,10 @@ function contextServices(message: ContextMessage): ContextServices & Disposable 
     length: text.length,
     lines: message.stats.line_count,
     documents: message.documents,
-    slice: text.slice,
+    slice(start, end) {
+      coverage.read(start, end);
+      return text.slice(start, end);
+    },
     utf8: () => text.data.bytes,
     matches: (pattern, flags, between) => matchesIn(text, compileFind(pattern, flags), { between }),
     prepareLines: places.prepare,
@@ -73,7 +87,12 @@ function contextServices(message: ContextMessage): ContextServices & Disposable 
     prepareSearch(onProgress) {
       index ??= openIndex({ text, documents: message.documents, hash: message.hash }, message.indexDir, onProgress);
     },
-    search: (query, k) => index?.search(query, k) ?? [],
+    search(query, k) {
+      const hits = index?.search(query, k) ?? [];
+      for (const { start, end } of hits) coverage.read(start, end);
+      return hits;
+    },
+    coverage,
     routes: (topic, limit) => routes.find(topic, limit),
     [Symbol.dispose]: () => index?.[Symbol.dispose](),
   };
