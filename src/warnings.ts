@@ -38,6 +38,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   answered_without_looking: () => "the model answered without a look at the context",
   turns_spent: () => "the model had no turns left, and answered from what it had seen",
   citation_invalid: ({ detail }) => `${amount(Number(detail), "citation")} named no place of the context`,
+  citations_capped: ({ detail }) => `${detail} citations were given, and the first 50 are listed`,
   history_elided: () => "the conversation was too long, so the output of its oldest cells was left out of it",
   protocol_fence: () => "the provider refused tools, so the model wrote its cells in fenced blocks",
   sections_clamped: ({ detail, cures }) => `${detail}; ${cures.moreSubCalls}`,

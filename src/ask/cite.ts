@@ -11,9 +11,18 @@ export function citationsOf(cite: Json | undefined, context: Pick<Context, "text
   const places = openPlaces(context.text, context.documents);
   const citation = (range: readonly [number, number] | null) =>
     range ? citationOf(range, context.text, places) : INVALID;
-  const given = isPair(cite) || !Array.isArray(cite) ? [cite] : cite;
-  return given.slice(0, MAX_CITATIONS).map((one) => citation(rangeOf(one)));
+  return givenIn(cite)
+    .slice(0, MAX_CITATIONS)
+    .map((one) => citation(rangeOf(one)));
 }
+
+/** A warning if more places were given than are listed. */
+export function citationsCapped(cite: Json | undefined): readonly string[] {
+  const { length } = givenIn(cite ?? []);
+  return length > MAX_CITATIONS ? [`citations_capped: ${length}`] : [];
+}
+
+const givenIn = (cite: Json): readonly Json[] => (isPair(cite) || !Array.isArray(cite) ? [cite] : cite);
 
 function citationOf([start, end]: readonly [number, number], text: Context["text"], places: Places): Citation {
   const isPlace = Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end;

@@ -2,7 +2,7 @@ import { type Json, RlmError } from "../../runtime/index.ts";
 import { joinSignals } from "../joined-signal.ts";
 import { estimateTokens, loadSubCallLayer } from "../model/index.ts";
 import { type AskEnvelope, type AskHost, type ExecAsked, sleep, type TurnTaken } from "../session/index.ts";
-import { citationsOf } from "./cite.ts";
+import { citationsCapped, citationsOf } from "./cite.ts";
 import { conversationOf } from "./conversation.ts";
 import { unitsOfMessage } from "./elide.ts";
 import { askEnvelope, pausedEnvelope, progressOf, suspendedEnvelope, wayOf } from "./envelope.ts";
@@ -155,7 +155,8 @@ async function end(host: AskHost, ending: Ending): Promise<AskEnvelope> {
   else {
     const { answer, answered_by, warnings } = ending;
     const citations = citationsOf(answer.cite, host.context).map((one) => ({ ...one }));
-    const recorded = { value: answer.value, answered_by, citations, warnings, ...wayOf(host.records()) };
+    const told = [...warnings, ...citationsCapped(answer.cite)];
+    const recorded = { value: answer.value, answered_by, citations, warnings: told, ...wayOf(host.records()) };
     await host.end({ success: true, error_code: null, error_message: null, answer: recorded });
   }
   return askEnvelope(host);

@@ -3,6 +3,7 @@ import type { ModelMessage } from "../model/index.ts";
 import { saidIn } from "./conversation.ts";
 import { elided, halved } from "./elide.ts";
 import * as notes from "./notes.ts";
+import { failedCells, hasLooked, sameTurns, textAlone } from "./patterns.ts";
 import { type AskedCell, type Reply, readReply } from "./reply.ts";
 import type { AskSettings, FailedTurn, Protocol, Round } from "./rounds.ts";
 
@@ -118,11 +119,12 @@ function afterTooLong(ask: AskView, message: string): Next {
   return ask.isRetry ? again : { kind: "pause", code: TOO_LONG, message };
 }
 
-function closed({ misfit, fitting }: AskView, reply: Reply): Next {
+function closed({ rounds, misfit, fitting }: AskView, reply: Reply): Next {
   const text = textOf(reply);
   if (text === undefined) return noAnswer("the turns are spent, and the model gave no text as its answer");
   if (misfit !== null) return noAnswer(`the turns are spent, and the answer does not fit the schema: ${misfit}`);
-  return answered("closing", { value: fitting ?? text, cite: null }, ["turns_spent"]);
+  const warnings = hasLooked(rounds) ? [] : ["answered_without_looking"];
+  return answered("closing", { value: fitting ?? text, cite: null }, ["turns_spent", ...warnings]);
 }
 
 /** The source of the next cell that a reply asks for; null: all have run, or one has failed or answered. */
@@ -152,25 +154,29 @@ function afterCells(ask: AskView, round: Round, reply: Reply): Next {
 
 /** The first answer of an ask that stands literally in the code of its cell: the model has not seen what it claims. */
 function isUnseen({ rounds }: AskView, source: string, value: Json): boolean {
-  const hasSeen = rounds.slice(0, -1).some(({ cells }) => cells.some(({ success }) => success));
-  if (hasSeen) return false;
+  if (hasLooked(rounds.slice(0, -1))) return false;
   return source.includes(JSON.stringify(value)) || (typeof value === "string" && source.includes(value));
 }
 
 function afterText(ask: AskView, reply: Reply): Next {
-  if (reply.foreign !== null) return turnWith(ask, [user(told(ask, notes.foreign(reply.foreign)))]);
-  const text = textOf(reply) ?? "";
-  const hasLooked = ask.rounds.some(({ cells }) => cells.some(({ success }) => success));
-  const wasNudged = ask.rounds.slice(0, -1).some(isTextAlone);
-  if (!hasLooked && !wasNudged) return turnWith(ask, [user(told(ask, notes.nudge))]);
+  const isSeen = hasLooked(ask.rounds);
+  if (reply.foreign !== null && !isAnswerWithBlock(ask, reply.foreign)) {
+    return turnWith(ask, [user(told(ask, notes.foreign(reply.foreign)))]);
+  }
+  // Without a schema a text with a block was told of its block, not of its haste.
+  const hasty = ask.settings.schema === null ? ["plain"] : ["plain", "with a block"];
+  const wasNudged = ask.rounds.slice(0, -1).some((round) => hasty.includes(textAlone(round) ?? ""));
+  if (!isSeen && !wasNudged) return turnWith(ask, [user(told(ask, notes.nudge))]);
   if (ask.misfit !== null) return turnWith(ask, [user(told(ask, notes.misfit(ask.misfit)))]);
-  return answered("text", { value: ask.fitting ?? text, cite: null }, hasLooked ? [] : ["answered_without_looking"]);
+  const value = ask.fitting ?? textOf(reply) ?? "";
+  return answered("text", { value, cite: null }, isSeen ? [] : ["answered_without_looking"]);
 }
 
-function isTextAlone({ outcome }: Round): boolean {
-  if (!outcome.ok) return false;
-  const { cells, foreign } = readReply(outcome.reply);
-  return cells.length === 0 && foreign === null;
+/** A block that is not JavaScript belongs to an answer if JSON is asked for, or if the model repeats it after a look. */
+function isAnswerWithBlock({ rounds, settings, misfit }: AskView, language: string): boolean {
+  if (settings.schema !== null && (misfit === null || language === "json")) return true;
+  const before = rounds.at(-2);
+  return hasLooked(rounds) && before !== undefined && textAlone(before) === "with a block";
 }
 
 /** The next turn with these messages: the closing one if turns or budget are spent, or if the model goes in circles. */
@@ -217,26 +223,6 @@ function observationOf({ asked }: AskedCell, { cells }: Round, at: number): { te
   const isFirstProblem = !asked.ok && at === cells.length && (before?.success ?? true) && !before?.answer;
   if (isFirstProblem) return { text: `not run: ${asked.problem}`, isError: true };
   return { text: `not run: the cell before it ${before?.answer ? "answered" : "failed"}`, isError: true };
-}
-
-/** How many turns at the end ran the same cells with the same output. */
-function sameTurns(rounds: readonly Round[]): number {
-  const ran = rounds.filter(({ outcome }) => outcome.ok);
-  const last = keyOf(ran.at(-1));
-  if (last === null) return 0;
-  const different = ran.toReversed().findIndex((round) => keyOf(round) !== last);
-  return different < 0 ? ran.length : different;
-}
-
-function keyOf(round: Round | undefined): string | null {
-  if (!round || round.cells.length === 0) return null;
-  return JSON.stringify(round.cells.map(({ source, observation }) => [source, observation]));
-}
-
-function failedCells(rounds: readonly Round[]): number {
-  const cells = rounds.flatMap((round) => round.cells).toReversed();
-  const succeeded = cells.findIndex(({ success }) => success);
-  return succeeded < 0 ? cells.length : succeeded;
 }
 
 /** A turn that is asked for again adds nothing to what the failed one has said. */

@@ -10,7 +10,7 @@ export const nudge = "No cell was run: nothing of P was seen. Run a cell first, 
 export const sameAgain = "The same cell gave the same output: change something.";
 
 export const foreign = (language: string) =>
-  `The block in ${language} is not run: cells are JavaScript. Write the same in JavaScript.`;
+  `The block in ${language} is not run: cells are JavaScript. Write the same in JavaScript, or repeat the text if it was your answer.`;
 
 export const misfit = (problem: string) => `The answer does not fit: ${problem}`;
 

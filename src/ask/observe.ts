@@ -1,4 +1,5 @@
 import type { ExecEnvelope, RemainingBudget } from "../session/index.ts";
+import { warningForModel } from "./warnings.ts";
 
 /** A longer observation is cut: UTF-16 units of the whole, and what stays of its beginning and its end. */
 const WHOLE_UNITS = 10_000;
@@ -13,7 +14,7 @@ export function observationOf(envelope: ExecEnvelope): string {
     ...(stderr === "" ? [] : [`[stderr]\n${stderr.trimEnd()}`]),
     ...(result_json === null ? [] : [`[result]\n${JSON.stringify(result_json)}`]),
     ...(envelope.success ? [] : [errorOf(envelope)]),
-    ...(warnings.length === 0 ? [] : [`[warnings]\n${warnings.join("\n")}`]),
+    ...(warnings.length === 0 ? [] : [`[warnings]\n${warnings.map(warningForModel).join("\n")}`]),
   ].filter((part) => part !== "");
   return parts.length === 0 ? NO_OUTPUT : cut(parts.join("\n"));
 }

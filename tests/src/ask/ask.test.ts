@@ -1,28 +1,15 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore, type SessionOptions } from "../../../src/index.ts";
-import { type ModelScript, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
+import { askScene, cell } from "../../support/ask-scene.ts";
+import type { ModelScript, ScriptedAnswer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 
-process.env.ASK_KEY = "k";
 const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(
   "\n",
 );
 
-/** A session over TEXT whose model is this script. */
-async function scene(script: ModelScript, options: SessionOptions = {}) {
-  const server = await startModelServer(script);
-  onTestFinished(() => server.close());
-  const session = await openSession({ model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", ...options });
-  onTestFinished(() => session.close());
-  await session.load({ text: TEXT, name: "notes.txt" });
-  return { server, session };
-}
-
-let uses = 0;
-const cell = (code: string): ScriptedAnswer => ({
-  tools: [{ id: `u${++uses}`, name: "rlm_exec", arguments: { code } }],
-});
+const scene = (script: ModelScript, options: SessionOptions = {}) => askScene(script, TEXT, options);
 const FIND = 'const { matches } = find("code is \\\\d+"); print(peek(...matches[0]))';
 const ANSWER = "answer(peek(...matches[0]).slice(8), { cite: matches })";
 

@@ -187,6 +187,37 @@ describe("answers", () => {
   });
 });
 
+describe("blocks in other languages", () => {
+  const block = round("It reads:\n```python\nprint(1)\n```", [], []);
+  const json = round('```json\n{"n": 1}\n```', [], []);
+
+  test("one that is repeated after a look is part of the answer", () => {
+    expect(texts(stepAfter([looked, block]))[0]).toContain("repeat the text if it was your answer");
+    expect(stepAfter([looked, block, block])).toMatchObject({ kind: "end", answered_by: "text", warnings: [] });
+    expect(stepAfter([block, block])).toMatchObject({ kind: "turn" });
+  });
+
+  test("with a schema, JSON in a block is an answer that fits or not", () => {
+    const schema = { schema: { type: "object" } };
+    expect(stepAfter([looked, json], { fitting: { n: 1 } }, schema)).toMatchObject({ answer: { value: { n: 1 } } });
+    expect(texts(stepAfter([looked, json], { misfit: "/n is a number" }, schema))[0]).toContain("does not fit");
+    expect(texts(stepAfter([looked, block], { misfit: "no JSON" }, schema))[0]).toContain("python is not run");
+    expect(texts(stepAfter([json], { fitting: { n: 1 } }, schema))[0]).toContain("No cell was run");
+    expect(stepAfter([json, json], { fitting: { n: 1 } }, schema)).toMatchObject({ kind: "end" });
+  });
+
+  test.each([
+    ["a block in python", block],
+    ["a call of an unknown tool", round("", [use("1", "1", "grep")], [])],
+    ["code that is not a text", round("", [use(5)], [])],
+  ])("five times %s leads to the closing turn", (_what, stubborn) => {
+    const times = (n: number) => Array.from({ length: n }, () => stubborn);
+    expect(stepAfter(times(4))).toMatchObject({ kind: "turn", closing: false });
+    expect(stepAfter(times(5))).toMatchObject({ kind: "turn", closing: true });
+    expect(stepAfter([...times(3), looked, ...times(1)])).toMatchObject({ closing: false });
+  });
+});
+
 describe("turns", () => {
   const spent = Array.from({ length: 3 }, (_, at) => round("", [use(`${at}`)], [ran(`${at}`)]));
 
@@ -205,6 +236,9 @@ describe("turns", () => {
       answered_by: "closing",
       answer: { value: "It is 7." },
       warnings: ["turns_spent"],
+    });
+    expect(stepAfter([round("It is 7.", [], [], closing)])).toMatchObject({
+      warnings: ["turns_spent", "answered_without_looking"],
     });
     expect(stepAfter([...spent, round(" ", [use("a")], [], closing)])).toMatchObject({ ok: false, code: "no_answer" });
     expect(stepAfter([...spent, round("x", [], [], closing)], { misfit: "no" })).toMatchObject({ code: "no_answer" });
