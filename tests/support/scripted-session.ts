@@ -4,6 +4,7 @@ import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
 import type { SessionOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
+import type { SessionParts } from "../../src/session/setup.ts";
 import { shareStore } from "../../src/store/shared.ts";
 
 type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
@@ -18,6 +19,7 @@ export async function openScripted(
   script: Script,
   options: SessionOptions = {},
   price: Model["price"] = { input: 1, output: 2 },
+  parts: Partial<SessionParts> = {},
 ) {
   const seen = { prompts: [] as string[], flying: 0, peak: 0 };
   const model: Model = {
@@ -43,6 +45,7 @@ export async function openScripted(
     models: { fallback: "test/scripted", resolve: () => model, price: () => model.price },
     random: () => 0,
     asks: loadAsks,
+    ...parts,
   });
   onTestFinished(() => session.close());
   const journal = async (): Promise<readonly JournalRecord[]> =>
