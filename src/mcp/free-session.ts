@@ -19,7 +19,12 @@ export interface FreeSession {
  *
  * @throws RlmError `session_busy` if all are open elsewhere
  */
-export async function openFree(store: Store, clock: Clock, wanted: string, open: OpenNamed): Promise<FreeSession> {
+export async function openFree(
+  store: Pick<Store, "find">,
+  clock: Clock,
+  wanted: string,
+  open: OpenNamed,
+): Promise<FreeSession> {
   const until = clock.monotonic() + PREDECESSOR_MS;
   let holder: SessionRow | null = null;
   for (const name of namesOf(wanted)) {

@@ -1,24 +1,8 @@
 import { describeSession } from "../session/index.ts";
 import { fitted } from "../tools/index.ts";
 import type { Calls } from "./calls.ts";
+import { SESSION_RESOURCE } from "./listed-resources.ts";
 import { answerOfExec, statusOf } from "./status.ts";
-
-/** What a client may read beside the answers of tools. Nothing is subscribed. */
-export const SESSION_RESOURCE = {
-  uri: "belay://session",
-  name: "session",
-  title: "RLM session",
-  description: "The session: context, budget and its execs",
-  mimeType: "application/json",
-} as const;
-
-export const EXEC_TEMPLATE = {
-  uriTemplate: "belay://exec/{exec_id}",
-  name: "exec",
-  title: "RLM exec",
-  description: "The whole answer of an exec that is over, up to 1 MB",
-  mimeType: "application/json",
-} as const;
 
 const EXEC = /^belay:\/\/exec\/([0-9A-Za-z]+)$/;
 const RESOURCE_BYTES = 1_000_000;

@@ -11,6 +11,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { type Clock, systemClock } from "../../runtime/index.ts";
 import type { AnswerLimits, Calls } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
+import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
 import type { SessionSource } from "./session-source.ts";
 
 /** What a server is made of. */
@@ -124,12 +125,10 @@ function cancelledBy(request: AbortSignal): Disposable & { readonly signal: Abor
 }
 
 function serveResources(server: Server, calls: () => Promise<Calls>): void {
-  server.setRequestHandler("resources/list", async () => ({ resources: [(await resources()).SESSION_RESOURCE] }));
-  server.setRequestHandler("resources/templates/list", async () => ({
-    resourceTemplates: [(await resources()).EXEC_TEMPLATE],
-  }));
+  server.setRequestHandler("resources/list", () => ({ resources: [SESSION_RESOURCE] }));
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [EXEC_TEMPLATE] }));
   server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
-    const { readResource } = await resources();
+    const { readResource } = await import("./resources.ts");
     const text = await readResource(uri, await calls()).catch((error: unknown) => {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, error instanceof Error ? error.message : String(error));
     });
@@ -137,8 +136,6 @@ function serveResources(server: Server, calls: () => Promise<Calls>): void {
     return { contents: [{ uri, mimeType: "application/json", text }] };
   });
 }
-
-const resources = () => import("./resources.ts");
 
 /** The folders that a client of the older era has open; null if it cannot tell, or not in time. */
 async function clientRoots(server: Server): Promise<readonly string[] | null> {

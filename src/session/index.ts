@@ -41,8 +41,6 @@ export {
   type ExecSuccess,
   envelope,
   envelopeOfCell,
-  NOTHING_READ,
-  NOTHING_RUN,
   type QueryEnvelope,
   queryEnvelope,
 } from "./journal/envelope.ts";
@@ -66,9 +64,7 @@ export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
 export { keepSettings, REMARK_NAMES } from "./stored/remarks.ts";
 export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {
-  checkSessionName,
   forkSession,
-  LAST_SESSION,
   listSessions,
   removeSession,
   type SessionSummary,

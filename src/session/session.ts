@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { RlmError } from "../../runtime/index.ts";
 import { systemClock } from "../../runtime/index.ts";
+import { checkSessionName } from "../session-name.ts";
 import { shareStore } from "../store/index.ts";
 import type { HostedOptions, Session } from "./api.ts";
 import { loadOnce } from "./contexts/load-once.ts";
@@ -9,7 +10,6 @@ import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options
 import { pace } from "./pace.ts";
 import { type SessionParts, setUp } from "./setup.ts";
 import { leasedRow } from "./stored/leased-row.ts";
-import { checkSessionName } from "./stored/sessions.ts";
 import { newUlid } from "./ulid.ts";
 
 /**

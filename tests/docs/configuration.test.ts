@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
-import { flagOf } from "../../src/cli/flags/session-flags.ts";
+import { flagOf } from "../../src/cli/flags/values.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { KEYS, LIMIT_DEFAULTS, TAKEN_BACK, USER_ONLY } from "../../src/config/settings.ts";
 import { folderWith } from "../support/tree.ts";

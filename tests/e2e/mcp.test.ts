@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { CRASHING_COMMAND } from "../support/command.ts";
 import { CRASH_VARIABLE, type CrashPoint } from "../support/crash-point.ts";
@@ -29,10 +30,12 @@ async function scene(hold: (prompt: string) => Promise<void> = async () => {}): 
   return { cwd: folderWith({ "a.txt": "alpha\n" }), home: folderWith({}), models };
 }
 
-/** A server of this folder that has shaken hands. */
-async function started({ cwd, home, models }: Scene, point: CrashPoint = { operation: 0, side: "before", waitMs: 0 }) {
+const NEVER: CrashPoint = { operation: 0, side: "before", waitMs: 0 };
+
+/** A server of this folder that has shaken hands. @param node arguments of node */
+async function started({ cwd, home, models }: Scene, point = NEVER, node: readonly string[] = []) {
   const flags = ["--store", home, "--model", "local/m", "--base-url", models.url, "--api-key-env", "K"];
-  const child = spawn(process.execPath, [...CRASHING_COMMAND, "mcp", ...flags], {
+  const child = spawn(process.execPath, [...node, ...CRASHING_COMMAND, "mcp", ...flags], {
     cwd,
     env: { ...process.env, K: "key", [CRASH_VARIABLE]: JSON.stringify(point) },
     stdio: ["pipe", "pipe", "pipe", "pipe"],
@@ -48,7 +51,7 @@ async function started({ cwd, home, models }: Scene, point: CrashPoint = { opera
     capabilities: {},
     clientInfo: { name: "t", version: "1" },
   });
-  return { ...server, child, gone };
+  return { ...server, child, gone, cwd };
 }
 
 /** Sends requests and gives results; every line of stdout must be JSON-RPC. */
@@ -152,3 +155,26 @@ function unread(child: ChildProcess): void {
 }
 
 const PING = `${JSON.stringify({ jsonrpc: "2.0", id: 99, method: "ping" })}\n`;
+
+test("whatever an SDK, Node and a cell print, stdout has JSON-RPC alone", async () => {
+  const noisy = fileURLToPath(new URL("../support/noisy-sdk.js", import.meta.url));
+  const server = await started(await scene(), NEVER, ["--import", noisy]);
+  let stderr = "";
+  server.child.stderr?.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  await server.call("rlm_load", { path: server.cwd });
+  const flood =
+    "for (let at = 0; at < 20_000; at++) { print('x'.repeat(99)); console.log('y\\r\\n') } await llm_query('one')";
+  expect(await server.call("rlm_exec", { code: flood })).toMatchObject({ success: true, truncated: true });
+  expect(server.strange).toEqual([]);
+  for (const said of [
+    "log of an SDK",
+    "info of an SDK",
+    "debug of an SDK",
+    "{ dir: 'of an SDK' }",
+    "a warning of Node",
+  ]) {
+    await expect.poll(() => stderr).toContain(said);
+  }
+});

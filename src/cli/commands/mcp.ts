@@ -66,7 +66,7 @@ export const mcp = defineCommand({
   ),
   example: "belay mcp --print-config claude",
   run: async () => {
-    consoleToStderr(console);
+    consoleToStderr(console, process.stderr);
     return (await import("../mcp/mcp.ts")).mcpCommand;
   },
 });

@@ -1,8 +1,8 @@
 import { listSessions } from "../../session/index.ts";
 import type { Command } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { showingFailures, withStore } from "../store/opened-store.ts";
 import { completionScript, SHELLS } from "./scripts.ts";

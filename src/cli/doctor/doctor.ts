@@ -1,6 +1,6 @@
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/session-flags.ts";
+import { storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { processTerminal, type Style } from "../render/terminal.ts";
 import { version } from "../version.ts";

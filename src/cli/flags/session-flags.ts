@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
-import { RlmError } from "../../../runtime/index.ts";
-import { type AskedSettings, settingsFromTexts } from "../../config/index.ts";
-import { homeFolder } from "../../home.ts";
-import { checkSessionName, LAST_SESSION, optionProblem } from "../../session/index.ts";
+import type { AskedSettings } from "../../config/index.ts";
+import { optionProblem } from "../../session/index.ts";
+import { LAST_SESSION } from "../../session-name.ts";
 import { type Arguments, type Given, givenIn } from "./arguments.ts";
 import {
   APPEND,
@@ -16,14 +15,13 @@ import {
   OUTPUT,
   QUIET,
   RELOAD,
-  ROOT,
   SESSION,
-  SESSION_FLAGS,
   STORE,
   VERBOSE,
 } from "./declared.ts";
 import type { Flag } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
+import { checkName, settingsIn, storeFolder } from "./values.ts";
 
 /** What the flags of a command that opens a session ask for. */
 export interface SessionFlags {
@@ -94,50 +92,10 @@ function optionsIn(args: Arguments, help: string): OptionFlags {
   return options;
 }
 
-/** The flag that fills a configuration key. */
-export function flagOf(key: string): Flag | undefined {
-  return SESSION_FLAGS.find(({ setting }) => setting === key);
-}
-
-function settingsIn(args: Arguments, help: string): AskedSettings {
-  const roots = args.get(ROOT);
-  try {
-    const asked = settingsFromTexts(
-      (key) => lastText(args, flagOf(key)),
-      (key) => `--${flagOf(key)?.name}`,
-    );
-    return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
-  } catch (error) {
-    throw error instanceof RlmError ? new UsageError(error.message, help) : error;
-  }
-}
-
-/** The text of a flag with one value: configuration reads it. */
-function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
-  const value = flag && args.get(flag);
-  return typeof value === "string" ? value : undefined;
-}
-
 function resultPlace(args: Arguments, help: string): ResultPlace {
   const [file, format] = [args.get(OUTPUT), args.get(FORMAT)];
   if (args.get(JSON_OUTPUT) && format !== undefined && file === undefined) {
     throw new UsageError("--json prints envelopes; --format needs --output", help);
   }
   return { file: file === undefined ? null : resolve(file), format: format ?? null };
-}
-
-/** The folder that --store names, or the usual one. */
-export function storeFolder(args: Pick<Arguments, "get">): string {
-  const named = args.get(STORE);
-  return named === undefined ? homeFolder(process.env) : resolve(named);
-}
-
-/** @throws UsageError for a name that a session cannot have */
-export function checkName(flag: string, name: string, tryThis: string): void {
-  try {
-    checkSessionName(name);
-  } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    throw new UsageError(`--${flag}: ${error.message}. ${error.suggestion.replace(/\.$/, "")}`, tryThis);
-  }
 }

@@ -4,6 +4,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { version } from "../version.ts";
+import { sessionSource } from "./source.ts";
 
 /** `belay mcp`: serves until the client goes away, which ends the process. Gives the exit code if nothing was served. */
 export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Promise<number> {
@@ -20,7 +21,6 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     exit: (code) => process.exit(code),
     on: (signal, handle) => void process.on(signal, handle),
   });
-  const { sessionSource } = await import("./source.ts");
   const { tools = "core", answerBytes = ANSWER_BYTES } = own;
   serve({
     version: version(),

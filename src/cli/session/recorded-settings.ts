@@ -4,8 +4,9 @@ import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import type { Signer } from "../../signed-settings.ts";
 import type { SessionRow } from "../../store/index.ts";
-import { flagOf, type SessionFlags } from "../flags/session-flags.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
+import { flagOf } from "../flags/values.ts";
 import type { Output } from "../render/terminal.ts";
 import { KEPT_FLAGS, type KeptSettings, keptSettings } from "./kept-settings.ts";
 

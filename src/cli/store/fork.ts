@@ -5,8 +5,8 @@ import { openSigner } from "../../signed-settings.ts";
 import type { ForkFlags } from "../commands/fork.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { checkName, storeFolder } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
+import { checkName, storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 

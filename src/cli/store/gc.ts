@@ -3,7 +3,7 @@ import type { Collected } from "../../store/index.ts";
 import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/session-flags.ts";
+import { storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { ANONYMOUS_MS } from "./daily-gc.ts";
 import { showingFailures, withStore } from "./opened-store.ts";

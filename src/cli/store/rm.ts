@@ -2,8 +2,8 @@ import { size } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import { removeSession, sessionNamed } from "../../session/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { storeFolder } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
+import { storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { showingFailures, withStore } from "./opened-store.ts";
 

@@ -4,7 +4,7 @@ import { listSessions, REMARK_NAMES, type SessionSummary } from "../../session/i
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/session-flags.ts";
+import { storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";

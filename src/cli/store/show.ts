@@ -1,10 +1,11 @@
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
-import { describeSession, LAST_SESSION, type SessionDescription } from "../../session/index.ts";
+import { describeSession, type SessionDescription } from "../../session/index.ts";
+import { LAST_SESSION } from "../../session-name.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/session-flags.ts";
+import { storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 import { showSession } from "./session-page.ts";

@@ -29,24 +29,6 @@ interface ExecFields {
   readonly replayed_sub_calls: number;
 }
 
-/** What an error has in place of each field of an exec that ran: it was refused before it began. */
-export const NOTHING_RUN = {
-  session_id: null,
-  exec_id: null,
-  stdout: "",
-  stderr: "",
-  result_json: null,
-  result_meta: null,
-  truncated: false,
-  warnings: [],
-  execution_time_ms: 0,
-  limits_applied: null,
-  tool_override_events: [],
-  budget: null,
-  resumed: 0,
-  replayed_sub_calls: 0,
-} as const satisfies Readonly<Record<keyof ExecFields, Json>>;
-
 export interface ExecSuccess extends ExecFields {
   readonly success: true;
 }
@@ -221,15 +203,6 @@ type QueryFacts = Pick<
   ExecFields,
   "session_id" | "exec_id" | "warnings" | "execution_time_ms" | "budget" | "resumed" | "replayed_sub_calls"
 >;
-
-/** What an error of a query has in place of each of its fields: see `NOTHING_RUN`. */
-export const NOTHING_READ = {
-  answer: null,
-  notes: [],
-  sections_analyzed: 0,
-  sections: [],
-  search_strategy_used: null,
-} as const satisfies Readonly<Record<keyof QueryRead | "answer" | "notes", Json>>;
 
 /** What a query read, also if it has no answer. */
 interface QueryRead {

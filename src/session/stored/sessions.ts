@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
+import { checkSessionName, LAST_SESSION } from "../../session-name.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import { askEnd, GIVEN_UP } from "../exec/ask-records.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
@@ -53,9 +54,6 @@ export function summaryOf(row: SessionRow): SessionSummary {
   };
 }
 
-/** Stands for the session that was changed last, those of Pi left out. It cannot be a session's name. */
-export const LAST_SESSION = "@last";
-
 /**
  * The session with this name, id or end of an id, or `@last`.
  *
@@ -85,15 +83,6 @@ function cure(typed: string, rows: readonly SessionRow[]): string {
   if (one) return `Did you mean ${displayName(one)}?`;
   const labels = rows.slice(0, NAMED_AT_MOST).map(displayName);
   return `Sessions are ${labels.join(", ")}${rows.length > NAMED_AT_MOST ? ", …" : ""}`;
-}
-
-/** @throws RlmError `invalid_argument` for a name that a session cannot have */
-export function checkSessionName(name: string): void {
-  if (/^[\p{L}\p{N}][\p{L}\p{N} ._~-]{0,99}$/u.test(name)) return;
-  throw new RlmError("invalid_argument", `${JSON.stringify(name)} is not a valid session name`, {
-    suggestion:
-      "Use up to 100 letters, digits, spaces, dots, dashes, tildes and underscores, beginning with a letter or digit.",
-  });
 }
 
 /** @throws RlmError `invalid_argument` for a name that a new session cannot have: that of a child is taken by its call */

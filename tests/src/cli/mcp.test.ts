@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
 import { COMMAND } from "../../support/command.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -8,13 +11,20 @@ import { belay, startOnTerminal } from "./belay.ts";
 
 // A client hands a server few variables: neither BELAY_HOME nor a key is inherited.
 
+interface StartOptions {
+  /** Arguments of node. */
+  readonly node?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A server as a client starts it, in this folder. */
-async function started(cwd: string, home: string, args: readonly string[] = []) {
+async function started(cwd: string, home: string, { node = [], env }: StartOptions = {}) {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [...COMMAND, "mcp", "--store", home, ...args],
+    args: [...node, ...COMMAND, "mcp", "--store", home],
     cwd,
     stderr: "pipe",
+    ...(env ? { env: { ...getDefaultEnvironment(), ...env } } : {}),
   });
   const client = new Client({ name: "test", version: "1.0.0" });
   await client.connect(transport);
@@ -34,6 +44,29 @@ test("a client loads in one process and finds its context and variables in the n
   expect(await second.call("rlm_exec", { code: "[kept, P.includes('beta')]" })).toMatchObject({
     result_json: [2, true],
   });
+});
+
+/** The modules of Belay among those that a process has loaded: chunks name the modules that they are made of. */
+function modulesIn(file: string): readonly string[] {
+  const chunks = readFileSync(file, "utf8")
+    .split("\n")
+    .filter((url) => url.startsWith("file:") && url.includes("/bundle/"));
+  const code = chunks.map((url) => readFileSync(new URL(url), "utf8")).join("\n");
+  return Array.from(code.matchAll(/^\/\/ ((?:src|builtins|runtime)\/\S+\.ts)$/gm), ([, module = ""]) => module);
+}
+
+test("what is listed is answered before anything that works with sessions is loaded", async () => {
+  const [cwd, home] = [folderWith({ "a.txt": "alpha\n" }), folderWith({ loaded: "" })];
+  const file = join(home, "loaded");
+  const hooks = fileURLToPath(new URL("../../support/loaded-modules.js", import.meta.url));
+  const { client, call } = await started(cwd, home, { node: ["--import", hooks], env: { BELAY_TEST_LOADED: file } });
+  await client.listTools();
+  await client.listResources();
+  const heavy = (module: string) => /^src\/(?:ask|context|model|session|store)\//.test(module);
+  expect(modulesIn(file)).toContain("src/mcp/listed-tools.ts");
+  expect(modulesIn(file).filter(heavy)).toEqual([]);
+  await call("rlm_status");
+  expect(modulesIn(file)).toEqual(expect.arrayContaining(["src/session/session.ts", "src/store/thread.ts"]));
 });
 
 test("on a terminal the server says what it is and how it is registered", async () => {

@@ -1,10 +1,11 @@
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { expect, test } from "vitest";
 import { answerOf, readArguments } from "../../../src/mcp/answer.ts";
 import { configFor } from "../../../src/mcp/clients.ts";
 import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
 import { namesOf } from "../../../src/mcp/session-name.ts";
-import { checkSessionName } from "../../../src/session/stored/sessions.ts";
+import { checkSessionName } from "../../../src/session-name.ts";
 
 const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);
 
@@ -25,6 +26,16 @@ function schemasIn(schema: unknown, path = ""): [path: string, schema: Record<st
   const inner = Object.entries(Object(properties)).flatMap(([key, value]) => schemasIn(value, `${path}.${key}`));
   return [[path, own], ...inner, ...(items === undefined ? [] : schemasIn(items, `${path}[]`))];
 }
+
+test("schemas are valid under draft 2020-12", () => {
+  const validator = new AjvJsonSchemaValidator();
+  const isSchema = validator.getValidator({ $ref: "https://json-schema.org/draft/2020-12/schema" });
+  expect(isSchema({ type: "objet" })).toMatchObject({ valid: false });
+  for (const { name, inputSchema } of listedTools("all")) {
+    expect(isSchema(inputSchema), name).toMatchObject({ valid: true });
+    expect(validator.getValidator(inputSchema)([]), name).toMatchObject({ valid: false });
+  }
+});
 
 test("schemas have no union and no boolean schema, and every parameter but value has one type", () => {
   for (const { name, inputSchema } of listedTools("all")) {
@@ -88,11 +99,19 @@ test.each([["x"], ["語"], ["😀"], ['"']])("an answer of many %s is cut to the
   expect(JSON.parse(text).warnings).toEqual(["session_shared: x", expect.stringContaining("Ask for less.")]);
 });
 
-test("an answer of exactly so many bytes is kept whole", () => {
-  const frame = Buffer.byteLength(JSON.stringify({ success: true, stdout: "" }));
-  const envelope = { success: true, stdout: "x".repeat(MAX_BYTES - frame) };
-  expect(answerOf(envelope, [], "", MAX_BYTES).content).toEqual([{ type: "text", text: JSON.stringify(envelope) }]);
-});
+test.each([["x"], ["語"], ["😀"]])(
+  "an answer of %s of exactly so many bytes is kept whole; a byte more is cut",
+  (character) => {
+    const room = MAX_BYTES - Buffer.byteLength(JSON.stringify({ success: true, stdout: "" }));
+    const bytes = Buffer.byteLength(character);
+    const stdout = character.repeat(room / bytes) + "x".repeat(room % bytes);
+    const told = (stdout: string) => answerOf({ success: true, stdout }, [], "", MAX_BYTES).content[0]?.text ?? "";
+    expect(told(stdout)).toBe(JSON.stringify({ success: true, stdout }));
+    expect(Buffer.byteLength(told(stdout))).toBe(MAX_BYTES);
+    expect(Buffer.byteLength(told(`${stdout}x`))).toBeLessThan(MAX_BYTES);
+    expect(JSON.parse(told(`${stdout}x`)).warnings).toEqual([expect.stringMatching(/^answer_cut: /)]);
+  },
+);
 
 test("suggestions name what a client's model can do", () => {
   const suggestion = "Give it up with `discard()`.";

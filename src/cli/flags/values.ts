@@ -1,0 +1,52 @@
+import { resolve } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import { type AskedSettings, settingsFromTexts } from "../../config/index.ts";
+import { homeFolder } from "../../home.ts";
+import { checkSessionName } from "../../session-name.ts";
+import type { Arguments } from "./arguments.ts";
+import { ROOT, SESSION_FLAGS, STORE } from "./declared.ts";
+import type { Flag } from "./flag.ts";
+import { UsageError } from "./usage.ts";
+
+// Values that can be read and checked without what opens sessions: a server is started before that is loaded.
+
+/** The flag that fills a configuration key. */
+export function flagOf(key: string): Flag | undefined {
+  return SESSION_FLAGS.find(({ setting }) => setting === key);
+}
+
+/** The settings that flags name. @throws UsageError for a value that configuration refuses */
+export function settingsIn(args: Arguments, help: string): AskedSettings {
+  const roots = args.get(ROOT);
+  try {
+    const asked = settingsFromTexts(
+      (key) => lastText(args, flagOf(key)),
+      (key) => `--${flagOf(key)?.name}`,
+    );
+    return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
+  } catch (error) {
+    throw error instanceof RlmError ? new UsageError(error.message, help) : error;
+  }
+}
+
+/** The text of a flag with one value: configuration reads it. */
+function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
+  const value = flag && args.get(flag);
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The folder that --store names, or the usual one. */
+export function storeFolder(args: Pick<Arguments, "get">): string {
+  const named = args.get(STORE);
+  return named === undefined ? homeFolder(process.env) : resolve(named);
+}
+
+/** @throws UsageError for a name that a session cannot have */
+export function checkName(flag: string, name: string, tryThis: string): void {
+  try {
+    checkSessionName(name);
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    throw new UsageError(`--${flag}: ${error.message}. ${error.suggestion.replace(/\.$/, "")}`, tryThis);
+  }
+}

@@ -1,0 +1,16 @@
+/** What a client may read beside the answers of tools. Nothing is subscribed. */
+export const SESSION_RESOURCE = {
+  uri: "belay://session",
+  name: "session",
+  title: "RLM session",
+  description: "The session: context, budget and its execs",
+  mimeType: "application/json",
+} as const;
+
+export const EXEC_TEMPLATE = {
+  uriTemplate: "belay://exec/{exec_id}",
+  name: "exec",
+  title: "RLM exec",
+  description: "The whole answer of an exec that is over, up to 1 MB",
+  mimeType: "application/json",
+} as const;
