@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { type Clock, systemClock } from "../../../runtime/clock.ts";
 import { type Machines, openMachines } from "../../../runtime/machines.ts";
 import type { Json } from "../../../src/index.ts";
 import type { ModelAnswer, ModelRequest } from "../../../src/model/port.ts";
@@ -8,9 +9,9 @@ import { openScripted, USAGE } from "../../support/scripted-session.ts";
 const TOKENS = USAGE.input + USAGE.output;
 
 /** A reply that runs this cell. */
-const cell = (code: string): ModelAnswer => ({
+const cell = (code: string, usage = USAGE): ModelAnswer => ({
   ok: true,
-  usage: USAGE,
+  usage,
   charged: true,
   turn: { text: "", toolUses: [{ id: "u", name: "rlm_exec", arguments: { code } }], stop: "tools", raw: null },
 });
@@ -41,11 +42,31 @@ function countedMachines() {
 }
 
 type Script = Parameters<typeof openScripted>[0];
+type Options = NonNullable<Parameters<typeof openScripted>[1]>;
+
+/** Timers of 50 to 60 s go off when told to. */
+function openTimers() {
+  const held = new Set<() => void>();
+  const clock: Clock = {
+    ...systemClock,
+    after(ms, run) {
+      if (ms < 50_000 || ms > 60_000) return systemClock.after(ms, run);
+      held.add(run);
+      return () => held.delete(run);
+    },
+  };
+  return {
+    clock,
+    goOff() {
+      for (const run of held) run();
+    },
+  };
+}
 
 /** A session over a short text, whose threads are used again. */
-async function openTree(script: Script, options: Parameters<typeof openScripted>[1] = {}) {
+async function openTree(script: Script, options: Options = {}, clock = systemClock) {
   const { guests, machines } = countedMachines();
-  const opened = await openScripted(script, options, undefined, { machines });
+  const opened = await openScripted(script, options, undefined, { machines, clock });
   await opened.session.load({ text: "0123456789", name: "digits" });
   return { ...opened, guests };
 }
@@ -106,4 +127,79 @@ test("a child's sub-calls are those that its call allots, and count in the whole
   );
   const envelope = await session.exec(`[await ${child("child", "max_sub_calls: 2")}, budget().remaining_sub_calls]`);
   expect(envelope.result_json).toEqual(['["fulfilled","fulfilled","rejected"]', 7]);
+});
+
+/** What a session has spent of its tokens, and what its models have charged. */
+async function spending(script: Script, code: string, options: Options = {}, clock = systemClock) {
+  let charged = 0;
+  const charging: Script = async (request, signal) => {
+    const answer = await script(request, signal);
+    charged += signal.aborted || typeof answer === "string" ? TOKENS : answer.usage.input + answer.usage.output;
+    return answer;
+  };
+  const { session, seen } = await openTree(charging, options, clock);
+  const envelope = await session.exec(code);
+  const { remaining_tokens } = session.budget();
+  return { envelope, charged, spent: (options.budget?.max_tokens ?? 500_000) - remaining_tokens, seen };
+}
+
+/** Answers when the request is aborted. */
+const hang = (signal: AbortSignal) =>
+  new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("late"), { once: true }));
+
+const refused: ModelAnswer = {
+  ok: false,
+  usage: USAGE,
+  charged: true,
+  error: { code: "content_filtered", message: "filtered", suggestion: "Ask otherwise.", retriable: false },
+};
+
+test("what a child that fails has spent is charged to its call", async () => {
+  const { envelope, charged, spent } = await spending(() => refused, `await ${child("child")}.catch((error) => error)`);
+  expect(codesOf([envelope.result_json])).toEqual(["no_answer"]);
+  expect(charged).toBe(3 * TOKENS);
+  expect(spent).toBe(charged);
+});
+
+test.each([
+  ["child", TOKENS],
+  ["inner", 2 * TOKENS],
+])("what a child that is over its time while %s asks has spent is charged to its call", async (asking, tokens) => {
+  const { clock, goOff } = openTimers();
+  const script: Script = (request, signal) => {
+    if (questionOf(request) !== asking) return cell(`answer(await ${child("inner", "max_sub_calls: 0")})`);
+    setImmediate(goOff);
+    return hang(signal);
+  };
+  const call = child("child", "timeout_ms: 60_000");
+  const { envelope, charged, spent } = await spending(script, `await ${call}.catch((error) => error)`, {}, clock);
+  expect(codesOf([envelope.result_json])).toEqual(["timeout"]);
+  expect(charged).toBe(tokens);
+  expect(spent).toBe(charged);
+});
+
+test("what a child has spent is charged too if its call is not awaited", async () => {
+  const { envelope, charged, spent } = await spending(
+    (request, signal) => (questionOf(request) === "child" ? hang(signal) : "plain"),
+    `void ${child("child")}; await llm_query("wait", []); 1`,
+  );
+  expect(envelope).toMatchObject({ result_json: 1, warnings: ["unawaited_sub_calls: 1"] });
+  expect(spent).toBe(charged);
+});
+
+test("no request is sent once the tokens are spent, at whatever level, and all that was charged is in the ledger", async () => {
+  const usage = { ...USAGE, input: 900, output: 100 };
+  const { envelope, charged, spent, seen } = await spending(
+    (request) => {
+      const isInner = questionOf(request) === "inner";
+      return cell(isInner ? `${request.messages.length}` : `await ${child("inner", "max_sub_calls: 0")}`, usage);
+    },
+    eight(child("outer", "max_sub_calls: 4").concat(".catch((error) => error)")),
+    { budget: { max_tokens: 40_000, max_sub_calls: 50 } },
+  );
+  const codes = codesOf(envelope.result_json);
+  expect(codes).toContain("budget_exceeded");
+  expect(spent).toBe(charged);
+  expect(spent).toBeLessThanOrEqual(40_000);
+  expect(seen.prompts.length * 1000).toBe(spent);
 });
