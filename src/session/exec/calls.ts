@@ -32,6 +32,8 @@ export interface ExecCallsOptions {
 
 export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCallsOptions): ExecCalls {
   const running = new Set<string>();
+  /** Open calls that a child answers. */
+  const children = new Set<string>();
   let done = 0;
   const tell = () => {
     const { tokens, cost_usd } = ledger();
@@ -49,7 +51,9 @@ export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCa
   return {
     facts: (): Json => ({ ...parts.answers.facts, ...budget.left(), remaining_time_ms: time.left() }),
     async answer(call, signal) {
-      const interrupted = from?.recorded.has(call.id) === true && !parts.answers.resumes?.(call);
+      const hasChild = parts.answers.resumes?.(call) === true;
+      if (hasChild) children.add(call.id);
+      const interrupted = from?.recorded.has(call.id) === true && !hasChild;
       if (interrupted && (parts.onRestart === "fail" || !parts.answers.repeatable(call))) return PROCESS_RESTARTED;
       const open = budget.open(call.id);
       return parts.answers.answer(call, {
@@ -71,6 +75,7 @@ export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCa
         },
       });
     },
+    callOffMs: () => (children.size > 0 ? CHILD_OFF_MS : undefined),
     made() {
       budget.follow(ledger());
       tell();
@@ -78,11 +83,15 @@ export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCa
     answered({ id }, isDone) {
       budget.close(id, ledger());
       running.delete(id);
+      children.delete(id);
       if (isDone) done++;
       tell();
     },
   };
 }
+
+/** A child that is aborted first ends its own calls, and keeps what they were charged. */
+const CHILD_OFF_MS = 10_000;
 
 const PROCESS_RESTARTED: Answered = {
   settlement: {

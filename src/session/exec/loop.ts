@@ -49,7 +49,7 @@ export async function runLoop<Answered extends { readonly settlement: Settlement
     const answers = await inFlight.next(); // at least one, or the exec is to stop
     slice = stop.aborted ? await machine.stop() : await settle(answers, true);
   }
-  await inFlight.callOff(clock, suspend?.aborted ? SUSPEND_MS : CALL_OFF_MS);
+  await inFlight.callOff(clock, suspend?.aborted ? SUSPEND_MS : (calls.callOffMs?.() ?? CALL_OFF_MS));
   return broken.signal.aborted ? { ...slice, end: notRecorded(broken.signal.reason) } : slice;
 }
 

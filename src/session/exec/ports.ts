@@ -28,6 +28,8 @@ export interface LoopCalls<Answered> {
   answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
   /** The session's facts as they stand now. */
   facts(): Json;
+  /** How long the calls that are out may take to end when they are aborted, ms; undefined: as plain calls. */
+  callOffMs?(): number | undefined;
 }
 
 /** A recorded call with its answer. It is used only for a call with the same id, name and arguments. */

@@ -178,12 +178,24 @@ test.each([
   expect(spent).toBe(charged);
 });
 
-test("what a child has spent is charged too if its call is not awaited", async () => {
-  const { envelope, charged, spent } = await spending(
-    (request, signal) => (questionOf(request) === "child" ? hang(signal) : "plain"),
-    `void ${child("child")}; await llm_query("wait", []); 1`,
-  );
+test.each([
+  ["soon", systemClock],
+  // The wait for the end of plain calls is over at once.
+  ["late", { ...systemClock, after: (ms: number, run: () => void) => systemClock.after(ms === 1000 ? 0 : ms, run) }],
+])("what a child has spent is charged too if its call is not awaited, and ends %s", async (_, clock) => {
+  const asked = Promise.withResolvers<void>();
+  const script: Script = async (request, signal) => {
+    if (questionOf(request) === "child") {
+      asked.resolve();
+      return hang(signal);
+    }
+    await asked.promise;
+    return "plain";
+  };
+  const code = `void ${child("child")}; await llm_query("wait", []); 1`;
+  const { envelope, charged, spent } = await spending(script, code, {}, clock);
   expect(envelope).toMatchObject({ result_json: 1, warnings: ["unawaited_sub_calls: 1"] });
+  expect(charged).toBe(2 * TOKENS);
   expect(spent).toBe(charged);
 });
 
