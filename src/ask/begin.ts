@@ -11,7 +11,11 @@ const HISTORY_CHARS = 400_000;
 const CHARS_OF_WINDOW = 2;
 
 /** What an ask begins with. Its models are resolved now, so that what is wrong with them is said before anything is kept. */
-export function begin(question: string, options: AskOptions, { models, depth, maxDepth }: AskedSession): Json {
+export function begin(
+  question: string,
+  options: AskOptions,
+  { models, askModels, depth, maxDepth }: AskedSession,
+): Json {
   const max_depth = options.maxDepth ?? maxDepth;
   const root = models.resolve(options.model ?? null);
   const model = root.id;
@@ -30,5 +34,6 @@ export function begin(question: string, options: AskOptions, { models, depth, ma
   };
   const mayRecurse = depth < max_depth;
   const reference = cellReference(builtins, mayRecurse ? "explained" : "absent");
-  return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse) };
+  const signed = depth === 0 ? { signed: askModels.sign(settings) } : {};
+  return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse), ...signed };
 }

@@ -1,4 +1,4 @@
-import { type Json, RlmError } from "../../runtime/index.ts";
+import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { joinSignals } from "../joined-signal.ts";
 import { estimateTokens, loadSubCallLayer } from "../model/index.ts";
 import { type AskEnvelope, type AskHost, type ExecAsked, sleep, type TurnTaken } from "../session/index.ts";
@@ -20,6 +20,7 @@ import { takeTurn } from "./turn.ts";
  */
 export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope> {
   const ask = readAsk(host.records());
+  if (isResumed) refuseForeign(host, ask);
   host.models.resolve(ask.settings.model);
   // Of a child nothing is left open: its caller gets the failure.
   const isChild = ask.settings.depth > 0;
@@ -46,6 +47,15 @@ export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean)
         return end(host, step);
     }
   }
+}
+
+/** A child has the models of the ask or cell that has made it. @throws RlmError `settings_untrusted` */
+function refuseForeign({ askModels }: AskHost, { settings, signed = null }: AskInput): void {
+  const foreign = settings.depth > 0 ? null : askModels.foreign(settings, signed);
+  if (foreign === null) return;
+  const problem = `the ask names the model ${foreign}, which is not one of yours. Nothing was sent`;
+  const suggestion = `To ask it, ${remedy("nameModel")} with this name; else ${remedy("discard")}.`;
+  throw new RlmError("settings_untrusted", problem, { suggestion });
 }
 
 function cancelledBy({ reason }: AbortSignal): Ending {

@@ -10,6 +10,8 @@ export interface AskInput {
   readonly question: string;
   readonly settings: AskSettings;
   readonly system: string;
+  /** The names of its models, signed by the user who has begun it. */
+  readonly signed?: Json | undefined;
 }
 
 /** What a turn begins with, as its first record keeps it. */
@@ -21,6 +23,7 @@ const use = v.object({ id: v.string(), name: v.string() });
 const AskInputSchema = v.object({
   question: v.string(),
   system: v.string(),
+  signed: v.optional(json),
   settings: v.object({
     model: v.string(),
     sub_model: v.string(),

@@ -13,9 +13,9 @@ import type { Setup } from "./setup.ts";
 export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
   const asks = await setup.asks();
   const { signal, suspend, trajectory = false, ...wanted } = options;
-  const { models, depth, maxDepth } = setup;
+  const { models, askModels, depth, maxDepth } = setup;
   if (!setup.state().context) throw contextNotLoaded();
-  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models, depth, maxDepth }));
+  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models, askModels, depth, maxDepth }));
   const asked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
   return asks.drive(hostOf(setup, trajectory), asked, false);
 }
@@ -51,12 +51,13 @@ async function giveUpInterrupted({ parts, state }: Setup): Promise<void> {
 const ASK_MS = 1_800_000;
 
 function hostOf(setup: Setup, trajectory: boolean): AskHost {
-  const { row, models, state } = setup;
+  const { row, models, askModels, state } = setup;
   const max_time_ms = setup.parts.above?.limits.max_time_ms ?? setup.options.budget?.max_time_ms ?? ASK_MS;
   const parts = { ...setup.parts, budget: { ...setup.parts.budget, max_time_ms } };
   return {
     session_id: row.id,
     models,
+    askModels,
     trajectory,
     clock: parts.clock,
     random: parts.random,

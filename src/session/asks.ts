@@ -3,6 +3,7 @@ import type { Clock, Json } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import type { Models, SubCallError } from "../model/index.ts";
 import type { Session } from "./api.ts";
+import type { AskModels } from "./ask-models.ts";
 import type { ExecAsked, TurnRequest } from "./exec/request.ts";
 import type { AskRecords } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure } from "./journal/envelope.ts";
@@ -149,6 +150,7 @@ export interface AskHost {
   /** A sentence that says what part of its caller's context P is, for a child; null: P is all of it. */
   readonly part: string | null;
   readonly models: Models;
+  readonly askModels: AskModels;
   readonly clock: Clock;
   readonly random: () => number;
   readonly context: Context;
@@ -205,7 +207,7 @@ export interface AskEnding {
 }
 
 /** What an ask takes from its session. */
-export interface AskedSession extends Pick<AskHost, "models"> {
+export interface AskedSession extends Pick<AskHost, "models" | "askModels"> {
   /** Of the session: 0 if a caller opened it, else one more than its parent's. */
   readonly depth: number;
   readonly maxDepth: number;

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { RlmError } from "../../runtime/index.ts";
 import { systemClock } from "../../runtime/index.ts";
 import { checkSessionName } from "../session-name.ts";
+import { openSigner } from "../signed-settings.ts";
 import { shareStore } from "../store/index.ts";
 import type { HostedOptions, Session } from "./api.ts";
 import { loadOnce } from "./contexts/load-once.ts";
@@ -27,6 +28,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   const folder = options.store === undefined ? null : resolve(options.store);
   const entry = parts.storeEntry;
   const store = parts.store ?? (await shareStore(folder, entry ? { entry } : {}));
+  const signer = parts.store || folder === null ? {} : { signer: openSigner(folder, process.env) };
   const isInMemory = !parts.store && folder === null;
   const release = async (id: string) => {
     // A session in memory ends with its handle.
@@ -41,7 +43,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
     const fresh = { id: newId(), origin: parts.origin ?? "library", at: clock.now() };
     const row = await leasedRow(store, options, fresh, parts.settings);
     try {
-      const given = { random: Math.random, ...parts, store, newId, clock, openSession: openSessionWith };
+      const given = { random: Math.random, ...signer, ...parts, store, newId, clock, openSession: openSessionWith };
       const setup = await setUp(options, given, row, isInMemory);
       if (parts.slice) await loadOnce(setup, parts.slice);
       return sessionOver(setup, async () => {

@@ -2,8 +2,10 @@ import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, type Machines }
 import type { Context } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, openModels, withFallback } from "../model/index.ts";
+import type { Signer } from "../signed-settings.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
+import { type AskModels, openAskModels } from "./ask-models.ts";
 import type { Asks, CellSettings } from "./asks.ts";
 import { knownIn, openContext, readLoadInput, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
@@ -38,6 +40,8 @@ export interface SessionParts {
   /** Answers calls instead of the models that the options name. */
   readonly answers: Answers;
   readonly models: Models;
+  /** Signs the models of asks and knows them again. Without it only models that the options name go on. */
+  readonly signer: Pick<Signer, "sign" | "doubt">;
   /** What drives asks; a session without it refuses them. */
   readonly asks: () => Promise<Asks>;
   /** For a session that answers a call of another one. */
@@ -63,6 +67,7 @@ export interface Setup {
   readonly options: HostedOptions;
   readonly parts: ExecParts;
   readonly models: Models;
+  readonly askModels: AskModels;
   /** What the session's guest was opened with: a dry run opens another one. */
   readonly guestOptions: GuestOptions;
   readonly indexFolder: IndexFolder;
@@ -95,6 +100,7 @@ export async function setUp(
   const state = () => current;
   const indexFolder = openIndexFolder(options.indexDir);
   const models = given.models ?? openModels({ ...namedModel(options), env: process.env });
+  const askModels = openAskModels(options, { hasAll: given.models !== undefined, signer: given.signer ?? null });
   const guestOptions = guestOptionsOf(options, given, indexFolder);
   const { onCheckpoint } = options;
   const places = given.above?.places ?? openTreePlaces(concurrencyOf(options));
@@ -137,7 +143,7 @@ export async function setUp(
     given.answers ??
     answersOf(options, given, { ...asking, models: withFallback(models, settings.sub_model) }, settings);
   const shared = { guestOptions, indexFolder, granted, loading, depth, maxDepth, children };
-  return { row, options, parts, models, asks, answersBy, state, ...shared };
+  return { row, options, parts, models, askModels, asks, answersBy, state, ...shared };
 }
 
 async function noAsks(): Promise<never> {

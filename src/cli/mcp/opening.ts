@@ -55,7 +55,13 @@ async function openIn(kept: Kept, { row, name, folder, roots, onProgress }: Sess
   const owned = (id: string): Json => signer.sign(withFolder(rowOf(keeping.settings), folder), id);
   const options = { ...optionsOf(keeping.settings), session: row?.id ?? name, onProgress };
   const settings = isOfServer ? owned : keeping.signed;
-  const session = await openSessionWith(options, { asks: loadAsks, store: kept.store, origin: "mcp", settings });
+  const session = await openSessionWith(options, {
+    asks: loadAsks,
+    store: kept.store,
+    origin: "mcp",
+    settings,
+    signer,
+  });
   try {
     if (session.unfinished()) keeping.checkRecorded();
     return session;

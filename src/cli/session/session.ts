@@ -6,6 +6,7 @@ import { displayName } from "../../ids.ts";
 import type { LoadSource, Progress, Session } from "../../index.ts";
 import { type HostedOptions, openSessionWith, sessionNamed, summaryOf } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session-name.ts";
+import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
@@ -110,7 +111,8 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
       progress.report(told);
     },
   };
-  const parts = kept && { store: kept.store, origin: "command" as const };
+  const signer = kept && openSigner(kept.folder, process.env);
+  const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
   const session = await openSessionWith(options, { asks: loadAsks, ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
   // A session goes on in the folder in which it was begun.

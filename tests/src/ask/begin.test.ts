@@ -11,7 +11,8 @@ function modelsOf(window: number | null): Models {
   return { fallback: "local/sub", resolve, price: () => null };
 }
 
-const session = { models: modelsOf(null), depth: 0, maxDepth: 2 };
+const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
+const session = { models: modelsOf(null), askModels, depth: 0, maxDepth: 2 };
 
 test.each([
   [null, 400_000],
@@ -33,4 +34,10 @@ test.each([
 test("the ask of a child records the child's depth", () => {
   const settings = { depth: 1, max_depth: 3 };
   expect(begin("Which?", {}, { ...session, depth: 1, maxDepth: 3 })).toMatchObject({ settings });
+});
+
+test("the models of an ask are signed; those of a child are not, since its caller has named them", () => {
+  const signed = { model: "local/a", sub_model: "local/sub", by: "this user" };
+  expect(begin("Which?", { model: "local/a" }, session)).toMatchObject({ signed });
+  expect(begin("Which?", {}, { ...session, depth: 1 })).not.toHaveProperty("signed");
 });

@@ -45,7 +45,7 @@ const steady = (text: string) =>
 
 test("--json prints one object, whose trajectory is there only with --trajectory", async () => {
   const { ask } = await scene(script([...LOOK_AND_ANSWER(), ...LOOK_AND_ANSWER()]));
-  const plain = await ask("--json");
+  const plain = await ask("--json", "-q");
   expect(plain).toMatchObject({ code: 0, stderr: "" });
   expect(plain.stdout.split("\n")).toHaveLength(2);
   const { budget, ...envelope } = JSON.parse(steady(plain.stdout));
@@ -72,6 +72,8 @@ test("--json prints one object, whose trajectory is there only with --trajectory
     turns: 3,
     cells: 3,
     sub_calls: 1,
+    children: 0,
+    depth_reached: 0,
     usage: { input: 4000, output: 80, cache_read: 0, cache_write: 0, cost_usd: 0 },
     warnings: [],
     execution_time_ms: 0,

@@ -2,6 +2,8 @@ import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { loadAsks } from "../../../src/asks.ts";
+import { openSessionWith } from "../../../src/session/index.ts";
 import { openSigner } from "../../../src/signed-settings.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
@@ -98,6 +100,61 @@ test("flags are the user's own grant: with them the session goes on, and needs n
   expect(existsSync(planted)).toBe(false);
   const again = await belayHere(["exec", "-e", ASK, "-s", "trap", "--store", store, "-q"], victim);
   expect(again).toEqual({ code: 0, stdout: "thanks\n", stderr: "" });
+});
+
+/** A store of somebody else with an ask that its provider failed, by the command or by a program. */
+async function withAsk(begin: (store: string) => Promise<unknown>) {
+  const folder = folderWith({ "home/": "", "store/": "", "a.txt": "alpha" });
+  const store = join(folder, "store");
+  await begin(store);
+  const victim = { home: join(folder, "home"), env: person({ VICTIM_KEY: KEY, OPENAI_API_KEY: KEY }) };
+  const isOpen = async () => (await belayHere(["sessions", "--json", "--store", store], victim)).stdout;
+  return { store, victim, isOpen };
+}
+
+test("an ask of somebody else sends nothing to its author's server", async () => {
+  await using server = await startModelServer(() => ({ status: 401 }));
+  const typed = ["--model", "local/m", "--base-url", server.url, "--api-key-env", "VICTIM_KEY"];
+  const { store, victim, isOpen } = await withAsk((folder) => {
+    const home = join(folder, "..", "home");
+    const author = { home, cwd: join(folder, ".."), env: person({ VICTIM_KEY: "the author's key" }) };
+    return belayHere(["ask", "What?", "-c", "a.txt", "-s", "trap", "--store", folder, ...typed], author);
+  });
+  const sent = server.requests.length;
+  expect(sent).toBe(1);
+  const runs = [
+    await belayHere(["resume", "trap", "--store", store], victim),
+    await belayHere(["ask", "What?", "-s", "trap", "--store", store], victim),
+  ];
+  for (const run of runs) {
+    expect(run.code).toBe(1);
+    expect(run.stderr).toContain("the settings that trap recorded do not count");
+    expect(run.stderr).toContain(`--base-url ${server.url}`);
+  }
+  expect(runs[0]?.stderr).toContain("Nothing was sent");
+  expect(server.requests).toHaveLength(sent);
+  expect(received(server)).not.toContain(KEY);
+  expect(await isOpen()).toContain('"unfinished"');
+});
+
+test("an ask of somebody else does not spend the user's money at a model that the user does not name", async () => {
+  const { store, victim, isOpen } = await withAsk(async (folder) => {
+    const refused = { code: "auth_failed", message: "no", suggestion: "", retriable: false } as const;
+    const usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 };
+    const complete = async () => ({ ok: false, usage, charged: true, error: refused }) as const;
+    const dear = { id: "openai/gpt-4.1", price: null, window: null, complete };
+    const models = { fallback: dear.id, resolve: () => dear, price: () => null };
+    await using session = await openSessionWith({ session: "trap", store: folder }, { models, asks: loadAsks });
+    await session.load({ text: "x", name: "x" });
+    await session.ask("What?");
+  });
+  const run = await belayHere(["resume", "trap", "--store", store], victim);
+  expect(run.code).toBe(1);
+  expect(run.stderr).toContain("the ask names the model openai/gpt-4.1, which is not one of yours. Nothing was sent");
+  expect(run.stderr).toContain("--model PROVIDER/ID");
+  expect(await isOpen()).toContain('"unfinished"');
+  const given = await belayHere(["exec", "-e", "P.length", "--discard", "-s", "trap", "--store", store, "-q"], victim);
+  expect(given).toMatchObject({ code: 0, stdout: "1\n" });
 });
 
 test("settings of a store that was moved, and of an earlier version, do not count until they are typed", async () => {
