@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
-import { EMPTY_LEDGER, type Ledger, spend } from "./ledger.ts";
+import { EMPTY_LEDGER, type Ledger, ROOT_CALL, spend, subCallsOf } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
 
 /** What a session's journal says of it: a fold over its records. A running session and one that is opened again use the same fold. */
@@ -84,15 +84,13 @@ export function follow(account: Account, record: JournalRecord): Account {
   switch (record.record) {
     case "rlm_resume":
       return { ...account, ledger, last: { ...last, resumed: last.resumed + 1, replayed: record.replayed } };
-    case "rlm_tool_call": {
-      const sub_calls = totals.sub_calls + ledger.sub_calls - account.ledger.sub_calls;
+    case "rlm_tool_call":
       return {
         ...account,
         ledger,
         last: { ...last, calls: [...last.calls, record] },
-        totals: { ...totals, sub_calls },
+        totals: { ...totals, sub_calls: totals.sub_calls + madeBy(record) },
       };
-    }
     case "rlm_tool_result": {
       const { usage } = record;
       return {
@@ -101,7 +99,7 @@ export function follow(account: Account, record: JournalRecord): Account {
         last: { ...last, results: [...last.results, record] },
         totals: {
           ...totals,
-          sub_calls: totals.sub_calls + ledger.sub_calls - account.ledger.sub_calls,
+          sub_calls: totals.sub_calls - madeBy(record) + subCallsOf(record),
           tokens: totals.tokens + tokensOf(usage),
           cost_usd: totals.cost_usd + usage.cost_usd,
         },
@@ -111,6 +109,9 @@ export function follow(account: Account, record: JournalRecord): Account {
       return over(withAskExec({ ...account, ledger, last: { ...last, complete: record } }), last.start, record);
   }
 }
+
+/** Sub-calls that a call counts as in the totals while it is open: without those that the ledger allots to its child. */
+const madeBy = ({ name }: ToolCall | ToolResult) => (name === ROOT_CALL ? 0 : 1);
 
 /** The call that a result belongs to. */
 function callOf({ last }: Account, record: JournalRecord): ToolCall | undefined {

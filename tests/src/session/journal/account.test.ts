@@ -7,6 +7,7 @@ import {
   type ChildRecord,
   type JournalRecord,
   readRecord,
+  type ToolCall,
   type ToolResult,
 } from "../../../../src/session/journal/records.ts";
 import { treeOf } from "../../../../src/session/journal/tree.ts";
@@ -16,14 +17,14 @@ import { journals, resultOf } from "../../../support/journals.ts";
 const accountOf = (records: readonly JournalRecord[]) => records.reduce(follow, EMPTY_ACCOUNT);
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
 
-/** Sub-calls of these records: what an open call may come to, and what an answered one came to. */
-function subCallsIn(records: readonly JournalRecord[]): number {
+/** Sub-calls of these records: what an answered call came to, and what an open one counts as. */
+function subCallsIn(records: readonly JournalRecord[], open: (call: ToolCall) => number): number {
   const results = new Map(records.flatMap((one) => (one.record === "rlm_tool_result" ? [[one.call_id, one]] : [])));
   const calls = records.flatMap((one) => (one.record === "rlm_tool_call" ? [one] : []));
   return sum(
-    calls.map(({ call_id, counts = 1 }) => {
-      const result = results.get(call_id);
-      if (!result) return counts;
+    calls.map((call) => {
+      const result = results.get(call.call_id);
+      if (!result) return open(call);
       return result.refused || result.cached ? 0 : 1 + (result.child?.sub_calls ?? 0);
     }),
   );
@@ -50,7 +51,7 @@ test("totals are those of the execs that the journal describes", () => {
     const { totals } = accountOf(records);
     const execs = describeExecs(records);
     expect(totals.execs).toBe(execs.length);
-    expect(totals.sub_calls).toBe(subCallsIn(records));
+    expect(totals.sub_calls).toBe(subCallsIn(records, () => 1));
     expect(totals.tokens).toBe(sum(execs.map(({ tokens }) => tokens)));
     expect(totals.cost_usd).toBe(sum(execs.map(({ cost_usd }) => cost_usd)));
   });
@@ -65,7 +66,7 @@ test("the ledger is what was spent since the last load that succeeded", () => {
     const { ledger } = accountOf(records);
     expect(ledger.tokens).toBe(sum(results.map(({ usage }) => usage.output)));
     expect(ledger.cost_usd).toBe(sum(results.map(({ usage }) => usage.cost_usd)));
-    expect(ledger.sub_calls).toBe(subCallsIn(since));
+    expect(ledger.sub_calls).toBe(subCallsIn(since, ({ counts = 1 }) => counts));
     expect(ledger.time_ms).toBe(sum(since.map((each) => (each.record === "rlm_complete" ? each.time_ms : 0))));
   });
 });
