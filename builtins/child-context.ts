@@ -45,8 +45,9 @@ function readText(name: string, text: string): ChildContext {
   if (text.trim() === "") throw wrong("TypeError", name, "context", "is empty");
   const bytes = Buffer.byteLength(text);
   if (bytes <= LIMITS.promptBytes) return { text };
-  const size = `has ${(bytes / 2 ** 20).toFixed(1)} MB as a text (limit 1 MB)`;
-  throw wrong("RangeError", name, "context", size);
+  const size = `${(bytes / 2 ** 20).toFixed(1)} MB`;
+  const cure = "Name places of P in its stead, which may have any size; [0, P.length] is all of it.";
+  throw argumentError("RangeError", `${name}: context has ${size} as a text (limit 1 MB)`, cure);
 }
 
 function rangeOf(name: string, argument: string, place: Json): Range {

@@ -187,7 +187,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   depth_exceeded: {
     meaning: "A sub-call with a context of its own would go deeper than the session allows.",
-    cure: "Put the text into the prompt of a call without `context`, or raise `max_depth`.",
+    cure: "Put the text into the prompt of a call without `context`, or raise `max_depth` (`--depth`).",
   },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
