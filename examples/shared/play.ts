@@ -79,7 +79,7 @@ export function* reportOf(question: string, { envelope, stats, checks }: Played)
   yield `question  ${question}`;
   yield `P         ${amount(stats.length_chars, "character")} in ${amount(stats.document_count, "document")}`;
   if (envelope.success) {
-    yield `answer    ${JSON.stringify(envelope.answer)}`;
+    yield `answer    ${inPart(JSON.stringify(envelope.answer))}`;
     for (const { doc, line, quote } of envelope.citations) yield `source    ${doc}:${line} ${JSON.stringify(quote)}`;
   } else yield `no answer ${envelope.error_code}: ${envelope.error_message} ${envelope.suggestion}`;
   for (const { what, isTrue } of checks) yield `${isTrue ? "true     " : "NOT TRUE "} ${what}`;
@@ -89,3 +89,10 @@ export function* reportOf(question: string, { envelope, stats, checks }: Played)
   const ofChildren = children > 0 ? [`${amount(children, "child", "children")} among them`] : [];
   yield `took      ${[...took, ...ofChildren, `${number(read)} tokens in`, `${number(usage.output)} out`].join(", ")}`;
 }
+
+/** A long answer is shown in part: it is checked whole. */
+function inPart(text: string): string {
+  return text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}… (${text.length.toLocaleString("en")} characters)`;
+}
+
+const SHOWN = 300;
