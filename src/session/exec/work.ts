@@ -77,12 +77,15 @@ function inputOf(request: ExecRequest): Json {
 
 /** The record of a process that takes the exec over. */
 export function resumeOf(
-  { parts, exec_id }: Work,
+  { parts, recorder, exec_id }: Work,
   checkpoint_id: string | null,
   replay: readonly unknown[],
   open: string[],
 ): Resume {
-  const failed = parts.onRestart === "fail" ? open : [];
+  const calls = recorder.state().account.last?.calls ?? [];
+  // A call that a child answers goes on where it was.
+  const goesOn = (id: string) => calls.some((call) => call.call_id === id && parts.answers.resumes?.(call));
+  const failed = parts.onRestart === "fail" ? open.filter((id) => !goesOn(id)) : [];
   return {
     record: "rlm_resume",
     exec_id,

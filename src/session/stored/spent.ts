@@ -1,3 +1,4 @@
+import { LIMITS } from "../../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import { EMPTY_ACCOUNT, type ExecRecords, follow } from "../journal/account.ts";
@@ -28,7 +29,7 @@ export async function spentBy(
   depth: number,
 ): Promise<Spent | null> {
   const row = await store.find(name);
-  if (row?.origin !== "child") return null;
+  if (row?.origin !== "child" || depth > LIMITS.maxDepth) return null;
   const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
   const { ledger, last } = records.reduce(follow, EMPTY_ACCOUNT);
   const results = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
@@ -37,21 +38,24 @@ export async function spentBy(
   );
   const below = found.filter((one) => one !== null);
   const usage = [...results, ...below].reduce((sum, one) => addUsage(sum, one.usage), NO_USAGE);
+  const tree = treeOf([{ results }], depth);
   return {
     session: row.id,
     usage,
     tokens: tokensOf(usage),
     cost_usd: usage.cost_usd,
-    sub_calls: ledger.sub_calls,
+    // Of a call that was given up, what was allotted to it and not used counts no longer.
+    sub_calls: below.reduce((sum, one) => sum + one.sub_calls, tree.sub_calls + found.length),
     turns: records.filter((record) => record.record === "rlm_start" && record.kind === "turn").length,
     time_ms: ledger.time_ms,
-    depth_reached: Math.max(treeOf([{ results }], depth).depth_reached, ...below.map((one) => one.depth_reached)),
+    depth_reached: Math.max(tree.depth_reached, ...below.map((one) => one.depth_reached)),
     model: results.findLast(({ name }) => name === ROOT_CALL)?.model ?? "",
   };
 }
 
-/** Calls of the newest exec that have no result. Each may have a child, whose spending no record of its parent has yet. */
+/** Sub-calls of the newest exec that have no result. Each may have a child, whose spending no record of its parent has yet. */
 function openCalls(last: ExecRecords | null): string[] {
   const settled = new Set(last?.results.map(({ call_id }) => call_id));
-  return (last?.calls ?? []).map(({ call_id }) => call_id).filter((id) => !settled.has(id));
+  const calls = (last?.calls ?? []).filter(({ name }) => name !== ROOT_CALL);
+  return calls.map(({ call_id }) => call_id).filter((id) => !settled.has(id));
 }

@@ -1,5 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
-import { openSession, type SessionOptions } from "../../../src/index.ts";
+import { loadAsks } from "../../../src/asks.ts";
+import type { HostedOptions } from "../../../src/session/api.ts";
+import { openSessionWith } from "../../../src/session/index.ts";
+import { readRecord } from "../../../src/session/journal/records.ts";
+import { openStore, type Store } from "../../../src/store/index.ts";
 import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../support/model-server.ts";
 
 process.env.ASK_KEY = "k";
@@ -7,30 +11,56 @@ const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? 
   "\n",
 );
 
+/** A reply that runs a cell. It takes 110 tokens. */
+const cell = (code: string): ScriptedAnswer => ({
+  tools: [{ id: "u", name: "rlm_exec", arguments: { code } }],
+  usage: { prompt: 100, completion: 10 },
+});
+const EMPTY: ScriptedAnswer = { text: "", usage: { prompt: 100, completion: 0 } };
+
+/** The replies of each conversation, by the beginning of its question. */
+type Scripts = Readonly<Record<string, readonly (ScriptedAnswer | (() => Promise<ScriptedAnswer>))[]>>;
+
+/** A session over TEXT in a store of its own. */
+async function scene(scripts: Scripts, options: HostedOptions = {}) {
+  const server = await startModelServer((request) => {
+    const { question, turn } = asked(request);
+    const key = Object.keys(scripts).find((one) => question.startsWith(one));
+    const reply = scripts[key ?? ""]?.[turn] ?? { status: 418 };
+    return typeof reply === "function" ? reply() : reply;
+  });
+  onTestFinished(() => server.close());
+  const store = await openStore(null);
+  onTestFinished(() => store[Symbol.asyncDispose]());
+  const open = (more: HostedOptions = {}) =>
+    openSessionWith(
+      { model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", session: "main", ...options, ...more },
+      { store, asks: loadAsks },
+    );
+  const session = await open();
+  onTestFinished(() => session.close());
+  await session.load({ text: TEXT, name: "notes.txt" });
+  return { server, session, store, open };
+}
+
 /** The first message of a request's conversation, and how many replies it has had. */
 function asked({ body }: SeenRequest): { readonly question: string; readonly turn: number } {
   const first = body.messages.find(({ role }) => role === "user")?.content;
   return { question: String(first), turn: body.messages.filter(({ role }) => role === "assistant").length };
 }
 
-/** A reply that runs a cell. It takes 110 tokens. */
-const cell = (code: string): ScriptedAnswer => ({
-  tools: [{ id: "u", name: "rlm_exec", arguments: { code } }],
-  usage: { prompt: 100, completion: 10 },
-});
-
-/** A session over TEXT. Each conversation is answered by the cells of the first key that its question contains. */
-async function scene(scripts: Readonly<Record<string, readonly ScriptedAnswer[]>>, options: SessionOptions = {}) {
-  const server = await startModelServer((request) => {
-    const { question, turn } = asked(request);
-    const key = Object.keys(scripts).find((one) => question.includes(one));
-    return scripts[key ?? ""]?.[turn] ?? { status: 418 };
-  });
-  onTestFinished(() => server.close());
-  const session = await openSession({ model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", ...options });
-  onTestFinished(() => session.close());
-  await session.load({ text: TEXT, name: "notes.txt" });
-  return { server, session };
+/** How the asks of a session's children and of theirs ended, in the order of their calls. */
+async function asksOf(store: Store, session: string): Promise<string[]> {
+  const journal = async (id: string) => (await store.journal(id)).map(({ record }) => readRecord(record));
+  const ends: string[] = [];
+  for (const record of await journal(session)) {
+    const child = record.record === "rlm_tool_call" ? await store.find(`${session}.${record.call_id}`) : null;
+    if (!child) continue;
+    const end = (await journal(child.id)).findLast((one) => one.record === "rlm_complete" && one.kind === "ask");
+    ends.push(end?.record === "rlm_complete" ? (end.error_code ?? "answered") : "open");
+    ends.push(...(await asksOf(store, child.id)));
+  }
+  return ends;
 }
 
 /** A child that finds the code, and how its caller asks for it. */
@@ -69,4 +99,158 @@ test("cells outside of an ask make children too, and what these spend is charged
   const ran = await session.exec(`${CALL} await llm_query("What is the code?", part)`);
   expect(ran).toMatchObject({ success: true, result_json: "4711" });
   expect(ran.budget).toMatchObject({ remaining_sub_calls: 49, remaining_tokens: 500_000 - 220 });
+});
+
+test("an answer with a schema is the value itself, and any other answer arrives as text", async () => {
+  const { session } = await scene({ "How many": [cell("answer({ lines: P.split('\\n').length })")] });
+  const schema = { type: "object", properties: { lines: { type: "number" } }, required: ["lines"] };
+  const ran = await session.exec(
+    `[await rlm_query("How many?"), await llm_query("How many?", { context: "a\\nb", schema: ${JSON.stringify(schema)} })]`,
+  );
+  expect(ran).toMatchObject({ result_json: ['{"lines":200}', { lines: 2 }] });
+});
+
+test("a child that fails rejects the call with its code, leaves nothing open and is charged", async () => {
+  const { session, store } = await scene({
+    "Never answers": [cell("1"), EMPTY, EMPTY, EMPTY],
+    "Loses its key": [cell("print(P)"), { status: 401, body: '{"error":{"message":"bad key"}}' }],
+  });
+  const ran = await session.exec(`
+    const code = (error) => [error.code, error instanceof SubAgentError];
+    [await rlm_query("Never answers").catch(code), await rlm_query("Loses its key").catch(code)]`);
+  expect(ran).toMatchObject({
+    result_json: [
+      ["no_answer", true],
+      ["auth_failed", true],
+    ],
+    budget: { remaining_tokens: 500_000 - (110 + 300) - 110, remaining_sub_calls: 48 },
+  });
+  expect(await asksOf(store, session.id)).toEqual(["no_answer", "auth_failed"]);
+});
+
+test("a call with context that takes too long ends its child, whose ask is cancelled and charged", async () => {
+  const { session, store } = await scene({ Slow: [cell("print(1)"), { end: "stuck" }] });
+  const ran = await session.exec(
+    'await rlm_query("Slow", { timeout_ms: 300 }).catch((error) => [error.name, error.code])',
+  );
+  expect(ran).toMatchObject({ result_json: ["SubCallTimeoutError", "timeout"] });
+  expect(ran.budget.remaining_tokens).toBeLessThanOrEqual(500_000 - 110);
+  expect(await asksOf(store, session.id)).toEqual(["cancelled"]);
+});
+
+test("a cell that ends before its child discards the child", async () => {
+  const isOut = Promise.withResolvers<void>();
+  const { session, store } = await scene({
+    Slow: [
+      cell("print(1)"),
+      async () => {
+        isOut.resolve();
+        return { end: "stuck" };
+      },
+    ],
+    Wait: [
+      async () => {
+        await isOut.promise;
+        return { text: "ok", usage: { prompt: 1, completion: 1 } };
+      },
+    ],
+  });
+  const ran = await session.exec('const asked = rlm_query("Slow"); await llm_query("Wait", { tools: [] }); 7');
+  expect(ran).toMatchObject({ success: true, result_json: 7 });
+  expect(await asksOf(store, session.id)).toEqual(["cancelled"]);
+  // The cell's record has what the child had spent.
+  expect(session.budget().remaining_tokens).toBeLessThanOrEqual(500_000 - 112);
+  await session.close();
+});
+
+/** The cells of a tree of depth 2, whose deepest model does not answer until it is let. */
+function deepTree() {
+  const isOut = Promise.withResolvers<void>();
+  let held = true;
+  const scripts: Scripts = {
+    Root: [cell('const got = await rlm_query("Middle"); print(got)'), cell("answer(got + '!')")],
+    Middle: [cell('const got = await rlm_query("Deep", { max_sub_calls: 0 }); print(got)'), cell("answer(got + '?')")],
+    Deep: [
+      async () => {
+        if (!held) return cell("answer(P.length)");
+        held = false;
+        isOut.resolve();
+        return { end: "stuck" };
+      },
+    ],
+  };
+  return { scripts, isOut: isOut.promise };
+}
+
+test("an ask that is suspended at depth 2 leaves three open sessions, and one resume ends all of them", async () => {
+  const { scripts, isOut } = deepTree();
+  const { session, store, open, server } = await scene(scripts);
+  const suspend = new AbortController();
+  void isOut.then(() => suspend.abort());
+  const left = await session.ask("Root", { suspend: suspend.signal });
+  expect(left).toMatchObject({ success: false, resumable: true });
+  await session.close();
+  expect(await asksOf(store, session.id)).toEqual(["open", "open"]);
+  const again = await open();
+  const resumed = await again.resume();
+  expect(resumed?.envelope).toMatchObject({
+    success: true,
+    answer: "3498?!",
+    children: 1,
+    depth_reached: 2,
+    sub_calls: 2,
+  });
+  expect(await asksOf(store, session.id)).toEqual(["answered", "answered"]);
+  // The request that was in flight is sent again.
+  expect(server.requests).toHaveLength(6);
+  await again.close();
+});
+
+test("a call with context goes no deeper than the session allows, and only models that may go on read of it", async () => {
+  const { session, server } = await scene(
+    {
+      Root: [cell('answer(await rlm_query("Middle"))')],
+      Middle: [cell('answer(await rlm_query("Deep").catch((error) => error.code))')],
+    },
+    { maxDepth: 1 },
+  );
+  expect(await session.ask("Root")).toMatchObject({ success: true, answer: "depth_exceeded" });
+  const systems = server.requests.map(({ body }) => String(body.messages[0]?.content).includes("rlm_query"));
+  expect(systems).toEqual([true, false]);
+});
+
+test("a fork begins the unfinished child of a call anew", async () => {
+  const { scripts, isOut } = deepTree();
+  const { session, store, server } = await scene(
+    { ...scripts, Root: [cell('answer(await rlm_query("Deep"))')] },
+    { keepSteps: true },
+  );
+  const suspend = new AbortController();
+  void isOut.then(() => suspend.abort());
+  await session.ask("Root", { suspend: suspend.signal });
+  await session.close();
+  const step = (await store.checkpoints(session.id)).findLast(({ kind }) => kind === "step");
+  const fork = { id: "01KFARK0000000000000000000", name: "fork", origin: "library", settings: null, at: 1 } as const;
+  await store.fork(session.id, step?.id ?? null, fork);
+  await using forked = await openSessionWith(
+    { model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", session: "fork" },
+    { store, asks: loadAsks },
+  );
+  expect((await forked.resume())?.envelope).toMatchObject({ success: true, answer: "3498" });
+  expect(await asksOf(store, session.id)).toEqual(["open"]);
+  expect(await asksOf(store, fork.id)).toEqual(["answered"]);
+});
+
+test("turns of children are told with their depth and the calls that lead to them", async () => {
+  const told: string[] = [];
+  const { session } = await scene(
+    { Root: [cell('answer(await rlm_query("Middle"))')], Middle: [cell("answer(P.length)")] },
+    {
+      onProgress(progress) {
+        if (progress.kind === "turn") told.push(`${progress.depth} ${progress.path.length} ${progress.phase}`);
+      },
+    },
+  );
+  await session.ask("Root");
+  expect(told).toEqual(["0 0 asked", "0 0 replied", "1 1 asked", "1 1 replied", "1 1 ran", "0 0 ran"]);
 });
