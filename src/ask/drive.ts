@@ -10,7 +10,7 @@ import { type AskView, type Candidate, candidate, type Ending, type Next, next, 
 import { footerOf } from "./observe.ts";
 import { firstMessage } from "./prompt.ts";
 import { type AskInput, readAsk, readTurn, roundsOf, turnInput } from "./records.ts";
-import { type Room, roomFor } from "./room.ts";
+import { type Room, roomFor, roomOnceSettled } from "./room.ts";
 import type { Round } from "./rounds.ts";
 import { takeTurn } from "./turn.ts";
 
@@ -73,7 +73,11 @@ async function nextOf(
   const said = conversationOf(rounds, { turn: 0, messages: [] }, rounds.at(-1)?.elide ?? []);
   const units = said.reduce((sum, message) => sum + unitsOfMessage(message), question.length);
   const input = estimateTokens(system.length + units + RESERVE_UNITS);
-  const room = roomFor(input, settings.turn_tokens, host.budget(), host.models.price(settings.model));
+  const price = host.models.price(settings.model);
+  const room = await roomOnceSettled(
+    () => roomFor(input, settings.turn_tokens, host.budget(), price),
+    () => host.moreBudget(signal),
+  );
   const view: AskView = {
     settings,
     rounds,

@@ -26,6 +26,17 @@ export function roomFor(input: number, most: number, left: RemainingBudget, pric
   return { room: "none", turnTokens: 0, closingTokens: 0 };
 }
 
+/**
+ * Room for a turn, once there is some: what requests of other sessions hold is more than they will take, so their ends are
+ * waited for before the ask is closed.
+ * @param more waits for such an end; false: nothing is held
+ */
+export async function roomOnceSettled(room: () => Room, more: () => Promise<boolean>): Promise<Room> {
+  let now = room();
+  while (now.room !== "turn" && (await more())) now = room();
+  return now;
+}
+
 /** Tokens that the dollars pay for, if each had the higher of the two prices. */
 function tokensFor(dollars: number | undefined, price: Model["price"]): number {
   if (dollars === undefined || price === null) return Number.POSITIVE_INFINITY;

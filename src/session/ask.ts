@@ -1,4 +1,5 @@
 import { contextNotLoaded } from "../../builtins/index.ts";
+import { joinSignals } from "../joined-signal.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
 import { partOf, readSliceInput } from "./contexts/slices.ts";
 import { beginAsk, endAsk, GIVEN_UP } from "./exec/ask-records.ts";
@@ -73,6 +74,13 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
     },
     records: () => recordsOf(setup),
     budget: () => leftOf(parts, state()),
+    async moreBudget(signal) {
+      const settled = parts.above?.budget.settled() ?? null;
+      if (settled === null || signal.aborted) return false;
+      using joined = joinSignals(signal);
+      await Promise.race([settled, new Promise((resolve) => joined.signal.addEventListener("abort", resolve))]);
+      return !signal.aborted;
+    },
     begunTurn() {
       const start = interruptedIn(state().account)?.start;
       return start?.kind === "turn" ? start.input : null;

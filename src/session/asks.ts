@@ -157,6 +157,11 @@ export interface AskHost {
   /** The records of the ask, as far as they are kept. */
   records(): AskRecords;
   budget(): RemainingBudget;
+  /**
+   * Waits until a request of another session of the tree is over, which may leave more of the budget than it held. false: none
+   * is in flight, or the signal aborts.
+   */
+  moreBudget(signal: AbortSignal): Promise<boolean>;
   /** Whether envelopes have the trajectory. */
   readonly trajectory: boolean;
   /** What the turn began with that was interrupted; null: none was. */

@@ -25,6 +25,8 @@ export interface BudgetLevel {
   left(): RemainingBudget;
   /** Held by requests in flight. */
   held(): Amount;
+  /** Resolves once one of them is over; null: there is none. */
+  settled(): Promise<void> | null;
   /** Waits for requests in flight until the estimate fits; who has waited longest is served first. */
   hold(callId: string, estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;
   /** The call's record is committed: `ledger` holds what it has spent. */
@@ -46,6 +48,7 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
   /** Requests that hold something: one may hold no tokens. */
   let holders = 0;
   let waiting: (() => boolean)[] = [];
+  let next = Promise.withResolvers<void>();
 
   function left(): RemainingBudget {
     const open = [...unrecorded.values()].reduce(plus, held);
@@ -74,6 +77,8 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
         const spent = { tokens: tokensOf(usage), cost_usd: usage.cost_usd };
         unrecorded.set(callId, plus(unrecorded.get(callId) ?? NOTHING, spent));
         serve();
+        next.resolve();
+        next = Promise.withResolvers();
       },
     };
   }
@@ -107,6 +112,7 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
   return {
     left,
     held: () => held,
+    settled: () => (holders === 0 ? null : next.promise),
     hold(callId, { input_tokens, max_tokens, cost_usd }, signal) {
       return whenItFits(callId, { tokens: input_tokens + max_tokens, cost_usd }, signal);
     },

@@ -22,6 +22,8 @@ export interface SharedBudget extends RequestBudget {
    * a child gets its own when its call is made.
    */
   atMost(left: RemainingBudget): RemainingBudget;
+  /** Resolves once a request in flight is over, of whatever level; null: there is none. */
+  settled(): Promise<void> | null;
 }
 
 export interface BudgetStart {
@@ -53,6 +55,8 @@ export function openBudget(limits: BudgetLimits, start: Ledger, { above, unrecor
     open: (callId) => ({
       reserve: (estimate, signal) => reserve(callId, estimate, signal),
       atMost: (left) => above?.atMost(fromHere(left)) ?? fromHere(left),
+      // A request of any level is held at the top.
+      settled: () => (above ? above.settled() : level.settled()),
     }),
     close: level.close,
     follow: level.follow,

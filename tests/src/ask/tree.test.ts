@@ -77,7 +77,7 @@ const child = (question: string, options = "") => `llm_query("${question}", { co
 const codesOf = (value: Json) =>
   Array.isArray(value) ? value.map((one) => Object.assign({ code: "" }, one).code) : value;
 
-test("8 x 8 children at concurrency 5 end, and at most 9 guests are alive", async () => {
+test("8 x 8 children at concurrency 5 end, and at most 9 guests are alive", { timeout: 90_000 }, async () => {
   const outer = `answer(${eight(child("inner", "max_sub_calls: 0"))}.reduce((sum, n) => sum + Number(n), 0))`;
   const { session, seen, guests } = await openTree(
     (request) => cell(questionOf(request) === "inner" ? "answer(P.length)" : outer),

@@ -165,6 +165,20 @@ test("what is left to a child is what every level above has left, dollars too", 
   expect(child.left().remaining_tokens).toBe(700);
 });
 
+test("a child can wait for requests of other levels to be over, as long as there are some", async () => {
+  const top = openBudget(limits(1000), EMPTY_LEDGER);
+  const child = below(top, "call", limits(1000));
+  const seen = child.open("own");
+  expect(seen.settled()).toBeNull();
+  const held = await top.open("other").reserve(estimate(900), never);
+  const over = seen.settled();
+  expect(await Promise.race([over, Promise.resolve("in flight")])).toBe("in flight");
+  if (isHeld(held)) held.settle(usage(10));
+  await over;
+  expect(seen.settled()).toBeNull();
+  expect(child.left().remaining_tokens).toBe(990);
+});
+
 test("a call that an earlier process left open begins with what its child has spent", () => {
   const unrecorded = [{ callId: "call", tokens: 400, cost_usd: 0.25 }];
   const budget = openBudget(limits(1000, 1), { ...EMPTY_LEDGER, tokens: 100 }, { unrecorded });
