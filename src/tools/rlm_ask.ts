@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import type { Json } from "../../runtime/index.ts";
 import type { AskEnvelope } from "../session/index.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool, type ToolEnvelope } from "./define.ts";
@@ -21,7 +22,9 @@ const NOT_ANSWERED = {
   execution_time_ms: 0,
   budget: null,
   resumed: 0,
-};
+} satisfies Readonly<Record<AnswerField, Json>>;
+
+type AnswerField = Exclude<keyof Extract<AskEnvelope, { success: true }>, "success" | "trajectory">;
 
 export const rlm_ask = defineTool({
   name: "rlm_ask",

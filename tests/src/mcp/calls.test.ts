@@ -1,3 +1,4 @@
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -106,6 +107,20 @@ test.each(ERAS)("%s: a call that the client cancels ends as cancelled, and its v
   expect(await call("rlm_status")).toMatchObject({ unfinished: null, running: null });
 });
 
+test("a call that the client cancels while it waits for its turn begins nothing", async () => {
+  const held = heldAnswers();
+  const { call } = await loaded({ answers: held.answers });
+  const first = call("rlm_exec", { code: ASKING });
+  await held.asked();
+  const stop = new AbortController();
+  const second = call("rlm_exec", { code: "var late = 1" }, { signal: stop.signal });
+  stop.abort();
+  await expect(second).rejects.toThrow();
+  held.letGo();
+  expect(await first).toMatchObject({ result_json: "4" });
+  expect(await call("rlm_exec", { code: "typeof late" })).toMatchObject({ result_json: "undefined" });
+});
+
 /** An exec that was answered before it is over, and goes on. */
 async function detached() {
   const held = heldAnswers();
@@ -133,6 +148,17 @@ test("a call that takes too long is answered, goes on, and rlm_wait has its answ
   expect(await waited).toMatchObject({ success: true, result_json: "4", exec_id: answer.exec_id });
   expect(await call("rlm_wait", { exec_id: answer.exec_id })).toMatchObject({ result_json: "4" });
   expect(await call("rlm_wait", { exec_id: "NONE" })).toMatchObject({ error_code: "invalid_argument" });
+});
+
+test("a client that gives up a call which was answered as running ends nothing", async () => {
+  const { client, call, held, answer } = await detached();
+  // Whatever ids the client gave its requests.
+  for (const requestId of Array.from({ length: 20 }, (_, id) => id)) {
+    await client.notification({ method: "notifications/cancelled", params: { requestId } });
+  }
+  expect(await call("rlm_status")).toMatchObject({ running: { exec_id: answer.exec_id } });
+  held.letGo();
+  expect(await call("rlm_wait", { exec_id: answer.exec_id })).toMatchObject({ success: true, result_json: "4" });
 });
 
 test("another process has the answer of an exec that went on after its client left", async () => {
@@ -221,6 +247,30 @@ test.each([["/"], ["the home folder"]])("a working folder that is %s is not a ro
   });
 });
 
+test("a link out of the roots leads nowhere, whether it is named or found", async () => {
+  const of = project();
+  symlinkSync(join(folderWith({ "s.txt": "secret\n" }), "s.txt"), join(of.folder, "link.txt"));
+  const { call } = await openPair(of);
+  expect(await call("rlm_load", { path: join(of.folder, "link.txt") })).toMatchObject({
+    error_code: "path_outside_sandbox",
+  });
+  expect(await call("rlm_load", { path: of.folder })).toMatchObject({ success: true, stats: { document_count: 2 } });
+  expect(await call("rlm_exec", { code: "count('secret')" })).toMatchObject({ result_json: 0 });
+});
+
+test.each([
+  ["has none open", async () => ({ roots: [] })],
+  ["cannot tell", () => Promise.reject(new Error("no folders here"))],
+])("a client that %s has the working folder read", async (_what, answer) => {
+  const of = project();
+  const { call } = await openPair(of, {
+    client: { capabilities: { roots: {} } },
+    before: (client) => client.setRequestHandler("roots/list", answer),
+  });
+  expect(await call("rlm_load", { path: of.folder })).toMatchObject({ success: true });
+  expect(await call("rlm_status")).toMatchObject({ session: folderSession(of.folder), roots: [of.folder] });
+});
+
 test("a client's roots are read, and asked for again when they change", async () => {
   const of = project();
   const [one, two] = [folderWith({ "x.txt": "x" }), folderWith({ "y.txt": "y" })];
@@ -262,10 +312,23 @@ test("the resources have the session and whole answers", async () => {
   await expect(client.readResource({ uri: "belay://exec/NONE" })).rejects.toThrow("there is no exec NONE");
 });
 
+test("without a token there is no progress", async () => {
+  const held = heldAnswers();
+  const { clock, pass } = heldClock();
+  const { call, told } = await loaded({ answers: held.answers, clock });
+  const running = call("rlm_exec", { code: ASKING });
+  await held.asked();
+  pass();
+  await call("rlm_status");
+  held.letGo();
+  expect(await running).toMatchObject({ success: true });
+  expect(told).toEqual([]);
+});
+
 test("progress has a token, counts up and says what goes on", async () => {
   const held = heldAnswers();
   const { clock, pass } = heldClock();
-  const { call } = await loaded({ answers: held.answers, clock });
+  const { call, told: sent } = await loaded({ answers: held.answers, clock });
   const told: { progress: number; message?: string | undefined }[] = [];
   const running = call("rlm_exec", { code: ASKING }, { onprogress: (progress) => void told.push(progress) });
   await held.asked();
@@ -274,5 +337,6 @@ test("progress has a token, counts up and says what goes on", async () => {
   await expect.poll(() => told.length).toBe(2);
   held.letGo();
   expect(await running).toMatchObject({ success: true });
+  expect(sent).toEqual(["notifications/progress", "notifications/progress"]);
   expect(told).toEqual([1, 2].map((progress) => ({ progress, message: expect.stringMatching(/^rlm_exec runs, /) })));
 });

@@ -91,12 +91,19 @@ export async function openPair(of: Project, options: PairOptions = {}) {
   );
   options.before?.(client);
   await client.connect(ours);
+  const { onmessage } = ours;
+  /** Methods of the notifications that the client was sent. */
+  const told: string[] = [];
+  ours.onmessage = (message, extra) => {
+    if ("method" in message && !("id" in message)) told.push(message.method);
+    onmessage?.(message, extra);
+  };
   const close = async () => {
     await client.close();
     return gone.promise;
   };
   onTestFinished(async () => void (await close()));
-  return { client, call: callerOf(client), notes, close, gone: gone.promise };
+  return { client, call: callerOf(client), told, notes, close, gone: gone.promise };
 }
 
 /** Calls a tool, and reads its answer: one block of text with one line of JSON. */

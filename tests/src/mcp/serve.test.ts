@@ -4,6 +4,36 @@ import { ERAS, openPair, project } from "./pair.ts";
 
 const CORE = ["rlm_load", "rlm_load_append", "rlm_exec", "rlm_query", "rlm_ask", "rlm_status", "rlm_wait"];
 
+/** Every tool, with arguments, and what it answers over the two files of the project. */
+const USES = [
+  ["rlm_load", { path: "a.txt" }, { stats: { document_count: 1 } }],
+  ["rlm_load_append", { path: "more" }, { stats: { document_count: 2 } }],
+  ["rlm_helpers_add", { name: "h", code: "const twice = (n) => 2 * n;" }, { name: "h" }],
+  ["rlm_helpers_list", {}, { helpers: [{ name: "h" }] }],
+  ["rlm_exec", { code: "twice(find('alpha').matches.length)" }, { result_json: 4 }],
+  ["rlm_helpers_remove", { name: "h" }, { removed: true }],
+  ["rlm_query", { prompt: "What is alpha?", max_sections: "1" }, { answer: expect.any(String), sections_analyzed: 1 }],
+  ["rlm_ask", { question: "What is alpha?" }, { success: false, error_code: "no_model_configured" }],
+  ["rlm_memory_put", { key: "k", value: "5" }, { key: "k" }],
+  ["rlm_memory_get", { key: "k" }, { value: "5" }],
+  ["rlm_memory_batch", { ops: '[{ "op": "get", "key": "k" }]' }, { results: [{ op: "get", key: "k", value: "5" }] }],
+  ["rlm_memory_list", {}, { keys: ["k"] }],
+  ["rlm_memory_clear", {}, { success: true }],
+  ["rlm_status", { discard: "false" }, { context: { document_count: 2 }, unfinished: null }],
+  ["rlm_wait", {}, { success: true, kind: "memory" }],
+] as const;
+
+test.each(ERAS)("%s: each tool is called once, with arguments that came as text", async (era) => {
+  const of = project();
+  const { client, call } = await openPair(of, { era, tools: "all" });
+  const listed = (await client.listTools()).tools.map(({ name }) => name);
+  expect(USES.map(([name]) => name).toSorted()).toEqual(listed.toSorted());
+  for (const [name, args, answer] of USES) {
+    const given = "path" in args ? { path: join(of.folder, args.path) } : args;
+    expect(await call(name, given), name).toMatchObject({ success: true, ...answer });
+  }
+});
+
 test.each(ERAS)("%s: tools are listed, a folder is loaded and explored, and what goes wrong is told", async (era) => {
   const of = project();
   const { client, call } = await openPair(of, { era });
