@@ -7,6 +7,7 @@ import { benchEngine } from "./engine.ts";
 import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
 import { benchLoad } from "./load.ts";
+import { benchMcp } from "./mcp.ts";
 import { benchRegex } from "./regex.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
@@ -27,6 +28,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   start: benchStart,
   durable: benchDurable,
   sqlite: benchSqlite,
+  mcp: benchMcp,
   sessions: benchSessions,
   memory: benchMemory,
 };

@@ -35,8 +35,23 @@ test("doctor names every check, and cures what is wrong with the store folder", 
     },
   ]);
   expect(checks[5]).toEqual({ name: "key", state: "ok", detail: expect.stringMatching(/\/config\/belay\/key/) });
+  expect(checks.find(({ name }: { name: string }) => name === "mcp")).toEqual({
+    name: "mcp",
+    state: "ok",
+    detail: "a server listed 7 tools",
+  });
   // It looks, and leaves nothing behind.
   expect([readdirSync(folder).sort(), readdirSync(shared)]).toEqual([["file", "shared"], []]);
+});
+
+test("doctor says why a server does not start", async () => {
+  const { stdout } = await belayHere(["doctor", "--json"], { home: temporaryFolder(), env: { BELAY_SESSION: "a/b" } });
+  expect(JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "mcp")).toEqual({
+    name: "mcp",
+    state: "failed",
+    detail: expect.stringMatching(/^a server ended before .* tools: belay mcp: BELAY_SESSION: "a\/b" is not a valid/),
+    cure: expect.any(String),
+  });
 });
 
 test("doctor looks at the settings, and whether there is a key for the model", async () => {
