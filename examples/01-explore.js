@@ -6,7 +6,7 @@ const question = "how are errors handled and reported";
 const topic = "limits and error codes";
 
 const { chars, tokens, lines, docs } = stats();
-const documents = list_docs();
+const documents = allDocuments();
 
 heading("Size");
 print(`  ${number(docs)} documents, ${number(lines)} lines, ${number(chars)} characters`);
@@ -77,4 +77,11 @@ function place(offset) {
 function oneLine(text) {
   const line = text.trim().replace(/\s+/g, " ");
   return line.length > 70 ? `${line.slice(0, 69)}…` : line;
+}
+
+/** One `list_docs` gives at most 1,000 documents. */
+function allDocuments() {
+  const pages = [];
+  for (let from = 0; from < docs; from += 1000) pages.push(list_docs("", { from, limit: 1000 }));
+  return pages.flat();
 }
