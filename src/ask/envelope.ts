@@ -69,7 +69,7 @@ const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
   auth_expired: "Run pi and /login, then resume.",
   rate_limited: "Wait, then resume.",
   provider_error: "Check the provider and the model, then resume.",
-  [TOO_LONG]: "Give the ask up (discard), and ask a model with a larger window.",
+  [TOO_LONG]: `${firstly("discard")}, and ask a model with a larger window.`,
   timeout: "Resume: the turn is asked for again.",
 };
 

@@ -72,7 +72,8 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
       if (valid) stderr.write(`${doc ?? "P"}:${line ?? 1} ${words.slice(0, QUOTE_UNITS)}\n`, "dim");
     }
   } else {
-    stderr.write(`${envelope.error_code === "cancelled" ? "cancelled" : envelope.error_message}\n`, "red");
+    const { error_code: code, error_message: message } = envelope;
+    stderr.write(code === "cancelled" ? "cancelled\n" : `error: ${message} (${code})\n`, "red");
   }
   showWarnings(envelope.warnings, DEFAULT_EXEC_LIMITS, { stdout, stderr });
   if (!envelope.success) stderr.write(`suggestion: ${inFlags(envelope.suggestion)}\n`);

@@ -80,6 +80,11 @@ async function announce({ session, kept }: CliSession, { stderr }: Terminal): Pr
 
 function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {
   const last = execs.at(-1);
+  if (last?.status !== "unfinished" && execs.some(({ kind, status }) => kind === "ask" && status === "unfinished")) {
+    const asked = execs.slice(execs.findLastIndex(({ kind }) => kind === "ask"));
+    const turns = asked.filter(({ kind, status }) => kind === "turn" && status === "ok").length;
+    return `resuming ${name}: the ask, ${amount(turns, "turn")} of it ${turns === 1 ? "is" : "are"} recorded`;
+  }
   if (last?.status !== "unfinished") {
     const rest = last?.status === "ok" ? last.rest.length : 0;
     if (rest > 0) return `resuming ${name}: the last cell is recorded, ${amount(rest, "cell")} to follow`;

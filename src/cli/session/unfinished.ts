@@ -48,9 +48,12 @@ export async function meetUnfinished({
   }
   if (!asked) return false;
   throw new RlmError("exec_unfinished", `${displayName(session)} has an unfinished ${kind}: ${brief(input)}`, {
-    suggestion: `\`${resumeCommand}\` finishes it; --discard gives it up and goes on from before it.`,
+    suggestion: `\`${resumeCommand}\` finishes it; --discard gives it up and ${kind === "ask" ? AFTER_ASK : "goes on from before it"}.`,
   });
 }
+
+/** Cells of an ask are over one by one. */
+const AFTER_ASK = "keeps the variables of its last cell";
 
 const isStdin = (input: Json, given: string) => given === "-" && textOf(input, "name") === "stdin";
 

@@ -104,7 +104,7 @@ test("a request that stays too long leaves the ask open, and the cure is named",
   const { session, server } = await scene(windowed(() => cell("1")));
   const paused = await session.ask(`What? ${"y".repeat(WINDOW)}`);
   expect(paused).toMatchObject({ success: false, error_code: "provider_error", resumable: true });
-  expect(paused).toMatchObject({ suggestion: "Give the ask up (discard), and ask a model with a larger window." });
+  expect(paused).toMatchObject({ suggestion: "Give it up with `discard()`, and ask a model with a larger window." });
   expect(server.requests).toHaveLength(1);
 });
 

@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { cell } from "../../support/ask-scene.ts";
+import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belayHere } from "./in-process.ts";
+
+const REFUSED: ScriptedAnswer = { status: 401, body: '{"error":{"message":"bad key"}}' };
+const LOOK = cell("const found = find('4711').matches; print(found.length)");
+
+/** A session `work` whose ask `Which code?` its provider has refused after one turn; the script goes on behind it. */
+async function scene(replies: readonly ScriptedAnswer[], ...flags: string[]) {
+  const server = await startModelServer(replies);
+  onTestFinished(() => server.close());
+  const folder = folderWith({ "notes.txt": "the code is 4711\n" });
+  const belay = (...args: string[]) => belayHere(args, { cwd: folder, home: join(folder, "home") });
+  const model = ["--model", "local/root", "--base-url", server.url];
+  const first = await belay("ask", "Which code?", "-c", "notes.txt", "-s", "work", ...model, ...flags);
+  return { server, belay, first };
+}
+
+test("an ask that its provider failed is open: the same question goes on, and another one names the cure", async () => {
+  const { server, belay, first } = await scene([LOOK, REFUSED, { text: "It is 4711." }]);
+  expect(first).toMatchObject({ code: 1, stdout: "" });
+  expect(first.stderr).toContain("(auth_failed)");
+  expect(first.stderr).toContain("suspended; continue with: belay resume work\n");
+  const other = await belay("ask", "Which date?", "-s", "work");
+  expect(other).toMatchObject({ code: 1, stdout: "" });
+  expect(other.stderr).toContain("work has an unfinished ask: Which code? (exec_unfinished)");
+  expect(other.stderr).toContain(
+    "`belay resume work` finishes it; --discard gives it up and keeps the variables of its",
+  );
+  expect(server.requests).toHaveLength(2);
+  expect(await belay("ask", "Which code?", "-s", "work", "-q")).toEqual({
+    code: 0,
+    stdout: "It is 4711.\n",
+    stderr: "",
+  });
+  const again = await belay("resume", "work", "-q");
+  expect(again).toMatchObject({ code: 0, stdout: "It is 4711.\n" });
+  expect(server.requests).toHaveLength(3);
+});
+
+test("a fork of an open ask has its turns and is asked on by itself; resume says where it stands", async () => {
+  const { server, belay } = await scene([LOOK, REFUSED, { text: "In the fork." }, { text: "In the first." }]);
+  await belay("fork", "work", "--name", "copy");
+  const copy = await belay("resume", "copy");
+  expect(copy).toMatchObject({ code: 0, stdout: "In the fork.\n" });
+  expect(copy.stderr).toMatch(/^resuming copy: the ask, 1 turn of it is recorded\n/);
+  expect(await belay("resume", "work", "-q")).toMatchObject({ code: 0, stdout: "In the first.\n" });
+  const [, refused, fork, own] = server.requests.map(({ body }) => body.messages);
+  expect(fork).toEqual(refused);
+  expect(own).toEqual(refused);
+});
+
+test("--discard gives an ask up, and its variables stay", async () => {
+  const { belay } = await scene([LOOK, REFUSED]);
+  expect(await belay("exec", "-e", "found.length", "-s", "work", "--discard", "-q")).toMatchObject({ stdout: "1\n" });
+});
+
+test("with --max-turns 1 there is one turn with code and then the answer", async () => {
+  const { server, first } = await scene([LOOK, { text: "It is 4711." }], "--max-turns", "1");
+  expect(first).toMatchObject({ code: 0, stdout: "It is 4711.\n" });
+  expect(first.stderr).toContain("the model had no turns left, and answered from what it had seen");
+  const [one, two] = server.requests.map(({ prompt }) => prompt);
+  expect(one).toContain("This is the last turn in which code is run");
+  expect(two).toContain("Answer now, in plain text");
+});
