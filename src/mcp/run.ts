@@ -36,6 +36,10 @@ export interface Run {
   state(): RunningState;
 }
 
+type Seen = Pick<Tally, "turn" | "child" | "calls" | "load" | "notice">;
+
+const NOTHING_SEEN: Seen = { turn: null, child: null, calls: null, load: null, notice: null };
+
 /** Begins one. @param execId the exec that the session runs now */
 export function beginRun(
   clock: Clock,
@@ -49,7 +53,7 @@ export function beginRun(
   const detaching = Promise.withResolvers<void>();
   let isDetached = false;
   let exec_id: string | null = null;
-  let seen: Pick<Tally, "turn" | "calls" | "load" | "notice"> = { turn: null, calls: null, load: null, notice: null };
+  let seen: Seen = NOTHING_SEEN;
   // When it is over the session names it no longer.
   const look = () => {
     exec_id ??= execId();

@@ -99,13 +99,14 @@ function textOf(text: string): { type: "text"; text: string }[] {
 }
 
 /** What is shown while a tool runs, for hosts that draw only text. */
-function progressLine({ tool, running: { phase, turn, calls, load, notice } }: ProgressDetails): string {
+function progressLine({ tool, running: { phase, turn, child, calls, load, notice } }: ProgressDetails): string {
   const parts = [
     tool,
     phase,
     ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
     ...(load ? [`${load.files} files`] : []),
     ...(calls ? [`${calls.done} sub-calls done, ${calls.running} running`] : []),
+    ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
     ...(notice === null ? [] : [notice]),
   ];
   return parts.join(" · ");

@@ -67,7 +67,7 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
     using stop = joinSignals(own.cancel.signal, run.signal);
     const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
     const unsubscribe = board.subscribe(tell);
-    board.change({ running: { ...shown, turn: null, calls: null, load: null, notice: null } });
+    board.change({ running: { ...shown, ...NOTHING_TOLD } });
     try {
       const envelope = await work({ signal: stop.signal, suspend: suspend.signal });
       if (suspend.signal.aborted) return await new Promise<never>(() => {});
@@ -113,16 +113,19 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
     progress(progress) {
       if (progress.kind === "calls") {
         const { kind: _kind, ...calls } = progress;
-        board.progress({ calls });
+        board.progress({ calls, child: null });
       } else if (progress.kind === "turn") {
-        const { turn, of, cells, sub_calls, tokens, cost_usd } = progress;
-        board.progress({ turn: { turn, of, cells, sub_calls, tokens, cost_usd }, calls: null, notice: null });
+        const { depth, turn, of, cells, sub_calls, tokens, cost_usd } = progress;
+        const state = { turn, of, cells, sub_calls, tokens, cost_usd };
+        board.progress(depth > 0 ? { child: { turn, of } } : { ...NOTHING_TOLD, turn: state });
       } else if (progress.kind === "load") {
         board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
       } else if (progress.kind === "notice") board.progress({ notice: progress.text });
     },
   };
 }
+
+const NOTHING_TOLD = { turn: null, child: null, calls: null, load: null, notice: null };
 
 /** Most bytes of details: the session's file holds them and the text. */
 const DETAILS_BYTES = 16_000;

@@ -24,7 +24,7 @@ export function failure({ error_code, error_message }: Envelope): string {
 }
 
 /** What a call does now: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */
-export function progress({ turn, calls, load, notice }: RunningState): string[] {
+export function progress({ turn, child, calls, load, notice }: RunningState): string[] {
   const { done, running, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls ?? NO_CALLS;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
   const most = held_cost_usd > 0 ? ` (up to ${dollars(cost_usd + held_cost_usd)})` : "";
@@ -36,6 +36,7 @@ export function progress({ turn, calls, load, notice }: RunningState): string[] 
     ...(calls
       ? [`${done} done`, `${running} running`, `${left} left`, `${compact(tokens)} tokens${held}`, ...cost]
       : []),
+    ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
   ];
 }
 

@@ -62,6 +62,7 @@ const RUNNING: Partial<State> = {
     phase: "running",
     started_at: 50_000,
     turn: null,
+    child: null,
     calls: null,
     load: null,
     notice: null,

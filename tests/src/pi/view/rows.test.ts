@@ -20,6 +20,7 @@ const RUNNING: RunningState = {
   phase: "running",
   started_at: 0,
   turn: null,
+  child: null,
   calls: { done: 3, running: 5, left: 42, tokens: 48_123, cost_usd: 0.021, held_tokens: 9000, held_cost_usd: 0.013 },
   load: null,
   notice: null,

@@ -11,6 +11,7 @@ const RUNNING: RunningState = {
   phase: "running",
   started_at: 1000,
   turn: null,
+  child: null,
   calls: { done: 3, running: 5, left: 42, tokens: 512, cost_usd: 0, held_tokens: 0, held_cost_usd: 0 },
   load: null,
   notice: null,
@@ -33,6 +34,11 @@ test.each<[string, Partial<State>, string | null]>([
     "the sub-calls of a turn",
     { running: { ...RUNNING, tool: "rlm_ask", turn: TURN } },
     "● rlm_ask running 14 s · turn 3 of 20 · 3 done · 5 running · 42 left · 512 tokens",
+  ],
+  [
+    "the turn of a child",
+    { running: { ...RUNNING, calls: null, child: { turn: 2, of: 10 } } },
+    "● rlm_exec running 14 s · child: turn 2 of 10",
   ],
   [
     "what a builtin is busy with",
