@@ -1,5 +1,6 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { benchAsk } from "./ask.ts";
 import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
 import { benchDurable } from "./durable.ts";
@@ -25,6 +26,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   stems: benchStems,
   load: benchLoad,
   calls: benchCalls,
+  ask: benchAsk,
   start: benchStart,
   durable: benchDurable,
   sqlite: benchSqlite,
