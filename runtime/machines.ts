@@ -21,6 +21,11 @@ export interface Machines {
   take<Setup>(kind: MachineKind<Setup>): Promise<{ seat: Seat<MachineThread>; baseline: Baseline }>;
   /** Starts a thread for the next machine, if there is none yet. */
   warm<Setup>(kind: MachineKind<Setup>): void;
+  /**
+   * Keeps one thread more until the answer is disposed of, for a machine that others like it follow: to start a thread takes
+   * longer than they do.
+   */
+  keepOneMore(): Disposable;
 }
 
 interface Kind {
@@ -31,6 +36,7 @@ interface Kind {
 /** @param cores how many machines open at once */
 export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
   const kinds = new Map<string, Kind>();
+  let more = 0;
 
   function kindOf<Setup>({ entry, library }: MachineKind<Setup>): Kind {
     const key = JSON.stringify([entry.href, library]);
@@ -49,7 +55,7 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
       return thread;
     }
     const times = { clock: systemClock, background: backgroundClock, lingerMs: LIMITS.idleThreadMs };
-    const made: Kind = { pool: openPool({ start, ...times, cores, kept }), baseline: null };
+    const made: Kind = { pool: openPool({ start, ...times, cores, kept, more: () => more }), baseline: null };
     kinds.set(key, made);
     return made;
   }
@@ -63,6 +69,10 @@ export function openMachines({ cores = availableParallelism(), kept = Math.max(c
       throw new Error("a thread is up and there is no fresh guest");
     },
     warm: (kind) => kindOf(kind).pool.warm(),
+    keepOneMore() {
+      more++;
+      return { [Symbol.dispose]: () => void more-- };
+    },
   };
 }
 

@@ -14,7 +14,8 @@ export interface Seats<T> {
 
 export interface SeatsOptions<T> {
   readonly threads: Threads<T>;
-  readonly kept: number;
+  /** Threads that may stay when their machines leave. */
+  kept(): number;
   readonly background: Pick<Clock, "after">;
   /** Called when a machine has stopped opening: it is open, or gone. */
   endTurn(): void;
@@ -68,13 +69,13 @@ export function openSeats<T extends Poolable>({ threads, kept, background, endTu
         };
         if (ms === 0) return give();
         callOff = background.after(ms, give);
-        if (threads.count() > kept) void giveUpOldest();
+        if (threads.count() > kept()) void giveUpOldest();
       },
       wake: () => set("working"),
       async leave(reusable) {
         if (!states.has(seat)) return;
         set("left");
-        if (reusable && threads.count() <= kept) threads.keep(Promise.resolve(thread));
+        if (reusable && threads.count() <= kept()) threads.keep(Promise.resolve(thread));
         else await thread.end();
       },
     };

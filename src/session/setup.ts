@@ -1,4 +1,11 @@
-import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type Json, LIMITS, type Machines } from "../../runtime/index.ts";
+import {
+  DEFAULT_BUDGET,
+  DEFAULT_EXEC_LIMITS,
+  type Json,
+  LIMITS,
+  type Machines,
+  processMachines,
+} from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, openModels, withFallback } from "../model/index.ts";
@@ -107,8 +114,9 @@ export async function setUp(
   const { depth = 0, maxDepth = options.maxDepth ?? LIMITS.depth } = given.above ?? {};
   const budget = given.above?.limits ?? budgetOf(options);
   const asks = given.asks ?? noAsks;
+  const machines = given.machines ?? processMachines();
   const open = childOpener({ options, given, models, state });
-  const children = openChildren({ parent: row.id, store, clock, places, depth, budget, asks, open });
+  const children = openChildren({ parent: row.id, store, clock, places, machines, depth, budget, asks, open });
   const asking: Asking = { models, granted, cwd, state, places, children };
   const plain = { model: models.fallback, sub_model: models.fallback, protocol: "auto", turn_tokens: null } as const;
   const parts: ExecParts = {

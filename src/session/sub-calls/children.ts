@@ -1,5 +1,5 @@
 import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
-import { type Clock, type Json, LIMITS } from "../../../runtime/index.ts";
+import { type Clock, type Json, LIMITS, type Machines } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
@@ -24,6 +24,8 @@ export interface ChildrenOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly places: Places;
+  /** Where the threads of their machines come from. */
+  readonly machines: Pick<Machines, "keepOneMore">;
   /** Of the session that makes the calls. Its children are one deeper. */
   readonly depth: number;
   readonly budget: BudgetLimits;
@@ -100,6 +102,7 @@ async function answer(options: ChildrenOptions, name: string, asked: Asked): Pro
   const before = await spentBy(store, name, depth + 1);
   using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
   using place = await places.guests(depth + 1).take(waiting.signal);
+  using _kept = options.machines.keepOneMore();
   // The call's own time begins with its place.
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
   using stop = openStop(context, options.clock, time);

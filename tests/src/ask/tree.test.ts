@@ -21,13 +21,14 @@ function questionOf({ messages: [first] }: ModelRequest): string {
   return first?.role === "user" ? (first.text.split("\n", 1)[0] ?? "") : "";
 }
 
+/** Their threads serve all tests of this file. */
+const inner = openMachines();
+
 /** Counts the guests that are alive, this session's included. */
 function countedMachines() {
-  // Threads that are used again: to start one takes longer than all that these children do.
-  const inner = openMachines({ kept: 9 });
   const guests = { alive: 0, peak: 0 };
   const machines: Machines = {
-    warm: (kind) => inner.warm(kind),
+    ...inner,
     async take(kind) {
       const { seat, baseline } = await inner.take(kind);
       guests.peak = Math.max(guests.peak, ++guests.alive);
