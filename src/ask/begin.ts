@@ -1,5 +1,6 @@
 import { builtins, cellReference } from "../../builtins/index.ts";
-import type { Json } from "../../runtime/index.ts";
+import { type Json, RlmError } from "../../runtime/index.ts";
+import { loadSubCallLayer } from "../model/index.ts";
 import type { AskedSession, AskOptions } from "../session/index.ts";
 import { PROMPT_VERSION, systemPrompt } from "./prompt.ts";
 import type { AskSettings } from "./rounds.ts";
@@ -10,16 +11,17 @@ const HISTORY_CHARS = 400_000;
 /** Half of the model's window, at 4 characters a token. */
 const CHARS_OF_WINDOW = 2;
 
-/** What an ask begins with. Its models are resolved now, so that what is wrong with them is said before anything is kept. */
-export function begin(
-  question: string,
-  options: AskOptions,
-  { models, askModels, depth, maxDepth }: AskedSession,
-): Json {
+/**
+ * What an ask begins with. Its models are resolved and its schema is checked now, so that what is wrong with them is said
+ * before anything is kept or sent.
+ */
+export async function begin(question: string, options: AskOptions, session: AskedSession): Promise<Json> {
+  const { models, askModels, depth, maxDepth } = session;
   const max_depth = options.maxDepth ?? maxDepth;
   const root = models.resolve(options.model ?? null);
   const model = root.id;
   const sub_model = models.resolve(options.subModel ?? models.fallback ?? model).id;
+  if (options.schema !== undefined) await checkSchema(options.schema);
   const settings: AskSettings = {
     model,
     sub_model,
@@ -36,4 +38,13 @@ export function begin(
   const reference = cellReference(builtins, mayRecurse ? "explained" : "absent");
   const signed = depth === 0 ? { signed: askModels.sign(settings) } : {};
   return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse), ...signed };
+}
+
+/** @throws RlmError `invalid_argument` */
+async function checkSchema(schema: Json): Promise<void> {
+  const { schemaProblem, taskThread } = await loadSubCallLayer();
+  const refused = await schemaProblem(schema, taskThread(), new AbortController().signal);
+  if (!refused) return;
+  const { message, suggestion } = refused;
+  throw new RlmError("invalid_argument", `the answer's ${message}`, { suggestion });
 }

@@ -14,7 +14,7 @@ export function hasLooked(rounds: readonly Round[]): boolean {
   return rounds.some(({ cells }) => cells.some(({ success }) => success));
 }
 
-/** How many turns at the end ran the same cells with the same output. */
+/** How many turns at the end ran the same cells with the same output, or said the same without a cell. */
 export function sameTurns(rounds: readonly Round[]): number {
   const ran = rounds.filter(({ outcome }) => outcome.ok);
   const last = keyOf(ran.at(-1));
@@ -24,7 +24,9 @@ export function sameTurns(rounds: readonly Round[]): number {
 }
 
 function keyOf(round: Round | undefined): string | null {
-  if (!round || round.cells.length === 0) return null;
+  if (!round?.outcome.ok) return null;
+  if (textAlone(round) !== null) return JSON.stringify(round.outcome.reply.text);
+  if (round.cells.length === 0) return null;
   return JSON.stringify(round.cells.map(({ source, observation }) => [source, observation]));
 }
 

@@ -16,7 +16,8 @@ export async function ask(setup: Setup, question: string, options: AskOptions): 
   const { signal, suspend, trajectory = false, ...wanted } = options;
   const { models, askModels, depth, maxDepth } = setup;
   if (!setup.state().context) throw contextNotLoaded();
-  await beginAsk(setup.parts, setup.state(), asks.begin(question, wanted, { models, askModels, depth, maxDepth }));
+  const input = await asks.begin(question, wanted, { models, askModels, depth, maxDepth });
+  await beginAsk(setup.parts, setup.state(), input);
   const asked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
   return asks.drive(hostOf(setup, trajectory), asked, false);
 }

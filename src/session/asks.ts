@@ -224,7 +224,7 @@ export interface Asks {
    * What an ask begins with, as its first record keeps it.
    * @throws RlmError `invalid_argument`, `no_model_configured`
    */
-  begin(question: string, options: AskOptions, session: AskedSession): Json;
+  begin(question: string, options: AskOptions, session: AskedSession): Promise<Json>;
   /** Drives an ask to its end, or to where it is suspended. Whether it has begun anew is in its records. */
   drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope>;
   /** Answers a call with context by the ask of a child, which is asked at most once. @throws RlmError if the store fails */

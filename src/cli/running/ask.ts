@@ -29,12 +29,12 @@ async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags):
     throw new UsageError("there is no context to ask about", commandLine(["ask", ...args.typed, "-c", "."]));
   }
   const { schema: file, ...options } = own;
-  const schema = file === undefined ? {} : { schema: readSchema(file) };
   const isJson = args.get(JSON_OUTPUT);
   const report = isJson ? jsonReport(terminal) : textReport(terminal);
   return reportingFailures(stop, report.failure, async (open) => {
     // Without a model, or its key, loading would be for nothing.
     const check = (settings: Settings) => void modelsOf(settings).resolve(null);
+    const schema = file === undefined ? {} : { schema: readSchema(file) };
     const asked = { kind: "ask", input: question } as const;
     const onTurn = (turn: TurnProgress) => {
       if (flags.verbose && turn.phase !== "asked") terminal.stderr.write(turnText(turn));
@@ -86,15 +86,19 @@ function questionOf(args: Arguments): string {
   );
 }
 
-/** @throws RlmError `invalid_argument` */
+/** @throws RlmError `path_not_found`, `invalid_argument` */
 function readSchema(file: string): Json {
+  const suggestion = "Name a file that holds a JSON Schema.";
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    const why = error instanceof SyntaxError ? "is not valid JSON" : "cannot be read";
     const { message } = error instanceof Error ? error : new Error(String(error));
-    throw new RlmError("invalid_argument", `${file} ${why}: ${message}`, {
-      suggestion: "Name a file that holds a JSON Schema.",
-    });
+    if (error instanceof SyntaxError) {
+      throw new RlmError("invalid_argument", `${file} is not valid JSON: ${message}`, { suggestion });
+    }
+    if (isMissing(error)) throw new RlmError("path_not_found", `${file} does not exist`, { suggestion });
+    throw new RlmError("invalid_argument", `${file} cannot be read: ${message}`, { suggestion });
   }
 }
+
+const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";

@@ -24,7 +24,7 @@ describe("models that do not write cells", () => {
 
   test("one that writes Python for ever answers in the closing turn, with warnings", async () => {
     const { envelope, told } = await asked(always({ text: "```python\nprint(1)\n```" }));
-    expect(envelope).toMatchObject({ answered_by: "closing", turns: 6, cells: 0 });
+    expect(envelope).toMatchObject({ answered_by: "closing", turns: 4, cells: 0 });
     expect(envelope.warnings).toEqual(["turns_spent", "answered_without_looking"]);
     expect(told[1]).toContain("python is not run: cells are JavaScript");
   });

@@ -18,26 +18,36 @@ test.each([
   [null, 400_000],
   [1_000_000, 400_000],
   [32_768, 65_536],
-])("of a model with a window of %j tokens the conversation takes %i characters", (window, history_chars) => {
+])("of a model with a window of %j tokens the conversation takes %i characters", async (window, history_chars) => {
   const settings = { history_chars };
-  expect(begin("Which?", {}, { ...session, models: modelsOf(window) })).toMatchObject({ settings });
+  expect(await begin("Which?", {}, { ...session, models: modelsOf(window) })).toMatchObject({ settings });
 });
 
 test.each([
   [{}, { depth: 0, max_depth: 2 }],
   [{ maxDepth: 0 }, { depth: 0, max_depth: 0 }],
   [{ maxDepth: 5 }, { depth: 0, max_depth: 5 }],
-])("an ask with %j records its depth and how deep children may be", (options, settings) => {
-  expect(begin("Which?", options, session)).toMatchObject({ settings });
+])("an ask with %j records its depth and how deep children may be", async (options, settings) => {
+  expect(await begin("Which?", options, session)).toMatchObject({ settings });
 });
 
-test("the ask of a child records the child's depth", () => {
+test("the ask of a child records the child's depth", async () => {
   const settings = { depth: 1, max_depth: 3 };
-  expect(begin("Which?", {}, { ...session, depth: 1, maxDepth: 3 })).toMatchObject({ settings });
+  expect(await begin("Which?", {}, { ...session, depth: 1, maxDepth: 3 })).toMatchObject({ settings });
 });
 
-test("the models of an ask are signed; those of a child are not, since its caller has named them", () => {
+test("the models of an ask are signed; those of a child are not, since its caller has named them", async () => {
   const signed = { model: "local/a", sub_model: "local/sub", by: "this user" };
-  expect(begin("Which?", { model: "local/a" }, session)).toMatchObject({ signed });
-  expect(begin("Which?", {}, { ...session, depth: 1 })).not.toHaveProperty("signed");
+  expect(await begin("Which?", { model: "local/a" }, session)).toMatchObject({ signed });
+  expect(await begin("Which?", {}, { ...session, depth: 1 })).not.toHaveProperty("signed");
+});
+
+test.each([
+  [[], "the answer's schema is not an object"],
+  [true, "the answer's schema is not an object"],
+  [{ type: "nope" }, "the answer's schema is wrong at /type"],
+  [{ $ref: "#/x" }, "the answer's schema has a $ref that does not lead to a schema in it: #/x"],
+])("an ask does not begin with the schema %j", async (schema, problem) => {
+  const refused = { code: "invalid_argument", message: expect.stringContaining(problem) };
+  await expect(begin("Which?", { schema }, session)).rejects.toMatchObject(refused);
 });

@@ -207,11 +207,11 @@ describe("blocks in other languages", () => {
   });
 
   test.each([
-    ["a block in python", block],
-    ["a call of an unknown tool", round("", [use("1", "1", "grep")], [])],
-    ["code that is not a text", round("", [use(5)], [])],
+    ["a block in python", (at: number) => round(`\`\`\`python\nprint(${at})\n\`\`\``, [], [])],
+    ["a call of an unknown tool", () => round("", [use("1", "1", "grep")], [])],
+    ["code that is not a text", () => round("", [use(5)], [])],
   ])("five times %s leads to the closing turn", (_what, stubborn) => {
-    const times = (n: number) => Array.from({ length: n }, () => stubborn);
+    const times = (n: number) => Array.from({ length: n }, (_, at) => stubborn(at));
     expect(stepAfter(times(4))).toMatchObject({ kind: "turn", closing: false });
     expect(stepAfter(times(5))).toMatchObject({ kind: "turn", closing: true });
     expect(stepAfter([...times(3), looked, ...times(1)])).toMatchObject({ closing: false });
@@ -254,6 +254,14 @@ describe("turns", () => {
     expect(texts(stepAfter([looked, looked]))[0]).toContain("change something");
     expect(stepAfter([looked, looked])).toMatchObject({ closing: false });
     expect(stepAfter([looked, looked, looked])).toMatchObject({ kind: "turn", closing: true });
+  });
+
+  test("the same answer that does not fit leads to the closing turn the third time", () => {
+    const schema = { schema: { type: "object" } };
+    const text = round("seven", [], []);
+    const misfit = "the value is not an object";
+    expect(stepAfter([looked, text, text], { misfit }, schema)).toMatchObject({ closing: false });
+    expect(stepAfter([looked, text, text, text], { misfit }, schema)).toMatchObject({ kind: "turn", closing: true });
   });
 
   test("five failed cells in a row lead to the closing turn", () => {
