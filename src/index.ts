@@ -4,6 +4,7 @@ export type { ContextStats, SkippedFile } from "./context/index.ts";
 export { openSession } from "./open-session.ts";
 export type { QueryOptions, SearchStrategy } from "./query/index.ts";
 export {
+  type AskDescription,
   type AskEnvelope,
   type AskOptions,
   type BudgetLimits,
@@ -12,8 +13,10 @@ export {
   type CallProgress,
   type CheckpointDescription,
   type CheckpointNotice,
+  type ChildDescription,
   type Citation,
   type CollectOptions,
+  type Coverage,
   type DryRun,
   type ExecDescription,
   type ExecEnvelope,
@@ -29,6 +32,7 @@ export {
   type Progress,
   type QueryEnvelope,
   type RemainingBudget,
+  type ResumeDescription,
   type Resumed,
   type Session,
   type SessionDescription,
@@ -38,6 +42,7 @@ export {
   type SessionStore,
   type SessionSummary,
   type SubAgentPolicy,
+  type TurnDescription,
   type Unfinished,
 } from "./session/index.ts";
 export type { Collected } from "./store/index.ts";

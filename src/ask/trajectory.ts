@@ -32,6 +32,7 @@ function callsOf({ calls, results }: Pick<ExecRecords, "calls" | "results">): re
   const answered = new Map(results.map((result) => [result.call_id, result]));
   return calls.map(({ call_id }) => {
     const result = answered.get(call_id);
-    return { call_id, model: result?.model ?? "", status: !result ? "pending" : result.success ? "ok" : "failed" };
+    const status = !result ? "pending" : result.success ? "ok" : "failed";
+    return { call_id, model: result?.model ?? "", status, ...(result?.child ? { child: result.child } : {}) };
   });
 }

@@ -8,6 +8,7 @@ import type { ExecAsked, TurnRequest } from "./exec/request.ts";
 import type { AskRecords } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure } from "./journal/envelope.ts";
 import type { RemainingBudget } from "./journal/ledger.ts";
+import type { ChildRecord } from "./journal/records.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {
@@ -142,6 +143,8 @@ export interface TrajectoryCall {
   readonly model: string;
   /** `pending`: no answer is recorded. */
   readonly status: "ok" | "failed" | "pending";
+  /** The session that answered it, if it had a context of its own. */
+  readonly child?: ChildRecord;
 }
 
 /** What an ask needs of the session that it runs in. */

@@ -35,6 +35,7 @@ export type {
 } from "./asks.ts";
 export type { ExecAsked, TurnTaken } from "./exec/request.ts";
 export { type AskRecords, EMPTY_ACCOUNT, type ExecRecords, follow } from "./journal/account.ts";
+export type { Coverage } from "./journal/coverage.ts";
 export {
   type ExecEnvelope,
   type ExecFailure,
@@ -58,8 +59,11 @@ export {
 export { treeOf } from "./journal/tree.ts";
 export { optionProblem } from "./options.ts";
 export { openSessionWith } from "./session.ts";
+export type { AskDescription, TurnDescription } from "./stored/ask-description.ts";
+export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
+export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
 export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";
-export { type CallDescription, describeExecs, type ExecDescription } from "./stored/exec-description.ts";
+export { describeExecs, type ExecDescription, type ResumeDescription } from "./stored/exec-description.ts";
 export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
 export { keepSettings, REMARK_NAMES } from "./stored/remarks.ts";
 export { openStore, type SessionStore } from "./stored/session-store.ts";

@@ -6,6 +6,7 @@ import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, SubAge
 import type { AskOptions } from "./asks.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
+import type { Describing } from "./stored/description.ts";
 import { REMARKS } from "./stored/remarks.ts";
 
 /**
@@ -201,6 +202,12 @@ export const LOAD_SOURCE = v.union(
 export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);
 
 export const RESUME_OPTIONS = options({ ...running, trajectory: flag });
+
+const NONE_OR_MORE = "a whole number from 0";
+
+export const DESCRIBE_OPTIONS = options({
+  children: v.optional(v.pipe(v.number(NONE_OR_MORE), v.safeInteger(NONE_OR_MORE), v.minValue(0, NONE_OR_MORE))),
+} satisfies SchemaOf<Describing>);
 
 export const FORK_OPTIONS = options({ checkpoint: v.optional(text), name: v.optional(text) });
 

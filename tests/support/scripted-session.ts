@@ -50,5 +50,5 @@ export async function openScripted(
   onTestFinished(() => session.close());
   const journal = async (): Promise<readonly JournalRecord[]> =>
     (await store.journal(session.id)).map(({ record }) => readRecord(record));
-  return { session, seen, journal };
+  return { session, store, seen, journal };
 }

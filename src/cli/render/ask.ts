@@ -9,9 +9,9 @@ import { inFlags } from "./wording.ts";
 export type TurnProgress = Extract<Progress, { kind: "turn" }>;
 
 /** `turn 3 of 20 · 2 cells · 7 sub-calls · 18k tokens · $0.03` */
-export function turnLine({ turn, of, cells, sub_calls, tokens, cost_usd }: TurnProgress): string {
+export function turnLine({ depth, turn, of, cells, sub_calls, tokens, cost_usd }: TurnProgress): string {
   const parts = [
-    `turn ${turn} of ${of}`,
+    `${depth > 0 ? "child: " : ""}turn ${turn} of ${of}`,
     amount(cells, "cell"),
     amount(sub_calls, "sub-call"),
     `${compact(tokens)} tokens`,
@@ -19,15 +19,16 @@ export function turnLine({ turn, of, cells, sub_calls, tokens, cost_usd }: TurnP
   return [...parts, ...priced(cost_usd)].join(" · ");
 }
 
-/** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn was over. */
-export function turnOverLine({ turn, cells, sub_calls, tokens, cost_usd }: TurnProgress): string {
+/** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn was over. Turns of children are indented. */
+export function turnOverLine({ depth, turn, cells, sub_calls, tokens, cost_usd }: TurnProgress): string {
   const parts = [amount(cells, "cell"), amount(sub_calls, "sub-call"), amount(tokens, "token"), ...priced(cost_usd)];
-  return `turn ${turn}  ${parts.join(" · ")}`;
+  return `${"  ".repeat(depth)}turn ${turn}  ${parts.join(" · ")}`;
 }
 
 /** What the model said in a turn, or the cell that it ran last and what came of it: for `--verbose`. */
-export function turnText({ turn, phase, detail: { text, cells } }: TurnProgress): string {
-  if (phase === "replied") return `--- turn ${turn}\n${text.trim() === "" ? "" : `${text.trim()}\n`}`;
+export function turnText({ depth, turn, phase, detail: { text, cells } }: TurnProgress): string {
+  if (phase === "replied")
+    return `--- ${depth > 0 ? "child: " : ""}turn ${turn}\n${text.trim() === "" ? "" : `${text.trim()}\n`}`;
   const last = cells.at(-1);
   return last ? cellText(last) : "";
 }

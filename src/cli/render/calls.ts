@@ -31,19 +31,17 @@ export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: C
 }
 
 /** A line for each call, with the first words of its prompt. */
-export function showCalls(calls: readonly CallDescription[], most: number, margin: string, output: Output): void {
-  const digits = String(Math.min(most, calls.length)).length;
-  const rows = calls
-    .slice(0, most)
-    .map((call) => [
-      margin + String(call.number).padStart(digits),
-      call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
-      call.model || "-",
-      call.time_ms === null ? "-" : duration(call.time_ms),
-      [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
-      [...sentAgain(call), firstWords(call.prompt ?? call.name)].join(" "),
-    ]);
-  for (const line of table(rows, COLUMNS, output)) output.write(`${line}\n`, "dim");
+export function callLines(calls: readonly CallDescription[], margin: string, output: Output): string[] {
+  const digits = String(calls.length).length;
+  const rows = calls.map((call) => [
+    margin + String(call.number).padStart(digits),
+    call.refused ? "refused" : call.cached ? "cached" : (call.error_code ?? call.status),
+    call.model || "-",
+    call.time_ms === null ? "-" : duration(call.time_ms),
+    [`${compact(call.tokens)} tokens`, ...priced(call.cost_usd)].join(" "),
+    [...sentAgain(call), firstWords(call.prompt ?? call.name)].join(" "),
+  ]);
+  return table(rows, COLUMNS, output);
 }
 
 const COLUMNS: readonly Column[] = [
@@ -62,7 +60,8 @@ function sentAgain({ attempts, resent }: CallDescription): string[] {
 
 const WORDS_UNITS = 60;
 
-function firstWords(prompt: string): string {
+/** The beginning of a text, in a line. */
+export function firstWords(prompt: string): string {
   const line = prompt
     .slice(0, WORDS_UNITS * 4)
     .trim()

@@ -1,8 +1,9 @@
 import { amount, megabytes } from "../../figures.ts";
 import type { CallProgress, Progress } from "../../index.ts";
-import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
+import { turnLine } from "./ask.ts";
 import { type CallsTaken, callLine } from "./calls.ts";
 import type { Output } from "./terminal.ts";
+import { openTurnLines } from "./turn-lines.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */
 export interface ProgressLine {
@@ -52,8 +53,7 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
   let unsaid: string | null = null;
   let calls: CallProgress | undefined;
   let stopTicking = () => {};
-  /** The newest turn, once the model has replied. */
-  let turn: TurnProgress | undefined;
+  const turns = openTurnLines();
   const counted = openCount(now);
 
   function say(text: string): void {
@@ -77,11 +77,10 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
     onLine = false;
   }
 
-  function keepTurn(): void {
-    if (!turn || !output.isTerminal) return;
+  function keepLines(lines: readonly string[]): void {
+    if (lines.length === 0 || !output.isTerminal) return;
     clear();
-    output.write(`${turnOverLine(turn)}\n`, "dim");
-    turn = undefined;
+    for (const line of lines) output.write(`${line}\n`, "dim");
   }
 
   return {
@@ -102,8 +101,7 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
         // The calls of the cell before are over.
         stopTicking();
         calls = undefined;
-        if (progress.phase === "asked") keepTurn();
-        else turn = progress;
+        keepLines(turns.after(progress));
         return say(turnLine(progress));
       }
       counted.report(progress);
@@ -116,7 +114,7 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
       stopTicking();
       calls = undefined;
       clear();
-      keepTurn();
+      keepLines(turns.rest());
       if (!output.isTerminal && unsaid !== null && saidAt > beganAt) output.write(`${unsaid}\n`);
       unsaid = null;
       return counted.end();

@@ -1,20 +1,15 @@
-import { ago, amount, compact, duration, priced, size } from "../../figures.ts";
+import { ago, amount, compact, priced, size } from "../../figures.ts";
 import { displayName, idEnd } from "../../ids.ts";
-import {
-  type CheckpointDescription,
-  type ExecDescription,
-  REMARK_NAMES,
-  type SessionDescription,
-} from "../../session/index.ts";
-import { showCalls } from "../render/calls.ts";
+import { type CheckpointDescription, REMARK_NAMES, type SessionDescription } from "../../session/index.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 import { paragraph } from "../render/wrap.ts";
+import { allOf, type Page, showExecs } from "./exec-tree.ts";
 
-/** A page for people. @param now ms since the epoch */
-export function showSession(found: SessionDescription, now: number, output: Output): void {
+/** A page for people. */
+export function showSession(found: SessionDescription, page: Page, output: Output): void {
   const { id, status, created_at, changed_at, context, sub_calls, tokens, cost_usd, bytes, holder } = found;
-  const since = (at: number) => ago(now - at);
+  const since = (at: number) => ago(page.now - at);
   output.write(displayName(found), "bold");
   output.write(`  ${status}${holder ? ` in process ${holder.pid}` : ""}\n`);
   output.write(`id        ${id}\n`);
@@ -29,74 +24,39 @@ export function showSession(found: SessionDescription, now: number, output: Outp
   output.write(
     `took      ${[amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`, ...priced(cost_usd), `${size(bytes)} on disk`].join(" · ")}\n`,
   );
-  showExecs(found, since, output);
-  showCheckpoints(found.checkpoints, since, output);
+  output.write(`\n${found.execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
+  showExecs(found, page, output);
+  showCheckpoints(found, page, output);
   if (status === "unfinished") output.write(`\nunfinished: belay resume ${displayName(found)}\n`, "yellow");
 }
 
-function showExecs(session: SessionDescription, since: (at: number) => string, output: Output): void {
-  const { execs } = session;
-  output.write(`\n${execs.length === 0 ? "no execs yet" : "execs"}\n`, "dim");
-  const rows = execs.map(
-    ({ number, kind, status, error_code, began_at, time_ms, resumed, calls, tokens, cost_usd, input }) => [
-      `  ${number}`,
-      kind,
-      error_code ?? status,
-      since(began_at),
-      time_ms === null ? "-" : duration(time_ms),
-      calls.length > 0 ? amount(calls.length, "call") : "",
-      calls.length > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)].join(" ") : "",
-      `${resumed > 0 ? `(resumed ${resumed}x) ` : ""}${input}`,
-    ],
-  );
-  const lines = table(rows, EXEC_COLUMNS, output);
-  for (const [index, line] of lines.entries()) {
-    const exec = execs[index];
-    const style = exec?.status === "failed" ? "red" : exec?.status === "unfinished" ? "yellow" : undefined;
-    output.write(`${line}\n`, style);
-    if (exec) showCallsOf(exec, session, output);
-  }
-}
+const CHECKPOINTS_SHOWN = 40;
 
-const EXEC_COLUMNS: readonly Column[] = [
-  "right",
-  "left",
-  "left",
-  { align: "right", drop: 2 },
-  { align: "right", drop: 1 },
-  { align: "right", drop: 4 },
-  { align: "right", drop: 3 },
-  "left",
-];
-
-const CALLS_SHOWN = 20;
-
-function showCallsOf({ calls, number }: ExecDescription, session: SessionDescription, output: Output): void {
-  showCalls(calls, CALLS_SHOWN, "      ", output);
-  const more = calls.length - CALLS_SHOWN;
-  if (more > 0) output.write(`      … ${more} more: belay show ${displayName(session)} --exec ${number}\n`, "dim");
-}
-
-function showCheckpoints(
-  checkpoints: readonly CheckpointDescription[],
-  since: (at: number) => string,
-  output: Output,
-): void {
+function showCheckpoints(session: SessionDescription, { now, all }: Page, output: Output): void {
+  const { checkpoints, execs } = session;
   if (checkpoints.length === 0) return;
   output.write(`\n${output.isTerminal ? paragraph(CHECKPOINTS_HEAD, output.columns) : CHECKPOINTS_HEAD}\n`, "dim");
-  const rows = treeOf(checkpoints).map(({ checkpoint: { id, kind, at, pages, bytes, head }, depth }) => [
-    `${head ? "*" : " "} ${"  ".repeat(depth)}${idEnd(id)}`,
-    kind,
-    since(at),
-    amount(pages, "page"),
-    size(bytes),
-  ]);
+  const tree = treeOf(checkpoints);
+  const left = all ? 0 : Math.max(0, tree.length - CHECKPOINTS_SHOWN);
+  if (left > 0) output.write(`… ${amount(left, "earlier checkpoint")}: ${allOf(session)}\n`, "dim");
+  const numbers = new Map(execs.map(({ exec_id, number }) => [exec_id, number]));
+  const rows = tree
+    .slice(left)
+    .map(({ checkpoint: { id, kind, exec_id, at, pages, bytes, head }, depth }) => [
+      `${head ? "*" : " "} ${"  ".repeat(depth)}${idEnd(id)}`,
+      kind,
+      numbers.has(exec_id) ? `exec ${numbers.get(exec_id)}` : "",
+      ago(now - at),
+      amount(pages, "page"),
+      size(bytes),
+    ]);
   for (const line of table(rows, CHECKPOINT_COLUMNS, output)) output.write(`${line}\n`);
 }
 
 const CHECKPOINTS_HEAD = "checkpoints (* here it stands; `belay fork SESSION@CHECKPOINT` goes on from another)";
 
 const CHECKPOINT_COLUMNS: readonly Column[] = [
+  "left",
   "left",
   "left",
   { align: "right", drop: 3 },

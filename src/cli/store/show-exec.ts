@@ -1,5 +1,5 @@
 import { ago, amount, compact, duration, priced } from "../../figures.ts";
-import { displayName } from "../../ids.ts";
+import { displayName, idEnd } from "../../ids.ts";
 import {
   type CallDescription,
   type ExecDescription,
@@ -7,10 +7,13 @@ import {
   RlmError,
   type SessionDescription,
 } from "../../index.ts";
+import type { AskDescription, TurnDescription } from "../../session/index.ts";
 import type { ShowFlags } from "../commands/show.ts";
-import { showCalls } from "../render/calls.ts";
+import { callLines } from "../render/calls.ts";
+import { table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
+import { showChild } from "./exec-tree.ts";
 
 /** The exec or call that is shown whole. */
 export type Detail =
@@ -46,29 +49,59 @@ function missing(problem: string, label: string): RlmError {
 
 /** An exec whole: what was run, what it printed, its calls in a line each, its result or error. @param now ms since the epoch */
 export function showExec(exec: ExecDescription, label: string, now: number, output: Output): void {
-  const { kind, number, began_at, time_ms, resumed, calls, tokens, cost_usd, file, source, stdout, stderr } = exec;
+  const { kind, number, began_at, time_ms, resumed, tokens, cost_usd, file, source, stdout, stderr, ask, turn } = exec;
+  // The request of a turn is the turn itself.
+  const calls = turn ? [] : exec.calls;
   heading(`exec ${number} of ${label} (${kind})`, exec.error_code ?? exec.status, output);
   const again = resumed > 0 ? `, resumed ${resumed === 1 ? "once" : `${resumed} times`}` : "";
   output.write(`begun     ${ago(now - began_at)}${again}\n`);
-  const made = calls.length > 0 ? [amount(calls.length, "call"), `${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
-  const took = [...(time_ms === null ? ["not over"] : [duration(time_ms)]), ...made];
+  const made = calls.length > 0 ? [amount(calls.length, "call")] : [];
+  const spent = calls.length > 0 || tokens > 0 ? [`${compact(tokens)} tokens`, ...priced(cost_usd)] : [];
+  const took = [...(time_ms === null ? ["not over"] : [duration(time_ms)]), ...made, ...spent];
   output.write(`took      ${took.join(" · ")}\n`);
-  section(`asked${file === null ? "" : ` (${file})`}`, source, output);
+  if (ask) showAskOf(ask, exec.status, output);
+  else if (turn) showTurnOf(turn, output);
+  else section(`asked${file === null ? "" : ` (${file})`}`, source, output);
   if (stdout) section("printed", stdout, output);
   if (stderr) section("printed on stderr", stderr, output);
   if (calls.length > 0) {
     title("calls", output);
-    showCalls(calls, calls.length, "  ", output);
+    for (const [at, line] of callLines(calls, "  ", output).entries()) {
+      output.write(`${line}\n`, "dim");
+      const call = calls[at];
+      if (call) showChild(call, { margin: "     ", page: { now, all: false } }, output);
+    }
     output.write(`one of them whole: belay show ${label} --exec ${number} --call N\n`, "dim");
   }
   if (exec.warnings.length > 0) section("warnings", exec.warnings.join("\n"), output, "yellow");
   if (exec.status === "ok" && kind === "cell") section("result", exec.result_json, output);
   if (exec.error !== null) section("error", exec.error, output, "red");
+  if (exec.checkpoint_id !== null) {
+    output.write(`\ngo on from here: belay fork ${label}@${idEnd(exec.checkpoint_id)}\n`, "dim");
+  }
   if (exec.status === "unfinished") output.write(`\nunfinished: belay resume ${label}\n`, "yellow");
 }
 
+function showAskOf(ask: AskDescription, status: ExecDescription["status"], output: Output): void {
+  section("asked", ask.question, output);
+  section("settings", ask.settings, output);
+  if (status === "ok") section(`answer (by ${ask.answered_by ?? "?"})`, ask.answer, output);
+  if (ask.citations.length > 0) section("cites", ask.citations, output);
+  if (ask.warnings.length > 0) section("warnings", ask.warnings.join("\n"), output, "yellow");
+}
+
+function showTurnOf({ messages, text, closing }: TurnDescription, output: Output): void {
+  section("added to the conversation", messages.join("\n"), output);
+  if (text.trim() !== "") section(`said${closing ? " (no code is run any more)" : ""}`, text, output);
+}
+
 /** A call whole: what was asked, with which options, and what was answered. */
-export function showCall({ exec, call }: Extract<Detail, { call: unknown }>, label: string, output: Output): void {
+export function showCall(
+  { exec, call }: Extract<Detail, { call: unknown }>,
+  label: string,
+  now: number,
+  output: Output,
+): void {
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd, cached, refused, attempts, resent } =
     call;
   heading(`call ${number} of exec ${exec.number} of ${label}`, error_code ?? status, output);
@@ -80,12 +113,38 @@ export function showCall({ exec, call }: Extract<Detail, { call: unknown }>, lab
     ...(refused ? ["refused: nothing was sent"] : []),
     ...(attempts > 0 ? [`sent ${attempts + 1} times`] : []),
     ...(resent > 0 ? ["sent again by a resume"] : []),
+    ...waitOf(call),
   ];
   output.write(`took      ${took.join(" · ")}\n`);
   const [prompt = null, options = null] = call.args;
   section("asked", prompt, output);
   if (options !== null && JSON.stringify(options) !== "{}") section("options", options, output);
+  if (call.turns) showTurns(call.turns, output);
+  if (call.child) {
+    title("answered by a child", output);
+    showChild(call, { margin: "", page: { now, all: false } }, output);
+  }
   if (status !== "pending") section(status === "ok" ? "answer" : "error", call.answer, output);
+}
+
+const LEAST_WAIT_MS = 100;
+
+/** How long the call waited for a place before its first request left, if that can be told and is worth it. */
+function waitOf({ asked_at, sent_at, resent }: CallDescription): string[] {
+  const waited = sent_at === null || resent > 0 ? 0 : sent_at - asked_at;
+  return waited < LEAST_WAIT_MS ? [] : [`waited ${duration(waited)} for a place`];
+}
+
+/** The turns of a sub-agent: `1  1.2 s  340 tokens  grep, read_file`. */
+function showTurns(turns: NonNullable<CallDescription["turns"]>, output: Output): void {
+  title("turns", output);
+  const rows = turns.map(({ ms, input, output: said, cost_usd, tools }, at) => [
+    `  ${at + 1}`,
+    duration(ms),
+    [`${compact(input + said)} tokens`, ...priced(cost_usd)].join(" "),
+    tools.length === 0 ? "answered" : tools.join(", "),
+  ]);
+  for (const line of table(rows, ["right", "right", "right", "left"], output)) output.write(`${line}\n`);
 }
 
 function heading(text: string, status: string, output: Output): void {

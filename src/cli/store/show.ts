@@ -1,6 +1,6 @@
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
-import { describeSession, type SessionDescription } from "../../session/index.ts";
+import { describeSession, type SessionDescription, type TextBounds, withBoundedTexts } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session-name.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -19,16 +19,20 @@ export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promis
     const folder = storeFolder(args);
     const found = await withStore(folder, host, async (store) => {
       if (!isNamed && !(await store.list()).some(({ origin }) => origin !== "pi")) throw noSessionYet(folder);
-      return describeSession(store, name);
+      return describeSession(store, name, { children: own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN });
     });
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const detail = detailOf(own, found);
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
-    else if (!detail) showSession(found, Date.now(), stdout);
-    else if ("call" in detail) showCall(detail, displayName(found), stdout);
+    else if (!detail) showSession(found, { now: Date.now(), all: own.all === true }, stdout);
+    else if ("call" in detail) showCall(detail, displayName(found), Date.now(), stdout);
     else showExec(detail.exec, displayName(found), Date.now(), stdout);
   });
 }
+
+/** How many sessions are described that answer calls: each is read from the store. */
+const CHILDREN = 50;
+const ALL_CHILDREN = 1000;
 
 function noSessionYet(folder: string): RlmError {
   return new RlmError("session_not_found", `no session found in ${folder}`, {
@@ -37,7 +41,12 @@ function noSessionYet(folder: string): RlmError {
 }
 
 function jsonOf(session: SessionDescription, detail: Detail | null): object {
-  if (!detail) return { session };
+  if (!detail) return { session: withBoundedTexts(session) };
   const { id, name } = session;
-  return { session: { id, name }, ...("call" in detail ? { exec: detail.exec.number, call: detail.call } : detail) };
+  if ("call" in detail) return { session: { id, name }, exec: detail.exec.number, call: detail.call };
+  const [exec] = withBoundedTexts({ ...session, execs: [detail.exec] }, WHOLE_TEXTS).execs;
+  return { session: { id, name }, exec };
 }
+
+/** An exec that is named is whole, unless it would not fit into one string of JavaScript. */
+const WHOLE_TEXTS: TextBounds = { each: Number.MAX_SAFE_INTEGER, all: 128 * 2 ** 20, little: 200 };

@@ -1,10 +1,19 @@
-import type { CheckpointRow, Store } from "../../store/index.ts";
+import * as v from "valibot";
+import type { Json } from "../../../runtime/index.ts";
+import type { CheckpointRow, SessionRow, Store } from "../../store/index.ts";
+import { coverageIn } from "../journal/coverage.ts";
 import { readStepExtras } from "../journal/records.ts";
+import type { CallDescription } from "./call-description.ts";
+import { childName } from "./children.ts";
 import { describeExecs, type ExecDescription } from "./exec-description.ts";
 import { type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";
 
 /** All that a store tells of a session: its execs with their calls, and its checkpoints. */
 export interface SessionDescription extends Omit<SessionSummary, "execs"> {
+  /** The checkpoint at which it stands; null before the first. */
+  readonly head: string | null;
+  /** What it was begun with (model, limits …), never a key; null if nothing is recorded. */
+  readonly settings: Json;
   /** In journal order. */
   readonly execs: readonly ExecDescription[];
   /** The oldest first; `parent` makes a tree of them. */
@@ -25,13 +34,29 @@ export interface CheckpointDescription {
   readonly head: boolean;
 }
 
+/** How much is told of a session. */
+export interface Describing {
+  /** How many of the sessions are described that answer calls, on all levels together, those of the newest execs first. */
+  readonly children?: number;
+}
+
 /** @throws RlmError `session_not_found`, `store_corrupt` */
-export async function describeSession(store: Store, nameOrId: string): Promise<SessionDescription> {
-  const row = await sessionNamed(store, nameOrId);
+export async function describeSession(
+  store: Store,
+  nameOrId: string,
+  { children = 0 }: Describing = {},
+): Promise<SessionDescription> {
+  const left = { children };
+  return withChildren(store, await describeRow(store, await sessionNamed(store, nameOrId)), left);
+}
+
+async function describeRow(store: Store, row: SessionRow): Promise<SessionDescription> {
   const [journal, checkpoints] = await Promise.all([store.journal(row.id), store.checkpoints(row.id)]);
   return {
     ...summaryOf(row),
-    execs: describeExecs(journal.map(({ record }) => record)).map((exec) => withOutput(exec, checkpoints)),
+    head: row.head,
+    settings: recordedSettings(row),
+    execs: describeExecs(journal.map(({ record }) => record)).map((exec) => withCheckpoints(exec, checkpoints)),
     checkpoints: checkpoints.map(({ id, parent, exec_id, kind, at, pages, stored_bytes }) => ({
       id,
       parent,
@@ -45,10 +70,56 @@ export async function describeSession(store: Store, nameOrId: string): Promise<S
   };
 }
 
-/** What an unfinished exec has printed stands in its newest checkpoint. */
-function withOutput(exec: ExecDescription, checkpoints: readonly CheckpointRow[]): ExecDescription {
+/** What an unfinished exec has printed and looked at stands in its newest checkpoint. */
+function withCheckpoints(exec: ExecDescription, checkpoints: readonly CheckpointRow[]): ExecDescription {
+  const isThere = checkpoints.some(({ id }) => id === exec.checkpoint_id);
+  const told = isThere ? exec : { ...exec, checkpoint_id: null };
   const step = checkpoints.findLast(({ kind, exec_id }) => kind === "step" && exec_id === exec.exec_id);
-  if (exec.status !== "unfinished" || !step) return exec;
-  const { output, warnings } = readStepExtras(step.extras).state;
-  return { ...exec, stdout: output.stdout, stderr: output.stderr, warnings };
+  if (exec.status !== "unfinished" || !step) return told;
+  const { output, warnings, library } = readStepExtras(step.extras).state;
+  return { ...told, stdout: output.stdout, stderr: output.stderr, warnings, coverage: coverageIn(library) };
 }
+
+/** Settings without what people say of the session, and without the user's signature. */
+function recordedSettings({ settings }: SessionRow): Json {
+  if (typeof settings !== "object" || settings === null || Array.isArray(settings)) return null;
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== "signature" && name !== "remarks"));
+}
+
+/** The session with what the store tells of those that answer its calls, while some may be described. */
+async function withChildren(
+  store: Store,
+  session: SessionDescription,
+  left: { children: number },
+): Promise<SessionDescription> {
+  const execs: ExecDescription[] = [];
+  for (const exec of session.execs.toReversed()) {
+    const calls: CallDescription[] = [];
+    for (const call of exec.calls) calls.push(await withChild(store, session.id, call, left));
+    execs.push(calls.some((call, at) => call !== exec.calls[at]) ? { ...exec, calls } : exec);
+  }
+  return { ...session, execs: execs.toReversed() };
+}
+
+async function withChild(
+  store: Store,
+  parent: string,
+  call: CallDescription,
+  left: { children: number },
+): Promise<CallDescription> {
+  const name = call.child?.session ?? (mayHaveChild(call) ? childName(parent, call.call_id) : null);
+  if (name === null || left.children < 1) return call;
+  const row = await store.find(name);
+  if (row?.origin !== "child") return call;
+  left.children--;
+  const description = await withChildren(store, await describeRow(store, row), left);
+  const { sub_calls = null, turns = null, depth_reached = null } = call.child ?? {};
+  return { ...call, child: { session: row.id, sub_calls, turns, depth_reached, description } };
+}
+
+/** A call with a context that has no answer yet: no record tells of its child. */
+function mayHaveChild({ status, name, args: [, options] }: CallDescription): boolean {
+  return status === "pending" && (name === "rlm_query" || v.is(WithContext, options));
+}
+
+const WithContext = v.object({ context: v.any() });

@@ -1,24 +1,20 @@
-import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
-import { tokensOf } from "../../model/index.ts";
 import type { StoredRecord } from "../../store/index.ts";
 import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
+import type { Coverage } from "../journal/coverage.ts";
 import { withFiles } from "../journal/envelope.ts";
-import {
-  type Complete,
-  type ExecKind,
-  readRecord,
-  type Start,
-  type ToolCall,
-  type ToolResult,
-} from "../journal/records.ts";
+import { type Complete, type ExecKind, type Resume, readRecord, type Start } from "../journal/records.ts";
+import { type AskDescription, describeAsk, describeTurn, type TurnDescription } from "./ask-description.ts";
+import { type CallDescription, describeCall, type GatheredCall } from "./call-description.ts";
 
-/** What the journal tells of one exec. */
+/** What the journal tells of one exec. Times are ms since the epoch. */
 export interface ExecDescription {
   readonly exec_id: string;
   /** From 1, in the session's whole life. */
   readonly number: number;
   readonly kind: ExecKind;
+  /** The number of the exec above it: of a turn its ask, of a cell of an ask the turn that asked for it; null for others. */
+  readonly parent: number | null;
   /** First line of the cell, question or path. */
   readonly input: string;
   /** The whole cell or question; of other kinds what the host asked for. */
@@ -27,14 +23,18 @@ export interface ExecDescription {
   readonly file: string | null;
   readonly status: "ok" | "failed" | "unfinished";
   readonly error_code: string | null;
-  /** ms since the epoch. */
   readonly began_at: number;
-  /** Wall time, without that in which no process ran it, ms; null: it is not over. */
+  /** null: it is not over. */
+  readonly ended_at: number | null;
+  /** Wall time, without that in which no process ran it, ms; of an ask that of its turns and cells. null: it is not over. */
   readonly time_ms: number | null;
-  /** How often it was continued in a new process. */
+  /** How often it was continued in a new process, and each time. */
   readonly resumed: number;
+  readonly resumes: readonly ResumeDescription[];
+  /** Of its calls; of an ask those of its turns and cells. */
   readonly tokens: number;
   readonly cost_usd: number;
+  /** The request of a turn is a call of the turn. An ask makes none itself. */
   readonly calls: readonly CallDescription[];
   /** What it printed; if it is unfinished, until its newest checkpoint. */
   readonly stdout: string;
@@ -45,69 +45,52 @@ export interface ExecDescription {
   readonly error: string | null;
   /** Cells that are to be run after it, by name. */
   readonly rest: readonly string[];
+  /** The checkpoint of the state after it; null if it left none, or if that is dropped. */
+  readonly checkpoint_id: string | null;
+  /** What it looked at of the context; null if that is not recorded. */
+  readonly coverage: Coverage | null;
+  /** Only of an ask. */
+  readonly ask: AskDescription | null;
+  /** Only of a turn. */
+  readonly turn: TurnDescription | null;
+  /** Texts that are not whole here, by field: how many characters each has. */
+  readonly cut?: Readonly<Record<string, number>>;
 }
 
-/** What the journal tells of one call. */
-export interface CallDescription {
-  readonly call_id: string;
-  /** From 1, in its exec. */
-  readonly number: number;
-  /** The builtin. */
-  readonly name: string;
-  /** What was asked; null for a call that asks no model. */
-  readonly prompt: string | null;
-  /** Every argument, as the cell gave it. */
-  readonly args: readonly Json[];
-  /** `provider/id`; empty if no model was asked. */
-  readonly model: string;
-  /** `pending`: no answer is recorded. */
-  readonly status: "ok" | "failed" | "pending";
-  readonly error_code: string | null;
-  /** The answer, or the error that the cell got; null while the call is pending. */
-  readonly answer: Json;
-  /** When the call was recorded, ms since the epoch. */
-  readonly asked_at: number;
-  /** From then, or from the resume that sent it again, to its answer: ms. null while the call is pending. */
-  readonly time_ms: number | null;
-  readonly tokens: number;
-  readonly cost_usd: number;
-  /** The answer came from the cache. */
-  readonly cached: boolean;
-  /** Nothing was sent. */
-  readonly refused: boolean;
-  /** Requests that failed and were sent again. */
-  readonly attempts: number;
-  /** How often a resume sent it again because its answer was not recorded. */
+/** A process that took an exec over. */
+export interface ResumeDescription {
+  readonly at: number;
+  /** Since the last record before it: no process ran the exec, or one that recorded nothing, ms. */
+  readonly gap_ms: number;
+  /** The checkpoint that it went on from; null: the exec's start. */
+  readonly checkpoint_id: string | null;
+  /** Recorded answers that were given again, calls that were sent again, and calls that were let fail. */
+  readonly replayed: number;
   readonly resent: number;
+  readonly failed: number;
 }
 
 interface Gathered {
   readonly start: Start;
-  resumed: number;
+  readonly resumes: ResumeDescription[];
   readonly calls: Map<string, GatheredCall>;
   complete: Complete | null;
   /** The files that cells were from when it ended, by the cells' numbers. */
   files: ReadonlyMap<number, string>;
 }
 
-interface GatheredCall {
-  readonly call: ToolCall;
-  /** When it was sent last, as far as the journal tells. */
-  sent_at: number;
-  resent: number;
-  result: ToolResult | null;
-}
-
 /** The execs that a journal tells of, in its order. */
 export function describeExecs(records: readonly StoredRecord[]): ExecDescription[] {
   const execs = new Map<string, Gathered>();
   let account = EMPTY_ACCOUNT;
+  let before = 0;
   for (const stored of records) {
     const record = readRecord(stored);
     account = follow(account, record);
+    const since = before;
+    before = record.at;
     if (record.record === "rlm_start") {
-      const nothing = { resumed: 0, calls: new Map(), complete: null, files: new Map() };
-      execs.set(record.exec_id, { start: record, ...nothing });
+      execs.set(record.exec_id, { start: record, resumes: [], calls: new Map(), complete: null, files: new Map() });
       continue;
     }
     const exec = execs.get(record.exec_id);
@@ -120,35 +103,45 @@ export function describeExecs(records: readonly StoredRecord[]): ExecDescription
     } else if (record.record === "rlm_complete") {
       Object.assign(exec, { complete: record, files: cellFiles(account) });
     } else {
-      exec.resumed++;
+      exec.resumes.push(describeResume(record, since));
       for (const id of record.resent) {
         const called = exec.calls.get(id);
         if (called) Object.assign(called, { sent_at: record.at, resent: called.resent + 1 });
       }
     }
   }
-  return [...execs.values()].map((exec, index) => describeExec(exec, index + 1));
+  return inTree(
+    [...execs.values()].map((exec, index) => ({ ask: exec.start.ask, exec: describeExec(exec, index + 1) })),
+  );
 }
 
-function describeExec({ start, resumed, calls, complete, files }: Gathered, number: number): ExecDescription {
-  const described = [...calls.values()].map((call, index) => describeCall(call, index + 1));
-  const sum = (of: (call: CallDescription) => number) => described.reduce((total, call) => total + of(call), 0);
+function describeResume({ at, checkpoint_id, replayed, resent, failed }: Resume, since: number): ResumeDescription {
+  const gap_ms = Math.max(0, at - since);
+  return { at, gap_ms, checkpoint_id, replayed, resent: resent.length, failed: failed.length };
+}
+
+function describeExec({ start, resumes, calls, complete, files }: Gathered, number: number): ExecDescription {
+  const gathered = [...calls.values()];
+  const described = gathered.map((call, index) => describeCall(call, index + 1));
   const { kind, input, cell, rest, exec_id, at, name } = start;
   const { output, warnings } = complete?.state ?? { output: { stdout: "", stderr: "" }, warnings: [] };
   return {
     exec_id,
     number,
     kind,
+    parent: null,
     input: firstLineOf(start),
     source: kind === "cell" ? (cell ?? input) : input,
     file: name ?? null,
     status: complete ? (complete.success ? "ok" : "failed") : "unfinished",
     error_code: complete?.error_code ?? null,
     began_at: at,
+    ended_at: complete?.at ?? null,
     time_ms: complete?.time_ms ?? null,
-    resumed,
-    tokens: sum(({ tokens }) => tokens),
-    cost_usd: sum(({ cost_usd }) => cost_usd),
+    resumed: resumes.length,
+    resumes,
+    tokens: sum(described, ({ tokens }) => tokens),
+    cost_usd: sum(described, ({ cost_usd }) => cost_usd),
     calls: described,
     stdout: output.stdout,
     stderr: output.stderr,
@@ -156,38 +149,43 @@ function describeExec({ start, resumed, calls, complete, files }: Gathered, numb
     result_json: complete?.end?.kind === "ok" ? JSON.parse(complete.end.result) : null,
     error: complete && !complete.success ? whyFailed(complete, files) : null,
     rest: rest.map((cell) => cell.name),
+    checkpoint_id: complete?.checkpoint_id ?? null,
+    coverage: complete?.coverage ?? null,
+    ask: kind === "ask" ? describeAsk(start, complete) : null,
+    turn: kind === "turn" ? describeTurn(start, gathered[0]?.result ?? null) : null,
   };
+}
+
+/** The execs with those above them. An ask counts what its turns and cells took. */
+function inTree(
+  told: readonly { readonly exec: ExecDescription; readonly ask: string | undefined }[],
+): ExecDescription[] {
+  const asks = new Map(told.flatMap(({ exec }) => (exec.ask ? [[exec.exec_id, exec.number] as const] : [])));
+  let turn: number | null = null;
+  const execs = told.map(({ exec, ask }) => {
+    const above = ask === undefined ? undefined : asks.get(ask);
+    if (above === undefined) return exec;
+    if (exec.turn) turn = exec.number;
+    return { ...exec, parent: exec.turn ? above : (turn ?? above) };
+  });
+  const parts = Map.groupBy(told, ({ ask }) => ask);
+  return execs.map((exec) => {
+    if (!exec.ask) return exec;
+    const own = (parts.get(exec.exec_id) ?? []).map((part) => part.exec);
+    return {
+      ...exec,
+      time_ms: exec.time_ms === null ? null : sum(own, ({ time_ms }) => time_ms ?? 0),
+      tokens: sum(own, ({ tokens }) => tokens),
+      cost_usd: sum(own, ({ cost_usd }) => cost_usd),
+    };
+  });
+}
+
+function sum<T>(all: readonly T[], of: (one: T) => number): number {
+  return all.reduce((total, one) => total + of(one), 0);
 }
 
 function whyFailed({ end, error_code, error_message }: Complete, files: Gathered["files"]): string {
   if (end?.kind === "error") return withFiles(end.error.traceback, files);
   return error_message ?? error_code ?? "failed";
 }
-
-function describeCall({ call, sent_at, resent, result }: GatheredCall, number: number): CallDescription {
-  const { call_id, name, args, at } = call;
-  const [prompt] = args;
-  const { usage, attempts } = result ?? {};
-  return {
-    call_id,
-    number,
-    name,
-    prompt: typeof prompt === "string" ? prompt : null,
-    args,
-    model: result?.model ?? "",
-    status: result ? (result.success ? "ok" : "failed") : "pending",
-    error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
-    answer: result?.value ?? null,
-    asked_at: at,
-    time_ms: result ? Math.max(0, result.at - sent_at) : null,
-    tokens: usage ? tokensOf(usage) : 0,
-    cost_usd: usage?.cost_usd ?? 0,
-    cached: result?.cached ?? false,
-    refused: result?.refused ?? false,
-    attempts: attempts?.length ?? 0,
-    resent,
-  };
-}
-
-/** The error that a cell got, as its record has it. */
-const Failure = v.fallback(v.object({ code: v.nullable(v.string()) }), { code: null });

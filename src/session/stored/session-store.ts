@@ -4,8 +4,8 @@ import { systemClock } from "../../../runtime/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import { type Collected, shareStore } from "../../store/index.ts";
 import type { CollectOptions } from "../api.ts";
-import { COLLECT_OPTIONS, checkOptions, FORK_OPTIONS } from "../options.ts";
-import { describeSession, type SessionDescription } from "./description.ts";
+import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS } from "../options.ts";
+import { type Describing, describeSession, type SessionDescription } from "./description.ts";
 import { forkSession, listSessions, removeSession, type SessionSummary } from "./sessions.ts";
 
 /**
@@ -15,8 +15,8 @@ import { forkSession, listSessions, removeSession, type SessionSummary } from ".
 export interface SessionStore extends AsyncDisposable {
   /** All of them, the one changed last first. */
   list(): Promise<readonly SessionSummary[]>;
-  /** Its execs, sub-calls and checkpoints. */
-  describe(session: string): Promise<SessionDescription>;
+  /** Its execs, sub-calls and checkpoints. `children`: how many sessions that answer its calls are described too; default: none. */
+  describe(session: string, options?: Describing): Promise<SessionDescription>;
   /**
    * Makes a session at a checkpoint of another one; default: that of its newest exec's end.
    * `openSession` with its id or name goes on from there. Also rejects with `session_exists`, `checkpoint_not_found`.
@@ -37,7 +37,10 @@ export async function openStore(folder: string, { clock = systemClock } = {}): P
   const signer = openSigner(resolve(folder), process.env);
   return {
     list: () => listSessions(store),
-    describe: (session) => describeSession(store, session),
+    async describe(session, options = {}) {
+      checkOptions("describe()", DESCRIBE_OPTIONS, options);
+      return describeSession(store, session, options);
+    },
     async fork(session, options = {}) {
       checkOptions("fork()", FORK_OPTIONS, options);
       const { checkpoint = null, name = null } = options;

@@ -17,6 +17,8 @@ export interface Spent extends ChildRecord {
   readonly time_ms: number;
   /** The model of its turns, `provider/id`; empty before the first. */
   readonly model: string;
+  /** When its first request left, ms since the epoch; null: none has, or that is not recorded. */
+  readonly sent_at: number | null;
 }
 
 /**
@@ -50,6 +52,7 @@ export async function spentBy(
     time_ms: ledger.time_ms,
     depth_reached: Math.max(tree.depth_reached, ...below.map((one) => one.depth_reached)),
     model: results.findLast(({ name }) => name === ROOT_CALL)?.model ?? "",
+    sent_at: results[0]?.sent_at ?? null,
   };
 }
 

@@ -156,7 +156,8 @@ function withCites({ answer, citations }: Extract<ChildEnd, { ok: true }>, toCal
 /** What the call is charged is what its child has spent, whatever came of it. */
 function answeredBy(settlement: Settlement, spent: Spent | null): Answered {
   if (!spent) return { settlement, record: FREE, cacheKey: null };
-  const { usage, model, session, sub_calls, turns, depth_reached } = spent;
+  const { usage, model, session, sub_calls, turns, depth_reached, sent_at } = spent;
+  const sent = sent_at === null ? {} : { sent_at };
   const child = { session, sub_calls, turns, depth_reached };
-  return { settlement, record: { ...FREE, usage, model, child }, cacheKey: null };
+  return { settlement, record: { ...FREE, usage, model, child, ...sent }, cacheKey: null };
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
 import { openProgress } from "../../../src/cli/render/progress.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
+import { openTurnLines } from "../../../src/cli/render/turn-lines.ts";
 import { compact, dollars } from "../../../src/figures.ts";
 import type { CallProgress, Progress } from "../../../src/index.ts";
 
@@ -129,7 +130,7 @@ test("the line goes on while all calls are waited for, and what they took is tol
 });
 
 /** What an ask reports of its turns: 7 sub-calls and $0.01 in each. */
-function turn(number: number, phase: "asked" | "replied" | "ran"): Progress {
+function turn(number: number, phase: "asked" | "replied" | "ran"): Extract<Progress, { kind: "turn" }> {
   const cells = phase === "asked" ? number - 1 : number;
   const spent = { sub_calls: 7 * cells, tokens: 6137 * cells, cost_usd: 0.01 * cells };
   return {
@@ -172,4 +173,23 @@ test("elsewhere turns have no lines of their own", () => {
   for (const phase of ["asked", "replied", "ran"] as const) progress.report(turn(1, phase));
   progress.end();
   expect(written).toEqual([]);
+});
+
+test("turns of children are indented, and stand above the turn whose cell called them", () => {
+  const lines = openTurnLines();
+  const at = (path: readonly string[], number: number, phase: "asked" | "replied" | "ran") => {
+    return lines.after({ ...turn(number, phase), path, depth: path.length });
+  };
+  const told = [
+    ...[at([], 1, "asked"), at([], 1, "replied")],
+    ...[at(["a.1"], 1, "asked"), at(["a.1"], 1, "replied"), at(["a.1", "b.1"], 1, "replied")],
+    ...[at(["a.10"], 1, "asked"), at(["a.10"], 1, "replied"), at(["a.1"], 1, "ran"), at(["a.1"], 2, "asked")],
+    ...[at([], 1, "ran"), at([], 2, "asked"), at([], 2, "replied"), lines.rest()],
+  ].map((over) => over.map((line) => line.slice(0, line.indexOf("  ", line.search(/\S/)))));
+  expect(told).toEqual([
+    ...[[], []],
+    ...[[], [], []],
+    ...[[], [], ["    turn 1"], ["  turn 1"]],
+    ...[["  turn 1"], ["turn 1"], [], ["turn 2"]],
+  ]);
 });

@@ -27,7 +27,7 @@ test("checkpoints are a list, and what was left behind stands under its parent",
 
 test("on a narrow terminal no line of a session without long paths is wider than it", () => {
   const { output, written } = record();
-  showSession({ ...SESSION, execs: [], context: null }, 3 * HOUR, { ...output, isTerminal: true, columns: 60 });
+  showSession({ ...SESSION, execs: [], context: null }, PAGE, { ...output, isTerminal: true, columns: 60 });
   const lines = written.join("").split("\n");
   expect(lines.filter((line) => line.length > 60)).toEqual([]);
   expect(lines.join(" ")).toContain("`belay fork SESSION@CHECKPOINT` goes on from another)");
@@ -43,6 +43,7 @@ function record(): { output: Output; written: string[] } {
 }
 
 const HOUR = 3_600_000;
+const PAGE = { now: 3 * HOUR, all: false };
 const CALL: CallDescription = {
   ...{
     call_id: "1",
@@ -53,6 +54,8 @@ const CALL: CallDescription = {
   },
   ...{ model: "a/b", status: "ok", error_code: null, answer: "A thing.", asked_at: HOUR, time_ms: 1500 },
   ...{ tokens: 100, cost_usd: 0.001, cached: false, refused: false, attempts: 0, resent: 0 },
+  ...{ batch: null, sent_at: HOUR, ended_at: HOUR + 1500, retries: [], turns: null, child: null },
+  usage: { input: 90, output: 10, cache_read: 0, cache_write: 0, cost_usd: 0.001 },
 };
 const LONG = "why ".repeat(40);
 const SESSION: SessionDescription = {
@@ -65,6 +68,7 @@ const SESSION: SessionDescription = {
     created_at: 0,
     changed_at: 2 * HOUR,
   },
+  ...{ head: "e", settings: null },
   ...{ sub_calls: 2, tokens: 12_345, cost_usd: 0.0421, bytes: 3 * 2 ** 20, holder: null, forked_from: null },
   context: { hash: "0123456789abcdef", sources: ["/x/docs", "stdin"], chars: 1234 },
   last: { exec_id: "e", kind: "cell", input: "go()" },
@@ -73,7 +77,8 @@ const SESSION: SessionDescription = {
       ...{ exec_id: "e", number: 1, kind: "cell", input: "go()", source: "go()\n", file: "go.js" },
       ...{ status: "unfinished", error_code: null, began_at: HOUR, time_ms: null, resumed: 2 },
       ...{ tokens: 100, cost_usd: 0.001, rest: [], stdout: "so far\n", stderr: "", warnings: [] },
-      ...{ result_json: null, error: null },
+      ...{ result_json: null, error: null, ended_at: null, parent: null, ask: null, turn: null },
+      ...{ resumes: [], checkpoint_id: null, coverage: null },
       calls: [
         { ...CALL, attempts: 1 },
         { ...CALL, number: 2, cached: true, tokens: 0, cost_usd: 0, time_ms: 2 },
@@ -87,7 +92,7 @@ const SESSION: SessionDescription = {
 
 test("a session is shown with its calls, and with the line that resumes it", () => {
   const { output, written } = record();
-  showSession(SESSION, 3 * HOUR, output);
+  showSession(SESSION, PAGE, output);
   expect(written.join("")).toBe(`big  unfinished
 id        01X
 begun     3 h ago, changed 1 h ago
@@ -102,8 +107,8 @@ execs
       4  pending       -        -  100 tokens $0.0010  why why why why why why why why why why why why why why why …
 
 checkpoints (* here it stands; \`belay fork SESSION@CHECKPOINT\` goes on from another)
-  d  end  3 h ago  3 pages  2.0 KB
-* e  end  3 h ago  3 pages  2.0 KB
+  d  end  exec 1  3 h ago  3 pages  2.0 KB
+* e  end  exec 1  3 h ago  3 pages  2.0 KB
 
 unfinished: belay resume big
 `);
@@ -128,12 +133,12 @@ test("an exec and a call are shown whole", () => {
     error: "Error: no\n    at go.js:1:1",
     time_ms: 5,
   } as const;
-  showExec({ ...failed, warnings: ["capped"], calls: [] }, "big", 3 * HOUR, output);
+  showExec({ ...failed, warnings: ["capped"], calls: [], tokens: 0, cost_usd: 0 }, "big", 3 * HOUR, output);
   expect(written.join("")).toMatch(
     / {2}js_error\n.*\ntook {6}5 ms\n(?:.*\n)*\nwarnings\ncapped\n\nerror\nError: no\n {4}at go\.js:1:1\n$/,
   );
   written.length = 0;
-  for (const call of exec.calls.slice(2)) showCall({ exec, call: { ...call, resent: 1 } }, "big", output);
+  for (const call of exec.calls.slice(2)) showCall({ exec, call: { ...call, resent: 1 } }, "big", 3 * HOUR, output);
   expect(written.join("")).toBe(`call 3 of exec 1 of big  rate_limited
 asked by  llm_query, of a/b
 took      1.5 s · 0 tokens · sent 3 times · sent again by a resume

@@ -30,6 +30,7 @@ function checkpoint(id: string, exec_id: string, at: number, kind: "end" | "step
 
 function exec(exec_id: string, input: string, error_code: string | null = null) {
   const counts = { number: 1, began_at: 0, time_ms: 1, resumed: 0, tokens: 0, cost_usd: 0, calls: [], rest: [] };
+  const tree = { parent: null, ask: null, turn: null, resumes: [], ended_at: 1, checkpoint_id: null, coverage: null };
   const outcome = { source: input, file: null, stdout: "", stderr: "", warnings: [], result_json: null, error: null };
   return {
     exec_id,
@@ -38,12 +39,14 @@ function exec(exec_id: string, input: string, error_code: string | null = null) 
     status: error_code ? "failed" : "ok",
     error_code,
     ...counts,
+    ...tree,
     ...outcome,
   } as const;
 }
 
 const SESSION: SessionDescription = {
   ...SUMMARY,
+  ...{ head: null, settings: null },
   execs: [exec("E1", "let a = 1"), exec("E2", "nope()", "js_error")],
   checkpoints: [
     checkpoint("01AAAAAAAAAA", "E1", 30_000),

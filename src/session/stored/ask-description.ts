@@ -1,0 +1,77 @@
+import * as v from "valibot";
+import type { Json } from "../../../runtime/index.ts";
+import type { Complete, Start, ToolResult } from "../journal/records.ts";
+
+/** What an ask was asked, and how it was answered. */
+export interface AskDescription {
+  readonly question: string;
+  /** Its models, limits and protocol, which never change within it. */
+  readonly settings: Json;
+  /** null unless it was answered. */
+  readonly answer: Json;
+  readonly answered_by: "answer" | "text" | "closing" | null;
+  /** Places of P that the answer rests on, as `ask()` gives them. */
+  readonly citations: readonly Json[];
+  readonly warnings: readonly string[];
+}
+
+/** A turn of an ask. Its whole reply is the answer of its call. */
+export interface TurnDescription {
+  /** From 1. A turn that failed has the number of the one that takes its place. */
+  readonly number: number;
+  /** The model was told to answer in text, since no code is run any more. */
+  readonly closing: boolean;
+  readonly protocol: "tools" | "fence" | null;
+  /** What it added to the conversation: the question, or what the model saw of the cells before. */
+  readonly messages: readonly string[];
+  /** What the model said; empty before its reply, and if it only asked for cells. */
+  readonly text: string;
+}
+
+export function describeAsk(
+  { input }: Pick<Start, "input">,
+  complete: Pick<Complete, "answer"> | null,
+): AskDescription {
+  const { question } = v.parse(Asked, input);
+  const read = v.safeParse(WithSettings, input);
+  const settings = read.success ? read.output.settings : null;
+  const answered = v.safeParse(Answered, complete?.answer);
+  const { value, ...how }: Answer = answered.success ? answered.output : NOT_ANSWERED;
+  return { question, settings, answer: value, ...how };
+}
+
+export function describeTurn({ input }: Pick<Start, "input">, result: Pick<ToolResult, "success" | "value"> | null) {
+  const { turn, closing, protocol, messages } = v.parse(Turn, input);
+  const { text } = v.parse(Reply, result?.success ? result.value : null);
+  const added = messages.map((message) => message.text);
+  return { number: turn, closing, protocol, messages: added, text } satisfies TurnDescription;
+}
+
+const json: v.GenericSchema<unknown, Json> = v.custom<Json>((value) => value !== undefined);
+
+/** Another user may have written the store: what cannot be read is told as nothing, and the rest all the same. */
+const Asked = v.fallback(v.object({ question: v.string() }), { question: "" });
+const WithSettings = v.object({ settings: json });
+
+type Answer = Pick<AskDescription, "answered_by" | "citations" | "warnings"> & { readonly value: Json };
+
+const NOT_ANSWERED: Answer = { value: null, answered_by: null, citations: [], warnings: [] };
+
+const Answered = v.object({
+  value: json,
+  answered_by: v.picklist(["answer", "text", "closing"]),
+  citations: v.array(json),
+  warnings: v.array(v.string()),
+});
+
+const Turn = v.fallback(
+  v.object({
+    turn: v.number(),
+    closing: v.boolean(),
+    protocol: v.nullable(v.picklist(["tools", "fence"])),
+    messages: v.array(v.object({ text: v.string() })),
+  }),
+  { turn: 0, closing: false, protocol: null, messages: [] },
+);
+
+const Reply = v.fallback(v.object({ text: v.string() }), { text: "" });

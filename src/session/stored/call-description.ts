@@ -1,0 +1,113 @@
+import * as v from "valibot";
+import type { Json } from "../../../runtime/index.ts";
+import { NO_USAGE, type SubCallTurn, tokensOf, type Usage } from "../../model/index.ts";
+import type { Attempt, ChildRecord, ToolCall, ToolResult } from "../journal/records.ts";
+import type { SessionDescription } from "./description.ts";
+
+/** What the journal tells of one call. Times are ms since the epoch. */
+export interface CallDescription {
+  readonly call_id: string;
+  /** From 1, in its exec. */
+  readonly number: number;
+  /** The builtin; `root` for the request of a turn. */
+  readonly name: string;
+  /** The batch of its cell that it belongs to; null: none. */
+  readonly batch: number | null;
+  /** What was asked; null for a call that asks no model. */
+  readonly prompt: string | null;
+  /** Every argument, as the cell gave it. */
+  readonly args: readonly Json[];
+  /** `provider/id`; empty if no model was asked. */
+  readonly model: string;
+  /** `pending`: no answer is recorded. */
+  readonly status: "ok" | "failed" | "pending";
+  readonly error_code: string | null;
+  /** The answer, or the error that the cell got; null while the call is pending. */
+  readonly answer: Json;
+  /** When the call was recorded. */
+  readonly asked_at: number;
+  /** When its first request left; null: none did, or the record is of an earlier build. */
+  readonly sent_at: number | null;
+  /** When its answer was recorded; null while the call is pending. */
+  readonly ended_at: number | null;
+  /** From `asked_at`, or from the resume that sent it again, to its answer: ms. null while the call is pending. */
+  readonly time_ms: number | null;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** What the provider charged; of a call with a child all that the child has spent. */
+  readonly usage: Usage;
+  /** The answer came from the cache. */
+  readonly cached: boolean;
+  /** Nothing was sent. */
+  readonly refused: boolean;
+  /** Requests that failed and were sent again: how many, and each with its code and the wait after it. */
+  readonly attempts: number;
+  readonly retries: readonly Attempt[];
+  /** How often a resume sent it again because its answer was not recorded. */
+  readonly resent: number;
+  /** The replies of a sub-agent; null for a call that one reply answered, or if they are not recorded. */
+  readonly turns: readonly SubCallTurn[] | null;
+  /** The session that answers it, if it has a context of its own. */
+  readonly child: ChildDescription | null;
+  /** Texts that are not whole here, by field: how many characters each has. */
+  readonly cut?: Readonly<Record<string, number>>;
+}
+
+/** The child of a call. What its call's record does not tell is null. */
+export interface ChildDescription {
+  /** Its id. */
+  readonly session: string;
+  readonly sub_calls: number | null;
+  readonly turns: number | null;
+  readonly depth_reached: number | null;
+  /** All that the store tells of it; null if that was not asked for, or is left out. */
+  readonly description: SessionDescription | null;
+}
+
+export interface GatheredCall {
+  readonly call: ToolCall;
+  /** When it was sent last, as far as the journal tells. */
+  sent_at: number;
+  resent: number;
+  result: ToolResult | null;
+}
+
+export function describeCall({ call, sent_at, resent, result }: GatheredCall, number: number): CallDescription {
+  const { call_id, name, args, at } = call;
+  const [prompt] = args;
+  const { usage = NO_USAGE, attempts = [] } = result ?? {};
+  return {
+    call_id,
+    number,
+    name,
+    batch: v.parse(Batch, args[2]).id,
+    prompt: typeof prompt === "string" ? prompt : null,
+    args,
+    model: result?.model ?? "",
+    status: result ? (result.success ? "ok" : "failed") : "pending",
+    error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
+    answer: result?.value ?? null,
+    asked_at: at,
+    sent_at: result?.sent_at ?? null,
+    ended_at: result?.at ?? null,
+    time_ms: result ? Math.max(0, result.at - sent_at) : null,
+    tokens: tokensOf(usage),
+    cost_usd: usage.cost_usd,
+    usage,
+    cached: result?.cached ?? false,
+    refused: result?.refused ?? false,
+    attempts: attempts.length,
+    retries: attempts,
+    resent,
+    turns: result?.turns ?? null,
+    child: result?.child ? childOf(result.child) : null,
+  };
+}
+
+function childOf({ session, sub_calls, turns, depth_reached }: ChildRecord): ChildDescription {
+  return { session, sub_calls, turns, depth_reached, description: null };
+}
+
+/** The error that a cell got, as its record has it. */
+const Failure = v.fallback(v.object({ code: v.nullable(v.string()) }), { code: null });
+const Batch = v.fallback(v.object({ id: v.nullable(v.number()) }), { id: null });
