@@ -6,7 +6,7 @@ import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotoc
 import { expect, onTestFinished, test } from "vitest";
 import { COMMAND } from "../../support/command.ts";
 import { folderWith } from "../../support/tree.ts";
-import { callerOf } from "../mcp/pair.ts";
+import { callerOf, type Era } from "../mcp/pair.ts";
 import { belay, startOnTerminal } from "./belay.ts";
 
 // A client hands a server few variables: neither BELAY_HOME nor a key is inherited.
@@ -15,10 +15,13 @@ interface StartOptions {
   /** Arguments of node. */
   readonly node?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly era?: Era;
 }
 
+const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
+
 /** A server as a client starts it, in this folder. */
-async function started(cwd: string, home: string, { node = [], env }: StartOptions = {}) {
+async function started(cwd: string, home: string, { node = [], env, era = "legacy" }: StartOptions = {}) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [...node, ...COMMAND, "mcp", "--store", home],
@@ -26,13 +29,13 @@ async function started(cwd: string, home: string, { node = [], env }: StartOptio
     stderr: "pipe",
     ...(env ? { env: { ...getDefaultEnvironment(), ...env } } : {}),
   });
-  const client = new Client({ name: "test", version: "1.0.0" });
+  const client = new Client({ name: "test", version: "1.0.0" }, era === "modern" ? MODERN : {});
   await client.connect(transport);
   onTestFinished(() => client.close());
   return { client, call: callerOf(client) };
 }
 
-test("a client loads in one process and finds its context and variables in the next", async () => {
+test("a client loads in one process, and one of the next era finds its context and variables in another", async () => {
   const [cwd, home] = [folderWith({ "a.txt": "alpha beta alpha\n" }), folderWith({})];
   const first = await started(cwd, home);
   expect(await first.call("rlm_load", { path: cwd })).toMatchObject({ success: true, stats: { document_count: 1 } });
@@ -40,7 +43,8 @@ test("a client loads in one process and finds its context and variables in the n
     success: true,
   });
   await first.client.close();
-  const second = await started(cwd, home);
+  const second = await started(cwd, home, { era: "modern" });
+  expect(second.client.getProtocolEra()).toBe("modern");
   expect(await second.call("rlm_exec", { code: "[kept, P.includes('beta')]" })).toMatchObject({
     result_json: [2, true],
   });
