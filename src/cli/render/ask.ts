@@ -8,10 +8,11 @@ import { inFlags } from "./wording.ts";
 
 export type TurnProgress = Extract<Progress, { kind: "turn" }>;
 
-/** `turn 3 of 20 · 2 cells · 7 sub-calls · 18k tokens · $0.03` */
-export function turnLine({ depth, turn, of, cells, sub_calls, tokens, cost_usd }: TurnProgress): string {
+/** `turn 3 of 20 · 2 cells · 7 sub-calls · 18k tokens · $0.03`; of a child `call 2, turn 3 of 10 · …` */
+export function turnLine(progress: TurnProgress): string {
+  const { of, cells, sub_calls, tokens, cost_usd } = progress;
   const parts = [
-    `${depth > 0 ? "child: " : ""}turn ${turn} of ${of}`,
+    `${nameOf(progress)} of ${of}`,
     amount(cells, "cell"),
     amount(sub_calls, "sub-call"),
     `${compact(tokens)} tokens`,
@@ -20,17 +21,28 @@ export function turnLine({ depth, turn, of, cells, sub_calls, tokens, cost_usd }
 }
 
 /** `turn 3  2 cells · 7 sub-calls · 18,412 tokens · $0.030`: what the ask had come to when the turn was over. Turns of children are indented. */
-export function turnOverLine({ depth, turn, cells, sub_calls, tokens, cost_usd }: TurnProgress): string {
+export function turnOverLine(progress: TurnProgress): string {
+  const { depth, cells, sub_calls, tokens, cost_usd } = progress;
   const parts = [amount(cells, "cell"), amount(sub_calls, "sub-call"), amount(tokens, "token"), ...priced(cost_usd)];
-  return `${"  ".repeat(depth)}turn ${turn}  ${parts.join(" · ")}`;
+  return `${INDENT.repeat(depth)}${nameOf(progress)}  ${parts.join(" · ")}`;
 }
 
 /** What the model said in a turn, or the cell that it ran last and what came of it: for `--verbose`. */
-export function turnText({ depth, turn, phase, detail: { text, cells } }: TurnProgress): string {
-  if (phase === "replied")
-    return `--- ${depth > 0 ? "child: " : ""}turn ${turn}\n${text.trim() === "" ? "" : `${text.trim()}\n`}`;
-  const last = cells.at(-1);
-  return last ? cellText(last) : "";
+export function turnText(progress: TurnProgress): string {
+  const { phase, depth, detail } = progress;
+  const last = detail.cells.at(-1);
+  const said = detail.text.trim() === "" ? "" : `${detail.text.trim()}\n`;
+  const told = phase === "replied" ? `--- ${nameOf(progress)}\n${said}` : last ? cellText(last) : "";
+  return told.replaceAll(/^(?=.)/gm, INDENT.repeat(depth));
+}
+
+/** How far each level of children stands to the right. */
+const INDENT = "  ";
+
+/** `turn 3`; of a child with the number of its call, since several may run at once: `call 2, turn 3`. */
+function nameOf({ turn, path }: TurnProgress): string {
+  const call = path.at(-1);
+  return call === undefined ? `turn ${turn}` : `call ${call.slice(call.lastIndexOf(".") + 1)}, turn ${turn}`;
 }
 
 /** Every turn of an ask with its cells and what they showed, if the envelope has them. */

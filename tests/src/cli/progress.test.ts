@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { turnText } from "../../../src/cli/render/ask.ts";
 import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
 import { openProgress } from "../../../src/cli/render/progress.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
@@ -189,7 +190,14 @@ test("turns of children are indented, and stand above the turn whose cell called
   expect(told).toEqual([
     ...[[], []],
     ...[[], [], []],
-    ...[[], [], ["    turn 1"], ["  turn 1"]],
-    ...[["  turn 1"], ["turn 1"], [], ["turn 2"]],
+    ...[[], [], ["    call 1, turn 1"], ["  call 1, turn 1"]],
+    ...[["  call 10, turn 1"], ["turn 1"], [], ["turn 2"]],
   ]);
+});
+
+test("--verbose tells what a child did to the right, with the number of its call", () => {
+  const said = { ...turn(2, "replied"), depth: 1, path: ["E1.3"], detail: { text: "I look.", cells: [] } };
+  expect(turnText(said)).toBe("  --- call 3, turn 2\n  I look.\n");
+  const cells = [{ code: "print(1)", observation: "1" }];
+  expect(turnText({ ...said, phase: "ran", detail: { text: "", cells } })).toBe("    > print(1)\n  1\n");
 });

@@ -2,6 +2,7 @@ import { readdirSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
+import { openStore } from "../../../src/store/index.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, type Run, temporaryFolder } from "./belay.ts";
@@ -164,4 +165,41 @@ test("a label is shown by sessions and show; a session goes on with it until ano
   ] as const) {
     expect(await run("exec", "-e", "1", ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(stderr) });
   }
+});
+
+test("a child is shown by its name, and goes on and away with its parent alone", async () => {
+  const home = join(temporaryFolder(), "home");
+  const { id } = await openSession({ store: home, session: "main" }).then(async (opened) => {
+    await opened.exec("1");
+    await opened.close();
+    return opened;
+  });
+  const name = `${id}.01KEXEC0000000000000000000.2`;
+  const store = await openStore(home);
+  await store.create({ id: "01KCHDDDDDDDDDDDDDDDDDDDDD", name, origin: "child", settings: null, at: 9e15 });
+  const facts = { status: "running", execs: 1, sub_calls: 0, tokens: 0, cost_usd: 0, context: null, last: null };
+  await store.commit("01KCHDDDDDDDDDDDDDDDDDDDDD", { facts });
+  await store[Symbol.asyncDispose]();
+  const run = (...args: string[]) => belayHere(args, { home });
+  for (const args of [
+    ["resume", name],
+    ["exec", "-e", "1", "--session", name],
+    ["rm", name],
+    ["repl", "-s", name],
+  ]) {
+    const refused = await run(...args);
+    expect([args[0], refused.code, refused.stdout]).toEqual([args[0], 1, ""]);
+    expect(refused.stderr).toContain("is a child: it answers call 01KEXEC0000000000000000000.2 of main");
+    expect(refused.stderr).toContain(
+      "It goes on, and is dropped, with main. To look around in it, work on a copy, made with `belay fork ",
+    );
+  }
+  const made = await run("exec", "-e", "1", "--session", `${id}.mine`);
+  expect([made.code, made.stderr]).toEqual([1, expect.stringContaining("is the name of a child")]);
+  expect((await run("show", name)).stdout).toContain("01KCHDDDDDDDDDDDDDDDDDDDDD");
+  expect((await run("sessions")).stdout).not.toContain("01KEXEC");
+  expect((await run("resume")).stderr).toContain("nothing is unfinished in main");
+  expect((await run("show", "@last")).stdout).toContain("main");
+  expect((await run("rm", "main")).stdout).toContain("removed main");
+  expect((await run("show", name)).code).toBe(1);
 });
