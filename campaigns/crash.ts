@@ -4,17 +4,19 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { bundleCommands } from "../tests/support/command.ts";
 import { script, seedOf, wholeNumber } from "./arguments.ts";
+import { askCampaign, printedAsks } from "./crash/asks/campaign.ts";
 import { crashCampaign } from "./crash/campaign.ts";
 import type { KillsAt } from "./crash/plan.ts";
 import { type CrashProgram, crashPrograms } from "./crash/programs.ts";
 import { printed } from "./crash/report.ts";
 
-// Kills real processes of the command, has others go on, and compares with what uninterrupted ones come to.
+// Kills real processes of the command, has others go on, and compares with what uninterrupted ones come to. With --asks these
+// are asks over a tree of depth 2, else execs and queries.
 
 const AT: readonly KillsAt[] = ["operations", "random", "both"];
-const USAGE = `npm run crash -- [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]`;
+const USAGE = `npm run crash -- [--runs N | --kills N] [--seed N] [--programs A,B] [--at ${AT.join("|")}] [--most N] [--jobs N] [--keep]\n       npm run crash -- --asks [--runs N] [--seed N] [--most N] [--jobs N] [--keep]`;
 
-await script(USAGE, read, async ({ keep, ...options }) => {
+await script(USAGE, read, async ({ keep, asks, ...options }) => {
   const folder = mkdtempSync(join(tmpdir(), "belay-crash-"));
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
   process.once("exit", () => {
@@ -23,9 +25,17 @@ await script(USAGE, read, async ({ keep, ...options }) => {
   await bundleCommands();
   console.log(`seed ${options.seed}, in ${folder}`);
   const started = performance.now();
-  const report = await crashCampaign({ ...options, folder, apart: true, say: (line) => console.log(line) });
-  console.log(`${printed(report)}\nseconds         ${Math.round((performance.now() - started) / 1000)}`);
-  return report.mismatches.length > 0 ? 1 : 0;
+  const say = (line: string) => console.log(line);
+  const isDone = (text: string, { mismatches }: { readonly mismatches: readonly string[] }) => {
+    say(`${text}\nseconds         ${Math.round((performance.now() - started) / 1000)}`);
+    return mismatches.length > 0 ? 1 : 0;
+  };
+  if (asks) {
+    const report = await askCampaign({ ...options, runs: asks, folder, say });
+    return isDone(printedAsks(report), report);
+  }
+  const report = await crashCampaign({ ...options, folder, apart: true, say });
+  return isDone(printed(report), report);
 });
 
 function read(args: string[]) {
@@ -38,6 +48,7 @@ function read(args: string[]) {
     most: { type: "string", default: "3" },
     jobs: { type: "string", default: "2" },
     keep: { type: "boolean", default: false },
+    asks: { type: "boolean", default: false },
   } as const;
   const { values } = parseArgs({ args, options });
   const at = AT.find((known) => known === values.at);
@@ -53,6 +64,7 @@ function read(args: string[]) {
     most: wholeNumber("most", values.most),
     jobs: wholeNumber("jobs", values.jobs),
     keep: values.keep,
+    asks: values.asks ? wholeNumber("runs", values.runs) : null,
   };
 }
 
