@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { type Api, completeSimple, type Model } from "belay-pi-ai";
 import type { Session, SessionOptions, SessionStore } from "../src/index.ts";
+import { bareRequest } from "./bare-model.ts";
 
 // Measures asks in a process of its own, so that nothing else is in its memory; prints it as JSON. Arguments: the built
 // library, the folder of its store.
@@ -61,7 +61,7 @@ async function measured(baseUrl: string): Promise<Asks> {
   await session.load({ text: "0123456789".repeat(1000), name: "digits" });
   const asked = await asksOf(session, phases);
   const bare: number[] = [];
-  for (let n = 0; n < TURNS; n++) bare.push(await timed(() => request(baseUrl)));
+  for (let n = 0; n < TURNS; n++) bare.push(await timed(() => bareRequest(baseUrl)));
   const before = await bytes();
   const children: number[] = [];
   for (let n = 0; n < CHILDREN; n++) children.push(await timed(() => run(session, `await ${call("child")}`)));
@@ -129,24 +129,6 @@ async function bytes(): Promise<number> {
 async function run(session: Session, code: string): Promise<void> {
   const envelope = await session.exec(code);
   if (!envelope.success) throw new Error(envelope.traceback);
-}
-
-async function request(baseUrl: string): Promise<void> {
-  const bench: Model<Api> = {
-    id: "bench",
-    name: "bench",
-    api: "openai-completions",
-    provider: "local",
-    baseUrl,
-    reasoning: false,
-    input: ["text"],
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-    contextWindow: 100_000,
-    maxTokens: 4096,
-  };
-  const message = { role: "user", content: "hello", timestamp: 0 } as const;
-  const answer = await completeSimple(bench, { messages: [message] }, { apiKey: "none", maxRetries: 0 });
-  if (answer.stopReason !== "stop") throw new Error(answer.errorMessage);
 }
 
 function now(): number {

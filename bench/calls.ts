@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { type Api, completeSimple, type Model } from "belay-pi-ai";
 import { openSession } from "../src/index.ts";
+import { bareRequest } from "./bare-model.ts";
 import { type Contestant, median, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
 
@@ -45,25 +45,9 @@ export async function benchCalls(): Promise<Report> {
 }
 
 async function bare(baseUrl: string): Promise<void> {
-  const model: Model<Api> = {
-    id: "bench",
-    name: "bench",
-    api: "openai-completions",
-    provider: "local",
-    baseUrl,
-    reasoning: false,
-    input: ["text"],
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-    contextWindow: 100_000,
-    maxTokens: 4096,
-  };
   let next = 0;
   const runner = async () => {
-    while (next++ < CALLS) {
-      const message = { role: "user", content: "hello", timestamp: 0 } as const;
-      const answer = await completeSimple(model, { messages: [message] }, { apiKey: "none", maxRetries: 0 });
-      if (answer.stopReason !== "stop") throw new Error(answer.errorMessage);
-    }
+    while (next++ < CALLS) await bareRequest(baseUrl);
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, runner));
 }
