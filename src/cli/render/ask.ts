@@ -61,12 +61,14 @@ export function showTrajectory({ trajectory = [] }: AskEnvelope, output: Output)
 
 type Calls = NonNullable<AskEnvelope["trajectory"]>[number]["cells"][number]["calls"];
 
-/** `12 sub-calls of local/small, 1 failed` */
+/** `12 sub-calls of local/small, 2 children, 1 failed` */
 function callsText(calls: Calls): string {
   const models = [...new Set(calls.map(({ model }) => model))].filter((model) => model !== "").slice(0, MODELS_SHOWN);
   const failed = calls.filter(({ status }) => status !== "ok").length;
+  const children = calls.filter(({ child }) => child).length;
+  const answered = children > 0 ? `, ${amount(children, "child", "children")}` : "";
   const of = models.length > 0 ? ` of ${models.join(", ")}` : "";
-  return `${amount(calls.length, "sub-call")}${of}${failed > 0 ? `, ${failed} failed` : ""}`;
+  return `${amount(calls.length, "sub-call")}${of}${answered}${failed > 0 ? `, ${failed} failed` : ""}`;
 }
 
 const MODELS_SHOWN = 5;

@@ -133,3 +133,26 @@ That is it.
 notes.txt:2 code is 4711
 `);
 });
+
+test("show tells an ask as a tree, and the line that it prints forks the session after a turn's cell", async () => {
+  const { ask, belay } = await scene(script([...LOOK_AND_ANSWER(), cell("answer(matches.length)")]));
+  await ask("--session", "s", "-q");
+  const page = await belay("show", "s");
+  const rows = page.stdout.split("\n").filter((line) => /^ +\d+ {2}/.test(line));
+  const tree = ["1 load", "2 ask", "3 turn 1", "4 cell", "5 turn 2", "6 cell", "1 ok", "7 turn 3", "8 cell"];
+  expect(rows.map((line) => line.trim().split(/ {2,}/, 2).join(" "))).toEqual(tree);
+  const look = await belay("show", "s", "--exec", "4");
+  const [, fork = ""] = /\ngo on from here: belay fork (s@\w+)\n$/.exec(look.stdout) ?? [];
+  expect(await belay("fork", fork, "--name", "again")).toMatchObject({ code: 0 });
+  const { session } = JSON.parse((await belay("show", "again", "--json")).stdout);
+  expect(session).toMatchObject({
+    status: "unfinished",
+    execs: [
+      { kind: "load", parent: null },
+      { kind: "ask", status: "unfinished", ask: { question: "Which code?", answer: null } },
+      { kind: "turn", parent: 2, turn: { number: 1, text: "I look for it first." }, calls: [{ name: "root" }] },
+      { kind: "cell", parent: 3, coverage: { matched: expect.stringMatching(/.{300}/), sent: "" } },
+    ],
+  });
+  expect(await belay("resume", "again", "-q")).toMatchObject({ code: 0, stdout: "1\n" });
+});

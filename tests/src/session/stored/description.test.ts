@@ -56,3 +56,25 @@ test("a call is described with the session that answers it, as far as that is as
   expect(without.execs[5]?.calls[0]?.child).toEqual({ ...call?.child, description: null });
   expect(without.execs[6]).toEqual(told.execs[6]);
 });
+
+test("a call whose child has not ended is described with it, though no record tells of the child", async () => {
+  const suspend = new AbortController();
+  const { session, store } = await openScripted((request) => {
+    const answer = script(request);
+    if (answer === "100 characters") suspend.abort();
+    return answer;
+  });
+  await session.load({ text: "alpha ".repeat(400), name: "words" });
+  const open = await session.exec("await llm_query('How long is it?', { context: [0, 100] })", {
+    suspend: suspend.signal,
+  });
+  expect(open).toMatchObject({ success: false, resumable: true });
+  const { execs } = await describeSession(store, session.id, { children: 5 });
+  const [call] = execs[1]?.calls ?? [];
+  expect(call).toMatchObject({
+    status: "pending",
+    child: { sub_calls: null, turns: null, description: { origin: "child" } },
+  });
+  const own = call?.child?.description?.execs.map(({ kind, status }) => `${kind} ${status}`);
+  expect(own).toEqual(["load ok", "ask unfinished", "turn ok", "cell ok", "turn unfinished"]);
+});
