@@ -9,8 +9,9 @@ import {
   type TurnProgress,
   treeOf,
 } from "../session/index.ts";
-import { TOO_LONG } from "./next.ts";
+import { TOO_LONG, turnsDone } from "./next.ts";
 import { readAsk, roundsOf } from "./records.ts";
+import { proseIn } from "./reply.ts";
 import { trajectoryOf } from "./trajectory.ts";
 
 type Told = Pick<AskHost, "session_id" | "records" | "budget" | "trajectory">;
@@ -127,13 +128,16 @@ function countsOf({ execs }: AskRecords): Counts {
 export function progressOf(host: Pick<Told, "records">, phase: TurnProgress["phase"]): TurnProgress {
   const ask = host.records();
   const { settings } = readAsk(ask);
-  const { turns, cells, sub_calls, usage } = countsOf(ask);
+  const { cells, sub_calls, usage } = countsOf(ask);
   const last = trajectoryOf(ask).at(-1);
+  const rounds = roundsOf(ask);
+  const outcome = rounds.at(-1)?.outcome;
   const detail = {
-    text: last?.text ?? "",
+    text: outcome?.ok ? proseIn(outcome.reply) : "",
     cells: (last?.cells ?? []).map(({ code, observation }) => ({ code, observation })),
   };
-  const turn = phase === "asked" ? turns + 1 : turns;
+  // A turn that the provider refused is asked for again under its number.
+  const turn = phase === "asked" ? turnsDone(rounds) + 1 : (last?.turn ?? 1);
   const spent = { cells, sub_calls, tokens: tokensOf(usage), cost_usd: usage.cost_usd };
   return { depth: settings.depth, path: [], turn, of: settings.max_turns, phase, ...spent, detail };
 }

@@ -37,6 +37,12 @@ export function endOfFirstCell(text: string): number | null {
   return own && own.end < text.trimEnd().length ? own.end : null;
 }
 
+/** What a reply says beside its cells: without the block that is run. */
+export function proseIn({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses">): string {
+  const own = toolUses.length > 0 ? undefined : blocksIn(text).find(({ language }) => LANGUAGES.has(language));
+  return own ? `${text.slice(0, own.start).trimEnd()}\n${text.slice(own.end).trimStart()}`.trim() : text;
+}
+
 const LANGUAGES: ReadonlySet<string> = new Set(["", "js", "javascript", "ts", "typescript", "repl"]);
 
 function cellOfUse({ id, name, arguments: given }: ToolUse): AskedCell {
@@ -51,6 +57,8 @@ interface Block {
   /** In lower case; empty if the fence names none. */
   readonly language: string;
   readonly code: string;
+  /** Offset of the opening fence. */
+  readonly start: number;
   /** Offset behind the closing fence. */
   readonly end: number;
 }
@@ -66,7 +74,8 @@ function blocksIn(text: string): Block[] {
     closing.lastIndex = from;
     const close = closing.exec(text);
     const end = close ? close.index + close[0].length : text.length;
-    blocks.push({ language: language.toLowerCase(), code: text.slice(from, close?.index ?? text.length), end });
+    const code = text.slice(from, close?.index ?? text.length);
+    blocks.push({ language: language.toLowerCase(), code, start: match.index, end });
     opening.lastIndex = end;
   }
   return blocks;

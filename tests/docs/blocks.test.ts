@@ -101,7 +101,7 @@ beforeEach(async () => {
 
 // A page is read from its top: what one transcript has made, the next one finds.
 const TRANSCRIPTS = PAGES.map((page) => {
-  const texts = blocks("console").filter((block) => block.page === page && !block.text.startsWith("$ belay demo\n"));
+  const texts = blocks("console").filter((block) => block.page === page && !block.text.startsWith("$ belay demo"));
   const steps = texts.flatMap(({ text }) => stepsOf(text));
   return { page, steps };
 }).filter(({ steps }) => steps.length > 0);

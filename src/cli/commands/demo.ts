@@ -1,5 +1,18 @@
+import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
+import { flag, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
+
+const OWN = {
+  ask: flag({
+    name: "ask",
+    type: toggle,
+    heading: "output",
+    help: "watch a scripted model answer a question by writing cells, instead",
+  }),
+};
+
+export type DemoFlags = Given<typeof OWN>;
 
 export const demo = defineCommand({
   name: "demo",
@@ -7,7 +20,7 @@ export const demo = defineCommand({
   details: [
     "Twelve short letters lie in a temporary folder, with a store of its own; both are gone afterwards. Real processes run: one is killed by SIGKILL while its sub-calls are in flight, and another resumes it. The model is scripted: a server in this process that goes by words.",
   ],
-  own: {},
+  own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with what was counted" }],
   example: "belay demo",
   run: async () => (await import("../demo/demo.ts")).demoCommand,

@@ -2,22 +2,30 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RlmError } from "../../index.ts";
+import type { DemoFlags } from "../commands/demo.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { play } from "./play.ts";
+import { type Asked, playAsk } from "./ask.ts";
+import { type Found, play } from "./play.ts";
 
-/** `belay demo`: explores, asks a scripted model, kills the process with SIGKILL and resumes. Gives the exit code. */
-export function demoCommand(args: Arguments, host: Host): Promise<number> {
+/**
+ * `belay demo`: explores, asks a scripted model, kills the process with SIGKILL and resumes; with --ask a scripted model
+ * answers a question. Gives the exit code.
+ */
+export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFlags): Promise<number> {
   return untilStopped(async (stop) => {
     const terminal = processTerminal(stop.close);
     const isJson = args.get(JSON_OUTPUT);
     try {
       const output = isJson ? null : terminal.stdout;
-      const found = await inFolder(stop, (folder) => play({ folder, host, stop, output }));
+      const found = await inFolder(stop, async (folder): Promise<Asked | Found> => {
+        const stage = { folder, host, stop, output };
+        return ask ? playAsk(stage) : play(stage);
+      });
       if (isJson) terminal.stdout.writeRaw(`${JSON.stringify({ success: true, ...found })}\n`);
       return 0;
     } catch (error) {

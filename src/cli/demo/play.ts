@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { amount, duration } from "../../figures.ts";
@@ -6,22 +6,10 @@ import type { ExecDescription, Json } from "../../index.ts";
 import { describeExecs } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
-import type { Host } from "../host.ts";
-import type { Output, Style } from "../render/terminal.ts";
-import { paragraph } from "../render/wrap.ts";
-import type { Stop } from "../stop.ts";
 import { openScriptedModel, type ScriptedModel } from "./model.ts";
 import { startBelay } from "./process.ts";
+import { broken, MODEL, type Stage, say, showCommand, succeeded, writeLetters } from "./stage.ts";
 import { ASK, EXPLORE, LETTERS, RECORDED, scriptedAnswer } from "./text.ts";
-
-export interface Stage {
-  /** Gets the letters, the cell and the store. */
-  readonly folder: string;
-  readonly host: Host;
-  readonly stop: Stop;
-  /** null: nothing is told while it runs. */
-  readonly output: Output | null;
-}
 
 /** What the demo found, as --json prints it. */
 export interface Found {
@@ -38,14 +26,14 @@ export interface Found {
   readonly time_ms: number;
 }
 
-const MODEL = "scripted/reader";
 const COUNT = Object.keys(LETTERS).length;
 
 /** Plays the demo in three acts. Throws if one of them went otherwise than it should. */
 export async function play(stage: Stage): Promise<Found> {
   const began = performance.now();
   const { folder, host, output } = stage;
-  writeFiles(folder);
+  writeLetters(folder);
+  writeFileSync(join(folder, "ask.js"), ASK);
   await using model = await openScriptedModel(scriptedAnswer);
   await using store = await host.openStore(join(folder, "home"));
   say("Belay explores, asks a model, is killed with kill -9, and goes on.", output, "bold");
@@ -80,23 +68,6 @@ export async function play(stage: Stage): Promise<Found> {
 }
 
 const INTRODUCTION = `It works on ${COUNT} short letters in a temporary folder. The model is scripted: a part of this command that goes by words. It needs no key and no network, and it is not clever.`;
-
-function writeFiles(folder: string): void {
-  mkdirSync(join(folder, "letters"));
-  for (const [name, text] of Object.entries(LETTERS)) writeFileSync(join(folder, "letters", name), `${text}\n`);
-  writeFileSync(join(folder, "ask.js"), ASK);
-}
-
-/** Runs a command to its end, which must be a success; shows it and what it printed. Gives its result. */
-async function succeeded(args: readonly string[], { folder, stop, output }: Stage): Promise<Json> {
-  showCommand(commandLine(args), output);
-  const { code, stdout, stderr } = await startBelay(args, folder, stop.signal).ended;
-  stop.signal.throwIfAborted();
-  if (code !== 0) throw broken(`\`${commandLine(args)}\` ended with ${code}: ${stderr || stdout}`);
-  output?.write(stderr, "dim");
-  output?.write(stdout);
-  return JSON.parse(stdout);
-}
 
 /** How often the journal is looked at, ms. */
 const LOOK_MS = 20;
@@ -145,18 +116,4 @@ async function lastExec(store: Store): Promise<ExecDescription> {
 async function journalOf(store: Store) {
   const row = await store.find("demo");
   return row ? (await store.journal(row.id)).map(({ record }) => record) : [];
-}
-
-function showCommand(line: string, output: Output | null): void {
-  output?.write(`$ ${line}\n`, "cyan");
-}
-
-const WIDEST = 100;
-
-function say(text: string, output: Output | null, style?: Style): void {
-  output?.write(`${paragraph(text, Math.min(output.columns, WIDEST))}\n`, style);
-}
-
-function broken(problem: string): Error {
-  return new Error(`the demo did not come to its end: ${problem}`);
 }

@@ -32,6 +32,37 @@ for (const answer of results) counts[answer] = (counts[answer] ?? 0) + 1;
 result = counts;
 `;
 
+/** What `belay demo --ask` asks. */
+export const QUESTION = "How many of the letters are complaints?";
+
+/** The replies of the model that is asked, turn by turn. */
+const REPLIES = [
+  `I look at the letters first.
+\`\`\`js
+const letters = list_docs();
+print(letters.length, "letters, such as:", peek_doc(letters[1].id));
+\`\`\``,
+  `A model reads each of them, and code counts.
+\`\`\`js
+const kinds = "Is this letter praise, a complaint or a question? Answer with one word.";
+const prompts = letters.map(({ id }) => kinds + "\\n\\n" + peek_doc(id));
+const { results } = await llm_query_batch(prompts, { tools: [] });
+print(results.join(" "));
+\`\`\``,
+  `Now I can answer.
+\`\`\`js
+const complaints = letters.filter((_, at) => results[at] === "complaint");
+answer(complaints.length, { cite: complaints });
+\`\`\``,
+];
+
+/** The reply to the question, to what a cell printed, or to the question about a letter. */
+export function scriptedReply(prompt: string): string {
+  const done = /^\[turn (\d+) of /m.exec(prompt)?.[1];
+  const turn = prompt.startsWith(QUESTION) ? 0 : Number(done ?? Number.NaN);
+  return REPLIES[turn] ?? scriptedAnswer(prompt);
+}
+
 /** The answer of the scripted model. It goes by words, as a real model would not. */
 export function scriptedAnswer(prompt: string): string {
   const letter = prompt.slice(prompt.indexOf("\n\n"));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endOfFirstCell, readReply } from "../../../src/ask/reply.ts";
+import { endOfFirstCell, proseIn, readReply } from "../../../src/ask/reply.ts";
 
 const fence = (text: string) => readReply({ text, toolUses: [] });
 const sourceOf = (text: string) => {
@@ -46,4 +46,13 @@ test("a reply is cut behind its first cell, if there is more", () => {
   expect(endOfFirstCell("no cell")).toBeNull();
   const before = "```text\nx\n```\n";
   expect(endOfFirstCell(`${before}${text}\nmore`)).toBe(before.length + text.length);
+});
+
+test("what a person reads of a reply is its text without the block that is run", () => {
+  expect(proseIn({ text: "Look:\n```js\n1\n```\nThen:\n```text\nx\n```", toolUses: [] })).toBe(
+    "Look:\nThen:\n```text\nx\n```",
+  );
+  expect(proseIn({ text: "```js\n1\n```", toolUses: [] })).toBe("");
+  const beside = { text: "Like\n```js\n1\n```", toolUses: [{ id: "1", name: "rlm_exec", arguments: { code: "x" } }] };
+  expect(proseIn(beside)).toBe(beside.text);
 });

@@ -12,7 +12,7 @@ const plain = (text: string) =>
     .replace(/127\.0\.0\.1:\d+/, "127.0.0.1:PORT")
     .replace(/kill -9 \d+/, "kill -9 PID")
     .replace(/took [\d.]+ m?s/, "took TIME")
-    .replaceAll(/^calls .*\n/gm, "");
+    .replaceAll(/^(?:calls|turn \d+ of) .*\n/gm, "");
 
 test("the demo prints what docs/durability.md shows, whatever the user's settings are, and leaves nothing", async () => {
   const [, shown = ""] =
@@ -26,6 +26,18 @@ test("the demo prints what docs/durability.md shows, whatever the user's setting
   expect({ ...run, stdout: plain(run.stdout) }).toEqual({ code: 0, stdout: plain(shown), stderr: "" });
   expect(readdirSync(TMPDIR)).toEqual([]);
   expect(existsSync(home)).toBe(false);
+});
+
+test("the demo of an ask prints what docs/command.md shows, and leaves nothing", async () => {
+  const page = readFileSync(join(ROOT, "docs/command.md"), "utf8");
+  const [, shown = ""] = /```console\n\$ belay demo --ask\n(.*?)\n```\n\n/s.exec(page) ?? [];
+  const TMPDIR = temporaryFolder();
+  const run = await belay(["demo", "--ask"], { env: { TMPDIR } });
+  expect(run).toMatchObject({ code: 0, stderr: "" });
+  expect(plain(run.stdout)).toContain(plain(shown));
+  expect(readdirSync(TMPDIR)).toEqual([]);
+  const json = await belay(["demo", "--ask", "--json"], { env: { TMPDIR } });
+  expect(JSON.parse(json.stdout)).toMatchObject({ success: true, answer: 5, requests: 15 });
 });
 
 test("Ctrl-C ends the demo with its processes and its folder", async () => {
