@@ -1,3 +1,4 @@
+import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { type Control, openControl } from "../../../../src/pi/view/control.ts";
 import { tools } from "../../../../src/tools/index.ts";
@@ -37,6 +38,21 @@ test("the branch goes to an earlier checkpoint, and on from there; the one that 
   await control.goTo(session, two);
   expect(await life.call("rlm_exec", { code: "result = x" })).toMatchObject({ result_json: 2 });
   expect((await control.sessions()).map(({ origin }) => origin)).toEqual(["pi", "pi"]);
+  await life.leave();
+});
+
+test("the branch goes to a checkpoint within an ask: its variables are there, and the ask is over", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const control = controlOf(pi, life);
+  await life.call("rlm_load", { path: pi.folder });
+  const cell = (code: string) => fauxAssistantMessage(fauxToolCall("rlm_exec", { code }), { stopReason: "toolUse" });
+  pi.faux.setResponses([cell("var x = 1; print(x)"), cell("x = 2; answer(x)")]);
+  expect(await life.call("rlm_ask", { question: "Which?" })).toMatchObject({ success: true, answer: 2 });
+  const branch = await control.branch();
+  const [, first = ""] = branch?.session.checkpoints.filter(({ kind }) => kind === "end").map(({ id }) => id) ?? [];
+  await control.goTo(branch?.session.id ?? "", first);
+  expect(await life.call("rlm_exec", { code: "result = x" })).toMatchObject({ success: true, result_json: 1 });
   await life.leave();
 });
 
