@@ -27,7 +27,7 @@ export interface AskPlan {
   readonly name: string;
   /** The kill for a process of the run, from 1; null lets it run. */
   kill(life: number): Kill | null;
-  /** Whether the same question is asked again, where `resume` would do as well. */
+  /** Whether the same question is asked again, where `resume` would do as well. Once it is answered that is another ask. */
   again(life: number): boolean;
 }
 
@@ -50,7 +50,8 @@ export async function askRun({ server, store, cwd, home }: AskGround, plan: AskP
     const family = (await familyOf(store, name)) ?? NO_FAMILY;
     families.push(family);
     if (!life.interrupted || life.hung) break;
-    args = family.isBegun && !plan.again(count) ? ["resume", name] : first;
+    const again = plan.again(count) && family.open > 0;
+    args = family.isBegun && !again ? ["resume", name] : first;
   }
   return { name, lives, families, requests: [...server.requestsOf(name)] };
 }
