@@ -53,6 +53,8 @@ export const ERROR_CODES = [
   "exec_running",
   "no_answer",
   "depth_exceeded",
+  "object_not_found",
+  "object_ambiguous",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

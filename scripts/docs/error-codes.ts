@@ -189,6 +189,14 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "A sub-call with a context of its own would go deeper than the session allows.",
     cure: "Put the text into the prompt of a call without `context`, or raise `max_depth` (`--depth`).",
   },
+  object_not_found: {
+    meaning: "No document of this branch's conversation or context has this id.",
+    cure: "Find the text with `rlm_search`: each hit has the id of its object.",
+  },
+  object_ambiguous: {
+    meaning: "The beginning of an id fits several objects; the message names them.",
+    cure: "Give more digits of the id, or the id of the document.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",

@@ -9,6 +9,7 @@ export { tooLarge } from "./load/size.ts";
 export { addSkips } from "./load/skip-kinds.ts";
 export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, walk } from "./load/walk.ts";
+export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { openRoutes } from "./routes/routes.ts";
 export { openSearchIndex, type SearchIndex } from "./search/search.ts";
 export { isAll, type Range, sliceOf } from "./slice.ts";
