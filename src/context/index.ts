@@ -1,5 +1,6 @@
 export type { Context, ContextStats, Pause, SkippedFile } from "./context.ts";
 export { compileFind, type FindPattern, find, matchesIn } from "./find/find.ts";
+export { type HistoryMessage, historyContext, historyId, messageText } from "./history.ts";
 export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { openKnownLoads } from "./load/known-loads.ts";
 export { knownHash, type LoadOptions, load, loadAppend, type Source } from "./load/load.ts";

@@ -34,6 +34,10 @@ export interface BranchEntry {
   readonly customType?: string;
   readonly data?: unknown;
   readonly message?: unknown;
+  /** Of a message that an extension put there. */
+  readonly content?: unknown;
+  /** Of a branch that was left. */
+  readonly summary?: unknown;
 }
 
 /** A call of one of our tools that has begun and has no result on the branch. */
