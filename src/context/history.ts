@@ -23,7 +23,7 @@ export function messageText({ text, calls, images }: Pick<HistoryMessage, "text"
 }
 
 /** The id of the document that the message with this place in the conversation becomes: `history/0012-read`. */
-export function historyId(index: number, { role, tool }: Pick<HistoryMessage, "role" | "tool">): string {
+function historyId(index: number, { role, tool }: Pick<HistoryMessage, "role" | "tool">): string {
   const name = (tool ?? role).replaceAll(/[^\w.-]/g, "_").slice(0, NAME_UNITS);
   return `history/${String(index + 1).padStart(4, "0")}-${name}`;
 }

@@ -1,6 +1,7 @@
-export type { Context, ContextStats, Pause, SkippedFile } from "./context.ts";
-export { compileFind, type FindPattern, find, matchesIn } from "./find/find.ts";
-export { type HistoryMessage, historyContext, historyId, messageText } from "./history.ts";
+export type { Context, ContextStats, Document, Pause, SkippedFile } from "./context.ts";
+export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
+export { compileFind, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
+export { type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { openKnownLoads } from "./load/known-loads.ts";
 export { knownHash, type LoadOptions, load, loadAppend, type Source } from "./load/load.ts";

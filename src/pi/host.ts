@@ -16,6 +16,8 @@ export interface PiContext {
   };
   readonly modelRegistry: PiRegistry;
   readonly model: PiModel<Api> | undefined;
+  /** Tokens of the last request, as its provider counted them, with what came since; null if they are not known. */
+  getContextUsage(): { readonly tokens: number | null; readonly contextWindow: number } | undefined;
   isIdle(): boolean;
 }
 

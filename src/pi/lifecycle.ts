@@ -1,6 +1,7 @@
 import { type Tool, tools } from "../tools/index.ts";
 import { type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
 import { askedAgain } from "./branch/open-ask.ts";
+import { openConversations } from "./conversation.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession } from "./opened/opened.ts";
 import { withAnswers } from "./recovery/answers-in-context.ts";
@@ -52,7 +53,8 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
   const runs = openRuns(board, clock);
   const answers = new Map<string, ToolResultMessage>();
   let at: PiContext | undefined;
-  let opening: Promise<Opened> | undefined;
+  const opening = openedOnce(() => openForSession(parts, context, actions, runs));
+  const { opened } = opening;
 
   function context(): PiContext {
     if (at) return at;
@@ -61,16 +63,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
   const view = () => readBranch(context().sessionManager.getBranch(), (name) => toolNamed(name) !== undefined);
   const refresh = () => showBranch(board, view(), opened);
 
-  function opened(): Promise<Opened> {
-    if (opening) return opening;
-    const begun = openForSession(parts, context, actions, runs);
-    opening = begun;
-    // What was wrong may have been corrected by the next call.
-    begun.catch(() => {
-      if (opening === begun) opening = undefined;
-    });
-    return begun;
-  }
+  const conversationAt = openConversations({ context, answers, opened, view, board });
 
   async function run(tool: Tool, called: Called, phase: "opening" | "recovering"): Promise<RunOutcome> {
     const { cwd } = context();
@@ -83,7 +76,9 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       board.progress({ phase: "running" });
       return session;
     };
-    const work: Work = (signals) => tool.run(open, called.args, { cwd, ...signals, ...rootModelOf(context()) });
+    const conversation = conversationAt(called.tool_call_id);
+    const work: Work = (signals) =>
+      tool.run(open, called.args, { cwd, ...signals, ...rootModelOf(context()), conversation });
     const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
     // What is shown must not take the place of the answer.
     await refresh().catch(() => {});
@@ -140,9 +135,13 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     },
     async left() {
       runs.suspend();
-      if (!opening) return;
-      const closing = opening.then((current) => current[Symbol.asyncDispose]()).catch(() => {});
-      await settledWithin(closing, CLOSE_MS, clock);
+      const closing = opening.begun()?.then((current) => current[Symbol.asyncDispose]());
+      if (closing)
+        await settledWithin(
+          closing.catch(() => {}),
+          CLOSE_MS,
+          clock,
+        );
     },
   };
 }
@@ -152,6 +151,23 @@ const PROMPT_WAIT_S = 120;
 const CLOSE_MS = 5_000;
 
 const GO_ON = "The interrupted rlm call is finished; its result stands above. Go on.";
+
+/** Opens when it is needed first. What was wrong may have been corrected by the next call. */
+function openedOnce(open: () => Promise<Opened>) {
+  let opening: Promise<Opened> | undefined;
+  return {
+    begun: () => opening,
+    opened(): Promise<Opened> {
+      if (opening) return opening;
+      const begun = open();
+      opening = begun;
+      begun.catch(() => {
+        if (opening === begun) opening = undefined;
+      });
+      return begun;
+    },
+  };
+}
 
 /** An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
 function rootModelOf({ model }: Pick<PiContext, "model">): { readonly rootModel?: string } {

@@ -33,6 +33,7 @@ export type {
   TrajectoryTurn,
   TurnProgress,
 } from "./asks.ts";
+export { storedContext } from "./contexts/contexts.ts";
 export type { ExecAsked, TurnTaken } from "./exec/request.ts";
 export { type AskRecords, EMPTY_ACCOUNT, type ExecRecords, follow } from "./journal/account.ts";
 export type { Coverage } from "./journal/coverage.ts";

@@ -3,6 +3,7 @@ import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import type { EndExtras, LoadResult, Session } from "../session/index.ts";
+import type { Conversation } from "./conversation.ts";
 
 /** What a tool answers: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
@@ -17,6 +18,8 @@ export interface ToolCall {
   readonly suspend: AbortSignal;
   /** The model that writes the cells of an ask, `provider/id`; default: the session's. */
   readonly rootModel?: string;
+  /** The conversation in which it is made, if the host has one. */
+  readonly conversation?: Conversation;
 }
 
 /** What the journal has of a call that succeeded and whose answer was lost with its process. */
@@ -48,6 +51,8 @@ export interface Tool {
   run(open: () => Promise<Session>, args: unknown, call: ToolCall): Promise<ToolEnvelope>;
   /** The answer of a call that another process finished; null for calls that change nothing and are not execs. */
   recorded(args: unknown, call: RecordedCall): ToolEnvelope | null;
+  /** A success is answered with its field `text` alone. */
+  readonly answersText: boolean;
   /** The answer if an exec failed. */
   failed(failure: Failure): ToolEnvelope;
 }
@@ -67,6 +72,7 @@ interface Told<P extends TObject> {
   readonly guidelines?: readonly string[];
   readonly parameters: P;
   readonly rest?: string;
+  readonly answersText?: boolean;
   /** What a failure has in place of each field of a success. */
   readonly failureFields: object;
 }
@@ -88,6 +94,18 @@ export function defineHostTool<P extends TObject>(
   return toolOf(definition, (_open, args, call) => definition.run(args, call));
 }
 
+/** A tool over the conversation in which it is called. It opens no session. */
+export function defineConversationTool<P extends TObject>(
+  definition: Told<P> & { run(conversation: Conversation, args: Static<P>, call: ToolCall): Promise<object> },
+): Tool {
+  return toolOf(definition, (_open, args, call) => {
+    const { conversation } = call;
+    if (conversation) return definition.run(conversation, args, call);
+    const suggestion = "Call it where a conversation is kept, as in Pi.";
+    throw new RlmError("context_not_loaded", `${definition.name}: there is no conversation here`, { suggestion });
+  });
+}
+
 function toolOf<P extends TObject>(
   definition: Told<P> & Pick<Definition<P>, "recorded">,
   run: (open: () => Promise<Session>, args: Static<P>, call: ToolCall) => Promise<object>,
@@ -102,6 +120,7 @@ function toolOf<P extends TObject>(
     promptSnippet,
     parameters,
     guidelines: definition.guidelines ?? [],
+    answersText: definition.answersText ?? false,
     rest: definition.rest ?? "Ask for less, or read the values in rlm_exec and print slices of them.",
     async run(open, args, call) {
       try {

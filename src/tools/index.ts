@@ -12,11 +12,15 @@ import { rlm_memory_clear } from "./rlm_memory_clear.ts";
 import { rlm_memory_get } from "./rlm_memory_get.ts";
 import { rlm_memory_list } from "./rlm_memory_list.ts";
 import { rlm_memory_put } from "./rlm_memory_put.ts";
+import { rlm_peek } from "./rlm_peek.ts";
 import { rlm_query } from "./rlm_query.ts";
+import { rlm_search } from "./rlm_search.ts";
+import { rlm_stats } from "./rlm_stats.ts";
 import { rlm_status } from "./rlm_status.ts";
 import { rlm_wait } from "./rlm_wait.ts";
 import type { SessionHost } from "./session-host.ts";
 
+export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
 export { fitted } from "./fit.ts";
 export { NOTHING_RUN } from "./nothing.ts";
@@ -36,8 +40,19 @@ const KEEPING: readonly Tool[] = [
   rlm_memory_clear,
 ];
 
+/** What reads the conversation that a host has. */
+const CONVERSATION: readonly Tool[] = [rlm_peek, rlm_search, rlm_stats];
+
 /** The tools of Pi, in the order in which a model sees them. */
-export const tools: readonly Tool[] = [rlm_load, rlm_load_append, rlm_exec, rlm_query, rlm_ask, ...KEEPING];
+export const tools: readonly Tool[] = [
+  rlm_load,
+  rlm_load_append,
+  rlm_exec,
+  rlm_query,
+  rlm_ask,
+  ...CONVERSATION,
+  ...KEEPING,
+];
 
 export const TOOL_SETS = ["core", "all"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];

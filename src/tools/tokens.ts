@@ -1,7 +1,7 @@
 import type { Tool } from "./define.ts";
 
 /** The most that the texts of all tools may add to every request, tokens. */
-export const TOOLS_BUDGET = 1_950;
+export const TOOLS_BUDGET = 2_650;
 
 /** What a tool adds to every request, tokens at four characters each: schema and description, snippet and guidelines. */
 export function toolTokens({ name, description, parameters, promptSnippet, guidelines }: Tool): number {

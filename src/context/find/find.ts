@@ -1,8 +1,8 @@
-import type { Text } from "../text/text.ts";
+import type { Text, TextData } from "../text/text.ts";
 import { type FindPattern, searchError } from "./pattern.ts";
 import { scan, type Windows } from "./scan.ts";
 
-export { compileFind, type FindPattern } from "./pattern.ts";
+export { compileFind, escapePattern, type FindPattern } from "./pattern.ts";
 
 /** Its range is worked out when it is asked for, which takes longer than finding the match. */
 export interface Match {
@@ -39,13 +39,16 @@ export function findIn(text: Text, pattern: FindPattern, limit: number, windows:
   return { matches, capped: false };
 }
 
+/** What is searched: bytes of UTF-8, and the offset that each of them stands at. */
+type Searched = Pick<Text, "unitAt"> & { readonly data: Pick<TextData, "bytes"> };
+
 /**
  * All matches in their order. Each is found when it is taken, so that they can be counted without being kept.
  *
  * @param between is called between two windows, and may throw to end the search
  */
 export function* matchesIn(
-  text: Text,
+  text: Searched,
   pattern: FindPattern,
   { windows = WINDOWS, between = () => {} }: { readonly windows?: Windows; readonly between?: () => void } = {},
 ): Generator<Match> {

@@ -151,3 +151,8 @@ function refusal(problem: string, suggestion: string, cause?: unknown): RlmError
   if (cause !== undefined) error.cause = cause;
   return error;
 }
+
+/** A text as a pattern that matches only it. */
+export function escapePattern(text: string): string {
+  return text.replace(/[\\.+*?()|[\]{}^$#&~-]/g, "\\$&");
+}

@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { compileFind, type FindPattern, find, textFromString } from "../../context/index.ts";
+import { compileFind, escapePattern, type FindPattern, find, textFromString } from "../../context/index.ts";
 
 /**
  * Whether each path (relative, with `/`) matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A pattern
@@ -54,7 +54,7 @@ function translate(pattern: string): string {
       return text === "{" ? "(?:" : ")";
     }
     if (text === "," && depth > 0) return "|";
-    return escaped(text.length > 1 && text.startsWith("\\") ? text.slice(1) : text);
+    return escapePattern(text.length > 1 && text.startsWith("\\") ? text.slice(1) : text);
   });
 }
 
@@ -71,9 +71,4 @@ function balanced(pattern: string): boolean {
 
 function classOf(members: string): string {
   return members.replace(/[\\^[\]&~]|-(?=-)/g, "\\$&");
-}
-
-/** The text as a Rust pattern that matches only it. */
-export function escaped(text: string): string {
-  return text.replace(/[\\.+*?()|[\]{}^$#&~-]/g, "\\$&");
 }

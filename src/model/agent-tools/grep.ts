@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { compileFind, type FindPattern } from "../../context/index.ts";
-import { escaped, matchGlob } from "./glob-pattern.ts";
+import { compileFind, escapePattern, type FindPattern } from "../../context/index.ts";
+import { matchGlob } from "./glob-pattern.ts";
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";
@@ -35,7 +35,7 @@ export const grep = defineReadTool({
   async run(readable, args, signal) {
     const pattern = args.text("pattern") ?? "";
     const limit = args.count("limit") ?? DEFAULT_LIMIT;
-    const compiled = compile(args.flag("literal") ? escaped(pattern) : pattern, args.flag("ignore_case"));
+    const compiled = compile(args.flag("literal") ? escapePattern(pattern) : pattern, args.flag("ignore_case"));
     const path = args.text("path") ?? "";
     const place = path === "" ? undefined : placeOf(readable, path);
     const pause = pauseFor(signal);

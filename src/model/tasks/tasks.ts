@@ -1,4 +1,5 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
+import { type DocumentHits, findInDocuments } from "../../context/index.ts";
 import { checkArguments } from "../agent-tools/check-arguments.ts";
 import { type ReadableRoots, readOnlyTools, type ToolAnswer } from "../agent-tools/index.ts";
 import { checkSchema, placeholderFor } from "../schema/schema.ts";
@@ -11,6 +12,8 @@ import { readValue } from "../schema/value-in-text.ts";
 export const TASKS = {
   /** Runs one of the read-only tools. */
   tool: runTool,
+  /** Finds a pattern in documents. */
+  find: findIn,
   /** Compares a tool's arguments with its parameters. */
   arguments: checkArguments,
   /** Says why a schema is refused; null if it is not. */
@@ -46,10 +49,27 @@ async function runTool(
 /** An abort ends the whole thread. */
 const NEVER = new AbortController().signal;
 
-function schemaRefusal(schema: Json): { readonly message: string; readonly suggestion: string } | null {
-  try {
+/** Returns what is wrong with the pattern, if it is refused. */
+function findIn(...args: Parameters<typeof findInDocuments>): DocumentHits | Refusal {
+  return refusable(() => findInDocuments(...args));
+}
+
+function schemaRefusal(schema: Json): Refusal | null {
+  return refusable(() => {
     checkSchema(schema);
     return null;
+  });
+}
+
+/** An RlmError cannot be sent between threads. */
+interface Refusal {
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+function refusable<T>(work: () => T): T | Refusal {
+  try {
+    return work();
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
     return { message: error.message, suggestion: error.suggestion };

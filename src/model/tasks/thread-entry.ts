@@ -20,6 +20,8 @@ function perform(request: TaskRequest): unknown {
   switch (request.name) {
     case "tool":
       return TASKS.tool(...request.args);
+    case "find":
+      return TASKS.find(...request.args);
     case "arguments":
       return TASKS.arguments(...request.args);
     case "schema":

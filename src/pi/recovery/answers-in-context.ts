@@ -25,7 +25,8 @@ export function withAnswers<M extends Message>(
   });
 }
 
-function callIds(content: unknown): string[] {
+/** Ids of the calls in the content of an assistant's message. */
+export function callIds(content: unknown): string[] {
   return v.parse(CallsSchema, content).flatMap((call) => call?.id ?? []);
 }
 

@@ -133,8 +133,14 @@ const DETAILS_BYTES = 16_000;
 /** What Pi gets of an envelope, in Pi's words. */
 export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetails, "tool" | "envelope">): RunOutcome {
   const envelope = inWordsOfPi(given);
-  const text = JSON.stringify(fitted(envelope, tool.rest));
-  return { text, details: { tool: tool.name, envelope: fitted(envelope, tool.rest, DETAILS_BYTES), ...facts } };
+  const said = tool.answersText && typeof envelope.text === "string" ? envelope.text : null;
+  const text = said ?? JSON.stringify(fitted(envelope, tool.rest));
+  const kept = said === null ? envelope : { ...envelope, text: firstLine(said) };
+  return { text, details: { tool: tool.name, envelope: fitted(kept, tool.rest, DETAILS_BYTES), ...facts } };
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
 }
 
 function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {

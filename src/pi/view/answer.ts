@@ -23,7 +23,7 @@ export interface ShownResult {
 export function readAnswer({ content, details }: ShownResult): Answer | null {
   const stored = v.parse(DetailsSchema, details);
   // The text has more of it: details are kept small.
-  const envelope = envelopeIn(textOf({ content })) ?? stored.envelope;
+  const envelope = envelopeIn(textOf({ content })) ?? withText(stored.envelope, content);
   if (!envelope) return null;
   const elapsed_ms = envelope.execution_time_ms ?? stored.elapsed_ms;
   return { envelope, calls: stored.calls, elapsed_ms, recovered: stored.recovered || (envelope.resumed ?? 0) > 0 };
@@ -32,6 +32,11 @@ export function readAnswer({ content, details }: ShownResult): Answer | null {
 /** What a result says, in words. */
 export function textOf({ content }: Pick<ShownResult, "content">): string {
   return content.map(({ text = "" }) => text).join("\n");
+}
+
+/** Of a tool that answers with text alone, details have the first line. */
+function withText(envelope: Envelope | null, content: ShownResult["content"]): Envelope | null {
+  return envelope?.success && typeof envelope.text === "string" ? { ...envelope, text: textOf({ content }) } : envelope;
 }
 
 function envelopeIn(text: string): Envelope | null {

@@ -59,7 +59,18 @@ function plainLines(text: string, paint: Paint, colour: "toolOutput" | "warning"
 }
 
 /** Fields of envelopes that are results; those of cells first. */
-const RESULTS = ["result_json", "result_meta", "answer", "sections", "stats", "helpers", "keys", "value", "results"];
+const RESULTS = [
+  "result_json",
+  "result_meta",
+  "answer",
+  "sections",
+  "stats",
+  "helpers",
+  "keys",
+  "value",
+  "results",
+  "text",
+];
 
 function resultLines(envelope: Envelope, paint: Paint): string[] {
   const held = RESULTS.filter((field) => envelope[field] !== undefined && envelope[field] !== null);

@@ -50,7 +50,8 @@ const NO_CALLS = { done: 0, running: 0, left: 0, tokens: 0, held_tokens: 0, cost
 
 /** The result of a tool in a word or two. */
 function found(envelope: Envelope): string[] {
-  const { result_json, stats, helpers, keys, value, removed, sections_analyzed, turns, answer } = envelope;
+  const { result_json, stats, helpers, keys, value, removed, sections_analyzed, turns, answer, text } = envelope;
+  if (typeof text === "string") return [oneLine(text.split("\n", 1)[0] ?? "", 100)];
   if (isRecord(stats)) return contextFound(stats);
   if (turns !== null) return [valueFound(answer)];
   if (typeof sections_analyzed === "number") return [amount(sections_analyzed, "section")];

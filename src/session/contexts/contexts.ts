@@ -55,7 +55,7 @@ export async function openContext(
 }
 
 /** The context of this hash from the store, where a session that needs it keeps it. @throws RlmError `context_lost` */
-export async function storedContext(store: Store, hash: string): Promise<Context> {
+export async function storedContext(store: Pick<Store, "context">, hash: string): Promise<Context> {
   return opened(await store.context(hash));
 }
 

@@ -115,6 +115,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
         },
         model,
         isIdle: () => true,
+        getContextUsage: () => ({ tokens: 1_200, contextWindow: 64_000 }),
       };
       const lifecycle = openLifecycle(
         {
@@ -160,9 +161,9 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
           const { text, details } = await begin(tool, args, id, signal);
           append({
             type: "message",
-            message: { role: "toolResult", toolCallId: id, content: [{ type: "text", text }], details },
+            message: { role: "toolResult", toolCallId: id, toolName: tool, content: [{ type: "text", text }], details },
           });
-          return JSON.parse(text);
+          return answerIn(text);
         },
         async leave() {
           await lifecycle.left();
@@ -203,9 +204,14 @@ export function resultsOn(branch: readonly BranchEntry[]): Readonly<Record<strin
   const results = branch.flatMap(({ message }): [string, ToolEnvelope][] => {
     if (typeof message !== "object" || message === null || !("toolCallId" in message)) return [];
     const { toolCallId, content } = JSON.parse(JSON.stringify(message));
-    return [[toolCallId, JSON.parse(content[0].text)]];
+    return [[toolCallId, answerIn(content[0].text)]];
   });
   return Object.fromEntries(results);
+}
+
+/** Tools that answer with text alone have it in the field `text`. */
+function answerIn(text: string): ToolEnvelope {
+  return text.startsWith("{") ? JSON.parse(text) : { success: true, text };
 }
 
 /** Entries of ours on a branch, in order: `rlm_start cell`, `rlm_complete cell ok`. */

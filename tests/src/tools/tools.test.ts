@@ -14,6 +14,9 @@ const NAMES = [
   "rlm_exec",
   "rlm_query",
   "rlm_ask",
+  "rlm_peek",
+  "rlm_search",
+  "rlm_stats",
   "rlm_helpers_add",
   "rlm_helpers_list",
   "rlm_helpers_remove",
@@ -70,6 +73,9 @@ test("parameters are those of the specification", () => {
     rlm_exec: [["code", "limits_override"], ["code"]],
     rlm_query: [["prompt", "max_sections", "search_strategy"], ["prompt"]],
     rlm_ask: [["question", "max_turns"], ["question"]],
+    rlm_peek: [["id", "offset", "length"], ["id"]],
+    rlm_search: [["pattern", "scope"], ["pattern"]],
+    rlm_stats: [[], []],
     rlm_helpers_add: [
       ["name", "code"],
       ["name", "code"],
@@ -101,11 +107,13 @@ test("parameters are those of the specification", () => {
   });
 });
 
-test("all texts of the tools take at most 1,950 tokens of a request, those of rlm_ask 150, and rlm_exec names every builtin", () => {
+test("all texts of the tools take at most 2,650 tokens of a request, those of rlm_ask 150 and those over the conversation 250, and rlm_exec names every builtin", () => {
   const total = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
-  expect(TOOLS_BUDGET).toBe(1_950);
+  expect(TOOLS_BUDGET).toBe(2_650);
   expect(total).toBeLessThanOrEqual(TOOLS_BUDGET);
   expect(toolTokens(toolNamed("rlm_ask"))).toBeLessThanOrEqual(150);
+  const overConversation = ["rlm_peek", "rlm_search", "rlm_stats"].map((name) => toolTokens(toolNamed(name)));
+  expect(overConversation.reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(250);
   const { description } = toolNamed("rlm_exec");
   for (const { name } of builtins) expect(description).toContain(name);
 });
@@ -323,6 +331,9 @@ test("other changes are answered from their records too; reads are none", () => 
     rlm_exec: { success: true, stdout: "x" },
     rlm_query: { success: true, stdout: "x" },
     rlm_ask: null,
+    rlm_peek: null,
+    rlm_search: null,
+    rlm_stats: null,
     rlm_helpers_add: { success: true, name: "h" },
     rlm_helpers_list: null,
     rlm_helpers_remove: { success: true, name: "h", removed: true },

@@ -53,6 +53,23 @@ function kept(envelope: object, beside: object = {}): ShownResult {
   return { content: [{ type: "text", text: JSON.stringify(envelope) }], details: { envelope, ...beside } };
 }
 
+test("a text answer is shown by its first line, and whole if rows are expanded", () => {
+  const facts = "rlm-obj-231a6022c817 · history/0001-user · characters 0 to 5 of 5";
+  const result: ShownResult = {
+    content: [{ type: "text", text: `${facts}\n{"a":\n1}` }],
+    details: { tool: "rlm_peek", envelope: { success: true, text: facts }, elapsed_ms: 12 },
+  };
+  const line = `rlm_peek · ${facts} · 12 ms`;
+  expect(drawn({ tool: "rlm_peek", result })).toEqual([line]);
+  expect(drawn({ tool: "rlm_peek", result, expanded: true })).toEqual([
+    line,
+    "result",
+    `  ${facts}`,
+    '  {"a":',
+    "  1}",
+  ]);
+});
+
 const CALLS = {
   count: 3,
   failed: 1,

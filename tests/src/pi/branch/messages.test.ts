@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { messageText } from "../../../../src/context/index.ts";
-import { historyMessage, messagesOn } from "../../../../src/pi/branch/conversation.ts";
+import { historyMessage, messagesOn } from "../../../../src/pi/branch/messages.ts";
 
 /** The text of a message as history has it. */
 function textOf(message: unknown): string | null {

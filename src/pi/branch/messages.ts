@@ -2,15 +2,24 @@ import * as v from "valibot";
 import type { HistoryMessage } from "../../context/index.ts";
 import type { BranchEntry } from "./entries.ts";
 
+/** A message as Pi has it, as far as it is looked at. */
+export type RawMessage = Readonly<v.InferOutput<typeof RawSchema>>;
+
+const RawSchema = v.looseObject({
+  role: v.string(),
+  content: v.optional(v.unknown()),
+  toolCallId: v.exactOptional(v.string()),
+});
+
 /**
  * The messages that a branch has, raw, from its root to its leaf: those that a compaction summed up are among them, and the
  * compaction's own summary is not.
  */
-export function messagesOn(entries: readonly BranchEntry[]): unknown[] {
+export function messagesOn(entries: readonly BranchEntry[]): RawMessage[] {
   return entries.flatMap((entry) => {
     switch (entry.type) {
       case "message":
-        return [entry.message];
+        return v.is(RawSchema, entry.message) ? [entry.message] : [];
       case "custom_message":
         return [{ role: "custom", content: entry.content }];
       case "branch_summary":
@@ -38,7 +47,7 @@ export function historyMessage(message: unknown): HistoryMessage | null {
     text: blocks.flatMap((block) => (block?.type === "text" ? [block.text] : [])).join("\n"),
     calls: blocks.flatMap((block) => (block?.type === "toolCall" ? [{ name: block.name, args: block.arguments }] : [])),
     images: blocks.flatMap((block) =>
-      block?.type === "image" ? [{ type: block.mimeType, bytes: Buffer.byteLength(block.data, "base64") }] : [],
+      block?.type === "image" ? [{ type: block.mimeType, bytes: Math.floor((block.data.length * 3) / 4) }] : [],
     ),
   };
 }

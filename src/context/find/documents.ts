@@ -1,0 +1,64 @@
+import { openText, type TextData } from "../text/text.ts";
+import { compileFind, matchesIn } from "./find.ts";
+
+/** Documents of one text: their ranges in it, UTF-16 units. Plain data, which can be sent between threads. */
+export interface SearchedText {
+  readonly text: TextData;
+  readonly ranges: readonly (readonly [start: number, end: number])[];
+}
+
+export interface DocumentHit {
+  /** Which text, and which of its ranges. */
+  readonly text: number;
+  readonly range: number;
+  /** UTF-16 units of the document. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface DocumentHits {
+  /** The first ones, in order. */
+  readonly hits: readonly DocumentHit[];
+  /** How many there are, counted up to 10,000. */
+  readonly total: number;
+  /** How many documents they are in. */
+  readonly documents: number;
+}
+
+export const HITS_COUNTED = 10_000;
+
+/**
+ * Finds a pattern in each document by itself: no match goes beyond one.
+ *
+ * @throws RlmError as `compileFind` does
+ */
+export function findInDocuments(
+  texts: readonly SearchedText[],
+  pattern: string,
+  flags: string,
+  limit: number,
+): DocumentHits {
+  const compiled = compileFind(pattern, flags);
+  const hits: DocumentHit[] = [];
+  let total = 0;
+  let documents = 0;
+  for (const [text, { text: data, ranges }] of texts.entries()) {
+    const { unitAt, byteAt } = openText(data);
+    for (const [range, [first, last]] of ranges.entries()) {
+      const from = byteAt(first);
+      const bytes = data.bytes.subarray(from, byteAt(last));
+      const document = { data: { bytes }, unitAt: (byte: number) => unitAt(from + byte) - first };
+      const before = total;
+      for (const match of matchesIn(document, compiled)) {
+        if (hits.length < limit) {
+          const [start, end] = match.range();
+          hits.push({ text, range, start, end });
+        }
+        total += 1;
+        if (total === HITS_COUNTED) return { hits, total, documents: documents + 1 };
+      }
+      if (total > before) documents += 1;
+    }
+  }
+  return { hits, total, documents };
+}

@@ -1,0 +1,98 @@
+import { setImmediate } from "node:timers/promises";
+import { RlmError } from "../../runtime/index.ts";
+import { type Context, historyContext, type ObjectSource, type Pause } from "../context/index.ts";
+import { storedContext } from "../session/index.ts";
+import type { Store } from "../store/index.ts";
+import type { Conversation } from "../tools/index.ts";
+import type { BranchView } from "./branch/entries.ts";
+import { historyMessage, messagesOn } from "./branch/messages.ts";
+import type { PiContext, ToolResultMessage } from "./host.ts";
+import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
+import type { State } from "./runs/board.ts";
+
+/** What of the lifecycle the conversation of a branch is read from. */
+export interface ConversationParts {
+  readonly context: () => PiContext;
+  /** Results of recovered calls, which the branch may lack. */
+  readonly answers: ReadonlyMap<string, ToolResultMessage>;
+  /** Opens the store. It is asked for only if the branch has a P. @throws RlmError */
+  opened(): Promise<{ readonly store: Pick<Store, "context"> }>;
+  view(): Pick<BranchView, "head">;
+  readonly board: { current(): Pick<State, "context" | "budget"> };
+}
+
+/** The conversation in which a call is made, by the call's id. Each time it is made of the entries that Pi has then. */
+export function openConversations(parts: ConversationParts): (tool_call_id: string) => Conversation {
+  const { context, answers, board } = parts;
+  const openP = openContextOfBranch(parts);
+
+  function messages() {
+    const raw = withAnswers(messagesOn(context().sessionManager.getBranch()), answers);
+    return raw.flatMap((message) => {
+      const said = historyMessage(message);
+      return said ? [{ said, calls: callIds(message.content) }] : [];
+    });
+  }
+
+  const historyOf = (all: ReturnType<typeof messages>) =>
+    historyContext(
+      all.map(({ said }) => said),
+      pauses(),
+    );
+
+  return (tool_call_id) => ({
+    async objects() {
+      const all = messages();
+      const { P, problem } = await openP();
+      const history = await historyOf(all);
+      const own = all.findIndex(({ calls }) => calls.includes(tool_call_id));
+      const sources: ObjectSource[] = [{ of: "history", context: history }];
+      if (P) sources.push({ of: "P", context: P });
+      return { sources, own: history.documents[own]?.id ?? null, problem };
+    },
+    async stats() {
+      const { length_chars, length_tokens_estimate, document_count } = (await historyOf(messages())).stats;
+      const { context: P, budget } = board.current();
+      const usage = context().getContextUsage();
+      return {
+        history: { objects: document_count, chars: length_chars, tokens_estimate: length_tokens_estimate },
+        context: P && { documents: P.documents, chars: P.chars, tokens_estimate: P.tokens_estimate },
+        request: { tokens: usage?.tokens ?? null, window: usage?.contextWindow ?? null },
+        budget: budget && { ...budget },
+      };
+    },
+  });
+}
+
+/** The branch's P, from the store. What cannot be read is a problem, and not a failure: history is there without it. */
+function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" | "view">) {
+  // A session that is open has P too, and up to 100 MB are not to be held twice for long.
+  let last: WeakRef<Context> | undefined;
+  return async (): Promise<{ readonly P: Context | null; readonly problem: string | null }> => {
+    const hash = view().head?.context_hash ?? null;
+    if (hash === null) return { P: null, problem: null };
+    const known = last?.deref();
+    if (known?.hash === hash) return { P: known, problem: null };
+    try {
+      const P = await storedContext((await opened()).store, hash);
+      last = new WeakRef(P);
+      return { P, problem: null };
+    } catch (error) {
+      if (!(error instanceof RlmError)) throw error;
+      return { P: null, problem: `${error.code}: ${error.message}` };
+    }
+  };
+}
+
+const SLICE_BYTES = 1024 * 1024;
+
+/** Lets Pi draw and read keys now and then. */
+function pauses(): Pause {
+  let worked = 0;
+  return async (bytes) => {
+    worked += bytes;
+    if (worked < SLICE_BYTES) return;
+    worked = 0;
+    await setImmediate();
+  };
+}

@@ -1,0 +1,18 @@
+import type { Json } from "../../runtime/index.ts";
+import type { ObjectSource } from "../context/index.ts";
+
+/** What a host can say of the conversation in which a tool is called. */
+export interface Conversation {
+  /** Its history, and P if the branch has one. Fails for nothing: why P is missing is said. */
+  objects(): Promise<ConversationObjects>;
+  /** Figures for `rlm_stats`, by wire names. */
+  stats(): Promise<{ readonly [field: string]: Json }>;
+}
+
+export interface ConversationObjects {
+  readonly sources: readonly ObjectSource[];
+  /** The document of the message that makes the call. */
+  readonly own: string | null;
+  /** Why P is not among the sources although the branch has one. */
+  readonly problem: string | null;
+}

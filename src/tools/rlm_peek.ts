@@ -1,0 +1,48 @@
+import { setImmediate } from "node:timers/promises";
+import { Type } from "typebox";
+import { RlmError } from "../../runtime/index.ts";
+import { findObject, type TextObject } from "../context/index.ts";
+import { defineConversationTool } from "./define.ts";
+import { nameOf, QUOTED_BYTES, unitsWithin } from "./text-answer.ts";
+
+const LENGTH = 2000;
+
+export const rlm_peek = defineConversationTool({
+  name: "rlm_peek",
+  label: "RLM peek",
+  description: "Read a text of this conversation or of P by its id, as in rlm-obj-a1b2c3.",
+  promptSnippet: "Read a text by its rlm-obj id",
+  parameters: Type.Object({
+    id: Type.String(),
+    offset: Type.Optional(Type.Integer({ minimum: 0 })),
+    length: Type.Optional(Type.Integer({ minimum: 1, default: LENGTH })),
+  }),
+  answersText: true,
+  async run(conversation, { id, offset = 0, length = LENGTH }) {
+    const { sources, problem } = await conversation.objects();
+    try {
+      return { text: sliceOf(await findObject(sources, id, () => setImmediate()), offset, length) };
+    } catch (error) {
+      if (problem === null || !(error instanceof RlmError)) throw error;
+      const { code, message, suggestion } = error;
+      throw new RlmError(code, `${message}; P cannot be read: ${problem}`, { suggestion, cause: error });
+    }
+  },
+  failureFields: {},
+});
+
+/** A line of facts, then the characters. Whoever reads on at the next offset gets every character once, and whole. */
+function sliceOf(object: TextObject, offset: number, length: number): string {
+  const { document, context } = object;
+  const { size } = document;
+  const read = (start: number, end: number) => context.text.slice(document.start + start, document.start + end);
+  const isCut = (at: number) => at > 0 && at < size && /^[\ud800-\udbff][\udc00-\udfff]/.test(read(at - 1, at + 1));
+  const asked = Math.min(offset, size);
+  const from = isCut(asked) ? asked - 1 : asked;
+  const last = Math.min(from + Math.min(length, QUOTED_BYTES), size);
+  const text = read(from, isCut(last) ? last + 1 : last);
+  const shown = text.slice(0, unitsWithin(text, QUOTED_BYTES));
+  const end = from + shown.length;
+  const facts = [object.id, nameOf(object), `characters ${from} to ${end} of ${size}`];
+  return `${[...facts, ...(end < size ? [`next offset ${end}`] : [])].join(" · ")}\n${shown}`;
+}

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import { RlmError } from "../../../runtime/index.ts";
+import { objectId } from "../../../src/context/index.ts";
+import type { Store } from "../../../src/store/port.ts";
+import { fakePi } from "./fake-pi.ts";
+
+const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
+
+test("the tools read a branch that has no P without a store, behind a compaction too", async () => {
+  const pi = fakePi();
+  pi.branch.push(user("the code word is heron"), { type: "compaction", summary: "small talk" });
+  let stores = 0;
+  const life = await pi.start({
+    store(store) {
+      stores += 1;
+      return store;
+    },
+  });
+  const found = await life.call("rlm_search", { pattern: "HERON" });
+  const id = objectId("the code word is heron");
+  expect(found.text).toBe(`1 hit in 1 object for HERON\n${id} history/0001-user\n  17: the code word is heron`);
+  // What the search asked and answered is on the branch now, and is not found.
+  expect(await life.call("rlm_search", { pattern: "heron" })).toMatchObject({
+    text: expect.stringMatching(/^2 hits in 2/),
+  });
+  expect(await life.call("rlm_peek", { id, offset: 17 })).toEqual({
+    success: true,
+    text: `${id} · history/0001-user · characters 17 to 22 of 22\nheron`,
+  });
+  expect(await life.call("rlm_stats", {})).toMatchObject({
+    success: true,
+    history: { objects: 8 },
+    context: null,
+    request: { tokens: 1_200, window: 64_000 },
+    budget: null,
+  });
+  expect(stores).toBe(0);
+});
+
+test("P is searched and read without a session, by a process that has just started too, and no exec is recorded", async () => {
+  const pi = fakePi({ "a.txt": "alpha beta alpha\n" });
+  const first = await pi.start();
+  await first.call("rlm_load", { path: pi.folder });
+  await first.leave();
+  const second = await pi.start();
+  const entries = pi.branch.filter(({ type }) => type === "custom").length;
+  const id = objectId("alpha beta alpha\n");
+  expect(await second.call("rlm_search", { pattern: "beta", scope: ["a.txt"] })).toMatchObject({
+    text: `1 hit in 1 object for beta\n${id} P: a.txt\n  6: alpha beta alpha `,
+  });
+  expect(await second.call("rlm_peek", { id: id.slice(0, 14), length: 5 })).toMatchObject({
+    text: `${id} · P: a.txt · characters 0 to 5 of 17 · next offset 5\nalpha`,
+  });
+  expect(await second.call("rlm_stats", {})).toMatchObject({ context: { chars: 36 } });
+  expect(pi.branch.filter(({ type }) => type === "custom")).toHaveLength(entries);
+  expect((await second.lifecycle.opened()).sessions.current()).toBeNull();
+});
+
+test("if P cannot be read, history still is, and the answer says why P is missing", async () => {
+  const pi = fakePi();
+  pi.branch.push(user("the code word is heron"));
+  const first = await pi.start();
+  await first.call("rlm_load", { path: pi.folder });
+  await first.leave();
+  const lost = (store: Store): Store => ({
+    ...store,
+    context: () => Promise.reject(new RlmError("context_lost", "it is damaged", { suggestion: "Load it again." })),
+  });
+  const second = await pi.start({ store: lost });
+  expect(await second.call("rlm_search", { pattern: "heron" })).toMatchObject({
+    text: expect.stringMatching(/^1 hit in 1 object for heron · P cannot be searched: context_lost: it is damaged\n/),
+  });
+  expect(await second.call("rlm_peek", { id: "a.txt" })).toMatchObject({
+    error_code: "object_not_found",
+    error_message: expect.stringContaining("P cannot be read: context_lost"),
+  });
+});
+
+test("details of a text answer hold its first line alone, and a failure is an envelope", async () => {
+  const pi = fakePi();
+  pi.branch.push(user("x".repeat(3_000)));
+  const life = await pi.start();
+  await life.call("rlm_peek", { id: "history/0001-user" }, "c1");
+  await life.call("rlm_peek", { id: "nothing" }, "c2");
+  const details = pi.branch.flatMap(({ message }) => {
+    const read = JSON.parse(JSON.stringify(message ?? {}));
+    return read.role === "toolResult" ? [read.details.envelope] : [];
+  });
+  expect(details).toMatchObject([
+    { success: true, text: expect.stringMatching(/next offset 2000$/) },
+    { success: false, error_code: "object_not_found" },
+  ]);
+});
