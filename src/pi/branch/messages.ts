@@ -31,14 +31,14 @@ export function messagesOn(entries: readonly BranchEntry[]): RawMessage[] {
 }
 
 /**
- * A message of Pi as history has it: its text as models read it, without thinking. Returns null for what models are not
- * sent, and for what is not a message.
+ * A message of Pi as history has it: its text as models read it, without thinking. Returns null for what is not a message,
+ * for what models are not sent, and for the system's messages, which later versions keep on the branch and always send.
  */
 export function historyMessage(message: unknown): HistoryMessage | null {
   const read = v.safeParse(MessageSchema, message);
   if (!read.success) return null;
   const { role, toolName, content, summary, ...bash } = read.output;
-  if (bash.excludeFromContext) return null;
+  if (bash.excludeFromContext || role === "system") return null;
   const said = role === "bashExecution" ? bashText(bash) : summary;
   const blocks = content ?? [{ type: "text", text: said } as const];
   return {

@@ -30,6 +30,7 @@ test("content may be a text, nothing, or of another shape", () => {
   expect(textOf({ role: "user", content: "hello" })).toBe("hello");
   expect(textOf({ role: "assistant", content: [], stopReason: "error" })).toBe("");
   expect(textOf({ role: "user", content: 7 })).toBe("");
+  expect(textOf({ role: "system", content: "You are an agent." })).toBeNull();
   expect(textOf("text")).toBeNull();
   expect(textOf(null)).toBeNull();
 });
