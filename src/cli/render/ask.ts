@@ -12,7 +12,7 @@ export type TurnProgress = Extract<Progress, { kind: "turn" }>;
 export function turnLine(progress: TurnProgress): string {
   const { of, cells, sub_calls, tokens, cost_usd } = progress;
   const parts = [
-    `${nameOf(progress)} of ${of}`,
+    progress.turn > of ? nameOf(progress) : `${nameOf(progress)} of ${of}`,
     amount(cells, "cell"),
     amount(sub_calls, "sub-call"),
     `${compact(tokens)} tokens`,
@@ -40,9 +40,11 @@ export function turnText(progress: TurnProgress): string {
 const INDENT = "  ";
 
 /** `turn 3`; of a child with the number of its call, since several may run at once: `call 2, turn 3`. */
-function nameOf({ turn, path }: TurnProgress): string {
+function nameOf({ turn, of, path }: TurnProgress): string {
   const call = path.at(-1);
-  return call === undefined ? `turn ${turn}` : `call ${call.slice(call.lastIndexOf(".") + 1)}, turn ${turn}`;
+  // The turn behind the last one asks for an answer without code.
+  const name = turn > of ? "closing turn" : `turn ${turn}`;
+  return call === undefined ? name : `call ${call.slice(call.lastIndexOf(".") + 1)}, ${name}`;
 }
 
 /** Every turn of an ask with its cells and what they showed, if the envelope has them. */

@@ -59,9 +59,11 @@ test("--discard gives an ask up, and its variables stay", async () => {
 });
 
 test("with --max-turns 1 there is one turn with code and then the answer", async () => {
-  const { server, first } = await scene([LOOK, { text: "It is 4711." }], "--max-turns", "1");
+  const { server, first } = await scene([LOOK, { text: "It is 4711." }], "--max-turns", "1", "--verbose");
   expect(first).toMatchObject({ code: 0, stdout: "It is 4711.\n" });
   expect(first.stderr).toContain("the model had no turns left, and answered from what it had seen");
+  expect(first.stderr).toContain("--- turn 1\n");
+  expect(first.stderr).toContain("--- closing turn\nIt is 4711.\n");
   const [one, two] = server.requests.map(({ prompt }) => prompt);
   expect(one).toContain("This is the last turn in which code is run");
   expect(two).toContain("Answer now, in plain text");

@@ -91,6 +91,24 @@ test("what a session is asked to do refuses options that it does not know, and v
   expect(await session.exec("1")).toMatchObject({ success: true });
 });
 
+test.each([
+  [{ maxTurn: 3 }, /^ask\(\): unknown option maxTurn; did you mean maxTurns\? \| Options here are model, subModel, /],
+  [{ sub_model: "a/b" }, /^ask\(\): unknown option sub_model; did you mean subModel\?/],
+  [{ maxTurns: 0 }, /^ask\(\): maxTurns must be a whole number from 1 to 100, and is 0 \|/],
+  [{ maxTurns: 101 }, /^ask\(\): maxTurns must be a whole number from 1 to 100, and is 101 \|/],
+  [{ turnTokens: "9" }, /^ask\(\): turnTokens must be a whole number from 1, and is another text \|/],
+  [{ protocol: "fences" }, /^ask\(\): protocol must be one of auto, tools, fence, and is another text \|/],
+  [{ model: "" }, /^ask\(\): model must be a text that is not empty, and is empty \|/],
+  [{ maxDepth: 6 }, /^ask\(\): maxDepth must be a whole number from 0 to 5, and is 6 \|/],
+  [{ suspend: true }, /^ask\(\): suspend must be an AbortSignal, and is true \|/],
+  [{ trajectory: 1 }, /^ask\(\): trajectory must be true or false, and is 1 \|/],
+])("ask refuses %j, and nothing is begun", async (options, refusal) => {
+  await using session = await openSession();
+  expect(await refusalOf(session.ask("Which?", untyped(options)))).toMatch(refusal);
+  expect(await refusalOf(Reflect.apply(session.ask, session, [5]))).toBe("the question is number | Pass a text.");
+  expect(session.unfinished()).toBeNull();
+});
+
 test("a store refuses options that it does not know", async () => {
   await using store = await openStore(folderWith());
   expect(await refusalOf(store.fork("a", untyped({ nane: "b" })))).toMatch(/^fork\(\): unknown option nane; did you/);
