@@ -47,7 +47,7 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
   let held = NOTHING;
   /** Requests that hold something: one may hold no tokens. */
   let holders = 0;
-  let waiting: (() => boolean)[] = [];
+  const queue = openQueue();
   let next = Promise.withResolvers<void>();
 
   function left(): RemainingBudget {
@@ -63,10 +63,6 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
     return amount.tokens <= remaining_tokens && amount.cost_usd <= remaining_cost_usd;
   }
 
-  function serve(): void {
-    while (waiting[0]?.()) waiting = waiting.slice(1);
-  }
-
   function taken(callId: string, amount: Amount): Reservation {
     held = plus(held, amount);
     holders++;
@@ -76,7 +72,7 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
         held = holders === 0 ? NOTHING : minus(held, amount);
         const spent = { tokens: tokensOf(usage), cost_usd: usage.cost_usd };
         unrecorded.set(callId, plus(unrecorded.get(callId) ?? NOTHING, spent));
-        serve();
+        queue.serve();
         next.resolve();
         next = Promise.withResolvers();
       },
@@ -92,21 +88,13 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
         else return false;
         return true;
       };
-      if (waiting.length === 0 && attempt()) return;
-      waiting.push(attempt);
-      const giveUp = () => {
-        if (!waiting.includes(attempt)) return;
-        waiting = waiting.filter((each) => each !== attempt);
-        resolve(CANCELLED);
-        serve();
-      };
-      signal.addEventListener("abort", giveUp, { once: true });
+      queue.add(attempt, signal, () => resolve(CANCELLED));
     });
   }
 
   function follow(after: Ledger): void {
     ledger = after;
-    serve();
+    queue.serve();
   }
 
   return {
@@ -121,6 +109,30 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
       follow(after);
     },
     follow,
+  };
+}
+
+/** Attempts in their order. The first is made again and again until it succeeds; the others wait for it. */
+function openQueue() {
+  let waiting: (() => boolean)[] = [];
+
+  function serve(): void {
+    while (waiting[0]?.()) waiting = waiting.slice(1);
+  }
+
+  return {
+    serve,
+    add(attempt: () => boolean, signal: AbortSignal, aborted: () => void): void {
+      if (waiting.length === 0 && attempt()) return;
+      waiting.push(attempt);
+      const giveUp = () => {
+        if (!waiting.includes(attempt)) return;
+        waiting = waiting.filter((each) => each !== attempt);
+        aborted();
+        serve();
+      };
+      signal.addEventListener("abort", giveUp, { once: true });
+    },
   };
 }
 
