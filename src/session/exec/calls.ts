@@ -82,9 +82,12 @@ export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCa
     },
     answered({ id }, isDone) {
       budget.close(id, ledger());
-      running.delete(id);
       children.delete(id);
-      if (isDone) done++;
+      // A call that was aborted counts as running to the end: it was given up.
+      if (isDone) {
+        running.delete(id);
+        done++;
+      }
       tell();
     },
   };

@@ -83,7 +83,7 @@ test("doctor reads the whole store, and finds what is damaged there", async () =
   expect(await sessions()).toMatchObject({
     code: 0,
     state: "ok",
-    detail: expect.stringMatching(/^1 session in .*, schema 2$/),
+    detail: expect.stringMatching(/^1 session in .*, schema 3$/),
   });
   const database = new DatabaseSync(join(home, "belay.db"));
   database.exec("UPDATE journal SET content = replace(content, 'let n', 'let m')");
