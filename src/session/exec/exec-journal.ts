@@ -1,11 +1,11 @@
-import type { Clock, Json } from "../../../runtime/index.ts";
+import type { Clock } from "../../../runtime/index.ts";
 import { hashOf } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { ExecCalls } from "./calls.ts";
 import type { LoopJournal } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
-import type { Work } from "./work.ts";
+import { resultOf, type Work } from "./work.ts";
 
 /** The records of an exec that runs, one commit each. */
 export function openExecJournal(
@@ -41,24 +41,9 @@ export function openExecJournal(
       calls.made();
     },
     async keepResult(call, { settlement, record, cacheKey }, signal) {
-      const value: Json = settlement.ok ? settlement.value : { ...settlement.error };
-      const at = clock.now();
-      await recorder.commit(
-        [
-          {
-            record: "rlm_tool_result",
-            exec_id,
-            call_id: call.id,
-            name: call.name,
-            success: settlement.ok,
-            value,
-            ...record,
-            elapsed_ms: time.elapsed(),
-            at,
-          },
-        ],
-        cacheKey === null ? {} : { cache: [{ key: cacheKey, value: { value }, at }] },
-      );
+      const result = resultOf(call, { settlement, record }, { exec_id, elapsed_ms: time.elapsed(), at: clock.now() });
+      const { value, at } = result;
+      await recorder.commit([result], cacheKey === null ? {} : { cache: [{ key: cacheKey, value: { value }, at }] });
       // A call that was aborted is not counted as done.
       calls.answered(call, settlement.ok || !signal.aborted);
       if (record.tool_override_event) events.push(record.tool_override_event);

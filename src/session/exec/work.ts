@@ -1,11 +1,11 @@
-import { type ExecLimits, type ExecState, type Json, noOutput } from "../../../runtime/index.ts";
+import { type ExecLimits, type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
 import { type BudgetLimits, type RemainingBudget, remaining } from "../journal/ledger.ts";
-import type { Complete, Resume, Start } from "../journal/records.ts";
+import type { Complete, Resume, Start, ToolResult } from "../journal/records.ts";
 import type { Guest } from "../machine/guest.ts";
 import type { Places } from "../sub-calls/places.ts";
-import type { Above, Answers } from "../sub-calls/port.ts";
+import type { Above, Answered, Answers } from "../sub-calls/port.ts";
 import type { Recorder, RecorderParts } from "./recorder.ts";
 import type { ExecRequest } from "./request.ts";
 import type { SessionState } from "./session-state.ts";
@@ -95,6 +95,16 @@ export function resumeOf(
     failed,
     at: parts.clock.now(),
   };
+}
+
+/** The record of an answer. */
+export function resultOf(
+  { id, name }: Pick<PendingCall, "id" | "name">,
+  { settlement, record }: Pick<Answered, "settlement" | "record">,
+  when: Pick<ToolResult, "exec_id" | "elapsed_ms" | "at">,
+): ToolResult {
+  const value: Json = settlement.ok ? settlement.value : { ...settlement.error };
+  return { record: "rlm_tool_result", call_id: id, name, success: settlement.ok, value, ...record, ...when };
 }
 
 /** The record of the exec's end, by what the recorder has kept. */

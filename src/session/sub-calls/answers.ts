@@ -7,7 +7,7 @@ import type { AnswerCache } from "./cache.ts";
 import { type ChildRequest, type Children, isForChild } from "./children.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import { type Places, withPlaces } from "./places.ts";
-import { FREE, guestError, type PlanOptions, planSubCall, refused } from "./plan.ts";
+import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
 import { traceOf } from "./trace.ts";
 
@@ -21,7 +21,7 @@ export interface AnswersOptions extends PlanOptions {
   /** Sub-calls of the session that are being answered at once. */
   readonly concurrency: number;
   readonly places: Places;
-  readonly children: Pick<Children, "answer" | "unrecorded">;
+  readonly children: Pick<Children, "answer" | "discard" | "unrecorded">;
   /** What children take over. */
   readonly settings: CellSettings;
   /** Levels of children below the session. */
@@ -51,6 +51,8 @@ export function openAnswers(options: AnswersOptions): Answers {
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
   async function answerByChild(callId: string, request: ChildRequest, context: CallContext): Promise<Answered> {
     const { children, settings } = options;
+    const refusal = unpricedCall(options, { model: request.model ?? settings.model ?? undefined });
+    if (refusal) return refusal;
     if (request.batch?.max_concurrent === undefined) return children.answer(callId, request, context, settings);
     const { gate } = gateOf(callId, request);
     using stopped = joinSignals(context.signal, context.timeOver);
@@ -73,6 +75,10 @@ export function openAnswers(options: AnswersOptions): Answers {
       });
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
+    },
+    async discard({ id, name, args }) {
+      const request = readSubCall(name, args);
+      return isForChild(request) ? options.children.discard(id, request, options.settings) : null;
     },
     unrecorded: (callIds) => options.children.unrecorded(callIds),
     resumes: (call) => isForChild(readSubCall(call.name, call.args)),

@@ -1,6 +1,7 @@
 import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, type Json, LIMITS, type Machines } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
+import { failure } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
 import type { Asks, CellSettings, ChildEnd, Citation } from "../asks.ts";
@@ -53,6 +54,8 @@ type Range = readonly [start: number, end: number];
 export interface Children {
   /** @throws RlmError if the store fails: the call has no answer then */
   answer(callId: string, request: ChildRequest, context: CallContext, settings: CellSettings): Promise<Answered>;
+  /** Ends the child of a call that is given up, and answers what it has spent; null: the call has no child. */
+  discard(callId: string, request: ChildRequest, settings: CellSettings): Promise<Answered | null>;
   /** What calls that an earlier process left open have spent. */
   unrecorded(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
   /** Resolves once no child is open. */
@@ -63,18 +66,26 @@ export function openChildren(options: ChildrenOptions): Children {
   const { store, parent, depth } = options;
   /** An exec that is suspended does not wait for its children. Whoever opens one of them again does, and who closes the session. */
   const open = new Map<string, Promise<unknown>>();
+
+  async function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const working = (open.get(name) ?? Promise.resolve()).then(work);
+    const settled = working.catch(() => {});
+    open.set(name, settled);
+    try {
+      return await working;
+    } finally {
+      if (open.get(name) === settled) open.delete(name);
+    }
+  }
+
   return {
-    async answer(callId, request, context, settings) {
+    answer(callId, request, context, settings) {
       const name = childName(parent, callId);
-      const before = open.get(name) ?? Promise.resolve();
-      const answered = before.then(() => answer(options, name, { callId, request, context, settings }));
-      const settled = answered.catch(() => {});
-      open.set(name, settled);
-      try {
-        return await answered;
-      } finally {
-        if (open.get(name) === settled) open.delete(name);
-      }
+      return inTurn(name, () => answer(options, name, { callId, request, context, settings }));
+    },
+    discard(callId, request, settings) {
+      const name = childName(parent, callId);
+      return inTurn(name, () => discard(options, name, { callId, request, settings }));
     },
     async unrecorded(callIds) {
       const spent = await Promise.all(callIds.map((id) => spentBy(store, childName(parent, id), depth + 1)));
@@ -106,13 +117,43 @@ async function answer(options: ChildrenOptions, name: string, asked: Asked): Pro
   // The call's own time begins with its place.
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
   using stop = openStop(context, options.clock, time);
-  if (!place) return answeredBy({ ok: false, error: guestError(stop.why()) }, before);
+  if (!place) {
+    const given = context.suspend?.aborted ? null : await discard(options, name, asked);
+    return { ...(given ?? answeredBy(CANCELLED, before)), settlement: { ok: false, error: guestError(stop.why()) } };
+  }
   context.begun();
   const settlement = await settled(options, name, { ...asked, time, stop });
   return answeredBy(settlement, await spentBy(store, name, depth + 1));
 }
 
 type Settlement = Answered["settlement"];
+
+const CANCELLED: Settlement = { ok: false, error: guestError(failure("cancelled", "the call was given up")) };
+
+/** Records the child's ask as cancelled, and those of its children, so that nothing of it is left to be resumed. */
+async function discard(
+  options: ChildrenOptions,
+  name: string,
+  { callId, request, settings }: Pick<Asked, "callId" | "request" | "settings">,
+): Promise<Answered | null> {
+  const { store, places, depth, budget: limits } = options;
+  if ((await spentBy(store, name, depth + 1)) === null) return null;
+  const above: Above = { budget: NOTHING_LEFT, places, depth: depth + 1, maxDepth: settings.max_depth, limits };
+  const { session } = await options.open(name, { callId, context: request.context, settings, above });
+  try {
+    await session.discard();
+  } finally {
+    await session.close();
+  }
+  return answeredBy(CANCELLED, await spentBy(store, name, depth + 1));
+}
+
+/** A child that is given up sends nothing any more. */
+const NOTHING_LEFT: Above["budget"] = {
+  reserve: async () => failure("cancelled", "the call was given up"),
+  atMost: (left) => left,
+  settled: () => null,
+};
 
 /** Opens the child, has it asked and closes it, so that its machine is gone before its place is. */
 async function settled(

@@ -40,9 +40,8 @@ export async function planSubCall(options: PlanOptions, request: SubCallRequest)
   const { event } = decision;
   const notSent = { ...FREE, refused: true, tool_override_event: event };
   if (!decision.ok) return { ok: false, answered: { ...refused(decision.error), record: notSent } };
-  if (options.limitsCost && priceOf(options.models, request) === null) {
-    return { ok: false, answered: { ...refused(unpriced(request, options.models)), record: notSent } };
-  }
+  const unpriced = unpricedCall(options, request, event);
+  if (unpriced) return { ok: false, answered: unpriced };
   const call: SubCall = {
     prompt: request.prompt,
     system: request.system ?? null,
@@ -53,6 +52,16 @@ export async function planSubCall(options: PlanOptions, request: SubCallRequest)
     model: request.model ?? null,
   };
   return { ok: true, call, event };
+}
+
+/** The refusal of a call whose model has no known price, where dollars are limited; null: it may be made. */
+export function unpricedCall(
+  { models, limitsCost }: Pick<PlanOptions, "models" | "limitsCost">,
+  request: { readonly model?: string | undefined },
+  event: ToolOverrideEvent | null = null,
+): Answered | null {
+  if (!limitsCost || priceOf(models, request) !== null) return null;
+  return { ...refused(unpriced(request, models)), record: { ...FREE, refused: true, tool_override_event: event } };
 }
 
 /** The record of a call for which nothing was sent. */
@@ -82,7 +91,7 @@ const CLASS_OF: Readonly<Partial<Record<SubCallError["code"], string>>> = {
 };
 
 /** undefined for an unknown model: the request to it will fail and say so. */
-function priceOf(models: Models, { model }: SubCallRequest): Model["price"] | undefined {
+function priceOf(models: Models, { model }: { readonly model?: string | undefined }): Model["price"] | undefined {
   try {
     return models.price(model ?? null);
   } catch {
@@ -90,7 +99,7 @@ function priceOf(models: Models, { model }: SubCallRequest): Model["price"] | un
   }
 }
 
-const unpriced = ({ model }: SubCallRequest, { fallback }: Models): SubCallError =>
+const unpriced = ({ model }: { readonly model?: string | undefined }, { fallback }: Models): SubCallError =>
   failure("budget_exceeded", `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`, {
     suggestion: "Name a model with a known price, or leave max_cost_usd out.",
   });

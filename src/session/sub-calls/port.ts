@@ -14,6 +14,8 @@ export interface Answers {
   repeatable(call: PendingCall): boolean;
   /** Whether an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */
   resumes?(call: Pick<PendingCall, "name" | "args">): boolean;
+  /** Ends the child of a call that is given up, and answers what it has spent; null: it has none. Absent: there are no children. */
+  discard?(call: PendingCall): Promise<Answered | null>;
   /** What calls that an earlier process left open have spent, by the ledgers of their children. Absent: there are no children. */
   unrecorded?(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
 }

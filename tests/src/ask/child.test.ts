@@ -254,3 +254,28 @@ test("turns of children are told with their depth and the calls that lead to the
   await session.ask("Root");
   expect(told).toEqual(["0 0 asked", "0 0 replied", "1 1 asked", "1 1 replied", "1 1 ran", "0 0 ran"]);
 });
+
+test("who gives up an ask gives up the children below it, and is charged for them", async () => {
+  const { scripts, isOut } = deepTree();
+  const { session, store, open } = await scene(scripts);
+  const suspend = new AbortController();
+  void isOut.then(() => suspend.abort());
+  await session.ask("Root", { suspend: suspend.signal });
+  await session.close();
+  expect(await asksOf(store, session.id)).toEqual(["open", "open"]);
+  await using again = await open();
+  await again.discard();
+  expect(again.unfinished()).toBeNull();
+  expect(await asksOf(store, session.id)).toEqual(["cancelled", "cancelled"]);
+  // A turn of the ask and one of its child were answered; two calls were made.
+  expect(again.budget()).toMatchObject({ remaining_tokens: 500_000 - 2 * 110, remaining_sub_calls: 48 });
+  expect((await again.exec("1")).success).toBe(true);
+});
+
+test("where dollars are limited, a call with context names no model without a price", async () => {
+  const { session, server } = await scene({}, { budget: { max_cost_usd: 1 } });
+  const ran = await session.exec('await rlm_query("Any").catch(({ code, message }) => [code, message])');
+  expect(ran.result_json).toEqual(["budget_exceeded", expect.stringContaining("the price of local/root is not known")]);
+  expect(ran.budget.remaining_sub_calls).toBe(50);
+  expect(server.requests).toEqual([]);
+});
