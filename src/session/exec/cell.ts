@@ -19,6 +19,7 @@ import { openBudget } from "../sub-calls/budget.ts";
 import { openCalls } from "./calls.ts";
 import { notKept, warn } from "./ends.ts";
 import { openExecJournal } from "./exec-journal.ts";
+import { giveUpCalls } from "./give-up-calls.ts";
 import { inFlight } from "./interrupted.ts";
 import { keepCellEnd, keepQueryEnd } from "./keep-end.ts";
 import { runLoop } from "./loop.ts";
@@ -60,6 +61,10 @@ export async function execCell(
     return outcome(completeOf(work, fields), true);
   }
   try {
+    // A cell that was taken over can end before it has sent what it does not await.
+    const left = work.recorder.state().account.last;
+    const charged = left ? await giveUpCalls(work.parts, left) : [];
+    if (charged.length > 0) await work.recorder.commit(charged);
     // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
     const whole = code === null && over.whole !== null ? deliveredOf(kind, over.whole) : null;
     if (deliver && whole !== null) await deliver(whole);

@@ -1,16 +1,15 @@
 import { type CellEnd, RlmError } from "../../../runtime/index.ts";
 import type { ExecRecords } from "../journal/account.ts";
-import { ROOT_CALL } from "../journal/ledger.ts";
-import type { ToolResult } from "../journal/records.ts";
 import { execAtOnce } from "./at-once.ts";
 import { execCell } from "./cell.ts";
 import { failureOf } from "./ends.ts";
-import { elapsedIn, inFlight, stepsOf } from "./interrupted.ts";
+import { giveUpCalls } from "./give-up-calls.ts";
+import { stepsOf } from "./interrupted.ts";
 import { openRecorder } from "./recorder.ts";
 import type { ExecAsked, ExecOutcome, ExecRequest } from "./request.ts";
 import type { SessionState } from "./session-state.ts";
 import { execTurn } from "./turn.ts";
-import { completeOf, type ExecParts, resultOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
+import { completeOf, type ExecParts, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
  * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in
@@ -49,23 +48,12 @@ export async function runExec(
 export async function discard(parts: ExecParts, before: SessionState, records: ExecRecords): Promise<void> {
   const { start, calls } = records;
   const { exec_id, kind, cell, limits } = start;
-  const charged = await discardCalls(parts, records);
+  const charged = await giveUpCalls(parts, records);
   const work = openWork(parts, before, exec_id);
   const state = cell === null ? null : { ...unstarted(work), limits: { ...parts.limits, ...limits } };
   const end: CellEnd | null = cell === null ? null : { kind: "cancelled" };
   const complete = completeOf(work, { kind, success: false, error_code: "cancelled", end, state });
   await work.recorder.commit([...charged, complete], { drop: parts.keepSteps ? [] : stepsOf({ calls }) });
-}
-
-async function discardCalls({ answers, clock }: ExecParts, records: ExecRecords): Promise<ToolResult[]> {
-  const open = new Set(inFlight(records));
-  const charged: ToolResult[] = [];
-  for (const { exec_id, call_id: id, name, args } of records.calls) {
-    const given = open.has(id) && name !== ROOT_CALL ? await answers.discard?.({ id, name, args }) : null;
-    const elapsed_ms = elapsedIn(records, null);
-    if (given) charged.push(resultOf({ id, name }, given, { exec_id, elapsed_ms, at: clock.now() }));
-  }
-  return charged;
 }
 
 function openWork(parts: ExecParts, before: SessionState, exec_id: string): Work {

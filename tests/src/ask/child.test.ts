@@ -5,6 +5,7 @@ import { openSessionWith } from "../../../src/session/index.ts";
 import { readRecord } from "../../../src/session/journal/records.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
 import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../support/model-server.ts";
+import { type Around, storeAround } from "../../support/store-around.ts";
 
 process.env.ASK_KEY = "k";
 const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(
@@ -22,7 +23,7 @@ const EMPTY: ScriptedAnswer = { text: "", usage: { prompt: 100, completion: 0 } 
 type Scripts = Readonly<Record<string, readonly (ScriptedAnswer | (() => Promise<ScriptedAnswer>))[]>>;
 
 /** A session over TEXT in a store of its own. */
-async function scene(scripts: Scripts, options: HostedOptions = {}) {
+async function scene(scripts: Scripts, options: HostedOptions = {}, around: Around = (_, run) => run()) {
   const server = await startModelServer((request) => {
     const { question, turn } = asked(request);
     const key = Object.keys(scripts).find((one) => question.startsWith(one));
@@ -30,7 +31,7 @@ async function scene(scripts: Scripts, options: HostedOptions = {}) {
     return typeof reply === "function" ? reply() : reply;
   });
   onTestFinished(() => server.close());
-  const store = await openStore(null);
+  const store = storeAround(await openStore(null), around);
   onTestFinished(() => store[Symbol.asyncDispose]());
   const open = (more: HostedOptions = {}) =>
     openSessionWith(
@@ -278,4 +279,45 @@ test("where dollars are limited, a call with context names no model without a pr
   expect(ran.result_json).toEqual(["budget_exceeded", expect.stringContaining("the price of local/root is not known")]);
   expect(ran.budget.remaining_sub_calls).toBe(50);
   expect(server.requests).toEqual([]);
+});
+
+test("a resumed cell that ends before its child is asked again ends the child", async () => {
+  const isOut = Promise.withResolvers<void>();
+  const suspend = new AbortController();
+  let isWaiting = false;
+  const { session, store, open, server } = await scene(
+    {
+      Slow: [
+        cell("print(1)"),
+        async () => {
+          isOut.resolve();
+          return { end: "stuck" };
+        },
+      ],
+      Wait: [
+        async () => {
+          await isOut.promise;
+          isWaiting = true;
+          return { text: "ok", usage: { prompt: 1, completion: 1 } };
+        },
+      ],
+    },
+    {},
+    async (name, run) => {
+      const done = await run();
+      // The answer to the awaited call is kept, and the cell has not got it yet.
+      if (name === "commit" && isWaiting) suspend.abort();
+      return done;
+    },
+  );
+  const source = 'const asked = rlm_query("Slow"); await llm_query("Wait", { tools: [] }); 7';
+  expect(await session.exec(source, { suspend: suspend.signal })).toMatchObject({ success: false, resumable: true });
+  await session.close();
+  expect(await asksOf(store, session.id)).toEqual(["open"]);
+  const again = await open();
+  expect((await again.resume())?.envelope).toMatchObject({ success: true, result_json: 7 });
+  expect(await asksOf(store, session.id)).toEqual(["cancelled"]);
+  expect(again.budget()).toMatchObject({ remaining_tokens: 500_000 - 112, remaining_sub_calls: 48 });
+  expect(server.requests).toHaveLength(3);
+  await again.close();
 });
