@@ -1,5 +1,5 @@
 import { readObject } from "./files.ts";
-import { agentFileOf, PI_KEYS, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
+import { agentFileOf, OUTSIDE_DEFAULTS, PI_KEYS, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
 import { KEYS, LIMIT_DEFAULTS, variableOf } from "./settings.ts";
 
 /** Settings in force, and the origin of each. */
@@ -43,5 +43,6 @@ export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map([
   ["allowed_tool_overrides", "none"],
   ["require_approval", "true"],
   ["prompt_wait_s", "120"],
+  ...Object.entries(OUTSIDE_DEFAULTS).map(([key, value]): [string, string] => [key, String(value)]),
   ["roots", "the project"],
 ]);

@@ -12,6 +12,14 @@ const MODEL = "must be PROVIDER/ID, as /model lists them";
 const SWITCH = "must be true or false";
 const NAMES = "must be a list of names of tools";
 const WAIT = "must be a number of seconds from 0 to 3600";
+const PART = "must be a part of the model's window, from 0.1 to 0.9";
+const TOKENS = "must be a whole number of tokens from 100 to 100000";
+const ANSWERS = "must be a whole number of answers from 0 to 100";
+const COMPACTION = 'must be "objects" or "pi"';
+
+const part = v.pipe(v.number(PART), v.minValue(0.1, PART), v.maxValue(0.9, PART));
+const tokens = v.pipe(v.number(TOKENS), v.safeInteger(TOKENS), v.minValue(100, TOKENS), v.maxValue(100_000, TOKENS));
+const answers = v.pipe(v.number(ANSWERS), v.safeInteger(ANSWERS), v.minValue(0, ANSWERS), v.maxValue(100, ANSWERS));
 
 const PiSchema = v.strictObject({
   /** Model of sub-calls; default: the one that Pi uses. */
@@ -24,7 +32,34 @@ const PiSchema = v.strictObject({
   require_approval: v.exactOptional(v.boolean(SWITCH)),
   /** How long a prompt waits for an interrupted call to be finished, s. */
   prompt_wait_s: v.exactOptional(v.pipe(v.number(WAIT), v.minValue(0, WAIT), v.maxValue(3600, WAIT))),
+  /** Old texts of the conversation are sent as stubs. */
+  externalize: v.exactOptional(v.boolean(SWITCH)),
+  /** The part of the window from which on an epoch happens, and the part that it comes down to. */
+  externalize_at: v.exactOptional(part),
+  externalize_to: v.exactOptional(part),
+  /** Smaller texts stay, tokens. */
+  externalize_min_tokens: v.exactOptional(tokens),
+  /** The message in the place of folded turns, tokens. */
+  manifest_tokens: v.exactOptional(tokens),
+  /** How many answers of the model a result of our tools stays for. */
+  warm_turns: v.exactOptional(answers),
+  /** Who compacts if a request would still be too large. */
+  compaction: v.exactOptional(v.picklist(["objects", "pi"], COMPACTION)),
 });
+
+/** What holds of the conversation's old texts if no file says otherwise. */
+export const OUTSIDE_DEFAULTS = {
+  externalize: true,
+  externalize_at: 0.6,
+  externalize_to: 0.3,
+  externalize_min_tokens: 200,
+  manifest_tokens: 2000,
+  warm_turns: 3,
+  compaction: "objects",
+} as const;
+
+/** An epoch that freed less than this part of the window would be followed by the next one at once. */
+const LEAST_PART = 0.1;
 
 type PiKeys = v.InferOutput<typeof PiSchema>;
 
@@ -39,8 +74,8 @@ const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
 /** Every key of belay.json. */
 export const PI_KEYS: readonly string[] = [...OWN_KEYS, ...KEYS.filter((key) => !NOT_IN_PI.includes(key))];
 
-/** A project may choose the model, and nothing else of these. */
-const PI_USER_ONLY = OWN_KEYS.filter((key) => key !== "sub_model");
+/** A project may choose the model and have texts stay as they are, and nothing else of these. */
+const PI_USER_ONLY = OWN_KEYS.filter((key) => key !== "sub_model" && key !== "externalize");
 
 /** Where Pi's configuration is looked for. */
 export interface PiConfigPlaces {
@@ -77,6 +112,10 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
   const project = partOf(readPiProject(places), projectFile);
   const refused = PI_USER_ONLY.find((key) => Object.hasOwn(project.own, key));
   if (refused) throw invalidConfig(`${projectFile}: a project may not set ${refused}`, `Set it in ${agentFile}.`);
+  if (project.own.externalize === true) {
+    throw invalidConfig(`${projectFile}: a project may set externalize to false only`, `Set it in ${agentFile}.`);
+  }
+  checkParts(user.own, agentFile);
   const named = { path: projectFile, folder: places.cwd, userFile: agentFile };
   const projects = projectSettings(project.settings, named);
   const asked = readVariables(places.env);
@@ -88,6 +127,15 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
     ...settings
   } = { ...users, ...projects, ...limits, ...asked };
   return { ...given(settings), ...user.own, ...project.own };
+}
+
+/** @throws RlmError `invalid_config` if an epoch would begin too near to where it ends */
+function checkParts(own: PiKeys, path: string): void {
+  const { externalize_at: at, externalize_to: to } = { ...OUTSIDE_DEFAULTS, ...own };
+  // As whole hundredths: 0.4 - 0.1 is not 0.3.
+  if (Math.round(to * 100) <= Math.round((at - LEAST_PART) * 100)) return;
+  const problem = `${path}: externalize_to is ${to} and externalize_at ${at}; an epoch must free a tenth of the window`;
+  throw invalidConfig(problem, `Set externalize_to to ${(at - LEAST_PART).toFixed(2)} at the most.`);
 }
 
 interface Part {

@@ -5,6 +5,7 @@ import { systemClock } from "../../runtime/index.ts";
 import { entryUrl } from "../entries.ts";
 import { openStore } from "../store/index.ts";
 import { type Tool, tools } from "../tools/index.ts";
+import { compactionReason, onRequest } from "./host.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { lentTools } from "./opened/lent-tools.ts";
 import type { OpenedParts } from "./opened/opened.ts";
@@ -79,7 +80,12 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   pi.on("before_agent_start", async () => {
     await lifecycle.prompted();
   });
-  pi.on("context", ({ messages }) => ({ messages: [...lifecycle.messages(messages)] }));
+  onRequest(pi, (messages) => [...lifecycle.messages(messages)]);
+  pi.on("session_before_compact", (event) => {
+    const { firstKeptEntryId, tokensBefore, messagesToSummarize, settings } = event.preparation;
+    const about = { firstKeptEntryId, tokensBefore, summarized: messagesToSummarize, reserve: settings.reserveTokens };
+    return lifecycle.compacts({ reason: compactionReason(event), ...about });
+  });
   // Pi 0.73 ignores an error flag that a tool returns, and drops the details of an error that it throws.
   pi.on("tool_result", ({ toolName, details }) => {
     return isFailure(toolName, details) ? { isError: true } : {};

@@ -1,4 +1,5 @@
 import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
+import type { ContextEvent, ExtensionAPI, SessionBeforeCompactEvent } from "@mariozechner/pi-coding-agent";
 import type { BranchEntry } from "./branch/entries.ts";
 import type { PiRegistry } from "./opened/models.ts";
 
@@ -19,6 +20,7 @@ export interface PiContext {
   /** Tokens of the last request, as its provider counted them, with what came since; null if they are not known. */
   getContextUsage(): { readonly tokens: number | null; readonly contextWindow: number } | undefined;
   isIdle(): boolean;
+  getSystemPrompt(): string;
 }
 
 /** What extensions can do. All but registering throws while they are loaded. */
@@ -29,6 +31,7 @@ export interface PiActions {
     options: { triggerTurn: boolean },
   ): void;
   getActiveTools(): string[];
+  getAllTools(): { readonly name: string; readonly description: string; readonly parameters: unknown }[];
   setActiveTools(names: string[]): void;
 }
 
@@ -53,4 +56,26 @@ export function appendMessage(manager: PiContext["sessionManager"], message: Too
   if (typeof append !== "function") return false;
   Reflect.apply(append, manager, [message]);
   return true;
+}
+
+type Messages = ContextEvent["messages"];
+
+/**
+ * Has a handler change the messages of every request. Pi before 0.87 has one hook for it. Later ones have a second, whose
+ * handlers see the messages of the system and leave them in their places, so that there it is the one that acts.
+ */
+export function onRequest(pi: Pick<ExtensionAPI, "on">, handler: (messages: Messages) => Messages): void {
+  pi.on("context", ({ messages }, context) => (hasSystemMessages(context) ? {} : { messages: handler(messages) }));
+  const withSystem = ({ messages }: ContextEvent, context: Pick<PiContext, "sessionManager">) =>
+    hasSystemMessages(context) ? { messages: handler(messages) } : {};
+  Reflect.apply(pi.on, pi, ["context_with_system", withSystem]);
+}
+
+function hasSystemMessages({ sessionManager }: Pick<PiContext, "sessionManager">): boolean {
+  return typeof Reflect.get(sessionManager, "buildSessionProjection") === "function";
+}
+
+/** Why Pi compacts. Pi before 0.87 does not say. */
+export function compactionReason(event: SessionBeforeCompactEvent): unknown {
+  return Reflect.get(event, "reason");
 }

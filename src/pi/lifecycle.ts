@@ -3,7 +3,8 @@ import { type BranchView, readBranch, type Unanswered } from "./branch/entries.t
 import { askedAgain } from "./branch/open-ask.ts";
 import { openConversations } from "./conversation.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
-import { type Opened, type OpenedParts, openForSession } from "./opened/opened.ts";
+import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
+import { type FoldMessage, type Outside, openOutside, type PiMessage } from "./outside/index.ts";
 import { withAnswers } from "./recovery/answers-in-context.ts";
 import { openBackgroundRecovery } from "./recovery/background.ts";
 import { recover } from "./recovery/recover.ts";
@@ -24,8 +25,10 @@ export interface Lifecycle {
   arrived(context: PiContext, how: "start" | "tree"): void;
   /** Is called before a prompt goes out, and waits for a time while a call is being finished. */
   prompted(): Promise<void>;
-  /** The messages that Pi is about to send, whole. */
-  messages<M extends { readonly role: string }>(messages: readonly M[]): readonly (M | ToolResultMessage)[];
+  /** The messages that Pi is about to send, with results that it lacks, and stubs for what is outside. Never throws. */
+  messages<M extends PiMessage>(messages: readonly M[]): readonly (M | ToolResultMessage | FoldMessage)[];
+  /** What Pi is answered when it is about to compact. Never throws. */
+  readonly compacts: Outside["compacts"];
   /** An interrupted call is being finished. */
   isRecovering(): boolean;
   /** The result of a recovered call, by its id. */
@@ -60,6 +63,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     if (at) return at;
     throw new Error("Pi is not on a session");
   }
+  const outside = openOutside({ context, actions, settings: (cwd) => settingsAt(cwd, parts.env) });
   const view = () => readBranch(context().sessionManager.getBranch(), (name) => toolNamed(name) !== undefined);
   const refresh = () => showBranch(board, view(), opened);
 
@@ -120,7 +124,8 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     answer: (tool_call_id) => answers.get(tool_call_id),
     isRecovering: recovery.isRunning,
     prompted: recovery.holdPrompt,
-    messages: (messages) => withAnswers(messages, answers),
+    messages: (messages) => outside.sent(withAnswers(messages, answers)),
+    compacts: outside.compacts,
     async call(tool, called, from) {
       at = from;
       await recovery.overOrAborted(called.signal);
@@ -130,6 +135,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     arrived(from, how) {
       at = from;
       answers.clear();
+      outside.arrived(how);
       if (how === "start") endTornLine(from.sessionManager.getSessionFile());
       recovery.begin(recoverBranch);
     },

@@ -31,13 +31,17 @@ export type CompleteEntry = Readonly<v.InferOutput<typeof CompleteSchema>>;
 /** An entry of a Pi session, as far as we look at it. */
 export interface BranchEntry {
   readonly type: string;
+  readonly id?: string;
   readonly customType?: string;
   readonly data?: unknown;
   readonly message?: unknown;
   /** Of a message that an extension put there. */
   readonly content?: unknown;
-  /** Of a branch that was left. */
+  /** Of a branch that was left, or of what a compaction took away. */
   readonly summary?: unknown;
+  /** Of a compaction: the first entry that is still sent, and what its maker says. */
+  readonly firstKeptEntryId?: string;
+  readonly details?: unknown;
 }
 
 /** A call of one of our tools that has begun and has no result on the branch. */

@@ -98,8 +98,8 @@ export async function openForSession(
   };
 }
 
-/** @throws RlmError `invalid_config` */
-function settingsAt(cwd: string, env: NodeJS.ProcessEnv): PiSettings {
+/** Settings in force in this project. @throws RlmError `invalid_config` */
+export function settingsAt(cwd: string, env: NodeJS.ProcessEnv): PiSettings {
   const userFile = join(homeFolder(env), "config.json");
   return readPiConfig({ cwd, env, agentDir: agentDirOf(env), userFile });
 }

@@ -88,6 +88,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
         appendEntry: (customType, data) => append({ type: "custom", customType, data }),
         sendMessage: ({ customType }, { triggerTurn }) => void sent.push({ customType, triggerTurn }),
         getActiveTools: () => [],
+        getAllTools: () => [],
         setActiveTools() {},
       };
       const model = faux.getModel();
@@ -116,6 +117,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
         model,
         isIdle: () => true,
         getContextUsage: () => ({ tokens: 1_200, contextWindow: 64_000 }),
+        getSystemPrompt: () => "",
       };
       const lifecycle = openLifecycle(
         {

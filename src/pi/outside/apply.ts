@@ -1,0 +1,84 @@
+import type { Outside } from "./branch.ts";
+import { type Folded, type FoldMessage, foldMessage } from "./fold.ts";
+import { keyOf, type ObjectIds } from "./keys.ts";
+import { type Call, callsOf, type PiMessage } from "./message.ts";
+import { stubbed } from "./stub.ts";
+
+/** What becomes of one message. */
+export interface Fate<M extends PiMessage = PiMessage> {
+  readonly message: M;
+  /** null: it is never touched. */
+  readonly key: string | null;
+  /** The call whose result it is. */
+  readonly call: Call | undefined;
+  /** `raw`: it is sent as it is. */
+  readonly is: "raw" | "stub" | "folded";
+  /** What is sent in its place; folded messages have one message together. */
+  readonly sent: M;
+}
+
+/** Each message with what becomes of it, in their order: a pure function of the messages and the branch. */
+export function fates<M extends PiMessage>(
+  messages: readonly M[],
+  { marks, fold, gone }: Outside,
+  ids: ObjectIds,
+): readonly Fate<M>[] {
+  const seen = new Map(gone);
+  const calls = new Map<string, Call>();
+  return messages.map((message): Fate<M> => {
+    for (const call of callsOf(message)) calls.set(call.id, call);
+    const call = calls.get(message.toolCallId ?? "");
+    const key = keyOf(message);
+    const raw = { message, key, call, is: "raw", sent: message } as const;
+    const standsFor = made.get(message);
+    for (const one of standsFor ?? [key ?? ""]) seen.set(one, (seen.get(one) ?? 0) + 1);
+    if (standsFor || key === null) return raw;
+    const n = (seen.get(key) ?? 1) - 1;
+    if (n < (fold?.counts.get(key) ?? 0)) return { ...raw, is: "folded" };
+    const given = marks.get(key)?.[n];
+    const stub = given && stubbed(message, given, { key, call, ids });
+    if (!stub) return raw;
+    made.set(stub, [key]);
+    return { ...raw, is: "stub", sent: stub };
+  });
+}
+
+/** The messages that are sent: those that are outside are stubs, and folded ones are one message. */
+export function sentOf<M extends PiMessage>(
+  all: readonly Fate<M>[],
+  { fold }: Outside,
+  ids: ObjectIds,
+): readonly (M | FoldMessage)[] {
+  const folded = all.filter(({ is }) => is === "folded");
+  const [first] = folded;
+  if (!first || !fold) return all.map(({ sent }) => sent);
+  const stands = foldMessage(
+    folded.map((one) => toFolded(one, ids)),
+    fold.by,
+  );
+  made.set(
+    stands,
+    folded.map(({ key }) => key ?? ""),
+  );
+  return all.flatMap((one): readonly (M | FoldMessage)[] => {
+    if (one === first) return [stands];
+    return one.is === "folded" ? [] : [one.sent];
+  });
+}
+
+/** The messages as they are sent. */
+export function applyOutside<M extends PiMessage>(
+  messages: readonly M[],
+  outside: Outside,
+  ids: ObjectIds,
+): readonly (M | FoldMessage)[] {
+  return sentOf(fates(messages, outside, ids), outside, ids);
+}
+
+/** What a line on a message is made of. */
+export function toFolded({ message, key, call }: Fate, ids: ObjectIds): Folded {
+  return { message, parts: { key: key ?? "", call, ids } };
+}
+
+/** Messages that stand for others, with the keys of those: they are not taken for messages of Pi. */
+const made = new WeakMap<PiMessage, readonly string[]>();

@@ -1,0 +1,58 @@
+import type { EpochEntry } from "./entries.ts";
+import { objectText, tokensIn } from "./keys.ts";
+import type { PiMessage } from "./message.ts";
+import { objectLine, ownText, plain, type StubParts } from "./stub.ts";
+
+// The first version of what stands for folded turns. It must never change, as stubs must not.
+
+/** The message that stands in the place of folded ones. */
+export interface FoldMessage {
+  readonly role: "user";
+  readonly content: { type: "text"; text: string }[];
+  readonly timestamp: number;
+}
+
+/** A folded message, and what a line on it is made of. */
+export interface Folded {
+  readonly message: PiMessage;
+  readonly parts: StubParts;
+}
+
+/** What stands for these messages: their prompts and objects, the newest first. Nothing else enters it. */
+export function foldMessage(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): FoldMessage {
+  const text = manifest(folded, by);
+  return { role: "user", content: [{ type: "text", text }], timestamp: folded[0]?.message.timestamp ?? 0 };
+}
+
+/** Prompts and objects of messages, the newest first, within so many tokens. */
+export function manifest(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
+  const turns = folded.filter(({ message }) => message.role === "user").length;
+  const head = [
+    `[RLM folded: ${turns} earlier ${turns === 1 ? "turn" : "turns"}, ${folded.length} messages. All of it can be read.]`,
+    `Use rlm_peek("rlm-obj-…") to view one of these, or rlm_search to find specific content. Newest first:`,
+  ];
+  const lines = folded.toReversed().flatMap((one) => lineOf(one, by.min));
+  const shown: string[] = [];
+  let tokens = tokensIn(head.join("\n").length) + ROOM_FOR_REST;
+  for (const line of lines) {
+    tokens += tokensIn(line.length + 1);
+    if (tokens > by.manifest) break;
+    shown.push(line);
+  }
+  const rest = lines.length - shown.length;
+  return [...head, ...shown, ...(rest > 0 ? [`+${rest} older ${rest === 1 ? "line" : "lines"}`] : [])].join("\n");
+}
+
+/** Tokens of the last line, that counts those left out. */
+const ROOM_FOR_REST = 6;
+const PROMPT_UNITS = 160;
+
+function lineOf({ message, parts }: Folded, min: number): readonly string[] {
+  const text = objectText(message);
+  if (text === null) return [];
+  if (message.role === "user") {
+    const said = plain(ownText(message), PROMPT_UNITS);
+    return [`- ${parts.ids.idOf(parts.key, text)} | prompt: ${said}`];
+  }
+  return tokensIn(text.length) < min ? [] : [`- ${objectLine(message, parts)}`];
+}

@@ -1,0 +1,156 @@
+import { OUTSIDE_DEFAULTS, type PiSettings } from "../../config/index.ts";
+import type { PiActions, PiContext } from "../host.ts";
+import { applyOutside } from "./apply.ts";
+import { nextMessages, type Outside as OutsideState, readOutside } from "./branch.ts";
+import { answerTo, type CompactionWish, type OurCompaction, ourCompaction } from "./compaction.ts";
+import { OUTSIDE_ENTRY } from "./entries.ts";
+import type { FoldMessage } from "./fold.ts";
+import { rememberedIds, tokensIn } from "./keys.ts";
+import type { PiMessage } from "./message.ts";
+import { outlook, type Rules } from "./outlook.ts";
+import { estimatedSize, sizeOf } from "./size.ts";
+
+/** The conversation outside the model, while Pi is on one of its sessions. Nothing here throws. */
+export interface Outside {
+  /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
+  sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
+  /** What becomes of a compaction that Pi is about to make. */
+  compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
+  /** Pi has come to a session, or to another branch of it. */
+  arrived(how: "start" | "tree"): void;
+}
+
+/** What Pi is answered. */
+export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompaction };
+
+export interface OutsideParts {
+  context(): PiContext;
+  readonly actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "getAllTools">;
+  /** Settings in force. @throws RlmError `invalid_config` */
+  settings(cwd: string): PiSettings;
+}
+
+/** Tokens that Pi keeps free for an answer, until it has told another number. */
+const RESERVE = 16_384;
+
+export function openOutside({ context, actions, settings }: OutsideParts): Outside {
+  const ids = rememberedIds();
+  let reserve = RESERVE;
+  let known: PiSettings | undefined;
+  /** What failed stays undone until Pi starts again. */
+  let failed: "nothing" | "planning" | "all" = "nothing";
+  let toldUnknown = false;
+
+  const held = () => {
+    known ??= settings(context().cwd);
+    return { ...OUTSIDE_DEFAULTS, ...known };
+  };
+
+  function fail(what: "planning" | "all", error: unknown): void {
+    failed = what;
+    const why = error instanceof Error ? error.message : String(error);
+    tell(`RLM: old texts of the conversation no longer go out until Pi starts again (externalize_failed): ${why}`);
+  }
+
+  function tell(text: string): void {
+    try {
+      context().ui.notify(text, "warning");
+    } catch {
+      // Pi has left the session.
+    }
+  }
+
+  function rulesNow(): Rules | null {
+    const { model } = context();
+    if (!model) return null;
+    const { externalize_at: at, externalize_to: to, externalize_min_tokens: min, manifest_tokens, warm_turns } = held();
+    const bounds = { at, to, min, manifest: manifest_tokens, warm_turns };
+    return { ...bounds, window: model.contextWindow, reserve, model };
+  }
+
+  /** Tokens of what goes with the messages. From 0.87 on the first message has all of it. */
+  function baseOf(messages: readonly PiMessage[]): number {
+    if (messages.some(({ role }) => role === "system")) return 0;
+    const active = actions.getActiveTools();
+    const offered = actions.getAllTools().filter(({ name }) => active.includes(name));
+    const tools = offered.map(({ name, description, parameters }) => ({ name, description, parameters }));
+    return tokensIn(context().getSystemPrompt().length + JSON.stringify(tools).length);
+  }
+
+  /** After `/rlm off` the messages are Pi's own, if they fit. */
+  function offSent<M extends PiMessage>(messages: readonly M[], outside: OutsideState) {
+    const model = context().model;
+    const branch = context().sessionManager.getBranch().slice(0, outside.entries.newest);
+    const base = baseOf(messages);
+    const { ratio } = sizeOf(messages, { branch, outside: readOutside(branch), messages, base, ids });
+    const fits = !model || estimatedSize(messages, { base }, ratio).tokens < model.contextWindow - reserve;
+    return fits ? messages : applyOutside(messages, outside, ids);
+  }
+
+  function planned<M extends PiMessage>(messages: readonly M[], outside: OutsideState) {
+    const branch = context().sessionManager.getBranch();
+    const rules = held().externalize ? rulesNow() : null;
+    if (!rules) return applyOutside(messages, outside, ids);
+    const { sent, entries } = outlook({ messages, branch, base: baseOf(messages), ids, rules });
+    for (const entry of entries) actions.appendEntry(OUTSIDE_ENTRY, entry);
+    return sent;
+  }
+
+  function answered(wish: CompactionWish): PiAnswer {
+    const branch = context().sessionManager.getBranch();
+    const { entries } = readOutside(branch);
+    const { externalize, compaction } = held();
+    const rules = rulesNow();
+    if (!rules || entries.isOff || (!externalize && entries.epochs.length === 0)) return {};
+    const messages = nextMessages(branch);
+    const answer = answerTo(wish, { messages, branch, base: baseOf(messages), ids, rules }, compaction);
+    if (answer.is === "cancelled") return { cancel: true };
+    if (answer.is === "pi") return {};
+    if (answer.becauseOfSize)
+      tell("RLM: the conversation is too large for a model to summarize; its objects are listed");
+    return { compaction: answer.compaction };
+  }
+
+  return {
+    arrived(how) {
+      known = undefined;
+      if (how === "start") failed = "nothing";
+    },
+    sent(messages) {
+      if (failed === "all") return messages;
+      let outside: OutsideState | undefined;
+      try {
+        outside = readOutside(context().sessionManager.getBranch());
+        if (outside.entries.unknown > 0 && !toldUnknown) {
+          toldUnknown = true;
+          tell("RLM: entries of another version of Belay say what is outside the conversation; they are passed over");
+        }
+        if (outside.entries.isOff) return offSent(messages, outside);
+        if (failed === "nothing") return planned(messages, outside);
+      } catch (error) {
+        fail("planning", error);
+      }
+      try {
+        return outside ? applyOutside(messages, outside, ids) : messages;
+      } catch (error) {
+        fail("all", error);
+        return messages;
+      }
+    },
+    compacts(wish) {
+      reserve = wish.reserve;
+      try {
+        if (failed === "nothing") return answered(wish);
+      } catch (error) {
+        fail("planning", error);
+      }
+      try {
+        const { manifest_tokens: manifest, externalize_min_tokens: min } = OUTSIDE_DEFAULTS;
+        const branch = context().sessionManager.getBranch();
+        return { compaction: ourCompaction(wish, branch, { manifest, min }, ids) };
+      } catch {
+        return {};
+      }
+    },
+  };
+}

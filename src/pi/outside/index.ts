@@ -1,0 +1,3 @@
+export type { FoldMessage } from "./fold.ts";
+export { type Outside, openOutside } from "./follow.ts";
+export type { PiMessage } from "./message.ts";

@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { messageText, objectId } from "../../context/index.ts";
+import { historyMessage } from "../branch/messages.ts";
+import { blocksOf, type PiMessage } from "./message.ts";
+
+/**
+ * What a message is known by, in entries as in what is sent: null for messages that are never touched (of the system, and
+ * summaries). Equal keys may come again: a text of an extension, or two messages of one millisecond.
+ */
+export function keyOf(message: PiMessage): string | null {
+  const { role, toolCallId, customType = "", timestamp } = message;
+  if (role === "toolResult") return toolCallId === undefined ? null : resultKey(toolCallId);
+  if (role === "custom") return `custom:${customType}:${sha12(objectText(message) ?? "")}`;
+  return TIMED.includes(role) && timestamp !== undefined ? `${role}:${timestamp}` : null;
+}
+
+/** The key of a call's result. */
+export const resultKey = (toolCallId: string) => `toolResult:${toolCallId}`;
+
+/** Whether the key is made of a time, so that it hardly comes twice. */
+export function isTimed(key: string): boolean {
+  return TIMED.some((role) => key.startsWith(`${role}:`));
+}
+
+const TIMED = ["user", "assistant", "bashExecution"];
+
+/** The text that the message is an object with: its document in the history has the same. null for what is not sent. */
+export function objectText(message: PiMessage): string | null {
+  const known = texts.get(message);
+  if (known !== undefined) return known;
+  const said = historyMessage(message);
+  const text = said && messageText(said);
+  texts.set(message, text);
+  return text;
+}
+
+const texts = new WeakMap<PiMessage, string | null>();
+
+/** The id of an object, which a reader of ids may remember by the message's key. */
+export interface ObjectIds {
+  idOf(key: string, text: string): string;
+}
+
+/** Ids of texts, remembered: a text is hashed again only if it stands under another key. */
+export function rememberedIds(): ObjectIds {
+  const known = new Map<string, { readonly text: string; readonly id: string }>();
+  return {
+    idOf(key, text) {
+      const remembered = known.get(key);
+      if (remembered?.text === text) return remembered.id;
+      const id = objectId(text);
+      known.set(key, { text, id });
+      return id;
+    },
+  };
+}
+
+/** Characters of a message that count, and 4 of them are taken for a token. */
+const CHARS_A_TOKEN = 4;
+const IMAGE_TOKENS = 1200;
+
+/** Tokens of so much text, estimated. */
+export const tokensIn = (chars: number) => Math.ceil(chars / CHARS_A_TOKEN);
+
+/** Tokens of a message, estimated: texts, thinking, calls as JSON, images by the piece. */
+export function tokensOf(message: PiMessage): number {
+  const { role, command = "", output = "", summary = "" } = message;
+  if (role === "system") return tokensIn(JSON.stringify(message).length);
+  let chars = command.length + output.length + summary.length;
+  for (const block of blocksOf(message)) {
+    if (block.type === "text") chars += block.text.length;
+    else if (block.type === "thinking") chars += block.chars;
+    else if (block.type === "call") chars += block.call.name.length + (JSON.stringify(block.call.args)?.length ?? 0);
+    else if (block.type === "image") chars += IMAGE_TOKENS * CHARS_A_TOKEN;
+  }
+  return tokensIn(chars);
+}
+
+function sha12(text: string): string {
+  return createHash("sha256").update(text.toWellFormed()).digest("hex").slice(0, 12);
+}

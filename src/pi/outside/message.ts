@@ -1,0 +1,125 @@
+import * as v from "valibot";
+import type { BranchEntry } from "../branch/entries.ts";
+
+/** A message of Pi, as far as it is looked at. */
+export interface PiMessage {
+  readonly role: string;
+  readonly content?: unknown;
+  /** ms since the epoch. */
+  readonly timestamp?: number;
+  readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly customType?: string;
+  readonly command?: string;
+  readonly output?: string;
+  readonly summary?: string;
+  readonly stopReason?: string;
+  readonly provider?: string;
+  readonly model?: string;
+  readonly usage?: unknown;
+}
+
+/** A call of a tool in an assistant's message. */
+export interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+/** A part of a message's content. */
+export type Block =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image" }
+  | { readonly type: "thinking"; readonly chars: number }
+  | { readonly type: "call"; readonly call: Call }
+  | { readonly type: "other" };
+
+/** What a message is made of. Each message is read once. */
+export function blocksOf(message: PiMessage): readonly Block[] {
+  const known = read.get(message);
+  if (known) return known;
+  const { content } = message;
+  const blocks = typeof content === "string" ? [textBlock(content)] : v.parse(ContentSchema, content);
+  read.set(message, blocks);
+  return blocks;
+}
+
+/** Whether the assistant's answer broke off: Pi runs no calls of it. */
+export function brokeOff({ role, stopReason }: PiMessage): boolean {
+  return role === "assistant" && (stopReason === "error" || stopReason === "aborted");
+}
+
+/** Calls of tools in a message that have, or will have, a result. */
+export function callsOf(message: PiMessage): readonly Call[] {
+  if (message.role !== "assistant" || brokeOff(message)) return [];
+  return blocksOf(message).flatMap((block) => (block.type === "call" ? [block.call] : []));
+}
+
+/** A message that an entry of Pi's branch holds; null for entries of other kinds. */
+export function messageOf(entry: BranchEntry): PiMessage | null {
+  const known = held.get(entry);
+  if (known !== undefined) return known;
+  const message = heldBy(entry);
+  held.set(entry, message);
+  return message;
+}
+
+function heldBy(entry: BranchEntry): PiMessage | null {
+  if (entry.type === "custom_message") {
+    const { customType = "", content } = entry;
+    return { role: "custom", customType, content };
+  }
+  if (entry.type !== "message") return null;
+  return v.is(MessageSchema, entry.message) ? entry.message : null;
+}
+
+/** Messages of entries: an entry never changes. */
+const held = new WeakMap<BranchEntry, PiMessage | null>();
+
+/** Blocks of messages; Pi hands out new objects for each request, and the same for each look at the branch. */
+const read = new WeakMap<PiMessage, readonly Block[]>();
+
+const text = v.string();
+const textBlock = (content: string): Block => ({ type: "text", text: content });
+
+const BlockSchema = v.union([
+  v.pipe(
+    v.object({ type: v.literal("text"), text }),
+    v.transform((block): Block => textBlock(block.text)),
+  ),
+  v.pipe(
+    v.object({ type: v.literal("toolCall"), id: text, name: text, arguments: v.unknown() }),
+    v.transform(({ id, name, arguments: args }): Block => ({ type: "call", call: { id, name, args } })),
+  ),
+  v.pipe(
+    v.object({ type: v.literal("image") }),
+    v.transform((): Block => ({ type: "image" })),
+  ),
+  v.pipe(
+    v.object({ type: v.literal("thinking"), thinking: text }),
+    v.transform(({ thinking }): Block => ({ type: "thinking", chars: thinking.length })),
+  ),
+  v.pipe(
+    v.unknown(),
+    v.transform((): Block => ({ type: "other" })),
+  ),
+]);
+
+const ContentSchema = v.fallback(v.array(BlockSchema), []);
+
+const optional = <S extends v.GenericSchema>(schema: S) => v.exactOptional(schema);
+
+/** A message of any kind; a field of another type than Pi's makes it none. */
+const MessageSchema = v.object({
+  role: text,
+  timestamp: optional(v.number()),
+  toolCallId: optional(text),
+  toolName: optional(text),
+  customType: optional(text),
+  command: optional(text),
+  output: optional(text),
+  summary: optional(text),
+  stopReason: optional(text),
+  provider: optional(text),
+  model: optional(text),
+});

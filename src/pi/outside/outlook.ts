@@ -1,0 +1,143 @@
+import type { BranchEntry } from "../branch/entries.ts";
+import { type Fate, fates, sentOf } from "./apply.ts";
+import { type Outside, readOutside } from "./branch.ts";
+import { type EpochEntry, inParts, OUTSIDE_ENTRY } from "./entries.ts";
+import type { FoldMessage } from "./fold.ts";
+import type { ObjectIds } from "./keys.ts";
+import { messageOf, type PiMessage } from "./message.ts";
+import { type Bounds, type Plan, planEpoch, planValve } from "./plan.ts";
+import { estimate, type Size, sizeOf } from "./size.ts";
+
+/** What the next request is decided by. */
+export interface OutlookParts<M extends PiMessage> {
+  /** As Pi would send them, with recovered results. */
+  readonly messages: readonly M[];
+  readonly branch: readonly BranchEntry[];
+  /** Tokens of the system's prompt and of tools, estimated. */
+  readonly base: number;
+  readonly ids: ObjectIds;
+  /** null: nothing more goes out. */
+  readonly rules: Rules | null;
+}
+
+/** By what more goes out. */
+export interface Rules extends Bounds {
+  /** Tokens of the model's window. */
+  readonly window: number;
+  /** Tokens that Pi keeps free for the answer. */
+  readonly reserve: number;
+  /** Parts of the window: from where on an epoch happens, and down to where. */
+  readonly at: number;
+  readonly to: number;
+  /** The model, as answers name theirs. */
+  readonly model: { readonly provider: string; readonly id: string };
+  /** An epoch happens now, whatever the size: a person asked for it. */
+  readonly isAsked?: boolean;
+}
+
+/** The next request. */
+export interface Outlook<M extends PiMessage> {
+  readonly sent: readonly (M | FoldMessage)[];
+  /** What is to be written on the branch before it is sent, in this order. */
+  readonly entries: readonly EpochEntry[];
+  readonly size: Size;
+  /** Texts that are not in it. */
+  readonly objects: number;
+}
+
+const LEAST_FREED = 0.1;
+const VALVE_AT = 0.9;
+const VALVE_TO = 0.75;
+const PREVIEW_UNITS = 400;
+
+/** Tokens from which on an epoch happens. */
+export function triggerOf({ at, to, window, reserve }: Pick<Rules, "at" | "to" | "window" | "reserve">): number {
+  return Math.max(Math.min(at * window, 0.85 * (window - reserve)), (to + LEAST_FREED) * window);
+}
+
+/** What is sent next, and what has to be written before: a pure function. */
+export function outlook<M extends PiMessage>(parts: OutlookParts<M>): Outlook<M> {
+  const { rules } = parts;
+  const now = stateOf(parts, []);
+  if (!rules) return outlookOf(now);
+  const isCold = isOtherModel(parts, rules);
+  const trigger = isCold ? (rules.to + LEAST_FREED) * rules.window : triggerOf(rules);
+  const valve = VALVE_AT * rules.window;
+  const isOver = now.size.tokens > trigger;
+  if (!isOver && !rules.isAsked && now.size.atMost <= valve) return outlookOf(now);
+  const cause = rules.isAsked ? "manual" : isCold && now.size.tokens <= triggerOf(rules) ? "model" : "threshold";
+  const needed = now.size.atMost > valve || rules.isAsked ? 1 : LEAST_FREED * rules.window;
+  const first = afterEpoch(parts, rules, now, { cause, needed });
+  return outlookOf(first.size.atMost > valve ? afterValve(parts, rules, first) : first);
+}
+
+/** A request, as it is with these entries. */
+interface State<M extends PiMessage> {
+  readonly entries: readonly EpochEntry[];
+  readonly outside: Outside;
+  readonly fates: readonly Fate<M>[];
+  readonly sent: readonly (M | FoldMessage)[];
+  readonly size: Size;
+}
+
+function stateOf<M extends PiMessage>(parts: OutlookParts<M>, entries: readonly EpochEntry[]): State<M> {
+  const { messages, ids, base } = parts;
+  const written = entries.map((data) => ({ type: "custom", customType: OUTSIDE_ENTRY, data }));
+  const branch = [...parts.branch, ...written];
+  const outside = readOutside(branch);
+  const all = fates(messages, outside, ids);
+  const sent = sentOf(all, outside, ids);
+  return { entries, outside, fates: all, sent, size: sizeOf(sent, { branch, outside, messages, base, ids }) };
+}
+
+function outlookOf<M extends PiMessage>({ entries, sent, fates, size }: State<M>): Outlook<M> {
+  return { entries, sent, size, objects: fates.filter(({ is }) => is !== "raw").length };
+}
+
+interface EpochWish {
+  readonly cause: EpochEntry["cause"];
+  /** Tokens that it has to free, or it does not happen. */
+  readonly needed: number;
+}
+
+function afterEpoch<M extends PiMessage>(parts: OutlookParts<M>, rules: Rules, now: State<M>, wish: EpochWish) {
+  const wanted = Math.max(1, (now.size.tokens - rules.to * rules.window) / now.size.ratio);
+  const plan = planEpoch({ ...now, ids: parts.ids, bounds: rules }, wanted);
+  if (!plan) return now;
+  const next = withPlan(parts, rules, now, plan, wish.cause);
+  return freedTokens(now, next) >= wish.needed ? next : now;
+}
+
+function afterValve<M extends PiMessage>(parts: OutlookParts<M>, rules: Rules, now: State<M>) {
+  const wanted = (now.size.atMost - VALVE_TO * rules.window) / ((now.size.ratio * 4) / 3);
+  const plan = planValve({ ...now, ids: parts.ids, bounds: rules }, wanted, PREVIEW_UNITS);
+  return plan ? withPlan(parts, rules, now, plan, "valve") : now;
+}
+
+/** Tokens that a step frees, measured alike before and after. */
+function freedTokens(before: State<PiMessage>, after: State<PiMessage>): number {
+  return before.size.ratio * (estimate(before.sent) - estimate(after.sent));
+}
+
+function withPlan<M extends PiMessage>(
+  parts: OutlookParts<M>,
+  { min, manifest, window }: Rules,
+  now: State<M>,
+  plan: Plan,
+  cause: EpochEntry["cause"],
+): State<M> {
+  const facts = { v: 1, epoch: now.outside.entries.number + 1, cause, min, manifest, preview: PREVIEW_UNITS } as const;
+  const bare: EpochEntry = { ...plan, ...facts, window, before: now.size.tokens, after: 0, objects: 0 };
+  const then = stateOf(parts, [...now.entries, bare]);
+  const after = Math.max(0, Math.round(now.size.tokens - freedTokens(now, then)));
+  const { objects } = outlookOf(then);
+  return stateOf(parts, [...now.entries, ...inParts({ ...bare, after, objects })]);
+}
+
+/** Whether the last answer came from another model than the one that is asked next: its cache has nothing of this. */
+function isOtherModel({ branch }: Pick<OutlookParts<PiMessage>, "branch">, { model }: Rules): boolean {
+  const last = branch.findLast((entry) => messageOf(entry)?.role === "assistant");
+  const message = last && messageOf(last);
+  if (!message || message.provider === undefined || message.model === undefined) return false;
+  return message.provider !== model.provider || message.model !== model.id;
+}

@@ -1,0 +1,99 @@
+import * as v from "valibot";
+import type { BranchEntry } from "../branch/entries.ts";
+import { applyOutside } from "./apply.ts";
+import { type Outside, readOutside } from "./branch.ts";
+import { keyOf, type ObjectIds, tokensOf } from "./keys.ts";
+import { brokeOff, messageOf, type PiMessage } from "./message.ts";
+
+/** What a size is computed from. */
+export interface SizeParts {
+  readonly branch: readonly BranchEntry[];
+  /** What the branch says of its messages. */
+  readonly outside: Outside;
+  /** All messages, raw. */
+  readonly messages: readonly PiMessage[];
+  /** Tokens of what goes with them, estimated: the prompt of the system, and tools. */
+  readonly base: number;
+  readonly ids: ObjectIds;
+}
+
+/** Tokens of a request. */
+export interface Size {
+  /** As the provider counted them, up to the last answer that it counted; 0 if it counted none. */
+  readonly counted: number;
+  /** Those behind it, by characters. */
+  readonly estimated: number;
+  /** What the provider counts for each estimated token. */
+  readonly ratio: number;
+  readonly tokens: number;
+  /** The same with a third more for what is estimated: for the valve, behind which there is no other. */
+  readonly atMost: number;
+}
+
+/**
+ * The size of the next request with these messages. Everything comes from the branch, so that another process, or a later
+ * one, decides as this one does.
+ */
+export function sizeOf(sent: readonly PiMessage[], parts: SizeParts): Size {
+  const ratio = ratioOf(parts);
+  const last = countedAnswer(parts, Math.max(parts.outside.entries.newest, parts.outside.compacted));
+  const at = last ? sent.findLastIndex((message) => keyOf(message) === last.key) : -1;
+  if (!last || at < 0) return sizeWith(0, parts.base + estimate(sent), ratio);
+  return sizeWith(last.tokens, estimate(sent.slice(at + 1)), ratio);
+}
+
+/** The size of a request of which the provider has counted nothing. */
+export function estimatedSize(sent: readonly PiMessage[], { base }: Pick<SizeParts, "base">, ratio: number): Size {
+  return sizeWith(0, base + estimate(sent), ratio);
+}
+
+/** Tokens of messages, estimated. */
+export function estimate(messages: readonly PiMessage[]): number {
+  return messages.reduce((sum, message) => sum + tokensOf(message), 0);
+}
+
+function sizeWith(counted: number, estimated: number, ratio: number): Size {
+  const tokens = Math.round(counted + ratio * estimated);
+  return { counted, estimated, ratio, tokens, atMost: Math.round(counted + (ratio * estimated * 4) / 3) };
+}
+
+const UNKNOWN_RATIO = 1.3;
+const [LEAST_RATIO, MOST_RATIO] = [0.7, 2.5];
+
+/** The newest answer whose request can be estimated again: what was counted, by what is estimated. */
+function ratioOf(parts: SizeParts): number {
+  const { branch, outside, messages, base, ids } = parts;
+  const last = countedAnswer(parts, outside.compacted);
+  if (!last) return UNKNOWN_RATIO;
+  const at = messages.findLastIndex((message) => keyOf(message) === last.key);
+  if (at < 0) return UNKNOWN_RATIO;
+  const then = last.at > outside.entries.newest ? outside : readOutside(branch.slice(0, last.at + 1));
+  const estimated = base + estimate(applyOutside(messages.slice(0, at + 1), then, ids));
+  return Math.min(MOST_RATIO, Math.max(LEAST_RATIO, last.tokens / Math.max(1, estimated)));
+}
+
+/** The newest answer behind this place of the branch whose tokens the provider has counted. */
+function countedAnswer({ branch }: SizeParts, behind: number) {
+  for (let at = branch.length - 1; at > behind; at--) {
+    const entry = branch[at];
+    const message = entry && messageOf(entry);
+    if (message?.role !== "assistant" || brokeOff(message)) continue;
+    const tokens = countedTokens(message.usage);
+    const key = keyOf(message);
+    if (tokens > 0 && key !== null) return { at, key, tokens };
+  }
+  return null;
+}
+
+/** Tokens of a request and its answer, as the provider counted them; 0 if it did not. */
+function countedTokens(usage: unknown): number {
+  const { totalTokens, input, output, cacheRead, cacheWrite } = v.parse(UsageSchema, usage);
+  return totalTokens || input + output + cacheRead + cacheWrite;
+}
+
+const tokens = v.fallback(v.pipe(v.number(), v.finite(), v.minValue(0)), 0);
+const NONE = { totalTokens: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+const UsageSchema = v.fallback(
+  v.object({ totalTokens: tokens, input: tokens, output: tokens, cacheRead: tokens, cacheWrite: tokens }),
+  NONE,
+);
