@@ -23,14 +23,16 @@ export interface PiHomeOptions {
   readonly settings?: object;
   /** What differs in Pi's own settings. */
   readonly piSettings?: object;
+  /** Tokens of the model's window; default: 128,000. */
+  readonly window?: number;
 }
 
 /** A home whose model is `mock/scripted`; removed when it is disposed of. */
-export function piHome({ url, files, settings, piSettings }: PiHomeOptions): PiHome {
+export function piHome({ url, files, settings, piSettings, window = 128_000 }: PiHomeOptions): PiHome {
   // Free of symlinks, as the loader sees it.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-pi-")));
   const [project, agent, belay] = [join(folder, "project"), join(folder, "agent"), join(folder, "belay")];
-  write(join(agent, "models.json"), JSON.stringify({ providers: { mock: providerAt(url) } }));
+  write(join(agent, "models.json"), JSON.stringify({ providers: { mock: providerAt(url, window) } }));
   write(join(agent, "settings.json"), JSON.stringify({ ...PI_SETTINGS, ...piSettings }));
   if (settings) write(join(agent, "belay.json"), JSON.stringify(settings));
   for (const [path, text] of Object.entries(files)) write(join(project, path), text);
@@ -60,7 +62,7 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-function providerAt(url: string): object {
+function providerAt(url: string, window: number): object {
   return {
     baseUrl: url,
     api: "openai-completions",
@@ -71,7 +73,7 @@ function providerAt(url: string): object {
         name: "Scripted",
         reasoning: false,
         input: ["text"],
-        contextWindow: 128_000,
+        contextWindow: window,
         maxTokens: 4096,
         cost: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
       },

@@ -78,8 +78,10 @@ interface Group {
   readonly members: readonly Fate[];
   /** Estimated tokens that its stubs free. */
   readonly freed: number;
-  /** What stays of it. */
+  /** Keys of texts in it that stay although they could go. */
   readonly keep: readonly string[];
+  /** Something in it stays as it is, whether it could go or not. */
+  readonly stays: boolean;
 }
 
 /** Groups that may go out, the oldest first. */
@@ -102,6 +104,7 @@ function groupsOf(parts: PlanParts): readonly Group[] {
       members,
       freed: freeable.reduce((sum, { fate, freed }) => sum + (stays.has(fate) ? 0 : freed), 0),
       keep: freeable.flatMap(({ fate }) => (stays.has(fate) && fate.key !== null ? [fate.key] : [])),
+      stays: members.some((fate) => stays.has(fate)),
     };
   });
 }
@@ -192,8 +195,8 @@ function turnsOf(groups: readonly Group[]): readonly (readonly Group[])[] {
 
 /** Nothing of the turn stays, and no result of it can still come: those of our own tools may be recovered. */
 function isFoldable(turn: readonly Group[]): boolean {
-  return turn.every(({ keep, members }) => {
-    if (keep.length > 0) return false;
+  return turn.every(({ stays, members }) => {
+    if (stays) return false;
     const results = new Set(members.map(({ message }) => message.toolCallId));
     const [head] = members;
     return !head || callsOf(head.message).every(({ id, name }) => results.has(id) || !name.startsWith("rlm_"));

@@ -1,0 +1,61 @@
+import { parseArgs } from "node:util";
+import { bundleCommands } from "../tests/support/command.ts";
+import { PI_LINES } from "../tests/support/pi-process.ts";
+import { script, seedOf, wholeNumber } from "./arguments.ts";
+import { type LongReport, longTalk, type Strategy } from "./pi/long.ts";
+
+// Long conversations in real Pi processes: what the requests come to with Belay, with nothing, and with another rule.
+
+const USAGE = "npm run pi-long -- [--turns N] [--window TOKENS] [--seed N] [--pi VERSION]";
+const STRATEGIES: readonly Strategy[] = ["nothing", "seed", "belay"];
+
+await script(USAGE, read, async ({ lines, ...options }) => {
+  await bundleCommands();
+  console.log(`seed ${options.seed}, ${options.turns} turns, window ${options.window}`);
+  console.log(
+    row(["Pi", "strategy", "requests", "refused", "breaks", "uncached KB", "largest", "compactions", "entries"]),
+  );
+  for (const line of lines) {
+    for (const strategy of STRATEGIES) {
+      const report = await longTalk({ line, strategy, ...options });
+      console.log(row([line.version, strategy, ...cells(report)]));
+    }
+  }
+  return 0;
+});
+
+function cells({
+  requests,
+  refused,
+  breaks,
+  uncachedKB,
+  largest,
+  compactions,
+  entries,
+}: LongReport): readonly string[] {
+  return [requests, refused, breaks, uncachedKB, largest, compactions, entries].map((count) =>
+    count.toLocaleString("en-US"),
+  );
+}
+
+function row(texts: readonly string[]): string {
+  return texts.map((text) => text.padStart(11)).join(" ");
+}
+
+function read(args: string[]) {
+  const options = {
+    turns: { type: "string", default: "200" },
+    window: { type: "string", default: "64000" },
+    seed: { type: "string", default: "1" },
+    pi: { type: "string" },
+  } as const;
+  const { values } = parseArgs({ args, options });
+  const lines = PI_LINES.filter(({ version }) => values.pi === undefined || values.pi === version);
+  if (lines.length === 0) throw new Error(`--pi is ${PI_LINES.map(({ version }) => version).join(" or ")}`);
+  return {
+    lines,
+    turns: wholeNumber("turns", values.turns),
+    window: wholeNumber("window", values.window),
+    seed: seedOf(values.seed),
+  };
+}

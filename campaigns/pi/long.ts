@@ -1,0 +1,129 @@
+import { join } from "node:path";
+import { ROOT } from "../../scripts/process.ts";
+import { TEST_EXTENSION } from "../../tests/support/command.ts";
+import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../tests/support/model-server.ts";
+import { piHome } from "../../tests/support/pi-home.ts";
+import { entriesIn, type Pi, type PiLine, startPi } from "../../tests/support/pi-process.ts";
+import { seededRandom } from "../../tests/support/seeded-random.ts";
+
+/** What keeps a long conversation within the window. */
+export type Strategy = "nothing" | "seed" | "belay";
+
+export interface LongOptions {
+  readonly line: PiLine;
+  readonly strategy: Strategy;
+  /** Each is a prompt, a file that is read, and an answer: two requests. */
+  readonly turns: number;
+  /** Tokens of the model's window; a request of more is refused. */
+  readonly window: number;
+  readonly seed: number;
+  /** Is called with the process once the turns are over. */
+  readonly then?: (pi: Pi, facts: readonly string[]) => Promise<void>;
+}
+
+/** What a conversation came to. Requests are those of the conversation; summaries that Pi asks for are not among them. */
+export interface LongReport {
+  readonly requests: number;
+  readonly refused: number;
+  /** Requests that do not go on from the one before, byte for byte. */
+  readonly breaks: number;
+  /** What lies behind the part that a request shares with the one before. */
+  readonly uncachedKB: number;
+  /** Tokens: characters / 4 of the request's JSON. */
+  readonly largest: number;
+  readonly compactions: number;
+  readonly entries: number;
+}
+
+/** Runs a real Pi through a long conversation with a scripted model that counts and refuses. */
+export async function longTalk({ line, strategy, turns, window, seed, then }: LongOptions): Promise<LongReport> {
+  const random = seededRandom(seed);
+  const facts = Array.from({ length: turns }, (_, n) => `FACT-${n}-${Math.floor(random() * 1e9).toString(36)}`);
+  const files = Object.fromEntries(facts.map((fact, n) => [`f${n}.txt`, fileWith(fact, 1500 + random() * 5000)]));
+  const seen = openMeter(window);
+  await using server = await startModelServer((request) => seen.answer(request));
+  using home = piHome({ url: server.url, files, window, piSettings: { compaction: { enabled: true } } });
+  await using pi = startPi(line, { home, extensions: EXTENSIONS[strategy] });
+  for (let n = 0; n < turns; n++) await pi.prompt(promptOf(n));
+  const report = seen.report();
+  await then?.(pi, facts);
+  const written = entriesIn(await pi.sessionFile());
+  return {
+    ...report,
+    compactions: written.filter(({ type }) => type === "compaction").length,
+    entries: written.filter(({ customType }) => customType === "rlm_externalize").length,
+  };
+}
+
+const EXTENSIONS: { readonly [strategy in Strategy]: readonly string[] } = {
+  nothing: [],
+  seed: [join(ROOT, "campaigns/pi/seed-rule.ts")],
+  belay: [TEST_EXTENSION],
+};
+
+const promptOf = (n: number) => `Turn ${n}: read f${n}.txt and say what it is about.`;
+
+function fileWith(fact: string, chars: number): string {
+  const lines: string[] = [];
+  let length = 0;
+  for (let n = 0; length < chars; n++) {
+    const line = `${n} ${fact.length * n} the quick brown fox jumps over the lazy dog\n`;
+    lines.push(line);
+    length += line.length;
+  }
+  lines.splice(Math.floor(lines.length / 2), 0, `the fact is ${fact}\n`);
+  return lines.join("");
+}
+
+/** Answers requests, and measures them. */
+function openMeter(window: number) {
+  let [requests, refused, breaks, uncached, largest] = [0, 0, 0, 0, 0];
+  let before = "";
+  return {
+    answer(request: SeenRequest): ScriptedAnswer {
+      const tokens = Math.ceil(request.sent.length / 4);
+      const isSummary = JSON.stringify(request.body.messages.at(-1)?.content ?? "").includes("</conversation>");
+      if (!isSummary) {
+        const sent = [request.body.tools, ...request.body.messages].map((part) => JSON.stringify(part)).join("\n");
+        const shared = sharedLength(before, sent);
+        requests++;
+        if (shared < before.length) breaks++;
+        uncached += sent.length - shared;
+        largest = Math.max(largest, tokens);
+        before = sent;
+        if (tokens > window) refused++;
+      }
+      if (tokens > window) return { status: 400, body: tooLong(tokens, window) };
+      const usage = { prompt: tokens, completion: 20 };
+      return isSummary ? { text: "## Goal\nFiles are read.", usage } : { ...turnOf(request), usage };
+    },
+    report: () => ({ requests, refused, breaks, uncachedKB: Math.round(uncached / 1000), largest }),
+  };
+}
+
+/** A prompt that names a file is answered by reading it, and one that asks to find something by a search. */
+function turnOf({ index, prompt, body }: SeenRequest): ScriptedAnswer {
+  const id = `call_${index}`;
+  const [, file] = /^Turn \d+: read (f\d+\.txt)/.exec(textOf(prompt)) ?? [];
+  if (body.messages.at(-1)?.role !== "user") return { text: "It is about a fox and a dog." };
+  if (file !== undefined) return { tools: [{ id, name: "read", arguments: { path: file } }] };
+  return { text: "done" };
+}
+
+/** Text of a content in either of its forms, which the server gives as JSON if it is not a string. */
+function textOf(prompt: string): string {
+  if (!prompt.startsWith("[")) return prompt;
+  const parts: readonly { readonly text?: string }[] = JSON.parse(prompt);
+  return parts.map(({ text = "" }) => text).join("");
+}
+
+function sharedLength(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
+  for (let at = 0; at < most; at++) if (a.charCodeAt(at) !== b.charCodeAt(at)) return at;
+  return most;
+}
+
+function tooLong(tokens: number, window: number): string {
+  const message = `This model's maximum context length is ${window} tokens. However, your messages resulted in ${tokens} tokens.`;
+  return JSON.stringify({ error: { message, code: "context_length_exceeded" } });
+}

@@ -1,0 +1,92 @@
+import type { BranchEntry } from "../../src/pi/branch/entries.ts";
+import { nextMessages } from "../../src/pi/outside/branch.ts";
+import { OUTSIDE_ENTRY } from "../../src/pi/outside/entries.ts";
+import { type ObjectIds, rememberedIds } from "../../src/pi/outside/keys.ts";
+import type { PiMessage } from "../../src/pi/outside/message.ts";
+import { type Outlook, outlook, type Rules } from "../../src/pi/outside/outlook.ts";
+
+/** A text block, as Pi has it. */
+export const said = (text: string) => ({ type: "text", text }) as const;
+
+/** A call of a tool, as Pi has it. */
+export const called = (id: string, name = "read", args: object = { path: `${id}.txt` }) =>
+  ({ type: "toolCall", id, name, arguments: args }) as const;
+
+/** A conversation of Pi without Pi: its branch grows, and each request is decided on as the extension does it. */
+export interface Talk {
+  readonly branch: BranchEntry[];
+  readonly ids: ObjectIds;
+  rules: Rules;
+  push(message: PiMessage): PiMessage;
+  user(text: string): PiMessage;
+  /** An answer of these blocks. */
+  answer(...content: object[]): PiMessage;
+  result(id: string, text: string, toolName?: string): PiMessage;
+  /** The next request; what it wants written stands on the branch afterwards. */
+  request(): Outlook<PiMessage>;
+  /** The messages that Pi has for the next request. */
+  messages(): readonly PiMessage[];
+}
+
+export const RULES: Rules = {
+  window: 8000,
+  reserve: 1000,
+  at: 0.6,
+  to: 0.3,
+  min: 200,
+  manifest: 500,
+  warm_turns: 3,
+  model: { provider: "mock", id: "scripted" },
+};
+
+export function talk(rules: Partial<Rules> = {}): Talk {
+  const branch: BranchEntry[] = [];
+  const ids = rememberedIds();
+  let time = 1_700_000_000_000;
+  const self: Talk = {
+    branch,
+    ids,
+    rules: { ...RULES, ...rules },
+    push(message) {
+      time += 1000;
+      const timed = { timestamp: time, ...message };
+      branch.push({ type: "message", id: `e${branch.length}`, message: timed });
+      return timed;
+    },
+    user: (text) => self.push({ role: "user", content: [said(text)] }),
+    answer: (...content) =>
+      self.push({ role: "assistant", content, stopReason: "stop", provider: "mock", model: "scripted" }),
+    result: (toolCallId, text, toolName = "read") =>
+      self.push({ role: "toolResult", toolCallId, toolName, content: [said(text)] }),
+    // As for Pi, whose handlers get a copy each time.
+    messages: () => structuredClone(nextMessages(branch)),
+    request() {
+      const next = outlook({ messages: self.messages(), branch, base: 100, ids, rules: self.rules });
+      for (const data of next.entries) {
+        branch.push({ type: "custom", customType: OUTSIDE_ENTRY, data, id: `e${branch.length}` });
+      }
+      return next;
+    },
+  };
+  return self;
+}
+
+/** So many characters that say where they are from. */
+export function filler(name: string, chars: number): string {
+  const line = `${name}: the quick brown fox jumps over the lazy dog\n`;
+  return line.repeat(Math.ceil(chars / line.length)).slice(0, chars);
+}
+
+/** Turns of a prompt, a read and an answer; answers what each request was. */
+export function readTurns(self: Talk, turns: number, chars = 3000, from = 0): readonly Outlook<PiMessage>[] {
+  return Array.from({ length: turns }, (_, n) => {
+    const id = `call_${from + n}`;
+    self.user(`What is in ${id}?`);
+    const first = self.request();
+    self.answer(called(id));
+    self.result(id, filler(id, chars));
+    const second = self.request();
+    self.answer(said(`It is about ${id}.`));
+    return [first, second];
+  }).flat();
+}
