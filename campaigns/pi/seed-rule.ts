@@ -1,7 +1,7 @@
 import type { ContextEvent, ExtensionAPI } from "@mariozechner/pi-coding-agent";
 
 // The rule that Belay's is compared with (specification FR-2, FR-3): each request is brought down to 60 % of the window, the
-// largest texts first, and a list of what is outside stands in the first user message. It asks for nothing to be kept.
+// largest texts first, and a list of what is outside stands in the first user message. Pi's compactions are cancelled.
 
 const PART = 0.6;
 const LIST_UNITS = 8000;
@@ -10,6 +10,7 @@ type Message = ContextEvent["messages"][number];
 
 export default function (pi: ExtensionAPI): void {
   const outside = new Map<string, string>();
+  pi.on("session_before_compact", () => ({ cancel: true }));
   pi.on("context", ({ messages }, { model }) => {
     const most = (model?.contextWindow ?? 0) * PART;
     const stubs = messages.map((message) => withStub(message, outside));

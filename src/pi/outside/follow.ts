@@ -47,7 +47,9 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   };
 
   function fail(what: "planning" | "all", error: unknown): void {
+    const isFirst = failed === "nothing";
     failed = what;
+    if (!isFirst) return;
     const why = error instanceof Error ? error.message : String(error);
     tell(`RLM: old texts of the conversation no longer go out until Pi starts again (externalize_failed): ${why}`);
   }

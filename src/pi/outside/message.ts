@@ -12,6 +12,7 @@ export interface PiMessage {
   readonly customType?: string;
   readonly command?: string;
   readonly output?: string;
+  readonly exitCode?: number | undefined;
   readonly summary?: string;
   readonly stopReason?: string;
   readonly provider?: string;

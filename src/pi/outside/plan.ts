@@ -34,7 +34,8 @@ export function planEpoch(parts: PlanParts, wanted: number): Plan | null {
   const groups = groupsOf(parts);
   let freed = 0;
   let taken = 0;
-  while (taken < groups.length && (freed < wanted || taken === 0)) {
+  // What an entry cannot name goes out with the next that it can.
+  while (taken < groups.length && (freed < wanted || groups[taken - 1]?.through === null)) {
     freed += groups[taken]?.freed ?? 0;
     taken++;
   }

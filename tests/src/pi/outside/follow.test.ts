@@ -1,0 +1,218 @@
+import { expect, test } from "vitest";
+import type { PiContext } from "../../../../src/pi/host.ts";
+import { openOutside } from "../../../../src/pi/outside/follow.ts";
+import type { PiMessage } from "../../../../src/pi/outside/message.ts";
+import { filler, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
+
+/** The extension's side of a conversation whose model has a window of 8,000 tokens. */
+function following(self: Talk, { settings = {}, append = () => {} }: { settings?: object; append?: () => void } = {}) {
+  const told: string[] = [];
+  const model = { contextWindow: 8000, provider: "mock", id: "scripted" };
+  const context = {
+    cwd: "/project",
+    ui: { notify: (text: string) => void told.push(text) },
+    sessionManager: { getBranch: () => self.branch },
+    model,
+    getSystemPrompt: () => "You help.",
+  };
+  const outside = openOutside({
+    context: () => Object.assign(Object.create(null), context) satisfies Partial<PiContext>,
+    actions: {
+      getActiveTools: () => ["read"],
+      getAllTools: () => [{ name: "read", description: "Reads", parameters: {} }],
+      appendEntry(customType, data) {
+        append();
+        self.branch.push({ type: "custom", customType, data });
+      },
+    },
+    settings: () => ({ ...settings }),
+  });
+  outside.compacts({ ...WISH, reserve: 1000, reason: "threshold" });
+  return { outside, told };
+}
+
+const WISH = { reason: "overflow", firstKeptEntryId: "e8", tokensBefore: 7500, summarized: [], reserve: 1000 } as const;
+const OFF = { type: "custom", customType: "rlm_externalize", data: { v: 1, off: true } };
+
+/** A conversation of which nothing went out yet, too large for the window. */
+function largeTalk(turns = 14): Talk {
+  const self = talk({ window: 1_000_000 });
+  readTurns(self, turns);
+  self.user("and now?");
+  return self;
+}
+
+const stubsIn = (sent: readonly PiMessage[]) => JSON.stringify(sent).match(/RLM externalized/g)?.length ?? 0;
+
+test("the entry is written before its stubs are sent, once, and another process sends the same", () => {
+  const self = largeTalk();
+  const { outside } = following(self);
+  const sent = outside.sent(self.messages());
+  expect(stubsIn(sent)).toBeGreaterThan(3);
+  const written = self.branch.length;
+  const other = following(self).outside;
+  other.arrived("start");
+  expect(other.sent(self.messages())).toEqual(sent);
+  expect(self.branch).toHaveLength(written);
+});
+
+test("a process that ends before the entry leaves the messages as they were", () => {
+  const self = largeTalk();
+  const raw = self.messages();
+  following(self, {
+    append() {
+      throw new Error("the session is gone");
+    },
+  }).outside.sent(raw);
+  const { outside } = following(self, { settings: { externalize: false } });
+  expect(outside.sent(raw)).toEqual(raw);
+});
+
+test.for([
+  [
+    "an entry that cannot be written",
+    {
+      append: () => {
+        throw new Error("gone");
+      },
+    },
+  ],
+  [
+    "settings that cannot be read",
+    {
+      settings: Object.defineProperty({}, "externalize", {
+        enumerable: true,
+        get() {
+          throw new Error("bad");
+        },
+      }),
+    },
+  ],
+] as const)(
+  "%s: what was outside stays so, one notice, and nothing more goes out until Pi starts again",
+  ([, broken]) => {
+    const self = largeTalk();
+    const before = following(self).outside.sent(self.messages());
+    self.answer(said("ok"));
+    readTurns(self, 12, 3000, 50);
+    self.user("more");
+    const entries = self.branch.length;
+    const { outside, told } = following(self, broken);
+    const told0 = told.length;
+    outside.arrived("start");
+    for (const _ of [1, 2]) {
+      const sent = outside.sent(self.messages());
+      expect(sent.slice(0, before.length)).toEqual(before);
+      expect(stubsIn(sent)).toBe(stubsIn(before));
+    }
+    expect(told.slice(told0)).toEqual([expect.stringMatching(/externalize_failed\): (gone|bad)/)]);
+    expect(self.branch).toHaveLength(entries);
+    // Compactions ask no model then.
+    expect(outside.compacts(WISH).compaction?.details).toEqual({ rlm: 1 });
+  },
+);
+
+test("messages that make a rule throw are sent as they are", () => {
+  const self = largeTalk();
+  const { outside, told } = following(self);
+  const hostile = {
+    get role(): string {
+      throw new Error("a trap");
+    },
+  };
+  const messages = [hostile, ...self.messages()];
+  expect([outside.sent(messages) === messages, outside.sent(messages) === messages]).toEqual([true, true]);
+  expect(told).toEqual([expect.stringContaining("a trap")]);
+});
+
+test("settings can switch it off; what is outside stays so", () => {
+  const self = largeTalk();
+  const off = following(self, { settings: { externalize: false } }).outside;
+  expect(off.sent(self.messages())).toEqual(self.messages());
+  const sent = following(self).outside.sent(self.messages());
+  expect(off.sent(self.messages())).toEqual(sent);
+  expect(off.compacts(WISH).compaction).toBeDefined();
+  expect(following(largeTalk(), { settings: { externalize: false } }).outside.compacts(WISH)).toEqual({});
+});
+
+test("after /rlm off the messages are raw if they fit; if not, the stubs stay", () => {
+  const small = talk({ window: 1_000_000 });
+  readTurns(small, 6);
+  small.user("next");
+  small.rules = { ...small.rules, window: 8000 };
+  expect(small.request().entries).toHaveLength(1);
+  small.branch.push(OFF);
+  const { outside } = following(small);
+  expect(outside.sent(small.messages())).toEqual(small.messages());
+  expect(outside.compacts(WISH)).toEqual({});
+  const large = largeTalk();
+  const before = following(large).outside.sent(large.messages());
+  large.branch.push(OFF);
+  expect(following(large).outside.sent(large.messages())).toEqual(before);
+  large.branch.push({ ...OFF, data: { v: 1, off: false } });
+  expect(following(large).outside.sent(large.messages())).toEqual(before);
+});
+
+test("entries of another version are told once", () => {
+  const self = largeTalk(1);
+  self.branch.push({ type: "custom", customType: "rlm_externalize", data: { v: 2 } });
+  const { outside, told } = following(self);
+  outside.sent(self.messages());
+  outside.sent(self.messages());
+  expect(told).toEqual([expect.stringContaining("another version of Belay")]);
+});
+
+test("compactions: a threshold that the next request keeps is cancelled, an overflow never is", () => {
+  const self = largeTalk();
+  const { outside } = following(self);
+  expect(outside.compacts({ ...WISH, reason: "threshold" })).toEqual({ cancel: true });
+  const { compaction } = outside.compacts({ ...WISH, reason: "overflow" });
+  expect(compaction).toMatchObject({ firstKeptEntryId: "e8", tokensBefore: 7500, details: { rlm: 1 } });
+  expect(compaction?.summary).toMatch(/^\[RLM folded: 2 earlier turns, 8 messages/);
+  expect(compaction?.summary).toContain("prompt: What is in call_1?");
+  self.user(filler("huge", 40_000));
+  expect(outside.compacts({ ...WISH, reason: "threshold" }).compaction).toBeDefined();
+  const pi = following(self, { settings: { compaction: "pi" } }).outside;
+  expect(pi.compacts({ ...WISH, reason: "threshold" })).toEqual({});
+  expect(pi.compacts(WISH)).toEqual({});
+});
+
+test("compactions by hand are Pi's, unless no model could be sent what it would have to read", () => {
+  const self = largeTalk();
+  const { outside, told } = following(self);
+  const results = Array.from({ length: 30 }, (_, n) => ({
+    role: "toolResult",
+    toolCallId: `c${n}`,
+    content: [said(filler("result", 9000))],
+  }));
+  expect(outside.compacts({ ...WISH, reason: "manual", summarized: results.slice(0, 10) })).toEqual({});
+  expect(told).toEqual([]);
+  const { compaction } = outside.compacts({ ...WISH, reason: "manual", summarized: results });
+  expect(compaction?.details).toEqual({ rlm: 1 });
+  expect(told).toEqual([expect.stringContaining("too large for a model to summarize")]);
+});
+
+test("compactions of Pi 0.73, which does not say why", () => {
+  const self = largeTalk();
+  const wish = { ...WISH, reason: undefined };
+  const { outside } = following(self);
+  expect(outside.compacts({ ...wish, tokensBefore: 7500 })).toEqual({ cancel: true });
+  expect(outside.compacts({ ...wish, tokensBefore: 6500 })).toEqual({});
+  expect(outside.compacts({ ...wish, tokensBefore: 9000 }).compaction).toBeDefined();
+  self.push({ role: "assistant", content: [], stopReason: "error" });
+  expect(outside.compacts({ ...wish, tokensBefore: 6500 }).compaction).toBeDefined();
+});
+
+test("our compaction keeps the last summary that a model wrote in front, and takes its own no second time", () => {
+  const self = largeTalk();
+  const { outside } = following(self);
+  const add = (summary: string, details: object) =>
+    self.branch.push({ type: "compaction", id: `c${self.branch.length}`, summary, firstKeptEntryId: "e4", details });
+  add("A model's summary.", { readFiles: [] });
+  const first = outside.compacts(WISH).compaction?.summary ?? "";
+  expect(first).toMatch(/^A model's summary\.\n\n\[RLM folded: 2 earlier turns/);
+  add(first, { rlm: 1 });
+  expect(outside.compacts(WISH).compaction?.summary).toBe(first);
+  const sent = outside.sent(self.messages());
+  expect(sent[0]).toEqual({ role: "compactionSummary", summary: first });
+});
