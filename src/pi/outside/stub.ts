@@ -102,7 +102,7 @@ function argumentOf(call: Call | undefined): string {
 
 /** The name, cut so that the count of lines has room. */
 function withLines(name: string, text: string): string {
-  const count = text.split("\n").length;
+  const count = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
   const lines = ` — ${count} ${count === 1 ? "line" : "lines"}`;
   return `${plain(name, MOST_UNITS - lines.length)}${lines}`;
 }
