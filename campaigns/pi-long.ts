@@ -13,7 +13,18 @@ await script(USAGE, read, async ({ lines, ...options }) => {
   await bundleCommands();
   console.log(`seed ${options.seed}, ${options.turns} turns, window ${options.window}`);
   console.log(
-    row(["Pi", "strategy", "requests", "refused", "breaks", "uncached KB", "largest", "compactions", "entries"]),
+    row([
+      "Pi",
+      "strategy",
+      "requests",
+      "refused",
+      "breaks",
+      "uncached KB",
+      "largest",
+      "compactions",
+      "entries",
+      "found",
+    ]),
   );
   for (const line of lines) {
     for (const strategy of STRATEGIES) {
@@ -24,18 +35,10 @@ await script(USAGE, read, async ({ lines, ...options }) => {
   return 0;
 });
 
-function cells({
-  requests,
-  refused,
-  breaks,
-  uncachedKB,
-  largest,
-  compactions,
-  entries,
-}: LongReport): readonly string[] {
-  return [requests, refused, breaks, uncachedKB, largest, compactions, entries].map((count) =>
-    count.toLocaleString("en-US"),
-  );
+function cells(report: LongReport): readonly string[] {
+  const { requests, refused, breaks, uncachedKB, largest, compactions, entries, found } = report;
+  const counts = [requests, refused, breaks, uncachedKB, largest, compactions, entries, found];
+  return counts.map((count) => count?.toLocaleString("en-US") ?? "");
 }
 
 function row(texts: readonly string[]): string {

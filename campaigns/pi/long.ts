@@ -17,8 +17,6 @@ export interface LongOptions {
   /** Tokens of the model's window; a request of more is refused. */
   readonly window: number;
   readonly seed: number;
-  /** Is called with the process once the turns are over. */
-  readonly then?: (pi: Pi, facts: readonly string[]) => Promise<void>;
 }
 
 /** What a conversation came to. Requests are those of the conversation; summaries that Pi asks for are not among them. */
@@ -33,10 +31,12 @@ export interface LongReport {
   readonly largest: number;
   readonly compactions: number;
   readonly entries: number;
+  /** Of the facts that stand in the files, one in each: those that rlm_search finds in the end; null without Belay. */
+  readonly found: number | null;
 }
 
 /** Runs a real Pi through a long conversation with a scripted model that counts and refuses. */
-export async function longTalk({ line, strategy, turns, window, seed, then }: LongOptions): Promise<LongReport> {
+export async function longTalk({ line, strategy, turns, window, seed }: LongOptions): Promise<LongReport> {
   const random = seededRandom(seed);
   const facts = Array.from({ length: turns }, (_, n) => `FACT-${n}-${Math.floor(random() * 1e9).toString(36)}`);
   const files = Object.fromEntries(facts.map((fact, n) => [`f${n}.txt`, fileWith(fact, 1500 + random() * 5000)]));
@@ -46,12 +46,13 @@ export async function longTalk({ line, strategy, turns, window, seed, then }: Lo
   await using pi = startPi(line, { home, extensions: EXTENSIONS[strategy] });
   for (let n = 0; n < turns; n++) await pi.prompt(promptOf(n));
   const report = seen.report();
-  await then?.(pi, facts);
   const written = entriesIn(await pi.sessionFile());
+  const found = strategy === "belay" ? await foundAgain(pi, facts) : null;
   return {
     ...report,
     compactions: written.filter(({ type }) => type === "compaction").length,
     entries: written.filter(({ customType }) => customType === "rlm_externalize").length,
+    found,
   };
 }
 
@@ -62,6 +63,21 @@ const EXTENSIONS: { readonly [strategy in Strategy]: readonly string[] } = {
 };
 
 const promptOf = (n: number) => `Turn ${n}: read f${n}.txt and say what it is about.`;
+
+const FIND = "Find these:";
+const AT_ONCE = 10;
+
+/** Has the model search for each fact; answers how many it was shown in the line that the file has. */
+async function foundAgain(pi: Pi, facts: readonly string[]): Promise<number> {
+  for (let at = 0; at < facts.length; at += AT_ONCE) {
+    await pi.prompt(`${FIND} ${facts.slice(at, at + AT_ONCE).join(" ")}`);
+  }
+  const results = entriesIn(await pi.sessionFile()).flatMap(({ message }) =>
+    message?.role === "toolResult" ? [JSON.stringify(message.content)] : [],
+  );
+  const searches = results.slice(-facts.length);
+  return facts.filter((fact, n) => searches[n]?.includes(`the fact is ${fact}`)).length;
+}
 
 function fileWith(fact: string, chars: number): string {
   const lines: string[] = [];
@@ -107,6 +123,10 @@ function turnOf({ index, prompt, body }: SeenRequest): ScriptedAnswer {
   const [, file] = /^Turn \d+: read (f\d+\.txt)/.exec(textOf(prompt)) ?? [];
   if (body.messages.at(-1)?.role !== "user") return { text: "It is about a fox and a dog." };
   if (file !== undefined) return { tools: [{ id, name: "read", arguments: { path: file } }] };
+  if (textOf(prompt).startsWith(FIND)) {
+    const words = textOf(prompt).slice(FIND.length).trim().split(" ");
+    return { tools: words.map((pattern, n) => ({ id: `${id}_${n}`, name: "rlm_search", arguments: { pattern } })) };
+  }
   return { text: "done" };
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findObject, historyContext } from "../../../../src/context/index.ts";
-import { historyMessage, messagesOn } from "../../../../src/pi/branch/conversation.ts";
+import { historyMessage, messagesOn } from "../../../../src/pi/branch/messages.ts";
 import { applyOutside, fates } from "../../../../src/pi/outside/apply.ts";
 import { readOutside } from "../../../../src/pi/outside/branch.ts";
 import { objectText } from "../../../../src/pi/outside/keys.ts";
