@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ROOT } from "../../scripts/process.ts";
 import { TEST_EXTENSION } from "../../tests/support/command.ts";
 import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../tests/support/model-server.ts";
-import { piHome } from "../../tests/support/pi-home.ts";
+import { type PiHome, piHome } from "../../tests/support/pi-home.ts";
 import { entriesIn, type Pi, type PiLine, startPi } from "../../tests/support/pi-process.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 
@@ -37,15 +37,11 @@ export interface LongReport {
 
 /** Runs a real Pi through a long conversation with a scripted model that counts and refuses. */
 export async function longTalk({ line, strategy, turns, window, seed }: LongOptions): Promise<LongReport> {
-  const random = seededRandom(seed);
-  const facts = Array.from({ length: turns }, (_, n) => `FACT-${n}-${Math.floor(random() * 1e9).toString(36)}`);
-  const files = Object.fromEntries(facts.map((fact, n) => [`f${n}.txt`, fileWith(fact, 1500 + random() * 5000)]));
-  const seen = openMeter(window);
-  await using server = await startModelServer((request) => seen.answer(request));
-  using home = piHome({ url: server.url, files, window, piSettings: { compaction: { enabled: true } } });
+  await using scene = await longScene(turns, window, seed);
+  const { facts, home } = scene;
   await using pi = startPi(line, { home, extensions: EXTENSIONS[strategy] });
   for (let n = 0; n < turns; n++) await pi.prompt(promptOf(n));
-  const report = seen.report();
+  const report = scene.report();
   const written = entriesIn(await pi.sessionFile());
   const found = strategy === "belay" ? await foundAgain(pi, facts) : null;
   return {
@@ -56,13 +52,41 @@ export async function longTalk({ line, strategy, turns, window, seed }: LongOpti
   };
 }
 
+/** A home with a file for each turn, and the model that is asked there. */
+export interface LongScene extends AsyncDisposable {
+  readonly home: PiHome;
+  readonly facts: readonly string[];
+  /** What the newest request sent, as text: tools, then messages. */
+  newest(): string;
+  report(): Pick<LongReport, "requests" | "refused" | "breaks" | "uncachedKB" | "largest">;
+}
+
+export async function longScene(turns: number, window: number, seed: number): Promise<LongScene> {
+  const random = seededRandom(seed);
+  const facts = Array.from({ length: turns }, (_, n) => `FACT-${n}-${Math.floor(random() * 1e9).toString(36)}`);
+  const files = Object.fromEntries(facts.map((fact, n) => [`f${n}.txt`, fileWith(fact, 1500 + random() * 5000)]));
+  const meter = openMeter(window);
+  const server = await startModelServer((request) => meter.answer(request));
+  const home = piHome({ url: server.url, files, window, piSettings: { compaction: { enabled: true } } });
+  return {
+    home,
+    facts,
+    newest: meter.newest,
+    report: meter.report,
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      home[Symbol.dispose]();
+    },
+  };
+}
+
 const EXTENSIONS: { readonly [strategy in Strategy]: readonly string[] } = {
   nothing: [],
   seed: [join(ROOT, "campaigns/pi/seed-rule.ts")],
   belay: [TEST_EXTENSION],
 };
 
-const promptOf = (n: number) => `Turn ${n}: read f${n}.txt and say what it is about.`;
+export const promptOf = (n: number) => `Turn ${n}: read f${n}.txt and say what it is about.`;
 
 const FIND = "Find these:";
 const AT_ONCE = 10;
@@ -113,6 +137,7 @@ function openMeter(window: number) {
       const usage = { prompt: tokens, completion: 20 };
       return isSummary ? { text: "## Goal\nFiles are read.", usage } : { ...turnOf(request), usage };
     },
+    newest: () => before,
     report: () => ({ requests, refused, breaks, uncachedKB: Math.round(uncached / 1000), largest }),
   };
 }
