@@ -94,10 +94,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     clock,
     context,
     isSuspended: runs.isSuspended,
-    promptWait: async () => {
-      const settings = (await opened().catch(() => null))?.settings;
-      return settings?.prompt_wait_s ?? PROMPT_WAIT_S;
-    },
+    promptWait: async () => (await opened().catch(() => null))?.settings.prompt_wait_s ?? PROMPT_WAIT_S,
   });
 
   async function recoverBranch(): Promise<void> {

@@ -8,7 +8,7 @@ import type { FoldMessage } from "./fold.ts";
 import { rememberedIds, tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
 import { outlook, type Rules } from "./outlook.ts";
-import { estimatedSize, sizeOf } from "./size.ts";
+import { estimatedSize, type SizeParts, sizeOf } from "./size.ts";
 
 /** The conversation outside the model, while Pi is on one of its sessions. Nothing here throws. */
 export interface Outside {
@@ -41,6 +41,7 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   let failed: "nothing" | "planning" | "all" = "nothing";
   let toldUnknown = false;
 
+  const tell = (text: string) => notify(context, text);
   const held = () => {
     known ??= settings(context().cwd);
     return { ...OUTSIDE_DEFAULTS, ...known };
@@ -54,40 +55,8 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
     tell(`RLM: old texts of the conversation no longer go out until Pi starts again (externalize_failed): ${why}`);
   }
 
-  function tell(text: string): void {
-    try {
-      context().ui.notify(text, "warning");
-    } catch {
-      // Pi has left the session.
-    }
-  }
-
-  function rulesNow(): Rules | null {
-    const { model } = context();
-    if (!model) return null;
-    const { externalize_at: at, externalize_to: to, externalize_min_tokens: min, manifest_tokens, warm_turns } = held();
-    const bounds = { at, to, min, manifest: manifest_tokens, warm_turns };
-    return { ...bounds, window: model.contextWindow, reserve, model };
-  }
-
-  /** Tokens of what goes with the messages. From 0.87 on the first message has all of it. */
-  function baseOf(messages: readonly PiMessage[]): number {
-    if (messages.some(({ role }) => role === "system")) return 0;
-    const active = actions.getActiveTools();
-    const offered = actions.getAllTools().filter(({ name }) => active.includes(name));
-    const tools = offered.map(({ name, description, parameters }) => ({ name, description, parameters }));
-    return tokensIn(context().getSystemPrompt().length + JSON.stringify(tools).length);
-  }
-
-  /** After `/rlm off` the messages are Pi's own, if they fit. */
-  function offSent<M extends PiMessage>(messages: readonly M[], outside: OutsideState) {
-    const model = context().model;
-    const branch = context().sessionManager.getBranch().slice(0, outside.entries.newest);
-    const base = baseOf(messages);
-    const { ratio } = sizeOf(messages, { branch, outside: readOutside(branch), messages, base, ids });
-    const fits = !model || estimatedSize(messages, { base }, ratio).tokens < model.contextWindow - reserve;
-    return fits ? messages : applyOutside(messages, outside, ids);
-  }
+  const rulesNow = () => rulesOf(held(), context().model, reserve);
+  const baseOf = (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions);
 
   function planned<M extends PiMessage>(messages: readonly M[], outside: OutsideState) {
     const branch = context().sessionManager.getBranch();
@@ -127,7 +96,11 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
           toldUnknown = true;
           tell("RLM: entries of another version of Belay say what is outside the conversation; they are passed over");
         }
-        if (outside.entries.isOff) return offSent(messages, outside);
+        if (outside.entries.isOff) {
+          const branch = context().sessionManager.getBranch();
+          const fits = fitsRaw({ messages, branch, outside, base: baseOf(messages), ids }, context().model, reserve);
+          return fits ? messages : applyOutside(messages, outside, ids);
+        }
         if (failed === "nothing") return planned(messages, outside);
       } catch (error) {
         fail("planning", error);
@@ -155,4 +128,44 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
       }
     },
   };
+}
+
+function notify(context: () => PiContext, text: string): void {
+  try {
+    context().ui.notify(text, "warning");
+  } catch {
+    // Pi has left the session.
+  }
+}
+
+/** By what more goes out; null if there is no model whose window could be too small. */
+function rulesOf(settings: Settings, model: PiContext["model"], reserve: number): Rules | null {
+  if (!model) return null;
+  const { externalize_at: at, externalize_to: to, externalize_min_tokens: min } = settings;
+  const { manifest_tokens: manifest, warm_turns } = settings;
+  return { at, to, min, manifest, warm_turns, window: model.contextWindow, reserve, model };
+}
+
+type Settings = { readonly [key in keyof typeof OUTSIDE_DEFAULTS]: NonNullable<PiSettings[key]> };
+
+/** Tokens of what goes with the messages, estimated. From Pi 0.87 on a message of the system has all of it. */
+function baseTokens(
+  messages: readonly PiMessage[],
+  context: Pick<PiContext, "getSystemPrompt">,
+  actions: OutsideParts["actions"],
+): number {
+  if (messages.some(({ role }) => role === "system")) return 0;
+  const active = actions.getActiveTools();
+  const offered = actions.getAllTools().filter(({ name }) => active.includes(name));
+  const tools = offered.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  return tokensIn(context.getSystemPrompt().length + JSON.stringify(tools).length);
+}
+
+/** Whether the messages fit as Pi has them: after `/rlm off` they are then sent so. */
+function fitsRaw(parts: SizeParts, model: PiContext["model"], reserve: number): boolean {
+  if (!model) return true;
+  // What was counted behind the entry of `/rlm off` may be either of stubs or of texts.
+  const branch = parts.branch.slice(0, parts.outside.entries.newest);
+  const { ratio } = sizeOf(parts.messages, { ...parts, branch, outside: readOutside(branch) });
+  return estimatedSize(parts.messages, parts, ratio).tokens < model.contextWindow - reserve;
 }
