@@ -1,3 +1,5 @@
+import { PI_LINES, type PiLine } from "../tests/support/pi-process.ts";
+
 /**
  * Runs a script with what `read` makes of its arguments; bad arguments are answered with the usage line and exit code 2.
  *
@@ -29,4 +31,11 @@ export function wholeNumber(option: string, text: string): number {
 /** The option's value, or another one each time. It is printed, so that a run can be made again. */
 export function seedOf(text: string | undefined): number {
   return text === undefined ? Date.now() % 1_000_000_000 : wholeNumber("seed", text);
+}
+
+/** The line of Pi that an option names, or all of them. @throws Error if there is no such line */
+export function piLines(named: string | undefined): readonly PiLine[] {
+  const lines = PI_LINES.filter(({ version }) => named === undefined || named === version);
+  if (lines.length === 0) throw new Error(`--pi is ${PI_LINES.map(({ version }) => version).join(" or ")}`);
+  return lines;
 }

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import { bundleCommands } from "../tests/support/command.ts";
-import { PI_LINES } from "../tests/support/pi-process.ts";
-import { script, seedOf, wholeNumber } from "./arguments.ts";
+import { piLines, script, seedOf, wholeNumber } from "./arguments.ts";
 import { type LongReport, longTalk, type Strategy } from "./pi/long.ts";
 
 // Long conversations in real Pi processes: what the requests come to with Belay, with nothing, and with another rule.
@@ -53,10 +52,8 @@ function read(args: string[]) {
     pi: { type: "string" },
   } as const;
   const { values } = parseArgs({ args, options });
-  const lines = PI_LINES.filter(({ version }) => values.pi === undefined || values.pi === version);
-  if (lines.length === 0) throw new Error(`--pi is ${PI_LINES.map(({ version }) => version).join(" or ")}`);
   return {
-    lines,
+    lines: piLines(values.pi),
     turns: wholeNumber("turns", values.turns),
     window: wholeNumber("window", values.window),
     seed: seedOf(values.seed),

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import { bundleCommands } from "../tests/support/command.ts";
-import { PI_LINES } from "../tests/support/pi-process.ts";
-import { script, seedOf, wholeNumber } from "./arguments.ts";
+import { piLines, script, seedOf, wholeNumber } from "./arguments.ts";
 import { piCampaign } from "./pi/campaign.ts";
 
 // Kills real Pi processes by chance, has others go on, and judges what the sessions come to.
@@ -24,10 +23,8 @@ function read(args: string[]) {
     pi: { type: "string" },
   } as const;
   const { values } = parseArgs({ args, options });
-  const lines = PI_LINES.filter(({ version }) => values.pi === undefined || values.pi === version);
-  if (lines.length === 0) throw new Error(`--pi is ${PI_LINES.map(({ version }) => version).join(" or ")}`);
   return {
-    lines,
+    lines: piLines(values.pi),
     sessions: wholeNumber("sessions", values.sessions),
     cells: wholeNumber("cells", values.cells),
     seed: seedOf(values.seed),

@@ -37,9 +37,6 @@ const SwitchSchema = v.object({ v: v.literal(1), off: v.boolean() });
 const ClearSchema = v.object({ v: v.literal(1), clear: v.literal(true) });
 
 export type EpochEntry = Readonly<v.InferOutput<typeof EpochSchema>>;
-export type SwitchEntry = Readonly<v.InferOutput<typeof SwitchSchema>>;
-export type ClearEntry = Readonly<v.InferOutput<typeof ClearSchema>>;
-export type OutsideEntry = EpochEntry | SwitchEntry | ClearEntry;
 
 /** An entry of Pi's branch, as far as the entries of this file need it. */
 interface Entry {

@@ -46,7 +46,7 @@ export function objectLine(message: PiMessage, { key, call, ids }: StubParts): s
 }
 
 /** What the object is, in at most 80 characters that cannot be read as a stub. */
-export function describe(message: PiMessage, call: Call | undefined): string {
+function describe(message: PiMessage, call: Call | undefined): string {
   const { role, toolName, command, customType } = message;
   const text = ownText(message);
   const named = role === "toolResult" ? `${toolName ?? "tool"}${argumentOf(call)}` : null;
