@@ -69,7 +69,7 @@ function plan(services: Services, args: readonly Json[], scope: CallScope): numb
     checkPrompt(`llm_query_batch: prompts[${index}]`, request);
     requireModel(request, scope);
     checkRecursion(`llm_query_batch: prompts[${index}]`, request, services, scope);
-    calls += callsOf(request);
+    calls += callsOf(request, left - calls);
     tokens -= Math.ceil((request.prompt.length + (request.system ?? "").length) / 4);
     if (calls <= left && tokens >= 0) allowed++;
     else if (partial !== true) {

@@ -28,7 +28,7 @@ interface ChildOptions {
   context?: string | Place | Place[];
   /** Turns of the model, 1 to 100; default 10. */
   max_turns?: number;
-  /** Sub-calls that the model may make, 0 to 1,000; default 10. */
+  /** Sub-calls that the model may make, 0 to 1,000; default 10, or as many as are left. */
   max_sub_calls?: number;
   /** Resolves to { answer, cites } with places of this P. */
   cites?: boolean;

@@ -111,7 +111,7 @@ export function checkSubCall(name: string, request: SubCallRequest, services: Se
   checkRecursion(name, request, services, scope);
   if (factsOf(scope).remaining_time_ms <= 0) throw budgetExceeded("its time is over");
   const left = callsLeft(scope);
-  const calls = callsOf(request);
+  const calls = callsOf(request, left);
   if (left < 1) throw budgetExceeded("no sub-calls are left");
   if (left < calls)
     throw tooManyCalls(`the call and those that its model may make are ${calls} sub-calls, ${left} are left`);
@@ -119,9 +119,13 @@ export function checkSubCall(name: string, request: SubCallRequest, services: Se
   return calls;
 }
 
-/** As how many sub-calls a call counts when it is made: itself, and those that are allotted to its model. */
-export function callsOf({ context, max_sub_calls = LIMITS.childSubCallsDefault }: SubCallRequest): number {
-  return context ? 1 + max_sub_calls : 1;
+/**
+ * As how many sub-calls a call counts when it is made: itself, and those that are allotted to its model. If it does not say how
+ * many, it is allotted the default, or as many as are left.
+ */
+export function callsOf({ context, max_sub_calls }: SubCallRequest, left: number): number {
+  if (!context) return 1;
+  return 1 + (max_sub_calls ?? Math.min(LIMITS.childSubCallsDefault, Math.max(0, left - 1)));
 }
 
 /** @throws RlmError `depth_exceeded`, or what is wrong with the call's context */

@@ -101,12 +101,18 @@ test("rlm_query takes all of P unless it names a context", () => {
 });
 
 test("a call with context counts itself and the calls that it allots", () => {
-  const asked = (options: Json) => callsOf(readSubCall("llm_query", ["Which?", options]));
+  const asked = (options: Json) => callsOf(readSubCall("llm_query", ["Which?", options]), 50);
   expect([asked({}), asked({ context: "a b" }), asked({ context: "a b", max_sub_calls: 0 })]).toEqual([1, 11, 1]);
   expect(check({ context: "a b", max_sub_calls: 3 }, { remaining_sub_calls: 4 })).toBe(4);
-  expect(failure(() => check({ context: "a b" }, { remaining_sub_calls: 10 }))).toBe(
+  expect(failure(() => check({ context: "a b", max_sub_calls: 10 }, { remaining_sub_calls: 10 }))).toBe(
     "BudgetExceededError: the session's budget does not allow this: the call and those that its model may make are 11 sub-calls, 10 are left",
   );
+});
+
+test("a call that does not say how many calls its model may make is allotted what is left", () => {
+  expect(check({ context: "a b" }, { remaining_sub_calls: 10 })).toBe(10);
+  expect(check({ context: "a b" }, { remaining_sub_calls: 1 })).toBe(1);
+  expect(failure(() => check({ context: "a b" }, { remaining_sub_calls: 0 }))).toContain("no sub-calls are left");
 });
 
 test("a call with context is refused where no level is left, also by a host that tells none", () => {

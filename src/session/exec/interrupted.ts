@@ -59,7 +59,8 @@ export function elapsedIn(records: ExecRecords, extras: StepExtras | null): numb
 function pendingCall(call: ToolCall | undefined, id: string, checkpoint: string): PendingCall {
   if (!call) throw unfit(`checkpoint ${checkpoint} waits for ${id}, which has no record`);
   if (hashOf(call.args) !== call.args_hash) throw unfit(`the arguments of ${id} are not those that were hashed`);
-  return { id, name: call.name, args: call.args };
+  const { name, args, counts } = call;
+  return { id, name, args, ...(counts === undefined ? {} : { counts }) };
 }
 
 function replayed(result: ToolResult, calls: ReadonlyMap<string, ToolCall>): Replayed {

@@ -4,7 +4,7 @@ import { joinSignals } from "../../joined-signal.ts";
 import { failure, loadSubCallLayer } from "../../model/index.ts";
 import type { CellSettings } from "../asks.ts";
 import type { AnswerCache } from "./cache.ts";
-import { type ChildRequest, type Children, isForChild } from "./children.ts";
+import { type ChildCall, type ChildRequest, type Children, isForChild } from "./children.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import { type Places, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
@@ -49,14 +49,14 @@ export function openAnswers(options: AnswersOptions): Answers {
   }
 
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
-  async function answerByChild(callId: string, request: ChildRequest, context: CallContext): Promise<Answered> {
+  async function answerByChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
     const { children, settings } = options;
     const refusal = unpricedCall(options, { model: request.model ?? settings.model ?? undefined });
     if (refusal) return refusal;
-    if (request.batch?.max_concurrent === undefined) return children.answer(callId, request, context, settings);
-    const { gate } = gateOf(callId, request);
+    if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
+    const { gate } = gateOf(call.id, request);
     using stopped = joinSignals(context.signal, context.timeOver);
-    const answered = await gate.run(stopped.signal, () => children.answer(callId, request, context, settings));
+    const answered = await gate.run(stopped.signal, () => children.answer(call, request, context, settings));
     return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
   }
 
@@ -64,7 +64,7 @@ export function openAnswers(options: AnswersOptions): Answers {
     facts: { no_model: options.models.fallback === null ? NO_MODEL : null, depth_left: options.depthLeft },
     async answer(call, context) {
       const request = readSubCall(call.name, call.args);
-      if (isForChild(request)) return answerByChild(call.id, request, context);
+      if (isForChild(request)) return answerByChild(call, request, context);
       using stopped = joinSignals(context.signal, context.timeOver);
       const stop = stopped.signal;
       const { gate, width } = gateOf(call.id, request);

@@ -1,5 +1,5 @@
 import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
-import { type Clock, type Json, LIMITS, type Machines } from "../../../runtime/index.ts";
+import { type Clock, type Json, LIMITS, type Machines, type PendingCall } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import { failure } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
@@ -18,6 +18,8 @@ import type { Above, Answered, CallContext } from "./port.ts";
 export type ChildRequest = SubCallRequest & { readonly context: ChildContext };
 
 export const isForChild = (request: SubCallRequest): request is ChildRequest => request.context !== undefined;
+
+export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
 export interface ChildrenOptions {
   /** Id of the session that makes the calls. */
@@ -53,7 +55,7 @@ type Range = readonly [start: number, end: number];
 /** The children of a session: each answers one call, by an ask over a part of P. */
 export interface Children {
   /** @throws RlmError if the store fails: the call has no answer then */
-  answer(callId: string, request: ChildRequest, context: CallContext, settings: CellSettings): Promise<Answered>;
+  answer(call: ChildCall, request: ChildRequest, context: CallContext, settings: CellSettings): Promise<Answered>;
   /** Ends the child of a call that is given up, and answers what it has spent; null: the call has no child. */
   discard(callId: string, request: ChildRequest, settings: CellSettings): Promise<Answered | null>;
   /** What calls that an earlier process left open have spent. */
@@ -79,9 +81,9 @@ export function openChildren(options: ChildrenOptions): Children {
   }
 
   return {
-    answer(callId, request, context, settings) {
+    answer({ id: callId, counts = 1 }, request, context, settings) {
       const name = childName(parent, callId);
-      return inTurn(name, () => answer(options, name, { callId, request, context, settings }));
+      return inTurn(name, () => answer(options, name, { callId, calls: counts, request, context, settings }));
     },
     discard(callId, request, settings) {
       const name = childName(parent, callId);
@@ -102,6 +104,8 @@ export function openChildren(options: ChildrenOptions): Children {
 
 interface Asked {
   readonly callId: string;
+  /** As how many sub-calls the call counts: itself and those that its child may make. */
+  readonly calls: number;
   readonly request: ChildRequest;
   readonly context: CallContext;
   readonly settings: CellSettings;
@@ -159,13 +163,21 @@ const NOTHING_LEFT: Above["budget"] = {
 async function settled(
   options: ChildrenOptions,
   name: string,
-  { callId, request, context, settings, time, stop }: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
+  {
+    callId,
+    calls,
+    request,
+    context,
+    settings,
+    time,
+    stop,
+  }: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
 ): Promise<Settlement> {
   const { budget, places, depth } = options;
   const limits: BudgetLimits = {
     ...budget,
     max_time_ms: time.wholeMs,
-    max_sub_calls: request.max_sub_calls ?? LIMITS.childSubCallsDefault,
+    max_sub_calls: Math.min(calls - 1, LIMITS.childSubCalls),
   };
   const above: Above = { budget: context.budget, places, depth: depth + 1, maxDepth: settings.max_depth, limits };
   const { session, toCaller } = await options.open(name, { callId, context: request.context, settings, above });

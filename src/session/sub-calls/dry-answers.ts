@@ -50,7 +50,11 @@ const NONE: CallEstimate = {
   child_sub_calls: 0,
 };
 
-const childEstimate = (request: SubCallRequest) => ({ ...NONE, children: 1, child_sub_calls: callsOf(request) - 1 });
+const childEstimate = (request: SubCallRequest) => ({
+  ...NONE,
+  children: 1,
+  child_sub_calls: callsOf(request, Number.POSITIVE_INFINITY) - 1,
+});
 
 function withCites(settlement: Answered["settlement"], { cites = false }: SubCallRequest): Answered["settlement"] {
   return settlement.ok && cites ? { ok: true, value: { answer: settlement.value, cites: [] } } : settlement;

@@ -130,6 +130,18 @@ test("a child's sub-calls are those that its call allots, and count in the whole
   expect(envelope.result_json).toEqual(['["fulfilled","fulfilled","rejected"]', 7]);
 });
 
+test("a child's own calls with context need no figures: they are allotted what is left to the child", async () => {
+  const { session } = await openTree((request) =>
+    questionOf(request) === "child"
+      ? cell(
+          'answer([await rlm_query("grandchild", { context: "a" }), await rlm_query("grandchild", { context: "b" })])',
+        )
+      : cell("answer(budget().remaining_sub_calls)"),
+  );
+  const envelope = await session.exec('await rlm_query("child", { context: "a b" })');
+  expect(envelope).toMatchObject({ result_json: '["9","8"]', budget: { remaining_sub_calls: 47 } });
+});
+
 /** What a session has spent of its tokens, and what its models have charged. */
 async function spending(script: Script, code: string, options: Options = {}, clock = systemClock) {
   let charged = 0;
