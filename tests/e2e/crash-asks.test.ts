@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { askCampaign, printedAsks } from "../../campaigns/crash/asks/campaign.ts";
 
-// `npm run crash -- --asks --runs 500` goes on for longer.
+// The first processes are killed within the deepest child. `npm run crash -- --asks --runs 500` kills at every operation.
 test("killed and resumed asks over a tree of depth 2 come to what an uninterrupted one does", async () => {
   const folder = mkdtempSync(join(tmpdir(), "belay-crash-asks-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const said: string[] = [];
-  const options = { folder, seed: 40, runs: 2, most: 3, jobs: 2 };
+  const options = { folder, seed: 28, runs: 2, most: 3, jobs: 2 };
   const report = await askCampaign({ ...options, say: (line) => said.push(line) });
   console.log(printedAsks(report));
   expect(report.mismatches, said.join("\n")).toEqual([]);
