@@ -64,3 +64,23 @@ test.concurrent.for(PI_LINES)(
     expect(newest()).not.toContain("RLM externalized");
   },
 );
+
+test.concurrent.for(PI_LINES)(
+  "Pi $version: a prompt that is larger than the window is refused once, and the conversation goes on without a model's summary",
+  { timeout: 240_000 },
+  async (line) => {
+    await using scene = await longScene(20, WINDOW, 3);
+    const { home, report, newest } = scene;
+    await using pi = startPi(line, { home, extensions: [TEST_EXTENSION] });
+    for (let turn = 0; turn < 8; turn++) await pi.prompt(promptOf(turn));
+    await pi.prompt("too much ".repeat(20_000));
+    for (let turn = 8; turn < 16; turn++) await pi.prompt(promptOf(turn));
+    expect(report().refused).toBe(1);
+    expect(newest()).not.toContain("too much ".repeat(30));
+    const compactions = entriesIn(await pi.sessionFile()).filter(({ type }) => type === "compaction");
+    expect(compactions).toMatchObject([{ summary: expect.stringContaining("[RLM folded: "), details: { rlm: 1 } }]);
+    expect(newest()).toContain("[RLM folded: ");
+    const errors = pi.events.filter(({ type }) => type === "extension_error");
+    expect(errors).toEqual([]);
+  },
+);

@@ -1,6 +1,6 @@
 import type { BranchEntry } from "../branch/entries.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
-import { keyOf, resultKey } from "./keys.ts";
+import { isTimed, keyOf, resultKey } from "./keys.ts";
 import { callsOf, messageOf, type PiMessage } from "./message.ts";
 
 /** What may make a stub of a message: its entry's bounds. */
@@ -20,8 +20,8 @@ export interface Outside {
   readonly fold: { readonly counts: ReadonlyMap<string, number>; readonly by: EpochEntry } | null;
   /** How many messages of a key a compaction took away. */
   readonly gone: ReadonlyMap<string, number>;
-  /** Keys of all messages. */
-  readonly keys: ReadonlySet<string>;
+  /** Keys with a time of messages behind which the model has answered, or failed to. */
+  readonly answered: ReadonlySet<string>;
   /** Place of the newest compaction; -1 if there is none. */
   readonly compacted: number;
 }
@@ -65,7 +65,9 @@ export function readOutside(branch: readonly BranchEntry[]): Outside {
   const compacted = branch.findLastIndex(({ type }) => type === "compaction");
   const kept = branch.findIndex(({ id }) => id !== undefined && id === branch[compacted]?.firstKeptEntryId);
   const gone = countsOf(slots.filter(({ at }) => at < kept));
-  return { entries, marks, fold, gone, keys: new Set(slots.map(({ key }) => key)), compacted };
+  const last = branch.findLastIndex((entry) => messageOf(entry)?.role === "assistant");
+  const answered = new Set(slots.flatMap(({ key, at }) => (at < last && timed.has(key) ? [key] : [])));
+  return { entries, marks, fold, gone, answered, compacted };
 }
 
 /** Messages that Pi makes its next request of, as it does: behind a compaction, the summary and what it kept. */
@@ -98,7 +100,7 @@ function slotsOf(branch: readonly BranchEntry[]) {
     const key = keyOf(message);
     if (key !== null) {
       add(key, at);
-      timed.set(key, [...(timed.get(key) ?? []), at]);
+      if (isTimed(key)) timed.set(key, [...(timed.get(key) ?? []), at]);
     }
     for (const { id } of callsOf(message)) add(resultKey(id), at);
   }

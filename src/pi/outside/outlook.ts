@@ -131,7 +131,7 @@ function withPlan<M extends PiMessage>(
   const then = stateOf(parts, [...now.entries, bare]);
   const after = Math.max(0, Math.round(now.size.tokens - freedTokens(now, then)));
   const { objects } = outlookOf(then);
-  return stateOf(parts, [...now.entries, ...inParts({ ...bare, after, objects })]);
+  return { ...then, entries: [...now.entries, ...inParts({ ...bare, after, objects })] };
 }
 
 /** Whether the last answer came from another model than the one that is asked next: its cache has nothing of this. */

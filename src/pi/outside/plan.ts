@@ -1,7 +1,7 @@
 import type { Fate } from "./apply.ts";
 import type { Outside } from "./branch.ts";
 import type { EpochEntry } from "./entries.ts";
-import { isTimed, type ObjectIds, tokensIn, tokensOf } from "./keys.ts";
+import { type ObjectIds, tokensIn, tokensOf } from "./keys.ts";
 import { brokeOff, callsOf, type PiMessage } from "./message.ts";
 import { isStubbable, ownText, stubbed } from "./stub.ts";
 
@@ -88,20 +88,21 @@ interface Group {
 /** Groups that may go out, the oldest first. */
 function groupsOf(parts: PlanParts): readonly Group[] {
   const { fates, outside } = parts;
-  const end = fates.findLastIndex(({ message }) => message.role === "assistant");
+  const isNamed = (key: string | null) => key !== null && outside.answered.has(key);
+  // A prompt that failed counts as answered: Pi keeps the failure on the branch, and may leave it out of the messages.
+  const head = fates.findLastIndex(({ key }) => isNamed(key));
   const stays = staying(parts);
   const groups: Fate[][] = [];
-  for (const fate of fates.slice(0, Math.max(0, end))) {
+  for (const fate of fates.slice(0, head + 1 + callsBehind(fates, head))) {
     const open = groups.at(-1);
     if (open && fate.message.role === "toolResult") open.push(fate);
     else groups.push([fate]);
   }
   return groups.map((members) => {
     const key = members[0]?.key ?? null;
-    const isNamed = key !== null && isTimed(key) && outside.keys.has(key);
     const freeable = members.map((fate) => ({ fate, freed: freedBy(fate, parts) })).filter(({ freed }) => freed > 0);
     return {
-      through: isNamed ? key : null,
+      through: isNamed(key) ? key : null,
       members,
       freed: freeable.reduce((sum, { fate, freed }) => sum + (stays.has(fate) ? 0 : freed), 0),
       keep: freeable.flatMap(({ fate }) => (stays.has(fate) && fate.key !== null ? [fate.key] : [])),
