@@ -141,6 +141,21 @@ declare function answer(value: unknown, options?: AnswerOptions): null;
  */
 declare function rlm_query(question: string, options?: ChildOptions): Promise<string>;
 
+/**
+ * The conversation in which the cell is run, as a text of its own, H: a document for each message, as it was when the
+ * call began. Its functions do for H what those of the same names do for P; offsets are offsets of H. peek_doc takes
+ * the id of an object too, or a beginning of one. There is a conversation in Pi alone.
+ */
+declare const history: {
+  list_docs(prefix?: string, page?: { from?: number; limit?: number }): HistoryDocument[];
+  peek(start: number, end: number): string;
+  peek_doc(id: string, start?: number, end?: number): string;
+  find(pattern: string | RegExp, flags?: string): FindResult;
+  find(pattern: string | RegExp, flags: string | undefined, options: { docs: true }): FoundPlaces;
+  search(query: string, k?: number): SearchHit[];
+  stats(): Stats;
+};
+
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 
@@ -331,4 +346,11 @@ interface ChildOptions {
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;
+}
+
+/** Places of the history say that they are of it: `of` is "history" in documents, hits and places. */
+interface HistoryDocument extends DocumentEntry {
+  /** `rlm-obj-` and 12 hex digits. */
+  object: string;
+  of: "history";
 }

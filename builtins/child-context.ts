@@ -53,6 +53,10 @@ function readText(name: string, text: string): ChildContext {
 function rangeOf(name: string, argument: string, place: Json): Range {
   const range = isPair(place) ? place : typeof place === "object" && place !== null ? boundsOf(place) : null;
   if (!range) throw wrong("TypeError", name, argument, "must be [start, end], or have start and end");
+  if (isOfHistory(place)) {
+    const cure = "Pass its text: history.peek_doc(id), or history.peek(start, end).";
+    throw argumentError("TypeError", `${name}: ${argument} is a place of the history, not of P`, cure);
+  }
   const [start, end] = range;
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end) return [start, end];
   const why = `is [${start}, ${end}]: start and end must be integers, from 0, start before end`;
@@ -61,6 +65,11 @@ function rangeOf(name: string, argument: string, place: Json): Range {
 
 const isPair = (value: Json): value is [number, number] =>
   Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
+
+/** Places of the history have offsets that mean something else in P. */
+function isOfHistory(place: Json): boolean {
+  return typeof place === "object" && place !== null && Reflect.get(place, "of") === "history";
+}
 
 function boundsOf(place: object): Range | null {
   const [start, end]: unknown[] = [Reflect.get(place, "start"), Reflect.get(place, "end")];

@@ -9,6 +9,7 @@ import { find } from "./find.ts";
 import { find_routes } from "./find_routes.ts";
 import { help } from "./help.ts";
 import { helpers } from "./helpers.ts";
+import { history } from "./history.ts";
 import { limits } from "./limits.ts";
 import { list_docs } from "./list_docs.ts";
 import { llm_query } from "./llm_query.ts";
@@ -30,7 +31,14 @@ export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";
 export { isReserved } from "./reserved.ts";
-export { type ContextServices, type CoverageNotes, contextNotLoaded, type Services } from "./services.ts";
+export {
+  type ContextServices,
+  type CoverageNotes,
+  contextNotLoaded,
+  type HistoryServices,
+  noConversation,
+  type Services,
+} from "./services.ts";
 export { callsOf, readSubCall, type SubCallRequest } from "./sub-call.ts";
 
 /** Every builtin, in the order of the documentation. */
@@ -55,6 +63,7 @@ export const builtins: readonly Builtin[] = [
   count,
   answer,
   rlm_query,
+  history,
 ];
 
 /** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */

@@ -3,14 +3,17 @@ import type { Builtin } from "./define.ts";
 /**
  * The builtins as a model reads them: a line for each that it needs first, the types that these name, the names of others.
  *
+ * @param conversation there is one, so that cells can use what reads it
  * @param recursion what is said of calls with a context of their own: everything, the name of rlm_query, or nothing
  */
 export function cellReference(
   defined: readonly Builtin[],
   recursion: "explained" | "named" | "absent" = "named",
+  conversation = false,
 ): string {
   const isCore = ({ name }: Builtin) => CORE.has(name) || (recursion === "explained" && name === RECURSIVE);
-  const known = recursion === "absent" ? defined.filter(({ name }) => name !== RECURSIVE) : defined;
+  const absent = [...(recursion === "absent" ? [RECURSIVE] : []), ...(conversation ? [] : [CONVERSATION])];
+  const known = defined.filter(({ name }) => !absent.includes(name));
   const core = known.filter(isCore);
   const further = known.filter((builtin) => !isCore(builtin)).map(({ name }) => name);
   const lines = core.map(recursion === "explained" ? builtinLine : plainLine).join("\n");
@@ -25,6 +28,7 @@ const CORE: ReadonlySet<string> = new Set([
 ]);
 
 const RECURSIVE = "rlm_query";
+const CONVERSATION = "history";
 
 /** The line of a builtin, without what it says of calls with a context of their own. */
 const plainLine = (builtin: Builtin) =>

@@ -1,4 +1,4 @@
-import { firstly, RlmError } from "../runtime/index.ts";
+import { firstly, type Json, RlmError } from "../runtime/index.ts";
 import type { ChildContext, Range } from "./child-context.ts";
 
 /** A document of the context; offsets are UTF-16 units of P. */
@@ -70,10 +70,27 @@ export interface ContextServices {
   }[];
 }
 
+/** What builtins read of the conversation. Offsets are UTF-16 units of its text. */
+export interface HistoryServices extends ContextServices {
+  /** Id of the object that the document with this id is. */
+  objectOf(document: Json | undefined): string;
+  /** Id of the document that an object is, by any beginning of its id; undefined if there is none. @throws RlmError `object_ambiguous` */
+  documentOf(object: string): string | undefined;
+}
+
 export interface Services {
+  /** The conversation in which the exec runs. @throws RlmError `context_not_loaded`, `context_lost` */
+  history(): HistoryServices;
   /** @throws RlmError `context_not_loaded` */
   context(): ContextServices;
   loaded(): ContextServices | undefined;
+}
+
+/** For `history` where no conversation is kept. */
+export function noConversation(): RlmError {
+  return new RlmError("context_not_loaded", "there is no conversation here", {
+    suggestion: "Use it inside Pi; elsewhere load texts as a context.",
+  });
 }
 
 /** For builtins that need a context if none is loaded. */

@@ -5,6 +5,7 @@ import { storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Conversation } from "../tools/index.ts";
 import type { BranchView } from "./branch/entries.ts";
+import { startOf } from "./branch/entries.ts";
 import { historyMessage, messagesOn } from "./branch/messages.ts";
 import type { PiContext, ToolResultMessage } from "./host.ts";
 import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
@@ -21,13 +22,20 @@ export interface ConversationParts {
   readonly board: { current(): Pick<State, "context" | "budget"> };
 }
 
-/** The conversation in which a call is made, by the call's id. Each time it is made of the entries that Pi has then. */
-export function openConversations(parts: ConversationParts): (tool_call_id: string) => Conversation {
+/** The conversation of the branch. Each time it is made of the entries that Pi has then. */
+export interface Conversations {
+  /** That in which a call is made. */
+  at(tool_call_id: string): Conversation;
+  /** What had been said when an exec began. */
+  before(exec_id: string): Promise<Context>;
+}
+
+export function openConversations(parts: ConversationParts): Conversations {
   const { context, answers, board } = parts;
   const openP = openContextOfBranch(parts);
 
-  function messages() {
-    const raw = withAnswers(messagesOn(context().sessionManager.getBranch()), answers);
+  function messages(entries = context().sessionManager.getBranch()) {
+    const raw = withAnswers(messagesOn(entries), answers);
     return raw.flatMap((message) => {
       const said = historyMessage(message);
       return said ? [{ said, calls: callIds(message.content) }] : [];
@@ -40,7 +48,7 @@ export function openConversations(parts: ConversationParts): (tool_call_id: stri
       pauses(),
     );
 
-  return (tool_call_id) => ({
+  const at = (tool_call_id: string): Conversation => ({
     async objects() {
       const all = messages();
       const { P, problem } = await openP();
@@ -50,6 +58,7 @@ export function openConversations(parts: ConversationParts): (tool_call_id: stri
       if (P) sources.push({ of: "P", context: P });
       return { sources, own: history.documents[own]?.id ?? null, problem };
     },
+    history: () => historyOf(messages()),
     async stats() {
       const { length_chars, length_tokens_estimate, document_count } = (await historyOf(messages())).stats;
       const { context: P, budget } = board.current();
@@ -62,6 +71,13 @@ export function openConversations(parts: ConversationParts): (tool_call_id: stri
       };
     },
   });
+  return {
+    at,
+    before(exec_id) {
+      const entries = context().sessionManager.getBranch();
+      return historyOf(messages(entries.slice(0, startOf(entries, exec_id))));
+    },
+  };
 }
 
 /** The branch's P, from the store. What cannot be read is a problem, and not a failure: history is there without it. */

@@ -67,7 +67,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
   const view = () => readBranch(context().sessionManager.getBranch(), (name) => toolNamed(name) !== undefined);
   const refresh = () => showBranch(board, view(), opened);
 
-  const conversationAt = openConversations({ context, answers, opened, view, board });
+  const conversations = openConversations({ context, answers, opened, view, board });
 
   async function run(tool: Tool, called: Called, phase: "opening" | "recovering"): Promise<RunOutcome> {
     const { cwd } = context();
@@ -80,7 +80,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       board.progress({ phase: "running" });
       return session;
     };
-    const conversation = conversationAt(called.tool_call_id);
+    const conversation = conversations.at(called.tool_call_id);
     const work: Work = (signals) =>
       tool.run(open, called.args, { cwd, ...signals, ...rootModelOf(context()), conversation });
     const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
@@ -104,8 +104,8 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     const again = (tool: Tool, { tool_call_id, args }: Unanswered) =>
       run(tool, { tool_call_id, args, signal: undefined }, "recovering");
     const answered = (message: ToolResultMessage) => void answers.set(message.toolCallId, message);
-    const now = () => clock.now();
-    const count = await recover({ opened: current, runs, actions, context, toolNamed, again, now, answered }, seen);
+    const own = { again, answered, now: () => clock.now(), historyBefore: conversations.before };
+    const count = await recover({ opened: current, runs, actions, context, toolNamed, ...own }, seen);
     await refresh();
     if (count === 0 || !current.settings.auto_continue || recovery.holdsPrompt() || !context().isIdle()) return;
     const message = { customType: "rlm_recovered", content: GO_ON, display: true };

@@ -1,5 +1,5 @@
 import type { ExecLimits, Json } from "../../runtime/index.ts";
-import type { ContextStats } from "../context/index.ts";
+import type { Context, ContextStats } from "../context/index.ts";
 import type { AgentTool } from "../model/index.ts";
 import type { QueryOptions } from "../query/index.ts";
 import type { AskEnvelope, AskOptions, TurnProgress } from "./asks.ts";
@@ -138,6 +138,11 @@ export interface ExecOptions {
    * larger is not given, and the warning `result_too_large` says so.
    */
   readonly deliver?: (json: string) => Promise<void>;
+  /**
+   * The conversation in which the caller runs the cell: cells read it as `history`. It is fixed until the exec is over, and
+   * `resume` needs the same one again, unless a cell has touched it.
+   */
+  readonly history?: Context;
   /** Cells that the caller will run after this one: recorded, so that another process can. */
   readonly rest?: readonly CellFile[];
 }
@@ -283,7 +288,7 @@ export interface Session extends AsyncDisposable {
    * the recorded outcome of the last cell or query, or null if there is none.
    */
   resume(
-    options?: Pick<ExecOptions, "signal" | "suspend" | "deliver"> & Pick<AskOptions, "trajectory">,
+    options?: Pick<ExecOptions, "signal" | "suspend" | "deliver" | "history"> & Pick<AskOptions, "trajectory">,
   ): Promise<Resumed | null>;
   /** Gives up what was interrupted: it is recorded as cancelled, and the state is that before it. */
   discard(): Promise<void>;

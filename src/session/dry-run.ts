@@ -14,16 +14,17 @@ import { planSubCall } from "./sub-calls/plan.ts";
 export async function dryRun(
   setup: Setup,
   source: string,
-  { limits = {}, name, signal }: ExecOptions,
+  { limits = {}, name, signal, history }: ExecOptions,
 ): Promise<DryRun> {
   const { onCalls: _nobody, onCheckpoint: _noOne, ...parts } = setup.parts;
   const answers = await placeholders(setup);
-  const store: Store = { ...parts.store, commit: async () => {} };
+  const store: Store = { ...parts.store, commit: async () => {}, putContext: async () => {} };
   const guest = openGuest({ ...setup.guestOptions, store });
   try {
     const scratch: ExecParts = { ...parts, store, guest, answers, moved() {} };
     const request = { kind: "cell", source, limits, sites: true } as const;
-    const outcome = await runExec(scratch, setup.state(), request, signal ? { signal } : {});
+    const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
+    const outcome = await runExec(scratch, setup.state(), request, asked);
     const envelope = envelopeOf(setup, outcome, name);
     return { envelope, estimate: answers.estimate(!envelope.success) };
   } finally {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
+import type { Context } from "../context/index.ts";
 import { nearest } from "../nearest.ts";
 import { type QueryOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
@@ -162,10 +163,16 @@ const running = { signal, suspend: signal, deliver: callback };
 
 const cell = options({ name: v.string("a text"), source: v.string("a text") } satisfies SchemaOf<CellFile>);
 
+/** Made by `historyContext`. */
+const history = v.optional(
+  v.custom<Context>((given) => typeof given === "object" && given !== null && "parts" in given, "a context"),
+);
+
 export const EXEC_OPTIONS = options({
   limits,
   name: v.optional(v.string("a text")),
   rest: v.optional(v.array(cell, "a list of cells")),
+  history,
   ...running,
 } satisfies SchemaOf<ExecOptions>);
 
@@ -201,7 +208,7 @@ export const LOAD_SOURCE = v.union(
 
 export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);
 
-export const RESUME_OPTIONS = options({ ...running, trajectory: flag });
+export const RESUME_OPTIONS = options({ ...running, history, trajectory: flag });
 
 const NONE_OR_MORE = "a whole number from 0";
 

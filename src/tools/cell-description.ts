@@ -2,8 +2,15 @@ import { type Builtin, builtins, cellReference } from "../../builtins/index.ts";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS } from "../../runtime/index.ts";
 
 /** What the model reads of rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
-export function cellDescription(defined: readonly Builtin[] = builtins): string {
-  return `${RULES}\n\n${cellReference(defined)}\n\n${PATTERNS}`;
+export function cellDescription({
+  defined = builtins,
+  conversation = false,
+}: {
+  readonly defined?: readonly Builtin[];
+  /** Cells can read the conversation. */
+  readonly conversation?: boolean;
+} = {}): string {
+  return `${RULES}\n\n${cellReference(defined, "named", conversation)}\n\n${PATTERNS}`;
 }
 
 const SECONDS = DEFAULT_EXEC_LIMITS.max_execution_ms / 1000;

@@ -1,10 +1,12 @@
 import type { Json } from "../../runtime/index.ts";
-import type { ObjectSource } from "../context/index.ts";
+import type { Context, ObjectSource } from "../context/index.ts";
 
 /** What a host can say of the conversation in which a tool is called. */
 export interface Conversation {
   /** Its history, and P if the branch has one. Fails for nothing: why P is missing is said. */
   objects(): Promise<ConversationObjects>;
+  /** Everything that was said until now, as a context. */
+  history(): Promise<Context>;
   /** Figures for `rlm_stats`, by wire names. */
   stats(): Promise<{ readonly [field: string]: Json }>;
 }

@@ -1,7 +1,7 @@
 import { withAbsolutePath } from "./absolute-path.ts";
 import type { Tool } from "./define.ts";
 import { rlm_ask } from "./rlm_ask.ts";
-import { rlm_exec } from "./rlm_exec.ts";
+import { rlm_exec, rlm_exec_in_conversation } from "./rlm_exec.ts";
 import { rlm_helpers_add } from "./rlm_helpers_add.ts";
 import { rlm_helpers_list } from "./rlm_helpers_list.ts";
 import { rlm_helpers_remove } from "./rlm_helpers_remove.ts";
@@ -47,7 +47,7 @@ const CONVERSATION: readonly Tool[] = [rlm_peek, rlm_search, rlm_stats];
 export const tools: readonly Tool[] = [
   rlm_load,
   rlm_load_append,
-  rlm_exec,
+  rlm_exec_in_conversation,
   rlm_query,
   rlm_ask,
   ...CONVERSATION,

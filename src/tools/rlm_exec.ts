@@ -2,11 +2,12 @@ import { Type } from "typebox";
 import type { ExecLimits } from "../../runtime/index.ts";
 import { cellDescription } from "./cell-description.ts";
 import { checkContext } from "./context-needed.ts";
-import { defineTool } from "./define.ts";
+import { defineTool, type Tool } from "./define.ts";
 import { NOTHING_RUN } from "./nothing.ts";
 
 const limit = () => Type.Optional(Type.Integer({ minimum: 1 }));
 
+/** Of a host without conversations. */
 export const rlm_exec = defineTool({
   name: "rlm_exec",
   label: "RLM exec",
@@ -23,11 +24,15 @@ export const rlm_exec = defineTool({
     ),
   }),
   rest: "Variables persist: keep the value in one, and print slices of it in further rlm_exec calls.",
-  async run(session, { code, limits_override = {} }, { signal, suspend }) {
-    checkContext(session);
+  async run(session, { code, limits_override = {} }, { signal, suspend, conversation }) {
+    if (!conversation) checkContext(session);
+    const history = await conversation?.history();
     const limits: Partial<ExecLimits> = limits_override;
-    return session.exec(code, { limits, signal, suspend });
+    return session.exec(code, { limits, signal, suspend, ...(history ? { history } : {}) });
   },
   recorded: (_args, { envelope }) => envelope ?? {},
   failureFields: { traceback: "", ...NOTHING_RUN },
 });
+
+/** Of a host whose cells read the conversation. */
+export const rlm_exec_in_conversation: Tool = { ...rlm_exec, description: cellDescription({ conversation: true }) };

@@ -26,7 +26,7 @@ function servicesOver(documents: readonly DocumentEntry[]): HostServices {
     routes: unused,
     coverage: { whole: unused, matched: unused, sent: unused },
   };
-  return { context: () => context, loaded: () => context, described: [] };
+  return { context: () => context, loaded: () => context, history: unused, described: [] };
 }
 
 function scopeInto(warnings: string[]): CallScope {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { factsOf } from "../../builtins/facts.ts";
 import { llm_query_batch } from "../../builtins/llm_query_batch.ts";
-import type { ContextServices } from "../../builtins/services.ts";
+import { type ContextServices, noConversation } from "../../builtins/services.ts";
 import { callsOf, checkSubCall, readSubCall } from "../../builtins/sub-call.ts";
 import { type CallScope, DEFAULT_EXEC_LIMITS, type Json, RlmError } from "../../runtime/index.ts";
 
@@ -173,6 +173,9 @@ const services = {
       [12, 20],
     ]),
   loaded: () => undefined,
+  history(): never {
+    throw noConversation();
+  },
 };
 
 function overDocuments(length: number, ranges: readonly (readonly [number, number])[]): ContextServices {

@@ -25,7 +25,7 @@ test.concurrent.for(NEWEST_PI)(
       return planned.map((_, n) => envelopeOf(resultTo(request, prompt, n)));
     }
 
-    const [early] = await calls(exec("1 + 1"));
+    const [early] = await calls(exec("P.length"));
     expect(early).toMatchObject({ success: false, error_code: "context_not_loaded" });
     expect(toolsIn(model.turns()[0])).toEqual(expect.arrayContaining([...TOOLS]));
 

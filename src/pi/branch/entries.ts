@@ -112,6 +112,16 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   };
 }
 
+/** Place of the entry with which an exec begins; that behind the last entry if there is none. */
+export function startOf(entries: readonly BranchEntry[], exec_id: string): number {
+  const at = entries.findIndex(({ customType, data }) => {
+    if (customType !== "rlm_start") return false;
+    const read = v.safeParse(StartSchema, data);
+    return read.success && read.output.exec_id === exec_id;
+  });
+  return at < 0 ? entries.length : at;
+}
+
 type ToolUse = Omit<Unanswered, "starts">;
 
 const MessageSchema = v.union([

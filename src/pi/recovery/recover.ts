@@ -1,4 +1,5 @@
 import { RlmError } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import { amount } from "../../figures.ts";
 import { ROOT_CALL } from "../../session/index.ts";
 import type { Tool, ToolEnvelope } from "../../tools/index.ts";
@@ -19,6 +20,8 @@ export interface RecoveryParts {
   toolNamed(name: string): Tool | undefined;
   /** Runs a call from its start, as if Pi had asked for it now. */
   again(tool: Tool, call: Unanswered): Promise<RunOutcome>;
+  /** What had been said on the branch when an exec began. */
+  historyBefore(exec_id: string): Promise<Context>;
   /** ms since the epoch. */
   now(): number;
   /** Takes a result that the model is sent if the session lacks it. */
@@ -116,7 +119,10 @@ async function finish(
     const session = await parts.opened.sessions.interrupted(id);
     const open = session.unfinished();
     // A load or a change of memory that fails rejects; it is over then, and its record says how.
-    const resuming = open?.exec_id === exec_id ? session.resume(signals) : Promise.resolve(null);
+    const resuming =
+      open?.exec_id === exec_id
+        ? session.resume({ ...signals, history: await parts.historyBefore(exec_id) })
+        : Promise.resolve(null);
     const [resumed] = await Promise.allSettled([resuming]);
     finished = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
     const answer = finished && (await recordedAnswer(parts.opened.store, tool, call.args, finished));

@@ -17,6 +17,7 @@ import type { CellComplete, Complete } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { openCalls } from "./calls.ts";
+import { type ExecHistory, openHistory } from "./conversation.ts";
 import { notKept, warn } from "./ends.ts";
 import { openExecJournal } from "./exec-journal.ts";
 import { giveUpCalls } from "./give-up-calls.ts";
@@ -41,11 +42,13 @@ interface CellOutcome {
 export async function execCell(
   work: Work,
   request: CellRequest,
-  { deliver, ...signals }: ExecAsked,
+  { deliver, history: now, ...signals }: ExecAsked,
   interrupted: ExecRecords | null,
 ): Promise<CellOutcome> {
   const { kind } = request;
-  const { machine, over } = await runOnMachine(work, request, { ...signals, wantsWhole: !!deliver }, interrupted);
+  const history = await openHistory(work, now ?? null, interrupted?.start ?? null);
+  const asked = { ...signals, wantsWhole: !!deliver, history };
+  const { machine, over } = await runOnMachine(work, request, asked, interrupted);
   const { end, lost } = over;
   const { library, ...state } = over.state;
   const code = kind === "query" ? queryCodeOf(end) : codeOf(end);
@@ -68,6 +71,7 @@ export async function execCell(
     // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
     const whole = code === null && over.whole !== null ? deliveredOf(kind, over.whole) : null;
     if (deliver && whole !== null) await deliver(whole);
+    await history.keep(library);
     if (kind === "cell") return outcome(await keepCellEnd(work, machine, over, fields), false);
     await machine?.[Symbol.asyncDispose]();
     return outcome(await keepQueryEnd(work, fields), false);
@@ -92,7 +96,7 @@ function deliveredOf(kind: CellRequest["kind"], whole: string): string | null {
   return error || answer === null ? null : JSON.stringify(answer);
 }
 
-type Asked = ExecSignals & { readonly wantsWhole: boolean };
+type Asked = ExecSignals & { readonly wantsWhole: boolean; readonly history: ExecHistory };
 
 /** Opens the machine and runs the cell in it. Both can end the exec with an error; the machine is then undefined, or lost. */
 async function runOnMachine(
@@ -108,6 +112,7 @@ async function runOnMachine(
       ? await reopen(work, interrupted, isScratch)
       : { machine: await openAtState(work, isScratch), from: null };
     machine = opened.machine;
+    await machine.useHistory(asked.history.given);
     const over = await runCell(work, request, asked, machine, opened.from);
     for (const warning of machine.takeWarnings()) warn(over.state, warning);
     return { machine, over };
@@ -129,7 +134,7 @@ async function runOnMachine(
 async function runCell(
   work: Work,
   request: CellRequest,
-  { signal, suspend, wantsWhole }: Asked,
+  { signal, suspend, wantsWhole, history }: Asked,
   machine: Machine,
   from: Continuation | null,
 ): Promise<Over> {
@@ -147,7 +152,7 @@ async function runCell(
   }
   using time = openTime(parts.clock, startedAt, wholeMs);
   const calls = openCalls({ parts, budget, time, ledger, from, suspend });
-  const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock });
+  const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock, history });
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
   const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];

@@ -3,6 +3,7 @@ import { hashOf } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Answered } from "../sub-calls/port.ts";
 import type { ExecCalls } from "./calls.ts";
+import type { ExecHistory } from "./conversation.ts";
 import type { LoopJournal } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 import { resultOf, type Work } from "./work.ts";
@@ -11,7 +12,17 @@ import { resultOf, type Work } from "./work.ts";
 export function openExecJournal(
   { exec_id, recorder, events }: Pick<Work, "exec_id" | "recorder" | "events">,
   machine: Machine,
-  { calls, time, clock }: { readonly calls: ExecCalls; readonly time: ExecTime; readonly clock: Clock },
+  {
+    calls,
+    time,
+    clock,
+    history,
+  }: {
+    readonly calls: ExecCalls;
+    readonly time: ExecTime;
+    readonly clock: Clock;
+    readonly history: Pick<ExecHistory, "keep">;
+  },
 ): LoopJournal<Answered> {
   return {
     nextImage: machine.images.step,
@@ -20,6 +31,7 @@ export function openExecJournal(
       const ids = new Set(recorded.map(({ call_id }) => call_id));
       const made = waiting.filter(({ id }) => !ids.has(id));
       if (made.length === 0) return;
+      await history.keep(state.library);
       const at = clock.now();
       const capture = await recorder.capture(machine, "step", image);
       const records = made.map(({ id, name, args, counts }, index) => ({

@@ -62,7 +62,7 @@ export type TurnTaken = Pick<ToolResult, "usage" | "attempts" | "model" | "sent_
   );
 
 /** The signals that end an exec, and the function that takes its whole result. */
-export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver">;
+export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 
 type LoadKind = "load" | "append";
 

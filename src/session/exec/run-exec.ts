@@ -28,7 +28,7 @@ export async function runExec(
   const work = openWork(parts, before, interrupted?.start.exec_id ?? parts.newId());
   const { recorder, exec_id } = work;
   if (request.kind === "turn") return execTurn(work, request, asked, interrupted);
-  if (!interrupted) await recorder.commit([startOf(parts, before, request, exec_id)]);
+  if (!interrupted) await recorder.commit([startOf(parts, before, request, exec_id, asked)]);
   if (request.kind === "cell" || request.kind === "query") return execCell(work, request, asked, interrupted);
   if (interrupted) await recorder.commit([resumeOf(work, null, [], [])]);
   try {

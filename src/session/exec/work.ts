@@ -7,7 +7,7 @@ import type { Guest } from "../machine/guest.ts";
 import type { Places } from "../sub-calls/places.ts";
 import type { Above, Answered, Answers } from "../sub-calls/port.ts";
 import type { Recorder, RecorderParts } from "./recorder.ts";
-import type { ExecRequest } from "./request.ts";
+import type { ExecAsked, ExecRequest } from "./request.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** All that an exec needs and that does not change from exec to exec. */
@@ -53,7 +53,13 @@ export function leftOf(
 }
 
 /** The record that an exec begins with. */
-export function startOf(parts: ExecParts, { account }: SessionState, request: ExecRequest, exec_id: string): Start {
+export function startOf(
+  parts: ExecParts,
+  { account }: SessionState,
+  request: ExecRequest,
+  exec_id: string,
+  { history }: Pick<ExecAsked, "history"> = {},
+): Start {
   return {
     record: "rlm_start",
     exec_id,
@@ -62,6 +68,7 @@ export function startOf(parts: ExecParts, { account }: SessionState, request: Ex
     cell: "source" in request ? request.source : null,
     ...("name" in request && request.name !== undefined ? { name: request.name } : {}),
     ...("ask" in request && request.ask !== undefined ? { ask: request.ask } : {}),
+    ...(history === undefined ? {} : { history_hash: history.hash }),
     limits: request.kind === "cell" ? request.limits : {},
     helpers_hash: account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],

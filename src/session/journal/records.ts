@@ -35,6 +35,8 @@ export interface Start {
   readonly helpers_hash: string | null;
   /** The exec_id of the ask whose turn or cell this is; absent for all other execs. */
   readonly ask?: string;
+  /** SHA-256 of the conversation that the cell reads as `history`, hex; absent if there is none. */
+  readonly history_hash?: string;
   /** Cells that are to be run after this one, if it succeeds. */
   readonly rest: readonly CellFile[];
   /** ms since the epoch. */

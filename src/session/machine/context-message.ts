@@ -1,12 +1,20 @@
 import type { Context, TextData } from "../../context/index.ts";
 
+/** What the machine's thread is told: the session's context, or the conversation in which the next exec runs. */
+export type ContextMessage = TextMessage | { readonly history: HistoryText | null };
+
 /** A context on its way to the machine's thread: its text crosses as shared memory. */
-export interface ContextMessage extends Omit<Context, "text"> {
+export interface TextMessage extends Omit<Context, "text"> {
   readonly text: TextData;
   /** Folder of search indexes. */
   readonly indexDir: string;
 }
 
-export function contextMessage(context: Context, indexDir: string): ContextMessage {
+/** A conversation with the ids of its objects, document by document. `lost` says why its text is not there. */
+export type HistoryText =
+  | { readonly lost: string }
+  | { readonly message: TextMessage; readonly objects: readonly string[] };
+
+export function contextMessage(context: Context, indexDir: string): TextMessage {
   return { ...context, text: context.text.data, indexDir };
 }

@@ -12,7 +12,8 @@ import type { Context } from "../../context/index.ts";
 import type { CheckpointRow, Store } from "../../store/index.ts";
 import type { CellSource } from "../journal/account.ts";
 import { readEndExtras } from "../journal/records.ts";
-import { type ContextMessage, contextMessage } from "./context-message.ts";
+import { type ContextMessage, contextMessage, type TextMessage } from "./context-message.ts";
+import { type GivenHistory, historyText } from "./conversation-text.ts";
 import { type ImageChain, openImageChain } from "./image-chain.ts";
 import type { IndexFolder } from "./index-folder.ts";
 
@@ -40,6 +41,8 @@ export interface Machine extends AsyncDisposable {
   readonly images: ImageChain;
   /** False if variables could not be brought back. */
   readonly isWhole: boolean;
+  /** Lends cells the conversation in which the next exec runs; null: there is none. */
+  useHistory(history: GivenHistory | null): Promise<void>;
   /** What could not be brought back when it was opened, for the next envelope. Empty after the first call. */
   takeWarnings(): readonly string[];
 }
@@ -57,12 +60,15 @@ export interface MachineOpener {
   /** @param pending `drop` forgets the calls that the guest waits for. @throws RlmError `checkpoint_lost` */
   atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep>;
   /** The context as a machine's thread takes it. */
-  messageOf(context: Context): Promise<ContextMessage>;
+  messageOf(context: Context): Promise<TextMessage>;
 }
 
 export function machineOpener(options: MachineOptions): MachineOpener {
   const { store, newId } = options;
   const messageOf = async (context: Context) => contextMessage(context, await options.indexFolder.path());
+
+  const machineOf = (opened: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []) =>
+    machineWith(opened, images, warnings, messageOf);
 
   async function sandbox(context: Context | null, image?: () => Promise<Restoration>) {
     const { machineEntry, memoryBytes, onNotice, machines } = options;
@@ -123,12 +129,23 @@ export function machineOpener(options: MachineOptions): MachineOpener {
   };
 }
 
-function machineOf(sandbox: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []): Machine {
+function machineWith(
+  sandbox: Sandbox<ContextMessage>,
+  images: ImageChain,
+  warnings: readonly string[],
+  messageOf: MachineOpener["messageOf"],
+): Machine {
   let untold = warnings;
+  let hasHistory = false;
   return {
     sandbox,
     images,
     isWhole: warnings.length === 0,
+    async useHistory(history) {
+      if (history === null && !hasHistory) return;
+      hasHistory = history !== null;
+      await sandbox.tell({ history: history && (await historyText(history, messageOf)) });
+    },
     takeWarnings() {
       const told = untold;
       untold = [];

@@ -15,12 +15,14 @@ import {
   openText,
   type SearchIndex,
 } from "../../context/index.ts";
-import type { ContextMessage } from "./context-message.ts";
+import type { ContextMessage, TextMessage } from "./context-message.ts";
+import { type Conversation, openConversation } from "./conversation.ts";
 import { type CoverageCount, openCoverage } from "./coverage.ts";
 
 /** What builtins reach in the machine's thread: the context that the host sent last. */
 export interface MachineServices extends Services {
-  use(message: ContextMessage): void;
+  use(message: TextMessage): void;
+  readonly conversation: Conversation;
   /** Keeps what an exec looks at of the context. */
   readonly exec: NonNullable<Library["exec"]>;
   /** The context is not needed any more. */
@@ -31,6 +33,7 @@ export interface MachineServices extends Services {
 export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessage> {
   const services = openServices();
   const receive = (message: ContextMessage) => {
+    if ("history" in message) return void services.conversation.use(message.history);
     services.use(message);
     return { command: "P.forget" };
   };
@@ -39,7 +42,10 @@ export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessag
 
 export function openServices(): MachineServices {
   let current: LoadedContext | undefined;
+  const conversation = openConversation(contextServices);
   return {
+    conversation,
+    history: conversation.read,
     loaded: () => current,
     context() {
       if (!current) throw contextNotLoaded();
@@ -50,20 +56,27 @@ export function openServices(): MachineServices {
       current = contextServices(message);
     },
     exec: {
-      begin: () => current?.coverage.begin(),
-      resume: (kept) => current?.coverage.resume(kept),
-      kept: (isOver) => current?.coverage.kept(isOver) ?? null,
+      begin() {
+        current?.coverage.begin();
+        conversation.begin();
+      },
+      resume(kept) {
+        current?.coverage.resume(kept);
+        conversation.resume(kept);
+      },
+      kept: (isOver) => conversation.withTouched(current?.coverage.kept(isOver) ?? null),
     },
     close() {
       current?.[Symbol.dispose]();
       current = undefined;
+      conversation.use(null);
     },
   };
 }
 
 type LoadedContext = ContextServices & Disposable & { readonly coverage: CoverageCount };
 
-function contextServices(message: ContextMessage): LoadedContext {
+function contextServices(message: TextMessage): LoadedContext {
   const text = openText(message.text);
   const coverage = openCoverage(text, message.hash);
   const places = openPlaces(text, message.documents);

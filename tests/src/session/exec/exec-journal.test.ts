@@ -83,7 +83,12 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     },
   };
   const machine = Object.assign(Object.create(null), { images });
-  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, machine, { calls, time, clock });
+  const journal = openExecJournal({ exec_id: "x", recorder, events: [] }, machine, {
+    calls,
+    time,
+    clock,
+    history: { keep: async () => {} },
+  });
   return { journal, calls, budget, records, asked };
 }
 

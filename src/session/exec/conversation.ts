@@ -1,0 +1,46 @@
+import { type Json, RlmError } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
+import { keepContext, storedContext } from "../contexts/contexts.ts";
+import type { Start } from "../journal/records.ts";
+import { touchedIn } from "../journal/touched.ts";
+import type { GivenHistory } from "../machine/conversation-text.ts";
+import type { Work } from "./work.ts";
+
+/** The conversation in which an exec runs. It stays the same until the exec is over. */
+export interface ExecHistory {
+  /** null: there is none. */
+  readonly given: GivenHistory | null;
+  /** To be called before a commit, with what the machine has kept: from the first touch on the store has the text. */
+  keep(kept: Json | undefined): Promise<void>;
+}
+
+/**
+ * @param now the conversation as its host has it: for an exec that is resumed, made again up to its start
+ * @param start of an exec that is resumed: its conversation is that of the same hash, this one or that in the store
+ */
+export async function openHistory(
+  { parts: { store } }: Pick<Work, "parts">,
+  now: Context | null,
+  start: Start | null,
+): Promise<ExecHistory> {
+  const given = start === null ? now : await formerHistory(start.history_hash ?? null);
+  let isKept = false;
+
+  async function formerHistory(hash: string | null): Promise<GivenHistory | null> {
+    if (hash === null) return null;
+    if (now?.hash === hash) return now;
+    return storedContext(store, hash).catch((error: unknown) => {
+      if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
+      return { lost: `${error.message}, and the one that is here now is another` };
+    });
+  }
+
+  return {
+    given,
+    async keep(kept) {
+      if (isKept || !given || "lost" in given || touchedIn(kept) === null) return;
+      await keepContext(store, given);
+      isKept = true;
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { setImmediate } from "node:timers/promises";
+import { type Context, objectOf } from "../../context/index.ts";
+import type { HistoryText, TextMessage } from "./context-message.ts";
+
+/** The conversation in which an exec runs, or why it is not there any more. */
+export type GivenHistory = Context | { readonly lost: string };
+
+/** @param messageOf the context as a machine's thread takes it */
+export async function historyText(
+  history: GivenHistory,
+  messageOf: (context: Context) => Promise<TextMessage>,
+): Promise<HistoryText> {
+  if ("lost" in history) return history;
+  const objects: string[] = [];
+  for (const document of history.documents) {
+    const { id } = await objectOf({ of: "history", context: history, document }, () => setImmediate());
+    objects.push(id);
+  }
+  return { message: await messageOf(history), objects };
+}

@@ -1,0 +1,83 @@
+import { type ContextServices, type HistoryServices, noConversation } from "../../../builtins/index.ts";
+import { type Json, RlmError } from "../../../runtime/index.ts";
+import { touchedIn } from "../journal/touched.ts";
+import type { HistoryText, TextMessage } from "./context-message.ts";
+
+/** The conversation that cells read as `history`, in the machine's thread. */
+export interface Conversation {
+  /** Of the next exec; null: there is none. */
+  use(history: HistoryText | null): void;
+  /** @throws RlmError `context_not_loaded`, `context_lost` */
+  read(): HistoryServices;
+  begin(): void;
+  resume(kept: Json): void;
+  /** What is kept of an exec, with the hash of the conversation once a cell has touched it. */
+  withTouched(kept: Json): Json;
+}
+
+type Opened = ContextServices & Disposable;
+
+/** @param open makes what builtins read of a context */
+export function openConversation(open: (message: TextMessage) => Opened): Conversation {
+  let given: HistoryText | null = null;
+  let opened: (HistoryServices & Disposable) | null = null;
+  let isTouched = false;
+  return {
+    use(history) {
+      opened?.[Symbol.dispose]();
+      opened = null;
+      given = history;
+      isTouched = false;
+    },
+    read() {
+      if (!given) throw noConversation();
+      if ("lost" in given) throw lost(given.lost);
+      isTouched = true;
+      opened ??= { ...open(given.message), ...namesIn(given.message, given.objects) };
+      return opened;
+    },
+    begin() {
+      isTouched = false;
+    },
+    resume(kept) {
+      isTouched = touchedIn(kept) !== null;
+    },
+    withTouched(kept) {
+      if (!isTouched || !given || "lost" in given) return kept;
+      const fields = typeof kept === "object" && kept !== null && !Array.isArray(kept) ? kept : {};
+      return { ...fields, history_hash: given.message.hash };
+    },
+  };
+}
+
+function namesIn(
+  { documents }: TextMessage,
+  objects: readonly string[],
+): Pick<HistoryServices, "objectOf" | "documentOf"> {
+  const byDocument = new Map(documents.map(({ id }, index) => [id, objects[index] ?? ""]));
+  return {
+    objectOf: (document) => (typeof document === "string" ? (byDocument.get(document) ?? "") : ""),
+    documentOf(object) {
+      const digits = /^(?:rlm-obj-)?([0-9a-f]{6,12})$/i.exec(object)?.[1];
+      if (digits === undefined) return undefined;
+      const begun = `rlm-obj-${digits.toLowerCase()}`;
+      const meant = new Set(objects.filter((id) => id.startsWith(begun)));
+      if (meant.size > 1) throw ambiguous(object, [...meant]);
+      return documents[objects.findIndex((id) => meant.has(id))]?.id;
+    },
+  };
+}
+
+function ambiguous(object: string, meant: readonly string[]): RlmError {
+  return new RlmError("object_ambiguous", `${object} can be ${meant.slice(0, SHOWN).join(", ")}`, {
+    suggestion: "Give more digits of the id, or the id of the document.",
+  });
+}
+
+const SHOWN = 5;
+
+function lost(why: string): RlmError {
+  return new RlmError("context_lost", `the conversation that the cell began with is lost: ${why}`, {
+    suggestion: "Run the cell again.",
+  });
+}

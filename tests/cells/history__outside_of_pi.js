@@ -1,0 +1,14 @@
+let code;
+try { history.stats() } catch (error) { code = error.code }
+code;
+//=> {"success":true,"result_json":"context_not_loaded"}
+//---
+history.find("a");
+//=> {"success":false,"error_code":"context_not_loaded","error_message":"Error: there is no conversation here"}
+//---
+await llm_query("What?", { context: [{ start: 0, end: 4, of: "history" }] });
+//=> {"success":false,"error_code":"js_error","error_message":"TypeError: llm_query: context[0] is a place of the history, not of P"}
+//---
+let history = 1;
+history + 1;
+//=> {"success":true,"result_json":2,"warnings":["builtin_shadowed: history"]}

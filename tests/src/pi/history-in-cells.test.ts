@@ -1,0 +1,133 @@
+import { fauxAssistantMessage } from "@mariozechner/pi-ai";
+import { expect, onTestFinished, test } from "vitest";
+import { objectId } from "../../../src/context/index.ts";
+import type { Store } from "../../../src/store/port.ts";
+import { type FakePi, fakePi, recovered, resultsOn, until } from "./fake-pi.ts";
+
+const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
+const FACT = "the code word is heron";
+
+/** A store that keeps the first such record, and does not answer any more. */
+function stoppingAfter(record: string): { isReached(): boolean; around(store: Store): Store } {
+  const stopped = Promise.withResolvers<never>();
+  stopped.promise.catch(() => {});
+  onTestFinished(() => stopped.reject(new Error("the process is gone")));
+  let isReached = false;
+  return {
+    isReached: () => isReached,
+    around: (store) => ({
+      ...store,
+      async commit(session, step) {
+        await store.commit(session, step);
+        if (!step.records?.some((kept) => kept.record === record)) return;
+        isReached = true;
+        await stopped.promise;
+      },
+    }),
+  };
+}
+
+/** Hashes of the conversations that execs began with. */
+async function conversationsIn(store: Store): Promise<string[]> {
+  const rows = await store.list();
+  const journals = await Promise.all(rows.map(({ id }) => store.journal(id)));
+  return journals.flat().flatMap(({ record }) => {
+    const { history_hash } = JSON.parse(JSON.stringify(record));
+    return typeof history_hash === "string" ? [history_hash] : [];
+  });
+}
+
+test("a cell reads the conversation without a P, in the words of the builtins of P", async () => {
+  const pi = fakePi();
+  pi.branch.push(user(FACT), { type: "compaction", summary: "small talk" }, user("what was it?"));
+  const life = await pi.start();
+  const id = objectId(FACT);
+  const code = `
+    const [match] = history.find("code \\\\w+", "", { docs: true }).matches;
+    const [hit] = history.search("heron", 1);
+    result = {
+      docs: history.list_docs().map(({ id, object, of }) => [id, object, of]),
+      users: history.list_docs("history/0001").length,
+      match: [match.id, match.line, match.of, history.peek(match.start, match.end)],
+      ranges: history.find(/heron/).matches,
+      hit: [hit.doc_id, hit.of],
+      byObject: history.peek_doc("${id.slice(0, 14)}", 17),
+      byDocument: history.peek_doc("history/0002-user"),
+      missing: history.peek_doc("rlm-obj-000000"),
+      stats: history.stats().docs,
+    };`;
+  expect(await life.call("rlm_exec", { code })).toMatchObject({
+    success: true,
+    result_json: {
+      docs: [
+        ["history/0001-user", id, "history"],
+        ["history/0002-user", objectId("what was it?"), "history"],
+        ["history/0003-assistant", expect.stringMatching(/^rlm-obj-/), "history"],
+      ],
+      users: 1,
+      match: ["history/0001-user", 1, "history", "code word"],
+      ranges: expect.arrayContaining([[17, 22]]),
+      hit: [expect.stringMatching(/^history\//), "history"],
+      byObject: "heron",
+      byDocument: "what was it?",
+      missing: "",
+      stats: 3,
+    },
+  });
+  expect(await life.call("rlm_exec", { code: "peek(0, 1)" })).toMatchObject({ error_code: "context_not_loaded" });
+});
+
+test("the conversation is stored once a cell has touched it, and not before", async () => {
+  const pi = fakePi();
+  pi.branch.push(user(FACT));
+  const life = await pi.start();
+  const { store } = await life.lifecycle.opened();
+  await life.call("rlm_exec", { code: "1 + 1" });
+  await life.call("rlm_exec", { code: "result = history.stats().docs" });
+  const [untouched = "", touched = ""] = await conversationsIn(store);
+  expect([await store.hasContext(untouched), await store.hasContext(touched)]).toEqual([false, true]);
+});
+
+test("a variable that holds history sees the conversation of each later call", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const code = "const docs = () => history.stats().docs; result = docs()";
+  expect(await life.call("rlm_exec", { code })).toMatchObject({ result_json: 1 });
+  expect(await life.call("rlm_exec", { code: "result = docs()" })).toMatchObject({ result_json: 3 });
+});
+
+/** A process that dies while a cell waits for a sub-call, and what the next process makes of it. */
+async function killedAtTheCall(code: string, meanwhile: (pi: FakePi) => void = () => {}) {
+  const pi = fakePi();
+  pi.branch.push(user(FACT));
+  pi.faux.setResponses([fauxAssistantMessage("yes"), fauxAssistantMessage("yes")]);
+  const { isReached, around } = stoppingAfter("rlm_tool_call");
+  const first = await pi.start({ store: around });
+  void first.begin("rlm_exec", { code }, "c1").catch(() => {});
+  await until(isReached);
+  await first.die();
+  meanwhile(pi);
+  const second = await pi.start();
+  await recovered(second.lifecycle);
+  return resultsOn(pi.branch).c1;
+}
+
+const BEFORE_AND_AFTER = `
+  const before = history.stats().context_hash;
+  await llm_query("go on?", { tools: [] });
+  result = [before === history.stats().context_hash, history.stats().docs];`;
+const AFTER = `await llm_query("go on?", { tools: [] }); result = history.stats().docs;`;
+
+test("a resumed cell sees the conversation that it had seen before", async () => {
+  expect(await killedAtTheCall(BEFORE_AND_AFTER)).toMatchObject({ success: true, result_json: [true, 2] });
+});
+
+test("a conversation that was not touched before the death is made again from the branch", async () => {
+  expect(await killedAtTheCall(AFTER)).toMatchObject({ success: true, result_json: 2 });
+});
+
+test("if the branch has another one, a touch fails, and what was stored is found all the same", async () => {
+  const edit = (pi: FakePi) => void pi.branch.splice(0, 1, user("another text"));
+  expect(await killedAtTheCall(AFTER, edit)).toMatchObject({ success: false, error_code: "context_lost" });
+  expect(await killedAtTheCall(BEFORE_AND_AFTER, edit)).toMatchObject({ success: true, result_json: [true, 2] });
+});
