@@ -13,11 +13,13 @@ export const STRETCHES = 2048;
 export function openStretches(length: number, kept = ""): Stretches {
   const bits = new Uint8Array(STRETCHES / 8);
   bits.set(Buffer.from(kept, "base64").subarray(0, bits.length));
-  const perUnit = STRETCHES / Math.max(1, length);
   return {
     add(start, end) {
-      const last = Math.min(STRETCHES, Math.ceil(Math.min(end, length) * perUnit));
-      for (let at = Math.floor(Math.max(0, start) * perUnit); at < last; at++) {
+      const [from, to] = [Math.max(0, start), Math.min(end, length)];
+      if (from >= to) return;
+      // Multiplied first: the quotient of two whole numbers is never rounded up to the next one.
+      const last = Math.ceil((to * STRETCHES) / length);
+      for (let at = Math.floor((from * STRETCHES) / length); at < last; at++) {
         bits[at >> 3] = (bits[at >> 3] ?? 0) | (1 << (at & 7));
       }
     },

@@ -36,6 +36,7 @@ test("a range sets the stretches that one of its characters lies in, and no othe
       );
       expect(numbersIn(stretches.toString())).toEqual(touched);
     }),
+    { examples: [[4990, [[4989, 4989]]]], numRuns: 1000 },
   );
 });
 
