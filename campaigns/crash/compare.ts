@@ -5,6 +5,7 @@ const VARYING: ReadonlySet<string> = new Set([
   "checkpoint_id",
   "call_id",
   "at",
+  "sent_at",
   "time_ms",
   "elapsed_ms",
   "running_ms",

@@ -78,7 +78,7 @@ test.concurrent.for(NEWEST_PI)(
 
     // A session without RLM has neither state nor entries.
     await pi.ask("new_session");
-    expect(await told(scene, pi, "look in a new session", "1")).toBe("context_not_loaded");
+    expect(await told(scene, pi, "look in a new session", "P.length")).toBe("context_not_loaded");
     expect(pi.events.filter(({ type }) => type === "extension_error")).toEqual([]);
     await pi.kill();
     const checkpoints = mirrored(file, "rlm_complete").map(({ data }) => data?.checkpoint);
