@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TOOLS_BUDGET, tools, toolTokens } from "../src/tools/index.ts";
+import { TOOLS_BUDGET, toolTokens } from "../src/tools/index.ts";
+import { tools } from "../src/tools/pi-tools.ts";
 import { generatedFiles } from "./docs/files.ts";
 import { ROOT } from "./process.ts";
 

@@ -1,4 +1,5 @@
-import { type Tool, tools } from "../tools/index.ts";
+import type { Tool } from "../tools/index.ts";
+import { tools } from "../tools/pi-tools.ts";
 import { type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
 import { askedAgain } from "./branch/open-ask.ts";
 import { openConversations } from "./conversation.ts";

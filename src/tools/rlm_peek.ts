@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import { RlmError } from "../../runtime/index.ts";
-import type { TextObject } from "../context/index.ts";
+import { findObject, type TextObject } from "../context/index.ts";
 import { defineConversationTool } from "./define.ts";
 import { nameOf, QUOTED_BYTES, unitsWithin } from "./text-answer.ts";
 
@@ -19,8 +19,6 @@ export const rlm_peek = defineConversationTool({
   }),
   answersText: true,
   async run(conversation, { id, offset = 0, length = LENGTH }) {
-    // A server lists its tools before what works with texts is loaded.
-    const { findObject } = await import("../context/index.ts");
     const { sources, problem } = await conversation.objects();
     try {
       return { text: sliceOf(await findObject(sources, id, () => setImmediate()), offset, length) };

@@ -1,20 +1,141 @@
+import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
+import { RlmError } from "../../runtime/index.ts";
+import {
+  type Document,
+  type DocumentHits,
+  escapePattern,
+  findObject,
+  HITS_COUNTED,
+  type ObjectSource,
+  objectOf,
+} from "../context/index.ts";
+import { TaskEnded, taskThread } from "../model/index.ts";
+import type { ConversationObjects } from "./conversation.ts";
 import { defineConversationTool } from "./define.ts";
+import { nameOf, QUOTED_BYTES } from "./text-answer.ts";
+
+const HITS = 50;
+/** Characters shown on each side of where a hit begins; of a long one the beginning. */
+const AROUND = 50;
+const HIT_UNITS = 150;
 
 export const rlm_search = defineConversationTool({
   name: "rlm_search",
   label: "RLM search",
-  description: "Search this whole conversation and P, however old. Answers ids and offsets for rlm_peek, at most 50.",
+  description: `Search this whole conversation and P, however old. Answers ids and offsets for rlm_peek, at most ${HITS}.`,
   promptSnippet: "Search all of the conversation and P",
   parameters: Type.Object({
     pattern: Type.String({ minLength: 1, description: "Text in any case, or /regex/flags as for find" }),
     scope: Type.Optional(Type.Array(Type.String(), { description: "Ids to search" })),
   }),
   answersText: true,
-  async run(conversation, params, { signal }) {
-    // A server lists its tools before what works with texts is loaded.
-    const { searchConversation } = await import("./search-conversation.ts");
-    return { text: await searchConversation(conversation, params, signal) };
+  async run(conversation, { pattern, scope }, { signal }) {
+    const objects = await conversation.objects();
+    const searched = scope ? await named(objects, scope) : searchable(objects);
+    const found = await find(searched, pattern, signal);
+    const { problem } = objects;
+    const facts = [summary(found, pattern), ...(problem === null ? [] : [`P cannot be searched: ${problem}`])];
+    return { text: [facts.join(" · "), ...(await hitLines(searched, found))].join("\n") };
   },
   failureFields: {},
 });
+
+/** Documents of one source. */
+interface Searched extends ObjectSource {
+  readonly documents: readonly Document[];
+}
+
+/** All but the call itself and what these tools answered before: they say only again what others say. */
+function searchable({ sources, own }: ConversationObjects): Searched[] {
+  const isCopy = ({ id }: Document) => id === own || /-rlm_(?:search|peek)$/.test(id);
+  return sources.map((source) => {
+    const { documents } = source.context;
+    return { ...source, documents: source.of === "P" ? documents : documents.filter((one) => !isCopy(one)) };
+  });
+}
+
+/** @throws RlmError `object_not_found`, `object_ambiguous` */
+async function named({ sources }: ConversationObjects, scope: readonly string[]): Promise<Searched[]> {
+  const found: Searched[] = [];
+  for (const id of scope) {
+    const { document, ...source } = await findObject(sources, id, () => setImmediate());
+    found.push({ ...source, documents: [document] });
+  }
+  return found;
+}
+
+/** @throws RlmError `invalid_argument` for a pattern that cannot be searched for, or that takes too long */
+async function find(searched: readonly Searched[], pattern: string, signal: AbortSignal): Promise<DocumentHits> {
+  const texts = searched.map(({ context, documents }) => ({
+    text: context.text.data,
+    ranges: documents.map(({ start, end }) => [start, end] as const),
+  }));
+  const { source, flags } = patternOf(pattern);
+  const found = await taskThread()
+    .run("find", [texts, source, flags, HITS], signal)
+    .catch((error: unknown) => {
+      throw error instanceof TaskEnded ? ended(error) : error;
+    });
+  if ("hits" in found) return found;
+  throw refused(found.message.replace(/^find: /, ""), found.suggestion);
+}
+
+function ended(error: TaskEnded): RlmError {
+  const suggestion = "Search for a simpler pattern, or name the objects in scope.";
+  if (error.reason !== "cancelled") return refused(error.message, suggestion);
+  return new RlmError("cancelled", "rlm_search: it was cancelled", { suggestion: "Call the tool again." });
+}
+
+function refused(problem: string, suggestion: string): RlmError {
+  return new RlmError("invalid_argument", `rlm_search: ${problem}`, { suggestion });
+}
+
+/** `/a|b/i` is a pattern. All else is text, such as `/usr/bin`. */
+function patternOf(given: string): { readonly source: string; readonly flags: string } {
+  const [, source, flags] = /^\/(.+)\/([dgimsu]*)$/s.exec(given) ?? [];
+  return source === undefined ? { source: escapePattern(given), flags: "i" } : { source, flags: flags ?? "" };
+}
+
+function summary({ hits, total, documents }: DocumentHits, pattern: string): string {
+  const what = `for ${pattern.length > HIT_UNITS ? `${pattern.slice(0, HIT_UNITS)}…` : pattern}`;
+  if (total === 0) return onOneLine(`no hits ${what}`);
+  const count = total >= HITS_COUNTED ? `${HITS_COUNTED} or more hits` : counted(total, "hit");
+  const shown = total > hits.length ? `, the first ${hits.length} are shown` : "";
+  return onOneLine(`${count} in ${counted(documents, "object")} ${what}${shown}`);
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** A line for each object, and under it one for each hit: the offset, and the text around it. */
+async function hitLines(searched: readonly Searched[], { hits }: DocumentHits): Promise<string[]> {
+  const lines: string[] = [];
+  let left = QUOTED_BYTES;
+  let shown: Document | undefined;
+  for (const { text, range, start, end } of hits) {
+    const source = searched[text];
+    const document = source?.documents[range];
+    if (!source || !document) continue;
+    const object = await objectOf({ ...source, document }, () => setImmediate());
+    const heading = document === shown ? [] : [`${object.id} ${nameOf(object)}`];
+    shown = document;
+    const added = [...heading, `  ${start}: ${excerpt(source, document, start, end)}`];
+    left -= added.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
+    if (left < 0) break;
+    lines.push(...added);
+  }
+  return lines;
+}
+
+function excerpt({ context }: ObjectSource, document: Document, start: number, end: number): string {
+  const from = Math.max(start - AROUND, 0);
+  const to = Math.min(Math.max(start + AROUND, end), start + HIT_UNITS, document.size);
+  const text = context.text.slice(document.start + from, document.start + to).toWellFormed();
+  return `${from > 0 ? "…" : ""}${onOneLine(text)}${to < document.size ? "…" : ""}`;
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, " ").toWellFormed();
+}

@@ -10,7 +10,7 @@ import {
   type SessionDescription,
   type SessionSummary,
 } from "../../session/index.ts";
-import { tools } from "../../tools/index.ts";
+import { tools } from "../../tools/pi-tools.ts";
 import type { BranchView } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";

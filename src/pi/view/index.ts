@@ -1,6 +1,6 @@
 import { type ExtensionAPI, highlightCode } from "@mariozechner/pi-coding-agent";
 import { systemClock } from "../../../runtime/index.ts";
-import { tools } from "../../tools/index.ts";
+import { tools } from "../../tools/pi-tools.ts";
 import type { ExtensionParts } from "../extension.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { registerCommands } from "./commands.ts";

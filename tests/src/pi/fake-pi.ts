@@ -12,7 +12,7 @@ import { type Lifecycle, openLifecycle } from "../../../src/pi/lifecycle.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { shareStore } from "../../../src/store/shared.ts";
 import type { ToolEnvelope } from "../../../src/tools/index.ts";
-import { tools } from "../../../src/tools/index.ts";
+import { tools } from "../../../src/tools/pi-tools.ts";
 import { folderWith, type Tree } from "../../support/tree.ts";
 
 /** A session of Pi that lives in memory, with one process on it at a time. */

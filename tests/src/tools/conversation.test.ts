@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type HistoryMessage, historyContext, objectId } from "../../../src/context/index.ts";
 import type { ToolCall } from "../../../src/tools/define.ts";
-import { type ConversationObjects, type ToolEnvelope, tools } from "../../../src/tools/index.ts";
+import type { ConversationObjects, ToolEnvelope } from "../../../src/tools/index.ts";
+import { tools } from "../../../src/tools/pi-tools.ts";
 
 const never = new AbortController().signal;
 

@@ -5,7 +5,8 @@ import { builtins } from "../../../builtins/index.ts";
 import { openSession } from "../../../src/index.ts";
 import type { Session } from "../../../src/session/api.ts";
 import { cellDescription } from "../../../src/tools/cell-description.ts";
-import { type RecordedCall, TOOLS_BUDGET, type ToolEnvelope, tools, toolTokens } from "../../../src/tools/index.ts";
+import { type RecordedCall, TOOLS_BUDGET, type ToolEnvelope, toolTokens } from "../../../src/tools/index.ts";
+import { tools } from "../../../src/tools/pi-tools.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const NAMES = [

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { tallyOf } from "../../../../src/pi/runs/details.ts";
 import { outcomeOf } from "../../../../src/pi/runs/runs.ts";
-import { tools } from "../../../../src/tools/index.ts";
+import { tools } from "../../../../src/tools/pi-tools.ts";
 
 function shownOf(envelope: {
   readonly [field: string]: string | string[] | { readonly [limit: string]: number } | null;

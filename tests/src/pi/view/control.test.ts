@@ -1,7 +1,7 @@
 import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { type Control, openControl } from "../../../../src/pi/view/control.ts";
-import { tools } from "../../../../src/tools/index.ts";
+import { tools } from "../../../../src/tools/pi-tools.ts";
 import { type FakePi, fakePi, type Life } from "../fake-pi.ts";
 
 const OURS = tools.map(({ name }) => name);

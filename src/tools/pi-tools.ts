@@ -1,0 +1,26 @@
+import type { Tool } from "./define.ts";
+import { KEEPING } from "./keeping.ts";
+import { rlm_ask } from "./rlm_ask.ts";
+import { rlm_exec_in_conversation } from "./rlm_exec.ts";
+import { rlm_load } from "./rlm_load.ts";
+import { rlm_load_append } from "./rlm_load_append.ts";
+import { rlm_peek } from "./rlm_peek.ts";
+import { rlm_query } from "./rlm_query.ts";
+import { rlm_search } from "./rlm_search.ts";
+import { rlm_stats } from "./rlm_stats.ts";
+
+// A door of its own: what reads a conversation loads the layer of contexts, and a server lists its tools without that.
+
+/** What reads the conversation that a host has. */
+const CONVERSATION: readonly Tool[] = [rlm_peek, rlm_search, rlm_stats];
+
+/** The tools of Pi, in the order in which a model sees them. */
+export const tools: readonly Tool[] = [
+  rlm_load,
+  rlm_load_append,
+  rlm_exec_in_conversation,
+  rlm_query,
+  rlm_ask,
+  ...CONVERSATION,
+  ...KEEPING,
+];
