@@ -16,6 +16,11 @@ export interface Outside {
   sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
   /** What becomes of a compaction that Pi is about to make. */
   compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
+  /**
+   * From now on no text of this branch goes out, or texts go out again. Answers whether some are outside, so that the model may
+   * need the tools that their stubs name.
+   */
+  switched(isOff: boolean): boolean;
   /** Pi has come to a session, or to another branch of it. */
   arrived(how: "start" | "tree"): void;
 }
@@ -86,6 +91,16 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
     arrived(how) {
       known = undefined;
       if (how === "start") failed = "nothing";
+    },
+    switched(isOff) {
+      try {
+        const { entries } = readOutside(context().sessionManager.getBranch());
+        if (entries.isOff !== isOff) actions.appendEntry(OUTSIDE_ENTRY, { v: 1, off: isOff });
+        return entries.epochs.length > 0;
+      } catch (error) {
+        fail("planning", error);
+        return true;
+      }
     },
     sent(messages) {
       if (failed === "all") return messages;

@@ -71,8 +71,10 @@ const VERBS: readonly Verb[] = [
     name: "off",
     description: "Take the rlm tools away from the model; nothing is lost",
     run(control) {
-      control.setEnabled(false);
-      return "RLM is off: the model is not offered its tools until /rlm on or the next session of Pi. Its state stays.";
+      const stay = control.setEnabled(false);
+      const reading =
+        stay.length > 0 ? ` ${stay.join(" and ")} stay: old texts of this conversation are read by them.` : "";
+      return `RLM is off: the model is not offered its tools until /rlm on or the next session of Pi. Its state stays.${reading}`;
     },
   },
   {

@@ -15,6 +15,7 @@ import type { BranchView } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Opened } from "../opened/opened.ts";
+import type { Outside } from "../outside/index.ts";
 import type { StateBoard } from "../runs/board.ts";
 import type { Runs } from "../runs/runs.ts";
 
@@ -23,8 +24,8 @@ export interface Control {
   readonly board: Pick<StateBoard, "current" | "subscribe">;
   /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
   refresh(): Promise<void>;
-  /** Offers the tools to the model, or takes them away. */
-  setEnabled(enabled: boolean): void;
+  /** Offers the tools to the model, or takes them away. Returns those that stay, because texts sent as stubs need them. */
+  setEnabled(enabled: boolean): readonly string[];
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
   /** Every session of the store, the one changed last first. */
@@ -42,13 +43,14 @@ export interface ControlParts {
   readonly board: StateBoard;
   readonly runs: Pick<Runs, "cancel">;
   opened(): Promise<Pick<Opened, "store">>;
+  readonly switched: Outside["switched"];
   view(): BranchView;
   /** Brings the board up to the branch. */
   refresh(): Promise<void>;
 }
 
 export function openControl(
-  { board, runs, opened, view, refresh }: ControlParts,
+  { board, runs, opened, switched, view, refresh }: ControlParts,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ): Control {
@@ -57,8 +59,11 @@ export function openControl(
     refresh,
     setEnabled(enabled) {
       const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
-      actions.setActiveTools(enabled ? [...others, ...OURS] : others);
+      const hasStubs = switched(!enabled);
+      const stay = !enabled && hasStubs ? NAMED_BY_STUBS : [];
+      actions.setActiveTools([...others, ...(enabled ? OURS : stay)]);
       board.change({ enabled });
+      return stay;
     },
     cancel: () => runs.cancel(),
     sessions: async () => listSessions((await opened()).store),
@@ -86,6 +91,7 @@ export function openControl(
   };
 }
 
+const NAMED_BY_STUBS = ["rlm_peek", "rlm_search"];
 const OURS = tools.map(({ name }) => name);
 
 function noCheckpoint(session: string, checkpoint: string): RlmError {

@@ -89,7 +89,10 @@ async function ran(line: string, { state = {}, control = {}, hasUI = true, choos
   const whole: Control = {
     board,
     refresh: async () => board.change(state),
-    setEnabled: (enabled) => void done.push(enabled),
+    setEnabled(enabled) {
+      done.push(enabled);
+      return [];
+    },
     cancel: () => board.current().running !== null,
     sessions: async () => [SUMMARY],
     branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),

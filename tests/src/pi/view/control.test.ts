@@ -82,3 +82,25 @@ test("tools of others stay when ours are switched off and on", async () => {
   expect(control.cancel()).toBe(false);
   await life.leave();
 });
+
+test("switched off, nothing more goes out, and what stubs name can still be read", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const active = [...OURS];
+  const control = controlOf(pi, life, active);
+  const outside = () => pi.branch.flatMap((entry) => (entry.customType === "rlm_externalize" ? [entry.data] : []));
+  expect(control.setEnabled(false)).toEqual([]);
+  expect(control.setEnabled(false)).toEqual([]);
+  expect([active, outside()]).toEqual([[], [{ v: 1, off: true }]]);
+  control.setEnabled(true);
+  expect(outside()).toEqual([
+    { v: 1, off: true },
+    { v: 1, off: false },
+  ]);
+  const counts = { window: 64_000, before: 40_000, after: 20_000, objects: 1 };
+  const epoch = { v: 1, epoch: 1, cause: "threshold", through: "user:1", min: 200, manifest: 2000, preview: 400 };
+  pi.branch.push({ type: "custom", customType: "rlm_externalize", data: { ...epoch, ...counts } });
+  expect(control.setEnabled(false)).toEqual(["rlm_peek", "rlm_search"]);
+  expect(active).toEqual(["rlm_peek", "rlm_search"]);
+  await life.leave();
+});
