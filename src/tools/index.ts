@@ -13,7 +13,6 @@ import type { SessionHost } from "./session-host.ts";
 export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
 export { fitted } from "./fit.ts";
-export { NOTHING_RUN } from "./nothing.ts";
 export { askAnswer } from "./rlm_ask.ts";
 export type { SessionHost } from "./session-host.ts";
 export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import type { ExecLimits } from "../../runtime/index.ts";
+import { NOTHING_RUN } from "../nothing-run.ts";
 import { cellDescription } from "./cell-description.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool, type Tool } from "./define.ts";
-import { NOTHING_RUN } from "./nothing.ts";
 
 const limit = () => Type.Optional(Type.Integer({ minimum: 1 }));
 

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
+import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import { SEARCH_STRATEGIES } from "../query/index.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool } from "./define.ts";
-import { NOTHING_READ, NOTHING_RUN } from "./nothing.ts";
 
 export const rlm_query = defineTool({
   name: "rlm_query",

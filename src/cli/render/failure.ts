@@ -1,6 +1,6 @@
 import { amount } from "../../figures.ts";
 import type { ExecFailure, RlmError } from "../../index.ts";
-import { NOTHING_RUN } from "../../tools/index.ts";
+import { NOTHING_RUN } from "../../nothing-run.ts";
 import type { CallsTaken } from "./calls.ts";
 import type { Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";

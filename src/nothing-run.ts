@@ -1,5 +1,5 @@
-import type { Json } from "../../runtime/index.ts";
-import type { ExecSuccess, QueryEnvelope } from "../session/index.ts";
+import type { Json } from "../runtime/index.ts";
+import type { ExecSuccess, QueryEnvelope } from "./session/index.ts";
 
 /** What an error has in place of each field of an exec that ran: it was refused before it began. */
 export const NOTHING_RUN = {
