@@ -92,16 +92,7 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
       known = undefined;
       if (how === "start") failed = "nothing";
     },
-    switched(isOff) {
-      try {
-        const { entries } = readOutside(context().sessionManager.getBranch());
-        if (entries.isOff !== isOff) actions.appendEntry(OUTSIDE_ENTRY, { v: 1, off: isOff });
-        return entries.epochs.length > 0;
-      } catch (error) {
-        fail("planning", error);
-        return true;
-      }
-    },
+    switched: (isOff) => switchTo(isOff, context, actions),
     sent(messages) {
       if (failed === "all") return messages;
       let outside: OutsideState | undefined;
@@ -143,6 +134,17 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
       }
     },
   };
+}
+
+/** Answers true if Pi has left the session: the tools that stubs name are then kept. */
+function switchTo(isOff: boolean, context: () => PiContext, actions: Pick<PiActions, "appendEntry">): boolean {
+  try {
+    const { entries } = readOutside(context().sessionManager.getBranch());
+    if (entries.isOff !== isOff) actions.appendEntry(OUTSIDE_ENTRY, { v: 1, off: isOff });
+    return entries.epochs.length > 0;
+  } catch {
+    return true;
+  }
 }
 
 function notify(context: () => PiContext, text: string): void {
