@@ -32,6 +32,8 @@ export interface Lifecycle {
   readonly compacts: Outside["compacts"];
   /** Texts of the branch go out no more, or again. Never throws. */
   readonly switched: Outside["switched"];
+  /** Has old texts go out now. */
+  readonly externalize: Outside["externalize"];
   /** An interrupted call is being finished. */
   isRecovering(): boolean;
   /** The result of a recovered call, by its id. */
@@ -127,6 +129,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     messages: (messages) => outside.sent(withAnswers(messages, answers)),
     compacts: outside.compacts,
     switched: outside.switched,
+    externalize: outside.externalize,
     async call(tool, called, from) {
       at = from;
       await recovery.overOrAborted(called.signal);

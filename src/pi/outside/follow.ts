@@ -5,12 +5,12 @@ import { nextMessages, type Outside as OutsideState, readOutside } from "./branc
 import { answerTo, type CompactionWish, type OurCompaction, ourCompaction } from "./compaction.ts";
 import { OUTSIDE_ENTRY } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
-import { rememberedIds, tokensIn } from "./keys.ts";
+import { type ObjectIds, rememberedIds, tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
-import { outlook, type Rules } from "./outlook.ts";
+import { type Outlook, outlook, type Rules } from "./outlook.ts";
 import { estimatedSize, type SizeParts, sizeOf } from "./size.ts";
 
-/** The conversation outside the model, while Pi is on one of its sessions. Nothing here throws. */
+/** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
 export interface Outside {
   /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
   sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
@@ -21,6 +21,11 @@ export interface Outside {
    * need the tools that their stubs name.
    */
   switched(isOff: boolean): boolean;
+  /**
+   * Has old texts go out now, down to the target, because a person wishes it. Answers what that comes to; null if nothing
+   * can go out. Throws if the entry cannot be written.
+   */
+  externalize(): { readonly objects: number; readonly tokens: number } | null;
   /** Pi has come to a session, or to another branch of it. */
   arrived(how: "start" | "tree"): void;
 }
@@ -46,6 +51,7 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   let failed: "nothing" | "planning" | "all" = "nothing";
   let toldUnknown = false;
 
+  const written = (next: Outlook<PiMessage>) => writeEntries(next, actions);
   const tell = (text: string) => notify(context, text);
   const held = () => {
     known ??= settings(context().cwd);
@@ -67,9 +73,9 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
     const branch = context().sessionManager.getBranch();
     const rules = held().externalize ? rulesNow() : null;
     if (!rules) return applyOutside(messages, outside, ids);
-    const { sent, entries } = outlook({ messages, branch, base: baseOf(messages), ids, rules });
-    for (const entry of entries) actions.appendEntry(OUTSIDE_ENTRY, entry);
-    return sent;
+    const next = outlook({ messages, branch, base: baseOf(messages), ids, rules });
+    written(next);
+    return next.sent;
   }
 
   function answered(wish: CompactionWish): PiAnswer {
@@ -88,6 +94,13 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   }
 
   return {
+    externalize() {
+      const branch = context().sessionManager.getBranch();
+      const messages = nextMessages(branch);
+      const rules = rulesNow();
+      if (!rules) return null;
+      return written(outlook({ messages, branch, base: baseOf(messages), ids, rules: { ...rules, isAsked: true } }));
+    },
     arrived(how) {
       known = undefined;
       if (how === "start") failed = "nothing";
@@ -125,13 +138,7 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
       } catch (error) {
         fail("planning", error);
       }
-      try {
-        const { manifest_tokens: manifest, externalize_min_tokens: min } = OUTSIDE_DEFAULTS;
-        const branch = context().sessionManager.getBranch();
-        return { compaction: ourCompaction(wish, branch, { manifest, min }, ids) };
-      } catch {
-        return {};
-      }
+      return afterFailure(wish, context, ids);
     },
   };
 }
@@ -145,6 +152,26 @@ function switchTo(isOff: boolean, context: () => PiContext, actions: Pick<PiActi
   } catch {
     return true;
   }
+}
+
+/** Our compaction, by no setting; nothing if it cannot be made either. */
+function afterFailure(wish: CompactionWish, context: () => PiContext, ids: ObjectIds): PiAnswer {
+  try {
+    const { manifest_tokens: manifest, externalize_min_tokens: min } = OUTSIDE_DEFAULTS;
+    return { compaction: ourCompaction(wish, context().sessionManager.getBranch(), { manifest, min }, ids) };
+  } catch {
+    return {};
+  }
+}
+
+/** Writes what goes out on the branch. Answers what it comes to; null if nothing does. */
+function writeEntries(
+  { entries, objects }: Outlook<PiMessage>,
+  actions: Pick<PiActions, "appendEntry">,
+): ReturnType<Outside["externalize"]> {
+  for (const entry of entries) actions.appendEntry(OUTSIDE_ENTRY, entry);
+  const [first] = entries;
+  return first ? { objects, tokens: first.before - first.after } : null;
 }
 
 function notify(context: () => PiContext, text: string): void {

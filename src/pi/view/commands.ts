@@ -1,5 +1,6 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { RlmError } from "../../../runtime/index.ts";
+import { amount, compact } from "../../figures.ts";
 import { nearest } from "../../nearest.ts";
 import { inPi } from "../wording.ts";
 import type { Control } from "./control.ts";
@@ -32,7 +33,7 @@ export function registerCommands(
   parts: CommandParts,
 ): void {
   pi.registerCommand("rlm", {
-    description: "RLM: status, on, off, cancel, sessions, checkpoints, config",
+    description: "RLM: status, on, off, externalize, cancel, sessions, checkpoints, config",
     getArgumentCompletions: completions,
     handler: (args, context) => runCommand(args, control, context, parts),
   });
@@ -75,6 +76,16 @@ const VERBS: readonly Verb[] = [
       const reading =
         stay.length > 0 ? ` ${stay.join(" and ")} stay: old texts of this conversation are read by them.` : "";
       return `RLM is off: the model is not offered its tools until /rlm on or the next session of Pi. Its state stays.${reading}`;
+    },
+  },
+  {
+    name: "externalize",
+    description: "Have old texts of the conversation go outside now",
+    run({ externalize }) {
+      const out = externalize();
+      if (!out) return "Nothing can go outside: texts are small, or belong to the last prompt and answer.";
+      const texts = amount(out.objects, "text");
+      return `${texts} of the conversation stand outside; requests are ~${compact(out.tokens)} tokens smaller`;
     },
   },
   {

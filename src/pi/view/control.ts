@@ -26,6 +26,8 @@ export interface Control {
   refresh(): Promise<void>;
   /** Offers the tools to the model, or takes them away. Returns those that stay, because texts sent as stubs need them. */
   setEnabled(enabled: boolean): readonly string[];
+  /** Has old texts of the conversation go out now. Returns null if nothing can. */
+  externalize(): { readonly objects: number; readonly tokens: number } | null;
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
   /** Every session of the store, the one changed last first. */
@@ -44,13 +46,14 @@ export interface ControlParts {
   readonly runs: Pick<Runs, "cancel">;
   opened(): Promise<Pick<Opened, "store">>;
   readonly switched: Outside["switched"];
+  externalize: Control["externalize"];
   view(): BranchView;
   /** Brings the board up to the branch. */
   refresh(): Promise<void>;
 }
 
 export function openControl(
-  { board, runs, opened, switched, view, refresh }: ControlParts,
+  { board, runs, opened, switched, externalize, view, refresh }: ControlParts,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ): Control {
@@ -65,6 +68,7 @@ export function openControl(
       board.change({ enabled });
       return stay;
     },
+    externalize,
     cancel: () => runs.cancel(),
     sessions: async () => listSessions((await opened()).store),
     async branch() {

@@ -216,3 +216,16 @@ test("our compaction keeps the last summary that a model wrote in front, and tak
   const sent = outside.sent(self.messages());
   expect(sent[0]).toEqual({ role: "compactionSummary", summary: first });
 });
+
+test("a person can have texts go out before it is necessary", () => {
+  const self = talk({ window: 1_000_000 });
+  readTurns(self, 4);
+  const { outside } = following(self);
+  expect(outside.externalize()).toMatchObject({ objects: 2 });
+  expect(stubsIn(outside.sent(self.messages()))).toBe(2);
+  const small = talk();
+  small.user("hello");
+  small.answer(said("hi"));
+  expect(following(small).outside.externalize()).toBeNull();
+  expect(small.branch).toHaveLength(2);
+});

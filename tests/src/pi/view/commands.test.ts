@@ -93,6 +93,7 @@ async function ran(line: string, { state = {}, control = {}, hasUI = true, choos
       done.push(enabled);
       return [];
     },
+    externalize: () => ({ objects: 41, tokens: 61_000 }),
     cancel: () => board.current().running !== null,
     sessions: async () => [SUMMARY],
     branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),
@@ -171,6 +172,13 @@ test("without dialogs checkpoints are listed, and one is named by the end of its
   expect((await ran("checkpoints zz")).said).toBe("error: no checkpoint ends in zz\n/rlm checkpoints lists them.");
 });
 
+test("externalize says what went outside, or that nothing can", async () => {
+  expect((await ran("externalize")).said).toBe(
+    "41 texts of the conversation stand outside; requests are ~61k tokens smaller",
+  );
+  expect((await ran("externalize", { control: { externalize: () => null } })).said).toContain("Nothing can go outside");
+});
+
 test("config shows settings and where they come from", async () => {
   expect((await ran("config")).said).toBe(
     "max_tokens  7  /project\n\nfiles, the first goes before the others:\n  a\n  b",
@@ -190,7 +198,7 @@ test("what goes wrong is said with what to do about it", async () => {
 
 test("arguments are completed until they are whole", () => {
   const names = (typed: string) => completions(typed)?.map(({ value }) => value) ?? null;
-  expect(names("")).toEqual(["status", "on", "off", "cancel", "sessions", "checkpoints", "config"]);
+  expect(names("")).toEqual(["status", "on", "off", "externalize", "cancel", "sessions", "checkpoints", "config"]);
   expect(names("c")).toEqual(["cancel", "checkpoints", "config"]);
   expect(names("CH")).toEqual(["checkpoints"]);
   expect(names("cancel")).toBeNull();
