@@ -56,9 +56,14 @@ export function median(samples: readonly number[]): number {
 }
 
 /** The smallest sample that at least 95 of 100 do not exceed; NaN if there is none. */
-export function p95(samples: readonly number[]): number {
+export const p95 = (samples: readonly number[]) => percentile(samples, 95);
+
+/** The smallest sample that at least 99 of 100 do not exceed; NaN if there is none. */
+export const p99 = (samples: readonly number[]) => percentile(samples, 99);
+
+function percentile(samples: readonly number[], percent: number): number {
   const sorted = ascending(samples);
-  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN;
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.NaN;
 }
 
 function ascending(samples: readonly number[]): number[] {

@@ -9,6 +9,7 @@ import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
 import { benchLoad } from "./load.ts";
 import { benchMcp } from "./mcp.ts";
+import { benchOutside } from "./outside.ts";
 import { benchRegex } from "./regex.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
@@ -31,6 +32,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   durable: benchDurable,
   sqlite: benchSqlite,
   mcp: benchMcp,
+  outside: benchOutside,
   sessions: benchSessions,
   memory: benchMemory,
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Contestant, median, p95, takeTurns, timed } from "../../bench/measure.ts";
+import { type Contestant, median, p95, p99, takeTurns, timed } from "../../bench/measure.ts";
 import { figuresOf, printed } from "../../bench/report.ts";
 
 /** A contestant that needs these times, one after the other, and writes its name down at each turn. */
@@ -47,12 +47,13 @@ test("a contestant whose budget is spent leaves with at least one sample", async
   expect(measured.map(({ samples }) => samples)).toEqual([[50], [1, 1, 1]]);
 });
 
-test("median and p95 sort by number", () => {
+test("median and percentiles sort by number", () => {
   expect(median([100, 9, 20])).toBe(20);
   expect(median([100, 9, 20, 30])).toBe(25);
   expect(median([])).toBeNaN();
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
   expect(p95(hundred)).toBe(95);
+  expect(p99(hundred)).toBe(99);
   expect(p95([7, 3])).toBe(7);
   expect(p95([])).toBeNaN();
 });
