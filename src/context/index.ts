@@ -1,4 +1,5 @@
 export type { Context, ContextStats, Document, Pause, SkippedFile } from "./context.ts";
+export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
 export { compileFind, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
 export { type HistoryMessage, historyContext, messageText } from "./history.ts";
@@ -14,6 +15,5 @@ export { compareUnits, isInGit, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { openRoutes } from "./routes/routes.ts";
 export { openSearchIndex, type SearchIndex } from "./search/search.ts";
-export { isAll, type Range, sliceOf } from "./slice.ts";
 export { openPlaces } from "./text/places.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";

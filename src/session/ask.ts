@@ -1,7 +1,7 @@
 import { contextNotLoaded } from "../../builtins/index.ts";
 import { joinSignals } from "../joined-signal.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
-import { partOf, readSliceInput } from "./contexts/slices.ts";
+import { partOf, readExcerptInput } from "./contexts/excerpts.ts";
 import { beginAsk, endAsk, GIVEN_UP } from "./exec/ask-records.ts";
 import { type ExecAsked, requestOf } from "./exec/request.ts";
 import { discard, runExec } from "./exec/run-exec.ts";
@@ -70,7 +70,7 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
     },
     get part() {
       const { account, context } = state();
-      const load = account.loads[0] && readSliceInput(account.loads[0].input);
+      const load = account.loads[0] && readExcerptInput(account.loads[0].input);
       return load && context ? partOf(load, context.hash) : null;
     },
     records: () => recordsOf(setup),

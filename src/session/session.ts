@@ -45,7 +45,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
     try {
       const given = { random: Math.random, ...signer, ...parts, store, newId, clock, openSession: openSessionWith };
       const setup = await setUp(options, given, row, isInMemory);
-      if (parts.slice) await loadOnce(setup, parts.slice);
+      if (parts.excerpt) await loadOnce(setup, parts.excerpt);
       return sessionOver(setup, async () => {
         await release(row.id);
         await closeStore();

@@ -15,8 +15,8 @@ import type { HostedOptions } from "./api.ts";
 import { type AskModels, openAskModels } from "./ask-models.ts";
 import type { Asks, CellSettings } from "./asks.ts";
 import { knownIn, openContext, readLoadInput, storedContext } from "./contexts/contexts.ts";
+import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
-import type { SliceInput } from "./contexts/slices.ts";
 import { openEndGc } from "./exec/gc.ts";
 import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/session-state.ts";
@@ -54,7 +54,7 @@ export interface SessionParts {
   /** For a session that answers a call of another one. */
   readonly above: Above;
   /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */
-  readonly slice: SliceInput;
+  readonly excerpt: ExcerptInput;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext: (hash: string) => Context | null;
   /** Where the threads of its machines come from; default: those of the process. */

@@ -10,7 +10,7 @@ import {
   type Pause,
   type SkippedFile,
 } from "../context.ts";
-import { isAll, type Range, sliceOf } from "../slice.ts";
+import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
 import { type Known, recalled, remember } from "./recall.ts";
 import { errnoOf, locate, MOVED_OUT, openRoots, type Refusal, type Roots, withFile } from "./roots.ts";
@@ -22,7 +22,7 @@ import { compareUnits, type Walk, walk } from "./walk.ts";
 export type Source =
   | { kind: "path" /** Absolute, or relative to `cwd`. */; path: string }
   | { kind: "text"; text: string | Uint8Array /** Document id, e.g. `stdin`. */; name: string }
-  | { kind: "slice"; of: Context; ranges: readonly Range[] /** As `stats.sources` has it. */; name: string };
+  | { kind: "excerpt"; of: Context; ranges: readonly Range[] /** As `stats.sources` has it. */; name: string };
 
 export interface LoadOptions {
   /** Folders that may be read; symlinks in them are resolved at each load. */
@@ -39,7 +39,7 @@ export interface LoadOptions {
 /**
  * Reads a source into a new context (spec §3.1). A folder's files are sorted by code unit of their relative path and
  * each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark is
- * dropped, all other bytes stay. All of a context, as a slice, is that context itself. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
+ * dropped, all other bytes stay. All of a context, as an excerpt, is that context itself. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
  * `invalid_argument` or `cancelled`.
  */
 export async function load(source: Source, options: LoadOptions): Promise<Context> {
@@ -74,9 +74,9 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   const { pause } = reading;
   await pause(0);
   if (source.kind === "text") return extendContext(previous, loadText(reading, source.text), pause);
-  if (source.kind === "slice") {
+  if (source.kind === "excerpt") {
     if (previous === undefined && isAll(source.of.text, source.ranges)) return source.of;
-    return extendContext(previous, loadSlice(reading, source), pause);
+    return extendContext(previous, loadExcerpt(reading, source), pause);
   }
   const place = await locatePath(reading, options);
   const { known } = options;
@@ -130,11 +130,11 @@ function loadText(reading: Reading, text: string | Uint8Array): LoadedSource {
   return single(reading, { relative: reading.name, path: "-", bytes: content.bytes });
 }
 
-function loadSlice(
+function loadExcerpt(
   { name, size, separator }: Reading,
-  { of, ranges }: Extract<Source, { kind: "slice" }>,
+  { of, ranges }: Extract<Source, { kind: "excerpt" }>,
 ): LoadedSource {
-  const files = sliceOf(of, ranges).files.map((file, i) =>
+  const files = excerptOf(of, ranges).files.map((file, i) =>
     i === 0 ? { ...file, separator: Buffer.concat([Buffer.from(separator), file.separator]) } : file,
   );
   size.files += files.length;

@@ -12,13 +12,13 @@ import {
 } from "../../context/index.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
+import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
-import { loadSlice, readSliceInput, type SliceInput } from "./slices.ts";
 
 /** What a load or append is asked for, as the journal has it: text at hand is only named. */
 export type LoadInput =
   | { readonly path: string /** Absolute. */; readonly roots: readonly string[] }
-  | SliceInput
+  | ExcerptInput
   | { readonly name: string };
 
 /** Keeps a context, unless the store has it. */
@@ -80,8 +80,8 @@ async function loadAgain(store: Store, loads: readonly Start[], granted: Granted
   let context: Context | undefined;
   for (const { input } of loads) {
     const source = readLoadInput(input);
-    // Nothing is appended to a slice.
-    if ("kind" in source) return loadSlice(source, (hash) => storedContext(store, hash), { cwd: "/" });
+    // Nothing is appended to an excerpt.
+    if ("kind" in source) return loadExcerpt(source, (hash) => storedContext(store, hash), { cwd: "/" });
     if (!("path" in source)) return undefined;
     const options = { roots: granted.among(source.roots), cwd: "/" };
     const from = { kind: "path", path: source.path } as const;
@@ -92,7 +92,7 @@ async function loadAgain(store: Store, loads: readonly Start[], granted: Granted
 
 export function readLoadInput(input: Json): LoadInput {
   const path = v.safeParse(PathInput, input);
-  return path.success ? path.output : (readSliceInput(input) ?? v.parse(NamedInput, input));
+  return path.success ? path.output : (readExcerptInput(input) ?? v.parse(NamedInput, input));
 }
 
 const PathInput = v.object({ path: v.string(), roots: v.fallback(v.array(v.string()), []) });

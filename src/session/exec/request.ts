@@ -4,8 +4,8 @@ import { type Context, type LoadOptions, load, loadAppend, type Source } from ".
 import type { RequestBudget } from "../../model/index.ts";
 import type { ExecOptions, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput } from "../contexts/contexts.ts";
+import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
-import { loadSlice, type SliceInput } from "../contexts/slices.ts";
 import type { CellComplete, CellFile, Start, ToolResult } from "../journal/records.ts";
 
 /** What an exec is to do. */
@@ -83,8 +83,8 @@ export interface Loading extends Omit<LoadOptions, "roots"> {
 }
 
 /** The load of a child's context. */
-export function sliceRequest(input: SliceInput, loading: Loading): ExecRequest {
-  return { kind: "load", input, read: () => loadSlice(input, loading.contextOf, loading) };
+export function excerptRequest(input: ExcerptInput, loading: Loading): ExecRequest {
+  return { kind: "load", input, read: () => loadExcerpt(input, loading.contextOf, loading) };
 }
 
 /** The request of an exec, from its first record. A load reads only folders that the caller still grants. */
@@ -101,7 +101,7 @@ export function requestOf(
     case "load":
     case "append": {
       const from = readLoadInput(input);
-      if ("kind" in from) return sliceRequest(from, options);
+      if ("kind" in from) return excerptRequest(from, options);
       if (!("path" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
       return reading(kind, from, { kind: "path", path: from.path }, { ...options, roots: granted.among(from.roots) });
     }

@@ -1,6 +1,6 @@
 import { type Models, withFallback } from "../../model/index.ts";
 import type { HostedOptions, Session } from "../api.ts";
-import { rangesInParent, sliceInput } from "../contexts/slices.ts";
+import { excerptInput, rangesInParent } from "../contexts/excerpts.ts";
 import type { SessionState } from "../exec/session-state.ts";
 import type { Given, SessionParts } from "../setup.ts";
 import type { ChildrenOptions } from "./children.ts";
@@ -21,7 +21,7 @@ export function childOpener({ options, given, models, state }: ParentParts): Chi
   const { store, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
   return async (name, { callId, context, settings, above }) => {
     const parent = state().context;
-    const slice = sliceInput(context, parent);
+    const excerpt = excerptInput(context, parent);
     const onProgress: HostedOptions["onProgress"] = (progress) => {
       if (progress.kind === "turn") options.onProgress?.({ ...progress, path: [callId, ...progress.path] });
       if (progress.kind === "notice") options.onProgress?.(progress);
@@ -34,10 +34,10 @@ export function childOpener({ options, given, models, state }: ParentParts): Chi
         origin: "child",
         models: withFallback(models, settings.sub_model),
         above,
-        slice,
+        excerpt,
         heldContext: (hash) => (parent?.hash === hash ? parent : (given.heldContext?.(hash) ?? null)),
       },
     );
-    return { session, toCaller: (range) => rangesInParent(slice, parent, range) };
+    return { session, toCaller: (range) => rangesInParent(excerpt, parent, range) };
   };
 }

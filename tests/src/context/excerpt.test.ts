@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Context, extendContext, type LoadedFile } from "../../../src/context/context.ts";
-import { type Range, sliceOf } from "../../../src/context/slice.ts";
+import { excerptOf, type Range } from "../../../src/context/excerpt.ts";
 
 test("whole documents keep their ids, parts are named by their offsets, separators are left out", async () => {
   const parent = await contextOf([
@@ -11,7 +11,7 @@ test("whole documents keep their ids, parts are named by their offsets, separato
     ["c.txt", "cccccc"],
   ]);
   const [, second, , last] = parent.documents;
-  const { files, toParent } = sliceOf(parent, [
+  const { files, toParent } = excerptOf(parent, [
     [0, (second?.start ?? 0) + 2],
     [(second?.end ?? 0) + 1, (last?.start ?? 0) + 3],
     [(last?.start ?? 0) + 5, parent.text.length],
@@ -34,7 +34,7 @@ test("whole documents keep their ids, parts are named by their offsets, separato
 test("a range that cuts a character takes all of it", async () => {
   const parent = await contextOf([["a", "x\u{1f600}y\u{1f600}"]]);
   const start = parent.documents[0]?.start ?? 0;
-  const child = await loaded(sliceOf(parent, [[start + 2, start + 5]]).files);
+  const child = await loaded(excerptOf(parent, [[start + 2, start + 5]]).files);
   expect(child.documents.map(({ id }) => id)).toEqual(["a:1-6"]);
   expect(child.text.slice(0, child.text.length)).toMatch(/\n\u{1f600}y\u{1f600}$/u);
 });
@@ -47,7 +47,7 @@ test("each document is the parent's text, and every place of it is mapped back t
     fc.asyncProperty(documents, cuts, fc.nat(), fc.nat(), async (texts, bounds, a, b) => {
       const parent = await contextOf(texts.map((each, i) => [`d${i}`, each]));
       const ranges = apart(bounds, parent.text.length);
-      const { files, toParent } = sliceOf(parent, ranges);
+      const { files, toParent } = excerptOf(parent, ranges);
       const child = await loaded(files);
       const taken: Range[] = [];
       for (const { start, end } of child.documents) {

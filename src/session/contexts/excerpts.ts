@@ -1,10 +1,13 @@
 import * as v from "valibot";
 import { type ChildContext, contextNotLoaded } from "../../../builtins/index.ts";
 import type { Json } from "../../../runtime/index.ts";
-import { type Context, isAll, type LoadOptions, load, type Range, sliceOf } from "../../context/index.ts";
+import { type Context, excerptOf, isAll, type LoadOptions, load, type Range } from "../../context/index.ts";
 
-/** The source of a child's context, as the journal has it. It can be read again: the store has what it is of by hash. */
-export type SliceInput =
+/**
+ * The source of a child's context, as the journal has it, under the older word `slice`. It can be read again: the store has what it
+ * is of by hash.
+ */
+export type ExcerptInput =
   | { readonly kind: "slice"; readonly of: string; readonly ranges: readonly Range[] }
   | { readonly kind: "slice"; readonly text: string };
 
@@ -15,14 +18,14 @@ const NAME = "context";
  * Returns the source for what a call gives its model. @param parent the context of the session that makes the call
  * @throws RlmError `context_not_loaded` for parts of P without a P
  */
-export function sliceInput(given: ChildContext, parent: Context | null): SliceInput {
+export function excerptInput(given: ChildContext, parent: Context | null): ExcerptInput {
   if ("text" in given) return { kind: "slice", text: given.text };
   if (!parent) throw contextNotLoaded();
   return { kind: "slice", of: parent.hash, ranges: "whole" in given ? [[0, parent.text.length]] : given.ranges };
 }
 
 /** Returns null for the input of a load of something else. */
-export function readSliceInput(input: Json): SliceInput | null {
+export function readExcerptInput(input: Json): ExcerptInput | null {
   const read = v.safeParse(Input, input);
   return read.success ? read.output : null;
 }
@@ -38,23 +41,23 @@ const Input = v.union([
 ]);
 
 /** Makes the context of a source. @param contextOf opens the context of that hash; what it rejects with is passed on */
-export async function loadSlice(
-  input: SliceInput,
+export async function loadExcerpt(
+  input: ExcerptInput,
   contextOf: (hash: string) => Promise<Context>,
   options: Omit<LoadOptions, "roots" | "known">,
 ): Promise<Context> {
   const source =
     "text" in input
       ? ({ kind: "text", text: input.text, name: NAME } as const)
-      : ({ kind: "slice", of: await contextOf(input.of), ranges: input.ranges, name: NAME } as const);
+      : ({ kind: "excerpt", of: await contextOf(input.of), ranges: input.ranges, name: NAME } as const);
   return load(source, { ...options, roots: [] });
 }
 
 /** Where a range of the child's P lies in what the call gave: a range for each part that it touches. */
-export function rangesInParent(input: SliceInput, parent: Context | null, [start, end]: Range): readonly Range[] {
+export function rangesInParent(input: ExcerptInput, parent: Context | null, [start, end]: Range): readonly Range[] {
   if ("ranges" in input) {
     if (!parent) throw contextNotLoaded();
-    return isAll(parent.text, input.ranges) ? [[start, end]] : sliceOf(parent, input.ranges).toParent([start, end]);
+    return isAll(parent.text, input.ranges) ? [[start, end]] : excerptOf(parent, input.ranges).toParent([start, end]);
   }
   // Loading drops a byte order mark.
   const shift = input.text.startsWith("\uFEFF") ? 1 : 0;
@@ -65,7 +68,7 @@ export function rangesInParent(input: SliceInput, parent: Context | null, [start
 const PLACES_TOLD = 5;
 
 /** A sentence that says to a child what its P is; null: it is all of the context that it is of. @param hash of the child's context */
-export function partOf(input: SliceInput, hash: string): string | null {
+export function partOf(input: ExcerptInput, hash: string): string | null {
   if ("text" in input) return "P is a text that was given with the question.";
   if (input.of === hash) return null;
   const told = input.ranges.slice(0, PLACES_TOLD).map(([start, end]) => `${start} to ${end}`);

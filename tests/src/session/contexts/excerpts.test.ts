@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
 import type { Context } from "../../../../src/context/context.ts";
 import { storedContext } from "../../../../src/session/contexts/contexts.ts";
-import { rangesInParent, type SliceInput, sliceInput } from "../../../../src/session/contexts/slices.ts";
+import { type ExcerptInput, excerptInput, rangesInParent } from "../../../../src/session/contexts/excerpts.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { Store } from "../../../../src/store/port.ts";
@@ -12,7 +12,7 @@ import { folderWith } from "../../../support/tree.ts";
 
 test("a child's context is loaded once, and its source is in its journal", async () => {
   const { store, parent } = await parentOver({ "a.txt": "first\n", "b.txt": "second\n" });
-  const slice = sliceInput(
+  const excerpt = excerptInput(
     {
       ranges: [
         [19, 23],
@@ -21,34 +21,34 @@ test("a child's context is loaded once, and its source is in its journal", async
     },
     parent,
   );
-  const child = await open(store, slice);
+  const child = await open(store, excerpt);
   const listed = await child.exec("list_docs().map(({ id, path, start, end }) => [id, path, P.slice(start, end)])");
   expect(listed.result_json).toEqual([
     ["a.txt:0-4", "-", "firs"],
     ["b.txt", "-", "second\n"],
   ]);
   await child.close();
-  const again = await open(store, slice);
+  const again = await open(store, excerpt);
   expect(again.stats()).toMatchObject({ sources: ["context"], document_count: 2 });
   const loads = (await store.journal(again.id))
     .map(({ record }) => readRecord(record))
     .flatMap((record) => (record.record === "rlm_start" && record.kind === "load" ? [record.input] : []));
-  expect(loads).toEqual([slice]);
+  expect(loads).toEqual([excerpt]);
 });
 
 test("all of P is the parent's context itself, and a text is one document", async () => {
   const { store, parent } = await parentOver({ "a.txt": "first\n", "b.txt": "second\n" });
-  const whole = await open(store, sliceInput({ whole: true }, parent));
+  const whole = await open(store, excerptInput({ whole: true }, parent));
   expect(whole.stats()?.context_hash).toBe(parent.hash);
   await whole.close();
-  const text = await open(store, sliceInput({ text: "one\ntwo" }, parent), "text");
+  const text = await open(store, excerptInput({ text: "one\ntwo" }, parent), "text");
   expect((await text.exec("[P, list_docs().length]")).result_json).toEqual(["one\ntwo", 1]);
 });
 
 test("a lost context of a child is made again from the parent's, and refused by name if that is lost too", async () => {
   const { store, parent } = await parentOver({ "a.txt": "first\n", "b.txt": "second\n" });
-  const slice = sliceInput({ ranges: [[20, 22]] }, parent);
-  const child = await open(store, slice);
+  const excerpt = excerptInput({ ranges: [[20, 22]] }, parent);
+  const child = await open(store, excerpt);
   const hash = child.stats()?.context_hash ?? "";
   await child.close();
   const without = (lost: readonly string[]): Store => ({
@@ -58,10 +58,10 @@ test("a lost context of a child is made again from the parent's, and refused by 
         ? Promise.reject(new RlmError("context_lost", `the context ${wanted} is damaged`, { suggestion: "" }))
         : store.context(wanted),
   });
-  const again = await open(without([hash]), slice);
+  const again = await open(without([hash]), excerpt);
   expect(again.stats()?.context_hash).toBe(hash);
   await again.close();
-  await expect(open(without([hash, parent.hash]), slice)).rejects.toMatchObject({
+  await expect(open(without([hash, parent.hash]), excerpt)).rejects.toMatchObject({
     code: "context_lost",
     message: expect.stringContaining(`a part of the context ${parent.hash}`),
   });
@@ -69,23 +69,23 @@ test("a lost context of a child is made again from the parent's, and refused by 
 
 test("a load of a child that was interrupted is done again when the child is opened", async () => {
   const { store, parent } = await parentOver({ "a.txt": "first\n" });
-  const slice = sliceInput({ text: "a text" }, parent);
+  const excerpt = excerptInput({ text: "a text" }, parent);
   const failing: Store = {
     ...store,
     commit: (id, step) => (step.checkpoint ? Promise.reject(new Error("killed")) : store.commit(id, step)),
   };
-  await expect(open(failing, slice)).rejects.toThrow("killed");
-  const child = await open(store, slice);
+  await expect(open(failing, excerpt)).rejects.toThrow("killed");
+  const child = await open(store, excerpt);
   expect((await child.exec("P")).result_json).toBe("a text");
 });
 
 test("places of a child's P are told in the caller's offsets", async () => {
   const { parent } = await parentOver({ "a.txt": "first\n", "b.txt": "second\n" });
-  const inParent = (input: SliceInput, range: readonly [number, number]) => rangesInParent(input, parent, range);
-  const part = sliceInput({ ranges: [[19, 23]] }, parent);
+  const inParent = (input: ExcerptInput, range: readonly [number, number]) => rangesInParent(input, parent, range);
+  const part = excerptInput({ ranges: [[19, 23]] }, parent);
   expect(inParent(part, [23, 25])).toEqual([[19, 21]]);
-  expect(inParent(sliceInput({ whole: true }, parent), [19, 21])).toEqual([[19, 21]]);
-  expect(inParent(sliceInput({ text: "\uFEFFabc" }, parent), [0, 2])).toEqual([[1, 3]]);
+  expect(inParent(excerptInput({ whole: true }, parent), [19, 21])).toEqual([[19, 21]]);
+  expect(inParent(excerptInput({ text: "\uFEFFabc" }, parent), [0, 2])).toEqual([[1, 3]]);
 });
 
 async function parentOver(files: Record<string, string>): Promise<{ store: Store; parent: Context }> {
@@ -97,8 +97,8 @@ async function parentOver(files: Record<string, string>): Promise<{ store: Store
   return { store, parent: await storedContext(store, session.stats()?.context_hash ?? "") };
 }
 
-async function open(store: Store, slice: SliceInput, name = "child") {
-  const session = await openSessionWith({ session: name }, { store, slice });
+async function open(store: Store, excerpt: ExcerptInput, name = "child") {
+  const session = await openSessionWith({ session: name }, { store, excerpt });
   onTestFinished(() => session.close());
   return session;
 }

@@ -4,10 +4,10 @@ import type { Context, LoadedFile } from "./context.ts";
 export type Range = readonly [start: number, end: number];
 
 /** Parts of a context as the documents of another one. */
-export interface Slice {
+export interface Excerpt {
   /** In their order in P: `ID` if all of the document is there, else `ID:start-end`, with offsets in the document. */
   readonly files: readonly LoadedFile[];
-  /** Where a range of the slice lies in the context that it is of: a range for each part that it touches. */
+  /** Where a range of the excerpt lies in the context that it is of: a range for each part that it touches. */
   toParent(range: Range): readonly Range[];
 }
 
@@ -17,7 +17,7 @@ export interface Slice {
  *
  * @param ranges sorted, and apart from each other
  */
-export function sliceOf(context: Pick<Context, "text" | "documents">, ranges: readonly Range[]): Slice {
+export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: readonly Range[]): Excerpt {
   const parts = partsOf(context, ranges.map(wholeCharacters(context.text)));
   let at = 0;
   const placed = parts.map((part) => {
