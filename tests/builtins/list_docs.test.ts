@@ -1,56 +1,14 @@
 import { expect, test } from "vitest";
-import type { HostServices } from "../../builtins/define.ts";
 import { list_docs } from "../../builtins/list_docs.ts";
-import type { ContextServices, DocumentEntry } from "../../builtins/services.ts";
-import { type CallScope, DEFAULT_EXEC_LIMITS, type Json } from "../../runtime/index.ts";
-
-/** Services over documents alone; whatever else a builtin touches is a mistake. */
-function servicesOver(documents: readonly DocumentEntry[]): HostServices {
-  const unused = () => {
-    throw new Error("list_docs reads documents only");
-  };
-  const context: ContextServices = {
-    hash: "",
-    sources: [],
-    length: 0,
-    lines: 0,
-    documents,
-    slice: unused,
-    utf8: unused,
-    matches: unused,
-    prepareLines: unused,
-    place: unused,
-    lineText: unused,
-    prepareSearch: unused,
-    search: unused,
-    routes: unused,
-    coverage: { whole: unused, matched: unused, sent: unused },
-  };
-  return { context: () => context, loaded: () => context, history: unused, described: [] };
-}
-
-function scopeInto(warnings: string[]): CallScope {
-  return {
-    limits: DEFAULT_EXEC_LIMITS,
-    facts: null,
-    warn: (text) => warnings.push(text),
-    answer: () => {},
-    offClock: (work) => work(),
-    checkTime: () => {},
-    notice: () => {},
-    checkHelper: () => {},
-    sliceMs: () => 0,
-    releaseText: () => {},
-    newCalls: () => 0,
-  };
-}
+import type { Json } from "../../runtime/index.ts";
+import { scopeWith, servicesOver } from "../support/builtin-services.ts";
 
 const documents = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `d/${i}`, path: `/d/${i}`, size: 1, start: i, end: i + 1 }));
 
 function listed(count: number, ...args: Json[]) {
   const warnings: string[] = [];
-  const list = list_docs.run(servicesOver(documents(count)), args, scopeInto(warnings));
+  const list = list_docs.run(servicesOver(documents(count)), args, scopeWith({ warn: (text) => warnings.push(text) }));
   const ids = Array.isArray(list) ? list.map((entry) => Object.assign({ id: "" }, entry).id) : [];
   return { length: ids.length, first: ids[0], warnings };
 }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { factsOf } from "../../builtins/facts.ts";
 import { llm_query_batch } from "../../builtins/llm_query_batch.ts";
-import { type ContextServices, noConversation } from "../../builtins/services.ts";
 import { callsOf, checkSubCall, readSubCall } from "../../builtins/sub-call.ts";
-import { type CallScope, DEFAULT_EXEC_LIMITS, type Json, RlmError } from "../../runtime/index.ts";
+import { type CallScope, type Json, RlmError } from "../../runtime/index.ts";
+import { scopeWith, servicesOver } from "../support/builtin-services.ts";
 
 const contextOf = (context: Json) => readSubCall("llm_query", ["Which?", { context }]).context;
 
@@ -69,7 +69,7 @@ test.each<[Json, string]>([
     Array.from({ length: 10_001 }, (_, i) => [i, i + 1]),
     "RangeError: llm_query: context has 10001 places (limit 10,000)",
   ],
-])("the context %j is refused", (given, message) => {
+])("what does not name places of P is refused as a context (case %#)", (given, message) => {
   expect(failure(() => contextOf(given))).toBe(message);
 });
 
@@ -162,59 +162,18 @@ function check(options: Json, facts: { [name: string]: Json } = {}, newCalls = 0
 }
 
 function plan(args: readonly Json[], facts: { [name: string]: Json }): Json | undefined {
-  return llm_query_batch.host["llm_query_batch.plan"]?.({ ...services, described: [] }, args, scopeOf(facts, 0));
+  return llm_query_batch.host["llm_query_batch.plan"]?.(services, args, scopeOf(facts, 0));
 }
 
 /** P has two documents, 0..8 and 12..20. */
-const services = {
-  context: () =>
-    overDocuments(20, [
-      [0, 8],
-      [12, 20],
-    ]),
-  loaded: () => undefined,
-  history(): never {
-    throw noConversation();
-  },
-};
+const services = servicesOver([document(0, 8), document(12, 20)]);
 
-function overDocuments(length: number, ranges: readonly (readonly [number, number])[]): ContextServices {
-  const unused = () => {
-    throw new Error("a check of a call reads documents only");
-  };
-  return {
-    hash: "",
-    sources: [],
-    length,
-    lines: 0,
-    documents: ranges.map(([start, end]) => ({ id: `${start}`, path: "-", size: end - start, start, end })),
-    slice: unused,
-    utf8: unused,
-    matches: unused,
-    prepareLines: unused,
-    place: unused,
-    lineText: unused,
-    prepareSearch: unused,
-    search: unused,
-    routes: unused,
-    coverage: { whole: unused, matched: unused, sent: unused },
-  };
+function document(start: number, end: number) {
+  return { id: `${start}`, path: "-", size: end - start, start, end };
 }
 
 function scopeOf(facts: { [name: string]: Json }, newCalls: number): CallScope {
-  const scope = {
-    limits: DEFAULT_EXEC_LIMITS,
-    facts: { ...FACTS, ...facts },
-    warn: () => {},
-    answer: () => {},
-    offClock: <T>(work: () => T) => work(),
-    checkTime: () => {},
-    notice: () => {},
-    checkHelper: () => {},
-    sliceMs: () => 0,
-    releaseText: () => {},
-    newCalls: () => newCalls,
-  };
+  const scope = scopeWith({ facts: { ...FACTS, ...facts }, newCalls: () => newCalls });
   expect(factsOf(scope).remaining_tokens).toBe(FACTS.remaining_tokens);
   return scope;
 }

@@ -139,9 +139,11 @@ test("a call with context that takes too long ends its child, whose ask is cance
   expect(await asksOf(store, session.id)).toEqual(["cancelled"]);
 });
 
-test("a cell that ends before its child discards the child", async () => {
+/** A child that does not end, and a plain call that is answered when the child waits for its second turn. */
+function slowBesideAnswered() {
   const isOut = Promise.withResolvers<void>();
-  const { session, store } = await scene({
+  const isAnswered = Promise.withResolvers<void>();
+  const scripts: Scripts = {
     Slow: [
       cell("print(1)"),
       async () => {
@@ -152,12 +154,19 @@ test("a cell that ends before its child discards the child", async () => {
     Wait: [
       async () => {
         await isOut.promise;
+        isAnswered.resolve();
         return { text: "ok", usage: { prompt: 1, completion: 1 } };
       },
     ],
-  });
-  const ran = await session.exec('const asked = rlm_query("Slow"); await llm_query("Wait", { tools: [] }); 7');
-  expect(ran).toMatchObject({ success: true, result_json: 7 });
+  };
+  const source = 'const asked = rlm_query("Slow"); await llm_query("Wait", { tools: [] }); 7';
+  return { scripts, source, isAnswered: isAnswered.promise };
+}
+
+test("a cell that ends before its child discards the child", async () => {
+  const { scripts, source } = slowBesideAnswered();
+  const { session, store } = await scene(scripts);
+  expect(await session.exec(source)).toMatchObject({ success: true, result_json: 7 });
   expect(await asksOf(store, session.id)).toEqual(["cancelled"]);
   // The cell's record has what the child had spent.
   expect(session.budget().remaining_tokens).toBeLessThanOrEqual(500_000 - 112);
@@ -282,35 +291,18 @@ test("where dollars are limited, a call with context names no model without a pr
 });
 
 test("a resumed cell that ends before its child is asked again ends the child", async () => {
-  const isOut = Promise.withResolvers<void>();
   const suspend = new AbortController();
   let isWaiting = false;
-  const { session, store, open, server } = await scene(
-    {
-      Slow: [
-        cell("print(1)"),
-        async () => {
-          isOut.resolve();
-          return { end: "stuck" };
-        },
-      ],
-      Wait: [
-        async () => {
-          await isOut.promise;
-          isWaiting = true;
-          return { text: "ok", usage: { prompt: 1, completion: 1 } };
-        },
-      ],
-    },
-    {},
-    async (name, run) => {
-      const done = await run();
-      // The answer to the awaited call is kept, and the cell has not got it yet.
-      if (name === "commit" && isWaiting) suspend.abort();
-      return done;
-    },
-  );
-  const source = 'const asked = rlm_query("Slow"); await llm_query("Wait", { tools: [] }); 7';
+  const { scripts, source, isAnswered } = slowBesideAnswered();
+  void isAnswered.then(() => {
+    isWaiting = true;
+  });
+  const { session, store, open, server } = await scene(scripts, {}, async (name, run) => {
+    const done = await run();
+    // The answer to the awaited call is kept, and the cell has not got it yet.
+    if (name === "commit" && isWaiting) suspend.abort();
+    return done;
+  });
   expect(await session.exec(source, { suspend: suspend.signal })).toMatchObject({ success: false, resumable: true });
   await session.close();
   expect(await asksOf(store, session.id)).toEqual(["open"]);
