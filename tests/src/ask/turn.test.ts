@@ -47,7 +47,7 @@ test("a reply that was cut at its token limit is not run", async () => {
 
 /** As Ollama, OpenRouter, vLLM and llama.cpp say it. */
 const REFUSALS = [
-  [400, "registry.ollama.ai/library/gemma3:latest does not support tools"],
+  [400, "gemma3:latest does not support tools"],
   [404, "No endpoints found that support tool use."],
   [400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'],
   [500, "tools param requires --jinja flag"],
