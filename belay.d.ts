@@ -144,13 +144,14 @@ declare function rlm_query(question: string, options?: ChildOptions): Promise<st
 /**
  * The conversation in which the cell is run, as a text of its own, H: a document for each message, as it was when the
  * call began. Its functions do for H what those of the same names do for P; offsets are offsets of H. peek_doc takes
- * the id of an object too, or a beginning of one. There is a conversation in Pi alone.
+ * the id of an object too, or a beginning of one. Its places can be the `context` of a sub-call. There is a
+ * conversation in Pi alone.
  */
 declare const history: {
   list_docs(prefix?: string, page?: { from?: number; limit?: number }): HistoryDocument[];
-  peek(start: number, end: number): string;
+  peek(start: number, end: number, of?: "history"): string;
   peek_doc(id: string, start?: number, end?: number): string;
-  find(pattern: string | RegExp, flags?: string): FindResult;
+  find(pattern: string | RegExp, flags?: string): HistoryMatches;
   find(pattern: string | RegExp, flags: string | undefined, options: { docs: true }): FoundPlaces;
   search(query: string, k?: number): SearchHit[];
   stats(): Stats;
@@ -329,16 +330,17 @@ interface AnswerOptions {
   cite?: unknown;
 }
 
-type Place = [start: number, end: number] | { start: number; end: number };
+/** `of` says that it is a place of the history, and not of P; those that history gives have it. */
+type Place = [start: number, end: number, of?: "history"] | { start: number; end: number; of?: "history" };
 /** Options of a call with a context of its own; tools, system and max_tokens are not among them. */
 interface ChildOptions {
-  /** P of the model: at most 1 MB of text, or one or many places of this P, such as documents and hits. */
+  /** P of the model: at most 1 MB of text, or one or many places of this P, or of the history, such as documents and hits. */
   context?: string | Place | Place[];
   /** Turns of the model, 1 to 100; default 10. */
   max_turns?: number;
   /** Sub-calls that the model may make, 0 to 1,000; default 10, or as many as are left. */
   max_sub_calls?: number;
-  /** Resolves to { answer, cites } with places of this P. */
+  /** Resolves to { answer, cites } with places of what the context is of. */
   cites?: boolean;
   /** "provider/id"; default: the session's model. */
   model?: string;
@@ -349,6 +351,11 @@ interface ChildOptions {
 }
 
 /** Places of the history say that they are of it: `of` is "history" in documents, hits and places. */
+interface HistoryMatches {
+  /** Places of H, in order. */
+  matches: [start: number, end: number, of: "history"][];
+  capped: boolean;
+}
 interface HistoryDocument extends DocumentEntry {
   /** `rlm-obj-` and 12 hex digits. */
   object: string;

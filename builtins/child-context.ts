@@ -4,12 +4,21 @@ import type { ContextServices } from "./services.ts";
 /** A place of P: UTF-16 units, `start` below `end`. */
 export type Range = readonly [start: number, end: number];
 
-/** What a call with a context of its own gives to the model: a text, parts of P (sorted, apart from each other), or all of P. */
-export type ChildContext = { readonly text: string } | { readonly ranges: readonly Range[] } | { readonly whole: true };
+/**
+ * What a call with a context of its own gives to the model: a text, parts of P or of the history (sorted, apart from each
+ * other), or all of P.
+ */
+export type ChildContext =
+  | { readonly text: string }
+  | { readonly ranges: readonly Range[]; readonly of?: "history" }
+  | { readonly whole: true };
+
+/** What marks a place of the history: its offsets mean something else in P. */
+export const OF_HISTORY = "history";
 
 /**
- * Reads the option `context` as a cell gives it: a text, a place of P, or a list of places. A place is `[start, end]` or has
- * both, as documents and hits of searches do. An empty place is left out.
+ * Reads the option `context` as a cell gives it: a text, a place of P or of the history, or a list of places. A place is
+ * `[start, end]` or has both, as documents and hits of searches do. An empty place is left out.
  *
  * @throws RlmError an error for the guest that names the argument
  */
@@ -21,24 +30,38 @@ export function readContext(name: string, given: Json): ChildContext {
     throw wrong("RangeError", name, "context", `has ${places.length} places (limit 10,000)`);
   }
   const ranges = merged(places.map((place, i) => rangeOf(name, isList ? `context[${i}]` : "context", place)));
-  if (ranges.length === 0) throw wrong("TypeError", name, "context", "names no text of P");
-  return { ranges };
+  const ofHistory = places.filter(isOfHistory).length;
+  if (ofHistory > 0 && ofHistory < places.length) throw ofTwoTexts(name);
+  if (ranges.length === 0)
+    throw wrong("TypeError", name, "context", `names no text of ${ofHistory > 0 ? "the history" : "P"}`);
+  return ofHistory > 0 ? { ranges, of: OF_HISTORY } : { ranges };
 }
 
-/** @throws RlmError if the cell's P does not hold what the call is to be given */
-export function checkContext(name: string, given: ChildContext, { length, documents }: ContextServices): void {
+/**
+ * @param source P, or the history if the places are of it
+ * @throws RlmError if it does not hold what the call is to be given
+ */
+export function checkContext(name: string, given: ChildContext, source: ContextServices): void {
   if ("text" in given) return;
+  const { length, documents } = source;
+  const of = "of" in given ? "the history" : "P";
   const ranges = "whole" in given ? [[0, length] as const] : given.ranges;
   const last = ranges.at(-1);
   if (last && last[1] > length) {
-    throw wrong("RangeError", name, "context", `has the place [${last.join(", ")}], but P has ${length} characters`);
+    throw wrong(
+      "RangeError",
+      name,
+      "context",
+      `has the place [${last.join(", ")}], but ${of} has ${length} characters`,
+    );
   }
   let next = 0;
   const holdsText = documents.some(({ start, end }) => {
     while (next < ranges.length && (ranges[next]?.[1] ?? 0) <= start) next++;
     return start < end && (ranges[next]?.[0] ?? length) < end;
   });
-  if (!holdsText) throw wrong("RangeError", name, "context", "lies between the documents of P, where there is no text");
+  if (!holdsText)
+    throw wrong("RangeError", name, "context", `lies between the documents of ${of}, where there is no text`);
 }
 
 function readText(name: string, text: string): ChildContext {
@@ -53,22 +76,26 @@ function readText(name: string, text: string): ChildContext {
 function rangeOf(name: string, argument: string, place: Json): Range {
   const range = isPair(place) ? place : typeof place === "object" && place !== null ? boundsOf(place) : null;
   if (!range) throw wrong("TypeError", name, argument, "must be [start, end], or have start and end");
-  if (isOfHistory(place)) {
-    const cure = "Pass its text: history.peek_doc(id), or history.peek(start, end).";
-    throw argumentError("TypeError", `${name}: ${argument} is a place of the history, not of P`, cure);
-  }
   const [start, end] = range;
   if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end) return [start, end];
   const why = `is [${start}, ${end}]: start and end must be integers, from 0, start before end`;
   throw wrong("RangeError", name, argument, why);
 }
 
+/** A pair of numbers, behind which one of the history says so. */
 const isPair = (value: Json): value is [number, number] =>
-  Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
+  Array.isArray(value) &&
+  (value.length === 2 || (value.length === 3 && value[2] === OF_HISTORY)) &&
+  value.slice(0, 2).every((one) => typeof one === "number");
 
-/** Places of the history have offsets that mean something else in P. */
 function isOfHistory(place: Json): boolean {
-  return typeof place === "object" && place !== null && Reflect.get(place, "of") === "history";
+  if (Array.isArray(place)) return place[2] === OF_HISTORY;
+  return typeof place === "object" && place !== null && Reflect.get(place, "of") === OF_HISTORY;
+}
+
+function ofTwoTexts(name: string): RlmError {
+  const cure = "Make a call for each: the model explores one text.";
+  return argumentError("TypeError", `${name}: context has places of P and of the history`, cure);
 }
 
 function boundsOf(place: object): Range | null {

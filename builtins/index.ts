@@ -26,7 +26,7 @@ import type { Services } from "./services.ts";
 import { session } from "./session.ts";
 import { stats } from "./stats.ts";
 
-export type { ChildContext, Range } from "./child-context.ts";
+export { type ChildContext, OF_HISTORY, type Range } from "./child-context.ts";
 export { type Builtin, type Described, defineAsyncBuiltin } from "./define.ts";
 export { MACHINE_NAMES } from "./machine-names.ts";
 export { cellReference } from "./reference.ts";

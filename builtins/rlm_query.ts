@@ -13,7 +13,7 @@ export const rlm_query: AsyncBuiltin = {
   example: 'await rlm_query("Who is it about?", { max_sub_calls: 0 }).catch((error) => error.code)',
   errors: {
     js_error: "an argument or an option is wrong, or context names no text of P; nothing was sent",
-    context_not_loaded: "the call takes parts of P, and no context is loaded",
+    context_not_loaded: "the call takes parts of P or of the history, and there is none",
     depth_exceeded: "the session's calls may not go deeper",
     no_model_configured: "no model is configured, or the one that was named is not known",
     budget_exceeded: "the session's budget does not allow the call (BudgetExceededError)",
@@ -21,16 +21,17 @@ export const rlm_query: AsyncBuiltin = {
     timeout: "the call took longer than timeout_ms (SubCallTimeoutError)",
     schema_mismatch: "the answer did not fit schema",
   },
-  types: `type Place = [start: number, end: number] | { start: number; end: number };
+  types: `/** \`of\` says that it is a place of the history, and not of P; those that history gives have it. */
+type Place = [start: number, end: number, of?: "history"] | { start: number; end: number; of?: "history" };
 /** Options of a call with a context of its own; tools, system and max_tokens are not among them. */
 interface ChildOptions {
-  /** P of the model: at most 1 MB of text, or one or many places of this P, such as documents and hits. */
+  /** P of the model: at most 1 MB of text, or one or many places of this P, or of the history, such as documents and hits. */
   context?: string | Place | Place[];
   /** Turns of the model, 1 to 100; default 10. */
   max_turns?: number;
   /** Sub-calls that the model may make, 0 to 1,000; default 10, or as many as are left. */
   max_sub_calls?: number;
-  /** Resolves to { answer, cites } with places of this P. */
+  /** Resolves to { answer, cites } with places of what the context is of. */
   cites?: boolean;
   /** "provider/id"; default: the session's model. */
   model?: string;

@@ -137,7 +137,7 @@ export function checkRecursion(
 ): void {
   if (!context) return;
   if (factsOf(scope).depth_left < 1) throw depthExceeded(name);
-  if (!("text" in context)) checkContext(name, context, services.context());
+  if (!("text" in context)) checkContext(name, context, "of" in context ? services.history() : services.context());
 }
 
 function depthExceeded(name: string): RlmError {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { factsOf } from "../../builtins/facts.ts";
 import { llm_query_batch } from "../../builtins/llm_query_batch.ts";
+import type { Services } from "../../builtins/services.ts";
 import { callsOf, checkSubCall, readSubCall } from "../../builtins/sub-call.ts";
 import { type CallScope, type Json, RlmError } from "../../runtime/index.ts";
 import { scopeWith, servicesOver } from "../support/builtin-services.ts";
@@ -39,6 +40,12 @@ test.each<[string, Json, unknown]>([
     },
   ],
   ["an empty document among others", [{ start: 5, end: 5 }, [7, 9]], { ranges: [[7, 9]] }],
+  ["a match in the history", [3, 9, "history"], { ranges: [[3, 9]], of: "history" }],
+  [
+    "matches and documents of the history",
+    [[3, 9, "history"], { id: "history/0001-user", start: 8, end: 12, of: "history" }],
+    { ranges: [[3, 12]], of: "history" },
+  ],
 ])("the context of a call can be %s", (_what, given, read) => {
   expect(contextOf(given)).toEqual(read);
 });
@@ -52,6 +59,15 @@ test.each<[Json, string]>([
   [7, "TypeError: llm_query: context must be [start, end], or have start and end"],
   [{ matches: [] }, "TypeError: llm_query: context must be [start, end], or have start and end"],
   [[1, 2, 3], "TypeError: llm_query: context[0] must be [start, end], or have start and end"],
+  [
+    [
+      [1, 2],
+      [3, 4, "history"],
+    ],
+    "TypeError: llm_query: context has places of P and of the history",
+  ],
+  [{ start: 4, end: 4, of: "history" }, "TypeError: llm_query: context names no text of the history"],
+  [[1, 2, "P"], "TypeError: llm_query: context[0] must be [start, end], or have start and end"],
   [[[1, 2], "a.txt"], "TypeError: llm_query: context[1] must be [start, end], or have start and end"],
   [[9, 3], "RangeError: llm_query: context is [9, 3]: start and end must be integers, from 0, start before end"],
   [
@@ -139,6 +155,18 @@ test("the places of a call must lie in P and hold text of a document", () => {
   );
 });
 
+test("places of the history must lie in it, and there must be one", () => {
+  const given = { context: [0, 6, "history"], max_sub_calls: 0 };
+  const inPi = { ...services, history: () => ({ ...servicesOver([document(0, 5)]).context(), ...NO_OBJECTS }) };
+  expect(check({ ...given, context: [0, 5, "history"] }, {}, 0, inPi)).toBe(1);
+  expect(failure(() => check(given, {}, 0, inPi))).toBe(
+    "RangeError: llm_query: context has the place [0, 6], but the history has 5 characters",
+  );
+  expect(failure(() => check(given))).toContain("there is no conversation here");
+});
+
+const NO_OBJECTS = { objectOf: () => "", documentOf: () => undefined };
+
 test("a batch counts what its prompts allot, and sends as many as fit", () => {
   const prompts = ["plain", { prompt: "deep", context: [0, 4], max_sub_calls: 3 }, "plain"];
   expect(plan([prompts], { remaining_sub_calls: 6 })).toBe(3);
@@ -157,8 +185,8 @@ test("calls of the same slice count before they are sent", () => {
 
 const FACTS = { remaining_tokens: 9000, remaining_sub_calls: 50, remaining_time_ms: 9000, depth_left: 2 };
 
-function check(options: Json, facts: { [name: string]: Json } = {}, newCalls = 0): number {
-  return checkSubCall("llm_query", readSubCall("llm_query", ["Which?", options]), services, scopeOf(facts, newCalls));
+function check(options: Json, facts: { [name: string]: Json } = {}, newCalls = 0, given: Services = services): number {
+  return checkSubCall("llm_query", readSubCall("llm_query", ["Which?", options]), given, scopeOf(facts, newCalls));
 }
 
 function plan(args: readonly Json[], facts: { [name: string]: Json }): Json | undefined {

@@ -15,8 +15,8 @@ export type ExcerptInput =
 const NAME = "context";
 
 /**
- * Returns the source for what a call gives its model. @param parent the context of the session that makes the call
- * @throws RlmError `context_not_loaded` for parts of P without a P
+ * Returns the source for what a call gives its model. @param parent what its places are of: P of the session that makes the
+ * call, or the conversation. @throws RlmError `context_not_loaded` for parts of P without a P
  */
 export function excerptInput(given: ChildContext, parent: Context | null): ExcerptInput {
   if ("text" in given) return { kind: "slice", text: given.text };

@@ -1,4 +1,5 @@
 import type { Json, PendingCall } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
 import type { Ledger } from "../journal/ledger.ts";
 import type { Budget } from "../sub-calls/budget.ts";
@@ -27,10 +28,11 @@ export interface ExecCallsOptions {
   /** By the records committed so far. */
   ledger(): Ledger;
   readonly from: Continuation | null;
+  readonly history: Context | null;
   readonly suspend: AbortSignal | undefined;
 }
 
-export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCallsOptions): ExecCalls {
+export function openCalls({ parts, budget, time, ledger, from, history, suspend }: ExecCallsOptions): ExecCalls {
   const running = new Set<string>();
   /** Open calls that a child answers. */
   const children = new Set<string>();
@@ -68,6 +70,7 @@ export function openCalls({ parts, budget, time, ledger, from, suspend }: ExecCa
         signal,
         suspend,
         timeOver: time.over,
+        history,
         timeLeft: time.left,
         begun() {
           running.add(call.id);

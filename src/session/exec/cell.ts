@@ -151,7 +151,7 @@ async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(parts.clock, startedAt, wholeMs);
-  const calls = openCalls({ parts, budget, time, ledger, from, suspend });
+  const calls = openCalls({ parts, budget, time, ledger, from, history: history.context, suspend });
   const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock, history });
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.

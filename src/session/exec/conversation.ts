@@ -10,6 +10,8 @@ import type { Work } from "./work.ts";
 export interface ExecHistory {
   /** null: there is none. */
   readonly given: GivenHistory | null;
+  /** null: there is none, or it is lost. */
+  readonly context: Context | null;
   /** To be called before a commit, with what the machine has kept: from the first touch on the store has the text. */
   keep(kept: Json | undefined): Promise<void>;
 }
@@ -24,6 +26,7 @@ export async function openHistory(
   start: Start | null,
 ): Promise<ExecHistory> {
   const given = start === null ? now : await formerHistory(start.history_hash ?? null);
+  const context = given && "lost" in given ? null : given;
   let isKept = false;
 
   async function formerHistory(hash: string | null): Promise<GivenHistory | null> {
@@ -37,9 +40,10 @@ export async function openHistory(
 
   return {
     given,
+    context,
     async keep(kept) {
-      if (isKept || !given || "lost" in given || touchedIn(kept) === null) return;
-      await keepContext(store, given);
+      if (isKept || !context || touchedIn(kept) === null) return;
+      await keepContext(store, context);
       isKept = true;
     },
   };

@@ -78,6 +78,7 @@ export function openCoverage(text: ContextText, context_hash: string): CoverageC
 
   function sentIn(context: ChildContext): Iterable<Range> {
     if ("text" in context) return count.passages.in(context.text);
+    if ("of" in context) return [];
     return "whole" in context ? [[0, text.length]] : context.ranges;
   }
 }

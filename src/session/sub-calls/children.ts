@@ -1,5 +1,6 @@
-import type { ChildContext, SubCallRequest } from "../../../builtins/index.ts";
+import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, type Json, LIMITS, type Machines, type PendingCall } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import { failure } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
@@ -40,6 +41,8 @@ export interface ChildrenOptions {
 export interface ChildOf {
   readonly callId: string;
   readonly context: ChildContext;
+  /** The conversation in which the call is made, if the process that gives the call up still has it. */
+  readonly history: Context | null;
   readonly settings: CellSettings;
   readonly above: Above;
 }
@@ -143,7 +146,7 @@ async function discard(
   const { store, places, depth, budget: limits } = options;
   if ((await spentBy(store, name, depth + 1)) === null) return null;
   const above: Above = { budget: NOTHING_LEFT, places, depth: depth + 1, maxDepth: settings.max_depth, limits };
-  const { session } = await options.open(name, { callId, context: request.context, settings, above });
+  const { session } = await options.open(name, { callId, context: request.context, history: null, settings, above });
   try {
     await session.discard();
   } finally {
@@ -180,7 +183,9 @@ async function settled(
     max_sub_calls: Math.min(calls - 1, LIMITS.childSubCalls),
   };
   const above: Above = { budget: context.budget, places, depth: depth + 1, maxDepth: settings.max_depth, limits };
-  const { session, toCaller } = await options.open(name, { callId, context: request.context, settings, above });
+  const { history } = context;
+  const asked = { callId, context: request.context, history, settings, above };
+  const { session, toCaller } = await options.open(name, asked);
   try {
     const { signal } = stop;
     const { suspend } = context;
@@ -190,7 +195,7 @@ async function settled(
       signal,
       ...(suspend ? { suspend } : {}),
     });
-    if (end.ok) return { ok: true, value: request.cites ? withCites(end, toCaller) : end.answer };
+    if (end.ok) return { ok: true, value: request.cites ? withCites(end, request, toCaller) : end.answer };
     // The child's time is that of its call.
     const isOver = end.error.code === "budget_exceeded" && session.budget().remaining_time_ms <= 0;
     return { ok: false, error: guestError(isOver ? stop.why() : end.error) };
@@ -199,11 +204,15 @@ async function settled(
   }
 }
 
-function withCites({ answer, citations }: Extract<ChildEnd, { ok: true }>, toCaller: OpenChild["toCaller"]): Json {
+function withCites(
+  { answer, citations }: Extract<ChildEnd, { ok: true }>,
+  { context }: ChildRequest,
+  toCaller: OpenChild["toCaller"],
+): Json {
   const cites = citations.flatMap(({ valid, p_start, p_end }: Citation) =>
     valid && p_start !== null && p_end !== null ? toCaller([p_start, p_end]) : [],
   );
-  return { answer, cites: cites.map(([start, end]) => [start, end]) };
+  return { answer, cites: cites.map((range) => ("of" in context ? [...range, OF_HISTORY] : [...range])) };
 }
 
 /** What the call is charged is what its child has spent, whatever came of it. */

@@ -1,5 +1,9 @@
+import { noConversation } from "../../../builtins/index.ts";
+import type { Context } from "../../context/index.ts";
 import { type Models, withFallback } from "../../model/index.ts";
+import type { Store } from "../../store/index.ts";
 import type { HostedOptions, Session } from "../api.ts";
+import { storedContext } from "../contexts/contexts.ts";
 import { excerptInput, rangesInParent } from "../contexts/excerpts.ts";
 import type { SessionState } from "../exec/session-state.ts";
 import type { Given, SessionParts } from "../setup.ts";
@@ -18,9 +22,9 @@ interface ParentParts {
 /** Opens children with the options and parts of their parent. They read no folders: all that they see is their P. */
 export function childOpener({ options, given, models, state }: ParentParts): ChildrenOptions["open"] {
   // Its budget and its models are handed down, and it has no name that a person gave.
-  const { store, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
-  return async (name, { callId, context, settings, above }) => {
-    const parent = state().context;
+  const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
+  return async (name, { callId, context, history, settings, above }) => {
+    const parent = "of" in context ? (history ?? (await storedHistory(given.store, state()))) : state().context;
     const excerpt = excerptInput(context, parent);
     const onProgress: HostedOptions["onProgress"] = (progress) => {
       if (progress.kind === "turn") options.onProgress?.({ ...progress, path: [callId, ...progress.path] });
@@ -40,4 +44,11 @@ export function childOpener({ options, given, models, state }: ParentParts): Chi
     );
     return { session, toCaller: (range) => rangesInParent(excerpt, parent, range) };
   };
+}
+
+/** The conversation that the newest exec began with. A cell that gave a place of it to a child has had it stored. */
+function storedHistory(store: Store, { account }: SessionState): Promise<Context> {
+  const hash = account.last?.start.history_hash;
+  if (hash === undefined) throw noConversation();
+  return storedContext(store, hash);
 }

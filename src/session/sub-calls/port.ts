@@ -1,4 +1,5 @@
 import type { Json, PendingCall, Settlement } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
 import type { SharedBudget, Unrecorded } from "./budget.ts";
@@ -29,6 +30,8 @@ export interface CallContext {
   readonly suspend: AbortSignal | undefined;
   /** Aborted when the session's time is over. */
   readonly timeOver: AbortSignal;
+  /** The conversation that the exec's cell reads; null: there is none. */
+  readonly history: Context | null;
   /** What is left of the session's time, ms. */
   timeLeft(): number;
   /** Called when the call's first request has a place: it is being answered from now on. */

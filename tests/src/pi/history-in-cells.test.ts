@@ -1,4 +1,4 @@
-import { fauxAssistantMessage } from "@mariozechner/pi-ai";
+import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, onTestFinished, test } from "vitest";
 import { objectId } from "../../../src/context/index.ts";
 import type { Store } from "../../../src/store/port.ts";
@@ -7,21 +7,20 @@ import { type FakePi, fakePi, recovered, resultsOn, until } from "./fake-pi.ts";
 const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
 const FACT = "the code word is heron";
 
-/** A store that keeps the first such record, and does not answer any more. */
-function stoppingAfter(record: string): { isReached(): boolean; around(store: Store): Store } {
+/** A store that keeps so many of such records, and does not answer any more. */
+function stoppingAfter(record: string, count = 1): { isReached(): boolean; around(store: Store): Store } {
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => {});
   onTestFinished(() => stopped.reject(new Error("the process is gone")));
-  let isReached = false;
+  let kept = 0;
   return {
-    isReached: () => isReached,
+    isReached: () => kept >= count,
     around: (store) => ({
       ...store,
       async commit(session, step) {
         await store.commit(session, step);
-        if (!step.records?.some((kept) => kept.record === record)) return;
-        isReached = true;
-        await stopped.promise;
+        kept += step.records?.filter((one) => one.record === record).length ?? 0;
+        if (kept >= count) await stopped.promise;
       },
     }),
   };
@@ -66,7 +65,7 @@ test("a cell reads the conversation without a P, in the words of the builtins of
       ],
       users: 1,
       match: ["history/0001-user", 1, "history", "code word"],
-      ranges: expect.arrayContaining([[17, 22]]),
+      ranges: expect.arrayContaining([[17, 22, "history"]]),
       hit: [expect.stringMatching(/^history\//), "history"],
       byObject: "heron",
       byDocument: "what was it?",
@@ -97,11 +96,15 @@ test("a variable that holds history sees the conversation of each later call", a
 });
 
 /** A process that dies while a cell waits for a sub-call, and what the next process makes of it. */
-async function killedAtTheCall(code: string, meanwhile: (pi: FakePi) => void = () => {}) {
+async function killedAtTheCall(
+  code: string,
+  meanwhile: (pi: FakePi) => void = () => {},
+  { answers = [fauxAssistantMessage("yes"), fauxAssistantMessage("yes")], count = 1 } = {},
+) {
   const pi = fakePi();
   pi.branch.push(user(FACT));
-  pi.faux.setResponses([fauxAssistantMessage("yes"), fauxAssistantMessage("yes")]);
-  const { isReached, around } = stoppingAfter("rlm_tool_call");
+  pi.faux.setResponses(answers);
+  const { isReached, around } = stoppingAfter("rlm_tool_call", count);
   const first = await pi.start({ store: around });
   void first.begin("rlm_exec", { code }, "c1").catch(() => {});
   await until(isReached);
@@ -126,8 +129,47 @@ test("a conversation that was not touched before the death is made again from th
   expect(await killedAtTheCall(AFTER)).toMatchObject({ success: true, result_json: 2 });
 });
 
+const edit = (pi: FakePi) => void pi.branch.splice(0, 1, user("another text"));
+
 test("if the branch has another one, a touch fails, and what was stored is found all the same", async () => {
-  const edit = (pi: FakePi) => void pi.branch.splice(0, 1, user("another text"));
   expect(await killedAtTheCall(AFTER, edit)).toMatchObject({ success: false, error_code: "context_lost" });
   expect(await killedAtTheCall(BEFORE_AND_AFTER, edit)).toMatchObject({ success: true, result_json: [true, 2] });
+});
+
+const cell = (code: string) => fauxAssistantMessage(fauxToolCall("rlm_exec", { code }), { stopReason: "toolUse" });
+
+test("places of the history are the context of a child, which sees nothing else of it", async () => {
+  const pi = fakePi();
+  pi.branch.push(user(FACT), user("small talk"));
+  const life = await pi.start();
+  await life.call("rlm_load", { path: pi.folder });
+  pi.faux.setResponses([
+    cell("const [doc] = list_docs(); const text = peek(doc.start, doc.end); print(text)"),
+    cell("answer([doc.id, text], { cite: [doc] })"),
+    cell("history.stats()"),
+    fauxAssistantMessage("none is there"),
+  ]);
+  const code = `
+    const [match] = history.find("heron").matches;
+    const found = await llm_query("Which bird?", { context: match, cites: true });
+    const [document] = history.list_docs("history/0002");
+    const asked = await rlm_query("How many?", { context: document, max_turns: 1 });
+    result = { said: JSON.parse(found.answer), cited: found.cites.map((cite) => [cite[2], history.peek(cite[0], cite[1])]), asked };`;
+  expect(await life.call("rlm_exec", { code })).toMatchObject({
+    result_json: { said: ["history/0001-user:17-22", "heron"], cited: [["history", "heron"]], asked: "none is there" },
+  });
+});
+
+test.each([
+  ["before the child is made", 1],
+  ["when the child has a turn", 2],
+] as const)("a child over the history that is killed %s goes on with the same history", async (_when, count) => {
+  const code = `
+    const found = await llm_query("Which bird?", { context: history.find("heron").matches, cites: true });
+    result = [found.answer, history.peek(...found.cites[0])];`;
+  const answers = [cell("print(P)"), cell("answer(list_docs()[0].id, { cite: list_docs() })")];
+  expect(await killedAtTheCall(code, edit, { answers, count })).toMatchObject({
+    success: true,
+    result_json: ["history/0001-user:17-22", "heron"],
+  });
 });

@@ -68,6 +68,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     time,
     ledger: () => account.ledger,
     from: null,
+    history: null,
     suspend: undefined,
   });
   const recorder: Recorder = {
