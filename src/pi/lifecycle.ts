@@ -30,10 +30,8 @@ export interface Lifecycle {
   messages<M extends PiMessage>(messages: readonly M[]): readonly (M | ToolResultMessage | FoldMessage)[];
   /** What Pi is answered when it is about to compact. Never throws. */
   readonly compacts: Outside["compacts"];
-  /** Texts of the branch go out no more, or again. Never throws. */
-  readonly switched: Outside["switched"];
-  /** Has old texts go out now. */
-  readonly externalize: Outside["externalize"];
+  /** What a person asks of the conversation outside. */
+  readonly outside: Outside["asked"];
   /** An interrupted call is being finished. */
   isRecovering(): boolean;
   /** The result of a recovered call, by its id. */
@@ -128,8 +126,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     prompted: recovery.holdPrompt,
     messages: (messages) => outside.sent(withAnswers(messages, answers)),
     compacts: outside.compacts,
-    switched: outside.switched,
-    externalize: outside.externalize,
+    outside: outside.asked,
     async call(tool, called, from) {
       at = from;
       await recovery.overOrAborted(called.signal);

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { BranchEntry } from "../branch/entries.ts";
 import { fates, toFolded } from "./apply.ts";
 import { readOutside } from "./branch.ts";
-import { manifest } from "./fold.ts";
+import { type Folded, farewell, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn, tokensOf } from "./keys.ts";
 import { blocksOf, brokeOff, messageOf, type PiMessage } from "./message.ts";
 import { type OutlookParts, outlook, type Rules } from "./outlook.ts";
@@ -57,13 +57,29 @@ export function ourCompaction(
   by: Pick<Rules, "manifest" | "min">,
   ids: ObjectIds,
 ): OurCompaction {
-  const kept = branch.findIndex(({ id }) => id === firstKeptEntryId);
+  const summary = [...earlierSummary(branch), manifest(foldedBefore(firstKeptEntryId, branch, ids), by)].join("\n\n");
+  return { summary, firstKeptEntryId, tokensBefore, details: { rlm: 1 } };
+}
+
+/** The last one that we make, for a conversation that goes on without our tools; null if it would summarize nothing. */
+export function lastCompaction(
+  { firstKeptEntryId, tokensBefore }: Pick<CompactionWish, "firstKeptEntryId" | "tokensBefore">,
+  branch: readonly BranchEntry[],
+  by: Pick<Rules, "manifest" | "min">,
+  ids: ObjectIds,
+): OurCompaction | null {
+  const folded = foldedBefore(firstKeptEntryId, branch, ids);
+  if (folded.length === 0) return null;
+  const summary = [...earlierSummary(branch), farewell(folded, by)].join("\n\n");
+  return { summary, firstKeptEntryId, tokensBefore, details: { rlm: 1 } };
+}
+
+function foldedBefore(firstKept: string, branch: readonly BranchEntry[], ids: ObjectIds): readonly Folded[] {
+  const kept = branch.findIndex(({ id }) => id === firstKept);
   const before = branch.slice(0, kept < 0 ? branch.length : kept).flatMap((entry) => messageOf(entry) ?? []);
-  const folded = fates(before, readOutside([]), ids)
+  return fates(before, readOutside([]), ids)
     .filter(({ key }) => key !== null)
     .map((fate) => toFolded(fate, ids));
-  const summary = [...earlierSummary(branch), manifest(folded, by)].join("\n\n");
-  return { summary, firstKeptEntryId, tokensBefore, details: { rlm: 1 } };
 }
 
 /** The newest summary that a model wrote: what stood in ours is written anew. */

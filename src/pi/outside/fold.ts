@@ -26,11 +26,25 @@ export function foldMessage(folded: readonly Folded[], by: Pick<EpochEntry, "man
 
 /** Prompts and objects of messages, the newest first, within so many tokens. */
 export function manifest(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
-  const turns = folded.filter(({ message }) => message.role === "user").length;
   const head = [
-    `[RLM folded: ${turns} earlier ${turns === 1 ? "turn" : "turns"}, ${folded.length} messages. All of it can be read.]`,
+    `[RLM folded: ${countOf(folded)}. All of it can be read.]`,
     `Use rlm_peek("rlm-obj-…") to view one of these, or rlm_search to find specific content. Newest first:`,
   ];
+  return listed(head, folded, by);
+}
+
+/** The same for a conversation that goes on without our tools: it names none of them. */
+export function farewell(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
+  const head = [`[${countOf(folded)} were left out to save room. Their prompts and texts, newest first:]`];
+  return listed(head, folded, by);
+}
+
+function countOf(folded: readonly Folded[]): string {
+  const turns = folded.filter(({ message }) => message.role === "user").length;
+  return `${turns} earlier ${turns === 1 ? "turn" : "turns"}, ${folded.length} messages`;
+}
+
+function listed(head: readonly string[], folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
   const lines = folded.toReversed().flatMap((one) => lineOf(one, by.min));
   const shown: string[] = [];
   let tokens = tokensIn(head.join("\n").length) + ROOM_FOR_REST;

@@ -1,14 +1,15 @@
 import { OUTSIDE_DEFAULTS, type PiSettings } from "../../config/index.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
+import { type Asked, openAsked } from "./asked.ts";
 import { nextMessages, type Outside as OutsideState, readOutside } from "./branch.ts";
 import { answerTo, type CompactionWish, type OurCompaction, ourCompaction } from "./compaction.ts";
 import { OUTSIDE_ENTRY } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
 import { type ObjectIds, rememberedIds, tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
-import { type Outlook, outlook, type Rules } from "./outlook.ts";
-import { estimatedSize, type SizeParts, sizeOf } from "./size.ts";
+import { outlook, type Rules } from "./outlook.ts";
+import { rawSize } from "./size.ts";
 
 /** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
 export interface Outside {
@@ -16,16 +17,8 @@ export interface Outside {
   sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
   /** What becomes of a compaction that Pi is about to make. */
   compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
-  /**
-   * From now on no text of this branch goes out, or texts go out again. Answers whether some are outside, so that the model may
-   * need the tools that their stubs name.
-   */
-  switched(isOff: boolean): boolean;
-  /**
-   * Has old texts go out now, down to the target, because a person wishes it. Answers what that comes to; null if nothing
-   * can go out. Throws if the entry cannot be written.
-   */
-  externalize(): { readonly objects: number; readonly tokens: number } | null;
+  /** What a person asks of it. */
+  readonly asked: Asked;
   /** Pi has come to a session, or to another branch of it. */
   arrived(how: "start" | "tree"): void;
 }
@@ -51,7 +44,7 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   let failed: "nothing" | "planning" | "all" = "nothing";
   let toldUnknown = false;
 
-  const written = (next: Outlook<PiMessage>) => writeEntries(next, actions);
+  const write = (data: object) => actions.appendEntry(OUTSIDE_ENTRY, data);
   const tell = (text: string) => notify(context, text);
   const held = () => {
     known ??= settings(context().cwd);
@@ -68,24 +61,26 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
 
   const rulesNow = () => rulesOf(held(), context().model, reserve);
   const baseOf = (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions);
+  const branch = () => context().sessionManager.getBranch();
+  const room = () => (context().model?.contextWindow ?? Number.POSITIVE_INFINITY) - reserve;
+  const asked = openAsked({ ids, branch, write, baseOf, rules: rulesNow, room, keeps: () => held().externalize });
 
   function planned<M extends PiMessage>(messages: readonly M[], outside: OutsideState) {
-    const branch = context().sessionManager.getBranch();
     const rules = held().externalize ? rulesNow() : null;
     if (!rules) return applyOutside(messages, outside, ids);
-    const next = outlook({ messages, branch, base: baseOf(messages), ids, rules });
-    written(next);
+    const next = outlook({ messages, branch: branch(), base: baseOf(messages), ids, rules });
+    for (const entry of next.entries) write(entry);
     return next.sent;
   }
 
   function answered(wish: CompactionWish): PiAnswer {
-    const branch = context().sessionManager.getBranch();
-    const { entries } = readOutside(branch);
+    const entriesNow = branch();
+    const { entries } = readOutside(entriesNow);
     const { externalize, compaction } = held();
     const rules = rulesNow();
     if (!rules || entries.isOff || (!externalize && entries.epochs.length === 0)) return {};
-    const messages = nextMessages(branch);
-    const answer = answerTo(wish, { messages, branch, base: baseOf(messages), ids, rules }, compaction);
+    const messages = nextMessages(entriesNow);
+    const answer = answerTo(wish, { messages, branch: entriesNow, base: baseOf(messages), ids, rules }, compaction);
     if (answer.is === "cancelled") return { cancel: true };
     if (answer.is === "pi") return {};
     if (answer.becauseOfSize)
@@ -94,31 +89,23 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   }
 
   return {
-    externalize() {
-      const branch = context().sessionManager.getBranch();
-      const messages = nextMessages(branch);
-      const rules = rulesNow();
-      if (!rules) return null;
-      return written(outlook({ messages, branch, base: baseOf(messages), ids, rules: { ...rules, isAsked: true } }));
-    },
+    asked,
     arrived(how) {
       known = undefined;
       if (how === "start") failed = "nothing";
     },
-    switched: (isOff) => switchTo(isOff, context, actions),
     sent(messages) {
       if (failed === "all") return messages;
       let outside: OutsideState | undefined;
       try {
-        outside = readOutside(context().sessionManager.getBranch());
+        outside = readOutside(branch());
         if (outside.entries.unknown > 0 && !toldUnknown) {
           toldUnknown = true;
           tell("RLM: entries of another version of Belay say what is outside the conversation; they are passed over");
         }
         if (outside.entries.isOff) {
-          const branch = context().sessionManager.getBranch();
-          const fits = fitsRaw({ messages, branch, outside, base: baseOf(messages), ids }, context().model, reserve);
-          return fits ? messages : applyOutside(messages, outside, ids);
+          const { tokens } = rawSize({ messages, branch: branch(), outside, base: baseOf(messages), ids });
+          return tokens < room() ? messages : applyOutside(messages, outside, ids);
         }
         if (failed === "nothing") return planned(messages, outside);
       } catch (error) {
@@ -134,6 +121,8 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
     compacts(wish) {
       reserve = wish.reserve;
       try {
+        const last = asked.compacts(wish);
+        if (last) return last;
         if (failed === "nothing") return answered(wish);
       } catch (error) {
         fail("planning", error);
@@ -141,17 +130,6 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
       return afterFailure(wish, context, ids);
     },
   };
-}
-
-/** Answers true if Pi has left the session: the tools that stubs name are then kept. */
-function switchTo(isOff: boolean, context: () => PiContext, actions: Pick<PiActions, "appendEntry">): boolean {
-  try {
-    const { entries } = readOutside(context().sessionManager.getBranch());
-    if (entries.isOff !== isOff) actions.appendEntry(OUTSIDE_ENTRY, { v: 1, off: isOff });
-    return entries.epochs.length > 0;
-  } catch {
-    return true;
-  }
 }
 
 /** Our compaction, by no setting; nothing if it cannot be made either. */
@@ -162,16 +140,6 @@ function afterFailure(wish: CompactionWish, context: () => PiContext, ids: Objec
   } catch {
     return {};
   }
-}
-
-/** Writes what goes out on the branch. Answers what it comes to; null if nothing does. */
-function writeEntries(
-  { entries, objects }: Outlook<PiMessage>,
-  actions: Pick<PiActions, "appendEntry">,
-): ReturnType<Outside["externalize"]> {
-  for (const entry of entries) actions.appendEntry(OUTSIDE_ENTRY, entry);
-  const [first] = entries;
-  return first ? { objects, tokens: first.before - first.after } : null;
 }
 
 function notify(context: () => PiContext, text: string): void {
@@ -203,13 +171,4 @@ function baseTokens(
   const offered = actions.getAllTools().filter(({ name }) => active.includes(name));
   const tools = offered.map(({ name, description, parameters }) => ({ name, description, parameters }));
   return tokensIn(context.getSystemPrompt().length + JSON.stringify(tools).length);
-}
-
-/** Whether the messages fit as Pi has them: after `/rlm off` they are then sent so. */
-function fitsRaw(parts: SizeParts, model: PiContext["model"], reserve: number): boolean {
-  if (!model) return true;
-  // What was counted behind the entry of `/rlm off` may be either of stubs or of texts.
-  const branch = parts.branch.slice(0, parts.outside.entries.newest);
-  const { ratio } = sizeOf(parts.messages, { ...parts, branch, outside: readOutside(branch) });
-  return estimatedSize(parts.messages, parts, ratio).tokens < model.contextWindow - reserve;
 }

@@ -42,9 +42,13 @@ export function sizeOf(sent: readonly PiMessage[], parts: SizeParts): Size {
   return sizeWith(last.tokens, estimate(sent.slice(at + 1)), ratio);
 }
 
-/** The size of a request of which the provider has counted nothing. */
-export function estimatedSize(sent: readonly PiMessage[], { base }: Pick<SizeParts, "base">, ratio: number): Size {
-  return sizeWith(0, base + estimate(sent), ratio);
+/** The size of the next request if nothing of it were outside. */
+export function rawSize(parts: SizeParts): Size {
+  // What was counted behind the newest entry may be either of stubs or of texts.
+  const { newest } = parts.outside.entries;
+  const branch = newest < 0 ? parts.branch : parts.branch.slice(0, newest);
+  const { ratio } = sizeOf(parts.messages, { ...parts, branch, outside: readOutside(branch) });
+  return sizeWith(0, parts.base + estimate(parts.messages), ratio);
 }
 
 /** Tokens of messages, estimated. */

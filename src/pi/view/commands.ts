@@ -1,30 +1,13 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { RlmError } from "../../../runtime/index.ts";
-import { amount, compact } from "../../figures.ts";
 import { nearest } from "../../nearest.ts";
 import { inPi } from "../wording.ts";
 import type { Control } from "./control.ts";
+import { clear, externalize, off } from "./outside-verbs.ts";
 import { sessionsPage, settingsPage, statusPage } from "./pages.ts";
 import { pickCheckpoint } from "./pick-checkpoint.ts";
 import { oneLine } from "./texts.ts";
-
-/** What a command is given of Pi. */
-export interface CommandContext {
-  readonly cwd: string;
-  /** Dialogs can be shown. */
-  readonly hasUI: boolean;
-  readonly ui: {
-    notify(message: string, type?: "info" | "warning" | "error"): void;
-    select(title: string, options: string[]): Promise<string | undefined>;
-  };
-}
-
-export interface CommandParts {
-  /** ms since the epoch. */
-  now(): number;
-  /** Where a command speaks when there is no user interface. */
-  write(text: string): void;
-}
+import type { CommandContext, CommandParts, Verb } from "./verb.ts";
 
 /** Adds `/rlm` to Pi. */
 export function registerCommands(
@@ -33,22 +16,10 @@ export function registerCommands(
   parts: CommandParts,
 ): void {
   pi.registerCommand("rlm", {
-    description: "RLM: status, on, off, externalize, cancel, sessions, checkpoints, config",
+    description: `RLM: ${VERBS.map(({ name }) => name).join(", ")}`,
     getArgumentCompletions: completions,
     handler: (args, context) => runCommand(args, control, context, parts),
   });
-}
-
-interface Verb {
-  readonly name: string;
-  readonly description: string;
-  /** What is to be said, or null. */
-  run(
-    control: Control,
-    context: CommandContext,
-    parts: CommandParts,
-    argument: string,
-  ): Promise<string | null> | string;
 }
 
 const VERBS: readonly Verb[] = [
@@ -68,26 +39,9 @@ const VERBS: readonly Verb[] = [
       return "RLM is on: the model is offered its tools";
     },
   },
-  {
-    name: "off",
-    description: "Take the rlm tools away from the model; nothing is lost",
-    run(control) {
-      const stay = control.setEnabled(false);
-      const reading =
-        stay.length > 0 ? ` ${stay.join(" and ")} stay: old texts of this conversation are read by them.` : "";
-      return `RLM is off: the model is not offered its tools until /rlm on or the next session of Pi. Its state stays.${reading}`;
-    },
-  },
-  {
-    name: "externalize",
-    description: "Have old texts of the conversation go outside now",
-    run({ externalize }) {
-      const out = externalize();
-      if (!out) return "Nothing can go outside: texts are small, or belong to the last prompt and answer.";
-      const texts = amount(out.objects, "text");
-      return `${texts} of the conversation stand outside; requests are ~${compact(out.tokens)} tokens smaller`;
-    },
-  },
+  off,
+  externalize,
+  clear,
   {
     name: "cancel",
     description: "End what runs; what it changed so far stays",
@@ -144,9 +98,12 @@ export async function runCommand(
 
 /** What can follow `/rlm `. Returns null if nothing fits, or if the word is complete: Enter then runs it. */
 export function completions(typed: string): { value: string; label: string; description: string }[] | null {
-  const fitting = VERBS.filter(({ name }) => name !== typed && name.startsWith(typed.toLowerCase()));
-  const items = fitting.map(({ name, description }) => ({ value: name, label: name, description }));
-  return items.length > 0 ? items : null;
+  const all = VERBS.flatMap(({ name, description, option }) => [
+    { value: name, description },
+    ...(option ? [{ value: `${name} ${option.argument}`, description: option.description }] : []),
+  ]);
+  const fitting = all.filter(({ value }) => value !== typed && value.startsWith(typed.toLowerCase()));
+  return fitting.length > 0 ? fitting.map((item) => ({ ...item, label: item.value })) : null;
 }
 
 function unknownVerb(typed: string): RlmError {

@@ -15,7 +15,7 @@ import type { BranchView } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Opened } from "../opened/opened.ts";
-import type { Outside } from "../outside/index.ts";
+import type { Asked, Cleared, Compact, Externalized, Left, Switched } from "../outside/index.ts";
 import type { StateBoard } from "../runs/board.ts";
 import type { Runs } from "../runs/runs.ts";
 
@@ -24,10 +24,19 @@ export interface Control {
   readonly board: Pick<StateBoard, "current" | "subscribe">;
   /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
   refresh(): Promise<void>;
-  /** Offers the tools to the model, or takes them away. Returns those that stay, because texts sent as stubs need them. */
-  setEnabled(enabled: boolean): readonly string[];
-  /** Has old texts of the conversation go out now. Returns null if nothing can. */
-  externalize(): { readonly objects: number; readonly tokens: number } | null;
+  /**
+   * Offers the tools to the model, or takes them away, for this branch. While texts are outside, or may be sent as stubs again,
+   * those that stubs name stay.
+   */
+  setEnabled(enabled: boolean): Switched;
+  /** Has the tools offered or not, as the branch says that Pi has come to. */
+  followBranch(): void;
+  /** Has Pi compact the conversation without a model, and takes all tools away. Rejects if something runs, or if Pi cannot. */
+  leave(compact: Compact): Promise<Left>;
+  /** Has old texts of the conversation go out now. */
+  externalize(): Externalized;
+  /** Has all texts of the conversation sent again. */
+  clear(): Cleared;
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
   /** Every session of the store, the one changed last first. */
@@ -45,30 +54,47 @@ export interface ControlParts {
   readonly board: StateBoard;
   readonly runs: Pick<Runs, "cancel">;
   opened(): Promise<Pick<Opened, "store">>;
-  readonly switched: Outside["switched"];
-  externalize: Control["externalize"];
+  readonly outside: Pick<Asked, "isOff" | "switched" | "leave" | "externalize" | "clear">;
   view(): BranchView;
   /** Brings the board up to the branch. */
   refresh(): Promise<void>;
 }
 
 export function openControl(
-  { board, runs, opened, switched, externalize, view, refresh }: ControlParts,
+  { board, runs, opened, outside, view, refresh }: ControlParts,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ): Control {
+  function offer(ours: readonly string[], enabled: boolean): void {
+    const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
+    actions.setActiveTools([...others, ...ours]);
+    board.change({ enabled });
+  }
+
+  function setEnabled(enabled: boolean): Switched {
+    const sent = outside.switched(!enabled);
+    offer(enabled ? OURS : staying(sent), enabled);
+    return sent;
+  }
+
   return {
     board,
     refresh,
-    setEnabled(enabled) {
-      const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
-      const hasStubs = switched(!enabled);
-      const stay = !enabled && hasStubs ? NAMED_BY_STUBS : [];
-      actions.setActiveTools([...others, ...(enabled ? OURS : stay)]);
-      board.change({ enabled });
-      return stay;
+    setEnabled,
+    followBranch() {
+      const isOff = outside.isOff();
+      // What the user or another extension has chosen holds, unless we have chosen before.
+      if (isOff === board.current().enabled) setEnabled(!isOff);
     },
-    externalize,
+    async leave(compact) {
+      const { running } = board.current();
+      if (running) throw isRunning(running.tool);
+      const left = await outside.leave(compact);
+      offer(staying(left.is), false);
+      return left;
+    },
+    externalize: outside.externalize,
+    clear: outside.clear,
     cancel: () => runs.cancel(),
     sessions: async () => listSessions((await opened()).store),
     async branch() {
@@ -95,8 +121,19 @@ export function openControl(
   };
 }
 
-const NAMED_BY_STUBS = ["rlm_peek", "rlm_search"];
+/** Tools that stubs name, which a model may be sent after `/rlm off` too. */
+function staying(sent: Switched): readonly string[] {
+  return sent === "nothing" ? [] : ["rlm_peek", "rlm_search"];
+}
+
 const OURS = tools.map(({ name }) => name);
+
+/** The failure of what has to wait until a call is over. */
+export function isRunning(tool: string): RlmError {
+  return new RlmError("exec_unfinished", `${tool} is running`, {
+    suggestion: "Wait for it, or end it with /rlm cancel.",
+  });
+}
 
 function noCheckpoint(session: string, checkpoint: string): RlmError {
   return new RlmError("checkpoint_not_found", `the session ${session} has no checkpoint ${checkpoint}`, {

@@ -37,7 +37,9 @@ function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
     now: () => systemClock.now(),
     write: (text) => void process.stderr.write(text),
   });
+  pi.on("session_tree", () => control.followBranch());
   pi.on("session_start", (_event, { hasUI, ui }) => {
+    control.followBranch();
     endWidget?.();
     endWidget = hasUI ? showWidget(control.board, ui, { now: () => systemClock.now(), every }) : undefined;
   });

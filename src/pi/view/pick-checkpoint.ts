@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
 import { idEnd } from "../../ids.ts";
-import type { Control } from "./control.ts";
+import { type Control, isRunning } from "./control.ts";
 import { type Choice, checkpointChoices } from "./pages.ts";
 
 /** Shows a list. Resolves with undefined if the user chose nothing. */
@@ -20,11 +20,7 @@ export async function pickCheckpoint(
   now: number,
 ): Promise<string | null> {
   const { running } = control.board.current();
-  if (running) {
-    throw new RlmError("exec_unfinished", `${running.tool} is running`, {
-      suggestion: "Wait for it, or end it with /rlm cancel.",
-    });
-  }
+  if (running) throw isRunning(running.tool);
   const branch = await control.branch();
   if (!branch) return "RLM was not used on this branch: there is no checkpoint";
   const choices = checkpointChoices(branch.session, branch.checkpoint, now);

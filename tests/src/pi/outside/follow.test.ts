@@ -1,38 +1,6 @@
 import { expect, test } from "vitest";
-import type { PiContext } from "../../../../src/pi/host.ts";
-import { openOutside } from "../../../../src/pi/outside/follow.ts";
-import type { PiMessage } from "../../../../src/pi/outside/message.ts";
 import { filler, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
-
-/** The extension's side of a conversation whose model has a window of 8,000 tokens. */
-function following(self: Talk, { settings = {}, append = () => {} }: { settings?: object; append?: () => void } = {}) {
-  const told: string[] = [];
-  const model = { contextWindow: 8000, provider: "mock", id: "scripted" };
-  const context = {
-    cwd: "/project",
-    ui: { notify: (text: string) => void told.push(text) },
-    sessionManager: { getBranch: () => self.branch },
-    model,
-    getSystemPrompt: () => "You help.",
-  };
-  const outside = openOutside({
-    context: () => Object.assign(Object.create(null), context) satisfies Partial<PiContext>,
-    actions: {
-      getActiveTools: () => ["read"],
-      getAllTools: () => [{ name: "read", description: "Reads", parameters: {} }],
-      appendEntry(customType, data) {
-        append();
-        self.branch.push({ type: "custom", customType, data });
-      },
-    },
-    settings: () => ({ ...settings }),
-  });
-  outside.compacts({ ...WISH, reserve: 1000, reason: "threshold" });
-  return { outside, told };
-}
-
-const WISH = { reason: "overflow", firstKeptEntryId: "e8", tokensBefore: 7500, summarized: [], reserve: 1000 } as const;
-const OFF = { type: "custom", customType: "rlm_externalize", data: { v: 1, off: true } };
+import { following, OFF, stubsIn, WISH } from "../../../support/pi-following.ts";
 
 /** A conversation of which nothing went out yet, too large for the window. */
 function largeTalk(turns = 14): Talk {
@@ -41,8 +9,6 @@ function largeTalk(turns = 14): Talk {
   self.user("and now?");
   return self;
 }
-
-const stubsIn = (sent: readonly PiMessage[]) => JSON.stringify(sent).match(/RLM externalized/g)?.length ?? 0;
 
 test("the entry is written before its stubs are sent, once, and another process sends the same", () => {
   const self = largeTalk();
@@ -215,17 +181,4 @@ test("our compaction keeps the last summary that a model wrote in front, and tak
   expect(outside.compacts(WISH).compaction?.summary).toBe(first);
   const sent = outside.sent(self.messages());
   expect(sent[0]).toEqual({ role: "compactionSummary", summary: first });
-});
-
-test("a person can have texts go out before it is necessary", () => {
-  const self = talk({ window: 1_000_000 });
-  readTurns(self, 4);
-  const { outside } = following(self);
-  expect(outside.externalize()).toMatchObject({ objects: 2 });
-  expect(stubsIn(outside.sent(self.messages()))).toBe(2);
-  const small = talk();
-  small.user("hello");
-  small.answer(said("hi"));
-  expect(following(small).outside.externalize()).toBeNull();
-  expect(small.branch).toHaveLength(2);
 });

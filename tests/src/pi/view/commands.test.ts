@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
+import type { Cleared, Switched } from "../../../../src/pi/outside/index.ts";
 import { openStateBoard, type State } from "../../../../src/pi/runs/board.ts";
 import { completions, runCommand } from "../../../../src/pi/view/commands.ts";
 import type { Control } from "../../../../src/pi/view/control.ts";
@@ -76,12 +77,18 @@ interface Scene {
   readonly state?: Partial<State>;
   readonly control?: Partial<Control>;
   readonly hasUI?: boolean;
+  readonly isIdle?: boolean;
+  /** What the person answers when asked. */
+  readonly confirms?: boolean;
   /** What the person chooses of a list. */
   readonly choose?: (options: readonly string[]) => string | undefined;
 }
 
 /** Runs `/rlm LINE` 60 s after 1970 began: what was done, and said. */
-async function ran(line: string, { state = {}, control = {}, hasUI = true, choose }: Scene = {}) {
+async function ran(
+  line: string,
+  { state = {}, control = {}, hasUI = true, isIdle = true, confirms = true, choose }: Scene = {},
+) {
   const board = openStateBoard();
   board.change(state);
   const done: unknown[] = [];
@@ -91,9 +98,18 @@ async function ran(line: string, { state = {}, control = {}, hasUI = true, choos
     refresh: async () => board.change(state),
     setEnabled(enabled) {
       done.push(enabled);
-      return [];
+      return "nothing";
     },
-    externalize: () => ({ objects: 41, tokens: 61_000 }),
+    followBranch() {},
+    async leave() {
+      done.push("left");
+      return { compacted: true, is: "nothing" };
+    },
+    externalize: () => ({ is: "out", objects: 41, tokens: 61_000 }),
+    clear() {
+      done.push("cleared");
+      return { is: "cleared", objects: 41 };
+    },
     cancel: () => board.current().running !== null,
     sessions: async () => [SUMMARY],
     branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),
@@ -107,9 +123,14 @@ async function ran(line: string, { state = {}, control = {}, hasUI = true, choos
       done.push(options);
       return choose?.(options);
     },
+    async confirm(title: string) {
+      done.push(title);
+      return confirms;
+    },
   };
   const write = (text: string) => void said.push(`stderr: ${text}`);
-  await runCommand(line, whole, { cwd: "/project", hasUI, ui }, { now: () => 60_000, write });
+  const context = { cwd: "/project", hasUI, ui, isIdle: () => isIdle, compact() {} };
+  await runCommand(line, whole, context, { now: () => 60_000, write });
   return { done, said: said.join("\n") };
 }
 
@@ -172,11 +193,50 @@ test("without dialogs checkpoints are listed, and one is named by the end of its
   expect((await ran("checkpoints zz")).said).toBe("error: no checkpoint ends in zz\n/rlm checkpoints lists them.");
 });
 
-test("externalize says what went outside, or that nothing can", async () => {
-  expect((await ran("externalize")).said).toBe(
-    "41 texts of the conversation stand outside; requests are ~61k tokens smaller",
+test("off says what becomes of old texts", async () => {
+  const off = async (sent: Switched) => (await ran("off", { control: { setEnabled: () => sent } })).said;
+  expect(await off("nothing")).toMatch(/Its state stays\.$/);
+  expect(await off("raw")).toContain("Old texts are sent whole again; rlm_peek and rlm_search stay");
+  expect(await off("stubs")).toMatch(/Old texts stay stubs.* \/rlm off --compact makes a summary of them instead\.$/);
+  expect((await ran("off --compct")).said).toBe("error: /rlm off does not take --compct\n/rlm off --compact");
+});
+
+test("off --compact waits for nothing, and says what is left", async () => {
+  const whole = await ran("off --compact");
+  expect(whole.done).toEqual(["left"]);
+  expect(whole.said).toMatch(/The conversation is compacted; .* All else is Pi's: the package can be removed\.$/);
+  const leave = async () => ({ compacted: false, is: "stubs" }) as const;
+  expect((await ran("off --compact", { control: { leave } })).said).toMatch(
+    /There was nothing to compact\. What Pi keeps of it does not fit .* stay\.$/,
   );
-  expect((await ran("externalize", { control: { externalize: () => null } })).said).toContain("Nothing can go outside");
+  const busy = await ran("off --compact", { isIdle: false });
+  expect(busy).toEqual({ done: [], said: "error: the model is answering\nWait until it is over, or press Esc." });
+});
+
+test("externalize says what went outside, or why nothing did", async () => {
+  expect((await ran("externalize")).said).toBe(
+    "41 texts of the conversation are outside; the next request is ~61k tokens smaller",
+  );
+  const not = async (is: "nothing" | "off" | "no_model") =>
+    (await ran("externalize", { control: { externalize: () => ({ is }) } })).said;
+  expect(await not("nothing")).toContain("Nothing more can go outside");
+  expect(await not("off")).toContain("/rlm on");
+  expect(await not("no_model")).toContain("/model");
+});
+
+test("clear asks before, and says why it does not", async () => {
+  const asked = "Send all texts of the conversation again?";
+  const said = "41 texts of the conversation will be sent whole again.";
+  expect(await ran("clear")).toEqual({ done: [asked, "cleared"], said });
+  expect(await ran("clear", { confirms: false })).toEqual({ done: [asked], said: "" });
+  expect(await ran("clear --yes", { hasUI: false })).toEqual({ done: ["cleared"], said: `stderr: ${said}\n` });
+  expect((await ran("clear", { hasUI: false })).said).toBe("stderr: nobody can be asked here\n/rlm clear --yes\n");
+  const not = async (cleared: Cleared) => (await ran("clear", { control: { clear: () => cleared } })).said;
+  expect(await not({ is: "nothing" })).toBe("Nothing of the conversation is outside.");
+  expect(await not({ is: "too_large", tokens: 300_000, most: 183_616 })).toMatch(
+    /^error: the conversation has ~300k tokens with all its texts, and a request may have 184k\n\/rlm off --compact/,
+  );
+  expect(await not({ is: "out_again", tokens: 150_000, most: 120_000 })).toMatch(/would go outside again.*\n\/rlm off/);
 });
 
 test("config shows settings and where they come from", async () => {
@@ -198,9 +258,21 @@ test("what goes wrong is said with what to do about it", async () => {
 
 test("arguments are completed until they are whole", () => {
   const names = (typed: string) => completions(typed)?.map(({ value }) => value) ?? null;
-  expect(names("")).toEqual(["status", "on", "off", "externalize", "cancel", "sessions", "checkpoints", "config"]);
-  expect(names("c")).toEqual(["cancel", "checkpoints", "config"]);
+  expect(names("")).toEqual([
+    "status",
+    "on",
+    "off",
+    "off --compact",
+    "externalize",
+    "clear",
+    "cancel",
+    "sessions",
+    "checkpoints",
+    "config",
+  ]);
+  expect(names("c")).toEqual(["clear", "cancel", "checkpoints", "config"]);
   expect(names("CH")).toEqual(["checkpoints"]);
+  expect(names("off")).toEqual(["off --compact"]);
   expect(names("cancel")).toBeNull();
   expect(names("x")).toBeNull();
 });

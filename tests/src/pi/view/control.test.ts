@@ -1,8 +1,9 @@
 import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
+import type { Compact } from "../../../../src/pi/outside/index.ts";
 import { type Control, openControl } from "../../../../src/pi/view/control.ts";
 import { tools } from "../../../../src/tools/pi-tools.ts";
-import { type FakePi, fakePi, type Life } from "../fake-pi.ts";
+import { type FakePi, fakePi, type Life, until } from "../fake-pi.ts";
 
 const OURS = tools.map(({ name }) => name);
 
@@ -89,8 +90,8 @@ test("switched off, nothing more goes out, and what stubs name can still be read
   const active = [...OURS];
   const control = controlOf(pi, life, active);
   const outside = () => pi.branch.flatMap((entry) => (entry.customType === "rlm_externalize" ? [entry.data] : []));
-  expect(control.setEnabled(false)).toEqual([]);
-  expect(control.setEnabled(false)).toEqual([]);
+  expect(control.setEnabled(false)).toBe("nothing");
+  expect(control.setEnabled(false)).toBe("nothing");
   expect([active, outside()]).toEqual([[], [{ v: 1, off: true }]]);
   control.setEnabled(true);
   expect(outside()).toEqual([
@@ -100,7 +101,43 @@ test("switched off, nothing more goes out, and what stubs name can still be read
   const counts = { window: 64_000, before: 40_000, after: 20_000, objects: 1 };
   const epoch = { v: 1, epoch: 1, cause: "threshold", through: "user:1", min: 200, manifest: 2000, preview: 400 };
   pi.branch.push({ type: "custom", customType: "rlm_externalize", data: { ...epoch, ...counts } });
-  expect(control.setEnabled(false)).toEqual(["rlm_peek", "rlm_search"]);
+  expect(control.setEnabled(false)).toBe("raw");
   expect(active).toEqual(["rlm_peek", "rlm_search"]);
+  await life.leave();
+});
+
+test("off holds for the branch: another process, and another branch, have the tools as their branch says", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const chosen = ["read", "rlm_exec"];
+  const control = controlOf(pi, life, chosen);
+  control.followBranch();
+  expect(chosen).toEqual(["read", "rlm_exec"]);
+  control.setEnabled(false);
+  const active = ["read", ...OURS];
+  const next = controlOf(pi, await pi.start(), active);
+  next.followBranch();
+  expect([active, next.board.current().enabled]).toEqual([["read"], false]);
+  // As /tree does it: the branch ends before /rlm off.
+  const [offEntry] = pi.branch.splice(0);
+  next.followBranch();
+  expect([active, next.board.current().enabled]).toEqual([["read", ...OURS], true]);
+  expect(pi.branch).toEqual([]);
+  expect(offEntry).toMatchObject({ data: { v: 1, off: true } });
+  await life.leave();
+});
+
+test("leaving takes every tool away, and waits for none of our calls", async () => {
+  const pi = fakePi();
+  const life = await pi.start();
+  const active = ["read", ...OURS];
+  const control = controlOf(pi, life, active);
+  const compact: Compact = ({ onError }) => onError(new Error("Nothing to compact (session too small)"));
+  expect(await control.leave(compact)).toEqual({ compacted: false, is: "nothing" });
+  expect([active, control.board.current().enabled]).toEqual([["read"], false]);
+  const running = life.begin("rlm_exec", { code: "1" });
+  await until(() => control.board.current().running !== null);
+  await expect(control.leave(compact)).rejects.toMatchObject({ code: "exec_unfinished" });
+  await running;
   await life.leave();
 });

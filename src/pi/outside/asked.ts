@@ -1,0 +1,136 @@
+import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
+import type { BranchEntry } from "../branch/entries.ts";
+import { nextMessages, readOutside } from "./branch.ts";
+import { type CompactionWish, lastCompaction, type OurCompaction } from "./compaction.ts";
+import type { ObjectIds } from "./keys.ts";
+import type { PiMessage } from "./message.ts";
+import { outlook, type Rules, triggerOf } from "./outlook.ts";
+import { rawSize } from "./size.ts";
+
+/** What a person asks of the conversation outside. All of it throws if Pi has left the session, or an entry cannot be written. */
+export interface Asked {
+  /** `/rlm off` holds on this branch. */
+  isOff(): boolean;
+  /** Has old texts go out now, down to the target. */
+  externalize(): Externalized;
+  /** From now on no text of this branch goes out, or texts go out again. Answers what is sent of those that are outside. */
+  switched(isOff: boolean): Switched;
+  /** Has all texts sent again. */
+  clear(): Cleared;
+  /** Has Pi compact the conversation with our summary; the branch then needs nothing of Belay. */
+  leave(compact: Compact): Promise<Left>;
+  /** The summary that `leave` asked for; null if it did not. */
+  compacts(wish: CompactionWish): { readonly cancel?: true; readonly compaction?: OurCompaction } | null;
+}
+
+/** `tokens`: by how much requests are smaller. */
+export type Externalized =
+  | { readonly is: "out"; readonly objects: number; readonly tokens: number }
+  | { readonly is: "nothing" | "off" | "no_model" };
+
+/** `raw`: as they were said. `stubs`: as before, since they would not fit. `nothing`: none is outside. */
+export type Switched = "nothing" | "raw" | "stubs";
+
+/** `too_large`: they would not fit. `out_again`: they would go out with the next request. Nothing is written then. */
+export type Cleared =
+  | { readonly is: "cleared"; readonly objects: number }
+  | { readonly is: "nothing" }
+  | { readonly is: "too_large" | "out_again"; readonly tokens: number; readonly most: number };
+
+/** `compacted`: by this summary; false if there was too little to summarize. `stubs`: what Pi keeps does not fit as texts. */
+export interface Left {
+  readonly compacted: boolean;
+  readonly is: Switched;
+}
+
+/** Pi's `ctx.compact`. */
+export type Compact = (options: { onComplete(): void; onError(error: Error): void }) => void;
+
+export interface AskedParts {
+  readonly ids: ObjectIds;
+  branch(): readonly BranchEntry[];
+  /** Writes one of our entries. */
+  write(data: object): void;
+  /** Tokens of what goes with the messages, estimated. */
+  baseOf(messages: readonly PiMessage[]): number;
+  /** By what more goes out; null if Pi has no model. @throws RlmError `invalid_config` */
+  rules(): Rules | null;
+  /** Tokens that a request may have. */
+  room(): number;
+  /** By the settings texts go out. @throws RlmError `invalid_config` */
+  keeps(): boolean;
+}
+
+export function openAsked({ ids, branch, write, baseOf, rules, room, keeps }: AskedParts): Asked {
+  /** Pi compacts because `leave` asked for it; `in_vain`: there is nothing to summarize. */
+  let leaving: "no" | "yes" | "in_vain" = "no";
+
+  /** The next request as it is, with nothing more put out. */
+  function next() {
+    const entries = branch();
+    const messages = nextMessages(entries);
+    const parts = { messages, branch: entries, base: baseOf(messages), ids };
+    const { objects } = outlook({ ...parts, rules: null });
+    const outside = readOutside(entries);
+    return { parts, objects, outside, raw: rawSize({ ...parts, outside }).tokens };
+  }
+
+  function sentOnceOff(): Switched {
+    const { objects, raw, outside } = next();
+    if (outside.entries.epochs.length === 0) return "nothing";
+    return objects > 0 && raw >= room() ? "stubs" : "raw";
+  }
+
+  return {
+    isOff: () => readOutside(branch()).entries.isOff,
+    externalize() {
+      const held = rules();
+      if (!held) return { is: "no_model" };
+      const { parts, outside } = next();
+      if (outside.entries.isOff) return { is: "off" };
+      const { entries, objects } = outlook({ ...parts, rules: { ...held, isAsked: true } });
+      for (const entry of entries) write(entry);
+      const [first] = entries;
+      return first ? { is: "out", objects, tokens: first.before - first.after } : { is: "nothing" };
+    },
+    switched(isOff) {
+      if (readOutside(branch()).entries.isOff !== isOff) write({ v: 1, off: isOff });
+      return sentOnceOff();
+    },
+    clear() {
+      const { objects, raw, outside } = next();
+      if (outside.entries.epochs.length === 0) return { is: "nothing" };
+      if (raw >= room()) return { is: "too_large", tokens: raw, most: room() };
+      const held = outside.entries.isOff || !keeps() ? null : rules();
+      if (held && raw > triggerOf(held)) return { is: "out_again", tokens: raw, most: triggerOf(held) };
+      write({ v: 1, clear: true });
+      return { is: "cleared", objects };
+    },
+    async leave(compact) {
+      leaving = "yes";
+      const compacted = await new Promise<boolean>((resolve, reject) => {
+        const failed = (error: Error) =>
+          leaving === "in_vain" || NOTHING_TO_DO.test(error.message) ? resolve(false) : reject(error);
+        compact({ onComplete: () => resolve(true), onError: failed });
+      }).finally(() => {
+        leaving = "no";
+      });
+      const is = sentOnceOff();
+      // A later request that is larger must not find stubs: nobody is to be needed who reads them.
+      if (is === "raw") write({ v: 1, clear: true });
+      if (!readOutside(branch()).entries.isOff) write({ v: 1, off: true });
+      return { compacted, is: is === "raw" ? "nothing" : is };
+    },
+    compacts(wish) {
+      if (leaving === "no") return null;
+      const { manifest_tokens: manifest, externalize_min_tokens: min } = OUTSIDE_DEFAULTS;
+      const compaction = lastCompaction(wish, branch(), { manifest, min }, ids);
+      if (compaction) return { compaction };
+      leaving = "in_vain";
+      return { cancel: true };
+    },
+  };
+}
+
+/** Pi's words if there is too little to compact. */
+const NOTHING_TO_DO = /^(Nothing to compact|Already compacted)/;

@@ -1,0 +1,52 @@
+import type { PiContext } from "../../src/pi/host.ts";
+import { openOutside } from "../../src/pi/outside/follow.ts";
+import type { PiMessage } from "../../src/pi/outside/message.ts";
+import type { Talk } from "./pi-conversation.ts";
+
+/** The extension's side of a conversation whose model has a window of 8,000 tokens, unless told otherwise. */
+export function following(self: Talk, { settings = {}, append = () => {}, window = 8000 }: FollowingOptions = {}) {
+  const told: string[] = [];
+  const model = { contextWindow: window, provider: "mock", id: "scripted" };
+  const context = {
+    cwd: "/project",
+    ui: { notify: (text: string) => void told.push(text) },
+    sessionManager: { getBranch: () => self.branch },
+    model,
+    getSystemPrompt: () => "You help.",
+  };
+  const outside = openOutside({
+    context: () => Object.assign(Object.create(null), context) satisfies Partial<PiContext>,
+    actions: {
+      getActiveTools: () => ["read"],
+      getAllTools: () => [{ name: "read", description: "Reads", parameters: {} }],
+      appendEntry(customType, data) {
+        append();
+        self.branch.push({ type: "custom", customType, data });
+      },
+    },
+    settings: () => ({ ...settings }),
+  });
+  outside.compacts({ ...WISH, reserve: 1000, reason: "threshold" });
+  return { outside, told };
+}
+
+export interface FollowingOptions {
+  readonly settings?: object;
+  readonly append?: () => void;
+  /** Tokens of the model's window. */
+  readonly window?: number;
+}
+
+/** Pi's wish to compact what lies before the entry `e8`. */
+export const WISH = {
+  reason: "overflow",
+  firstKeptEntryId: "e8",
+  tokensBefore: 7500,
+  summarized: [],
+  reserve: 1000,
+} as const;
+
+export const OFF = { type: "custom", customType: "rlm_externalize", data: { v: 1, off: true } };
+
+/** How many messages are stubs. */
+export const stubsIn = (sent: readonly PiMessage[]) => JSON.stringify(sent).match(/RLM externalized/g)?.length ?? 0;
