@@ -101,7 +101,9 @@ interface EpochWish {
 }
 
 function afterEpoch<M extends PiMessage>(parts: OutlookParts<M>, rules: Rules, now: State<M>, wish: EpochWish) {
-  const wanted = Math.max(1, (now.size.tokens - rules.to * rules.window) / now.size.ratio);
+  const over = (now.size.tokens - rules.to * rules.window) / now.size.ratio;
+  // Somebody who asks for it below the target does not mean a single text.
+  const wanted = rules.isAsked && over <= 0 ? null : Math.max(1, over);
   const plan = planEpoch({ ...now, ids: parts.ids, bounds: rules }, wanted);
   if (!plan) return now;
   const next = withPlan(parts, rules, now, plan, wish.cause);

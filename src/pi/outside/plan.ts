@@ -27,19 +27,19 @@ export type Plan = Pick<EpochEntry, "through" | "fold" | "keep" | "results">;
 
 /**
  * Plans an epoch that frees so many estimated tokens, or as many as may be freed: the oldest messages become stubs; if that
- * is too little, the oldest turns are folded. The last prompt and the last answer stay as they are, and everything behind
- * them. Returns null if nothing can go out.
+ * is too little, the oldest turns are folded. Without a number all that can be stubs are, and nothing is folded. The last
+ * prompt and the last answer stay as they are, and everything behind them. Returns null if nothing can go out.
  */
-export function planEpoch(parts: PlanParts, wanted: number): Plan | null {
+export function planEpoch(parts: PlanParts, wanted: number | null): Plan | null {
   const groups = groupsOf(parts);
   let freed = 0;
   let taken = 0;
   // What an entry cannot name goes out with the next that it can.
-  while (taken < groups.length && (freed < wanted || groups[taken - 1]?.through === null)) {
+  while (taken < groups.length && (wanted === null || freed < wanted || groups[taken - 1]?.through === null)) {
     freed += groups[taken]?.freed ?? 0;
     taken++;
   }
-  const folded = freed < wanted ? foldable(parts, groups, wanted - freed) : null;
+  const folded = wanted !== null && freed < wanted ? foldable(parts, groups, wanted - freed) : null;
   if (freed === 0 && folded === null) return null;
   const through = groups.slice(0, taken).findLast(({ through }) => through !== null)?.through;
   if (through === undefined || through === null) return null;

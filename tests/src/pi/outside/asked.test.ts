@@ -24,6 +24,14 @@ test("externalize has texts go out before it is necessary", () => {
   expect(small.branch).toHaveLength(2);
 });
 
+test("externalize has all old texts go out, and folds nothing, if the conversation is below the target already", () => {
+  const self = shortTalk();
+  const { outside } = following(self, { window: 1_000_000 });
+  expect(outside.asked.externalize()).toMatchObject({ is: "out", objects: 4 });
+  expect(outside.sent(self.messages())).toHaveLength(self.messages().length);
+  expect(outside.asked.externalize()).toEqual({ is: "nothing" });
+});
+
 test("externalize does nothing on a branch that is off", () => {
   const self = shortTalk();
   const { asked } = following(self).outside;
