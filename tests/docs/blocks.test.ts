@@ -4,8 +4,9 @@ import { chdir, cwd } from "node:process";
 import { pathToFileURL } from "node:url";
 import { beforeEach, expect, test, vi } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
+import { LETTERS, QUESTION, scriptedReply } from "../../src/cli/demo/text.ts";
 import { openSession } from "../../src/index.ts";
-import { startModelServer } from "../support/model-server.ts";
+import { type SeenRequest, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
 import { expectShown, type Reader, replay, stepsOf } from "./transcript.ts";
 
@@ -26,9 +27,10 @@ function blocks(language: string): Block[] {
   });
 }
 
-/** A folder like the one that a reader has: documents, sources, a log, reviews, a cell. */
+/** A folder like the one that a reader has: documents, sources, a log, reviews, letters, a cell. */
 function readersFolder(): string {
   const folder = folderWith({
+    ...Object.fromEntries(Object.entries(LETTERS).map(([name, text]) => [`letters/${name}`, `${text}\n`])),
     "app.log": logText(),
     "reviews.txt": "Where is my order?\nIt is broken.\n",
     "scan.js": `const prompts = list_docs("cli").slice(0, 12).map(({ id }) => "What is " + id);
@@ -55,33 +57,50 @@ function logText(): string {
   }).join("");
 }
 
-/** Answers every question, if it is allowed to; where labels are asked for, with none. */
-async function startReader(): Promise<Reader & AsyncDisposable> {
+interface ScriptedReader extends Reader, AsyncDisposable {
+  readonly requests: readonly SeenRequest[];
+}
+
+/** Answers every turn, and every sub-call that it is allowed to. Where labels are asked for, it answers with none. */
+async function startReader(): Promise<ScriptedReader> {
+  let questions = 0;
   let allowed = Number.POSITIVE_INFINITY;
   let wake = () => {};
   let changed = Promise.resolve();
-  const allow = (requests: number) => {
-    allowed = requests;
+  const allow = (count: number) => {
+    allowed = count;
     wake();
     changed = new Promise((resolve) => {
       wake = resolve;
     });
   };
   allow(allowed);
-  const server = await startModelServer(async ({ prompt, index }) => {
-    while (index >= allowed) await changed;
-    return { text: answerTo(prompt) };
+  const { url, requests, close } = await startModelServer(async (request) => {
+    if (!isTurn(request)) {
+      const number = ++questions;
+      while (number > allowed) await changed;
+    }
+    return { text: answerTo(request.prompt) };
   });
-  return { url: server.url, requests: server.requests, allow, [Symbol.asyncDispose]: server.close };
+  return {
+    ...{ url, requests, allow, [Symbol.asyncDispose]: close },
+    get questions() {
+      return questions;
+    },
+  };
 }
+
+/** Whether a root model is asked, and not the model of a sub-call. */
+const isTurn = ({ body }: SeenRequest) => body.messages[1]?.content?.toString().startsWith(QUESTION) === true;
 
 function answerTo(prompt: string): string {
   if (prompt.startsWith("Label")) return '{ "labels": [] }';
   if (prompt.startsWith("Whose fault")) return prompt.includes(" db: ") ? "ours" : "user";
-  return "Yes.";
+  const isScripted = [QUESTION, "[turn ", "Is this letter"].some((words) => prompt.includes(words));
+  return isScripted ? scriptedReply(prompt) : "Yes.";
 }
 
-let reader: Reader & AsyncDisposable;
+let reader: ScriptedReader;
 let scene: string;
 
 beforeEach(async () => {
@@ -108,8 +127,10 @@ const TRANSCRIPTS = PAGES.map((page) => {
 
 test.each(TRANSCRIPTS)("$page: its transcripts", async ({ page, steps }) => {
   for (const step of steps) await replay(step, reader);
-  // Twelve questions, ten until the process is killed, and the seven that had no answer.
-  if (page === "README.md") expect(reader.requests).toHaveLength(12 + 10 + 7);
+  if (page !== "README.md") return;
+  // Twelve questions, ten until the process is killed, and the seven that had no answer. Then the same with Ctrl-C, between turns.
+  expect(reader.questions).toBe(12 + (10 + 7) + (10 + 7));
+  expect(reader.requests.filter(isTurn)).toHaveLength(3);
 });
 
 test.each(blocks("js").map(({ page, text }) => [page, text]))("%s: a cell", async (_, text) => {

@@ -17,13 +17,14 @@ export interface Step {
 /** The model that a transcript's commands ask. */
 export interface Reader {
   readonly url: string;
-  readonly requests: readonly unknown[];
-  /** Requests beyond this number wait for an answer. */
-  allow(requests: number): void;
+  /** Sub-calls that have reached it. */
+  readonly questions: number;
+  /** Sub-calls beyond this number wait for an answer. */
+  allow(questions: number): void;
 }
 
 const MAIN = join(ROOT, "src/cli/main.ts");
-/** Sub-calls that a process has recorded answers of, and those that it has in flight, when it is killed. */
+/** Sub-calls that a process has recorded answers of, and those that it has in flight, when it is stopped. */
 const RECORDED = 5;
 const IN_FLIGHT = 5;
 
@@ -47,7 +48,7 @@ export async function replay(step: Step, reader: Reader): Promise<void> {
   if (args[0] === "repl") return;
   if (line.includes(" | ")) return expectPiped(line);
   if (stopped === "kill -9") return await kill(args, reader);
-  const { code, printed } = await typed(args, stopped === "Ctrl-C" ? reader : null);
+  const { code, printed } = await (stopped ? interrupted(args, reader) : typed(args));
   expect(code, `${line}\n${printed}`).toBe(stopped ? 130 : 0);
   expectShown(shown, printed);
 }
@@ -65,46 +66,60 @@ function wordsOf(line: string): string[] {
   );
 }
 
-/** Runs a command in this process. Gives what it printed on stdout and stderr, and its exit code. */
-async function typed(args: string[], interrupted: Reader | null): Promise<{ code: number; printed: string }> {
+interface Typed {
+  readonly code: number;
+  /** On stdout and stderr. */
+  readonly printed: string;
+}
+
+/** Runs a command in this process. */
+async function typed(args: string[]): Promise<Typed> {
   const written: string[] = [];
   const spies = [process.stdout, process.stderr].map((stream) =>
     vi.spyOn(stream, "write").mockImplementation((text) => written.push(String(text)) > 0),
   );
-  const asked = interrupted?.requests.length ?? 0;
-  const interrupting =
-    interrupted &&
-    vi
-      .waitFor(() => expect(interrupted.requests.length).toBeGreaterThan(asked), { timeout: 30_000, interval: 1 })
-      .then(() => process.emit("SIGINT"));
   try {
     const code = await run(args);
-    await interrupting;
     return { code, printed: written.join("") };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }
 }
 
-/** Runs a command in a process of its own, and kills that when some answers are recorded and others are in flight. */
+/** Runs a command in this process, and presses Ctrl-C in its middle. */
+async function interrupted(args: string[], reader: Reader): Promise<Typed> {
+  const middle = middleOf(args, reader).then(() => process.emit("SIGINT"));
+  const ended = await typed(args);
+  await middle;
+  reader.allow(Number.POSITIVE_INFINITY);
+  return ended;
+}
+
+/** Runs a command in a process of its own, and kills that in its middle. */
 async function kill(args: string[], reader: Reader): Promise<void> {
-  const asked = reader.requests.length;
-  reader.allow(asked + RECORDED);
+  const middle = middleOf(args, reader);
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: "ignore" });
   const ended = once(child, "exit");
+  await middle;
+  child.kill("SIGKILL");
+  expect((await ended)[1]).toBe("SIGKILL");
+  reader.allow(Number.POSITIVE_INFINITY);
+}
+
+/** When a command that is about to run has recorded the answers of some sub-calls and has others in flight. */
+async function middleOf(args: readonly string[], reader: Reader): Promise<void> {
+  const asked = reader.questions;
+  reader.allow(asked + RECORDED);
   await using store = await openStore(process.env.BELAY_HOME ?? "");
   const name = args[args.indexOf("--session") + 1] ?? "";
   await vi.waitFor(
     async () => {
-      expect(reader.requests.length - asked).toBe(RECORDED + IN_FLIGHT);
+      expect(reader.questions - asked).toBe(RECORDED + IN_FLIGHT);
       const { execs } = await store.describe(name);
       expect(execs.at(-1)?.calls.filter(({ status }) => status === "ok")).toHaveLength(RECORDED);
     },
     { timeout: 30_000, interval: 5 },
   );
-  child.kill("SIGKILL");
-  expect((await ended)[1]).toBe("SIGKILL");
-  reader.allow(Number.POSITIVE_INFINITY);
 }
 
 /** The lines that are shown stand in the output as whole lines and in this order; `…` stands for anything. */
