@@ -12,8 +12,12 @@ export interface ProgressLine {
   report(progress: Progress): void;
   /** Takes the line away, so that something else can be written. The next report brings it back. */
   clear(): void;
-  /** Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none. */
-  end(): CallsTaken | null;
+  /**
+   * Takes the line away before other output; tells what sub-calls took since `begin`, or null if there were none.
+   *
+   * @param isOver false: what was begun is suspended, so that its newest turn has no line yet. Default: true
+   */
+  end(isOver?: boolean): CallsTaken | null;
   /** A context was loaded: what the session has spent is nothing again. */
   reset(): void;
 }
@@ -110,11 +114,11 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
       calls = progress;
       tell();
     },
-    end() {
+    end(isOver = true) {
       stopTicking();
       calls = undefined;
       clear();
-      keepLines(turns.rest());
+      if (isOver) keepLines(turns.rest());
       if (!output.isTerminal && unsaid !== null && saidAt > beganAt) output.write(`${unsaid}\n`);
       unsaid = null;
       return counted.end();

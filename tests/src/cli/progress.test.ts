@@ -168,6 +168,18 @@ test("on a terminal each turn of an ask keeps a line when it is over, and the tu
   expect(written).toContain("turn 3 of 20 · 2 cells · 14 sub-calls · 12k tokens · $0.020");
 });
 
+test("a turn whose cell is suspended keeps no line: what it comes to is not known yet", () => {
+  const { written, progress } = record(true);
+  progress.begin();
+  for (const phase of ["asked", "replied", "ran"] as const) progress.report(turn(1, phase));
+  for (const phase of ["asked", "replied"] as const) progress.report(turn(2, phase));
+  progress.report({ kind: "calls", ...CALLS });
+  progress.end(false);
+  expect(written.filter((text) => text.endsWith("\n"))).toEqual([
+    "turn 1  1 cell · 7 sub-calls · 6,137 tokens · $0.010\n",
+  ]);
+});
+
 test("elsewhere turns have no lines of their own", () => {
   const { written, progress } = record(false);
   progress.begin();
