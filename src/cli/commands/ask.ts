@@ -1,6 +1,6 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, SESSION_FLAGS, VERBOSE } from "../flags/declared.ts";
-import { choice, count, flag, path, text, toggle } from "../flags/flag.ts";
+import { JSON_OUTPUT, SESSION_FLAGS, TRAJECTORY, VERBOSE, VERBOSE_TURNS } from "../flags/declared.ts";
+import { choice, count, flag, path, text } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const MOST_TURNS = 100;
@@ -36,12 +36,6 @@ const OWN = {
     heading: "output",
     help: "JSON Schema that the answer fits; it is then printed as JSON",
   }),
-  trajectory: flag({
-    name: "trajectory",
-    type: toggle,
-    heading: "output",
-    help: "tell at the end what the model said in each turn, its cells and their output: on stderr, with --json in the object",
-  }),
 };
 
 export type AskFlags = Given<typeof OWN>;
@@ -59,10 +53,8 @@ export const ask = defineCommand({
   own: OWN,
   shared: [
     ...SESSION_FLAGS.filter(({ name }) => name !== VERBOSE.name),
-    {
-      ...VERBOSE,
-      help: "print what the model says, its cells and their output on stderr, and every file that a load leaves out",
-    },
+    { ...VERBOSE_TURNS, help: `${VERBOSE_TURNS.help}, and every file that a load leaves out` },
+    TRAJECTORY,
     { ...JSON_OUTPUT, help: "print one JSON object with answer, citations, usage, ..." },
   ],
   example: 'belay ask "What is this project for?" -c .',

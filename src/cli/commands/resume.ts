@@ -9,12 +9,15 @@ import {
   RELOAD,
   SESSION,
   SESSION_FLAGS,
+  TRAJECTORY,
+  VERBOSE,
+  VERBOSE_TURNS,
 } from "../flags/declared.ts";
 import type { Flag } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 /** A session that is resumed is named without a flag and has its context, and there is only one thing to do with it. */
-const NOT_OF_RESUME: readonly Flag[] = [CONTEXT, SESSION, NO_STORE, RELOAD, APPEND, DISCARD];
+const NOT_OF_RESUME: readonly Flag[] = [CONTEXT, SESSION, NO_STORE, RELOAD, APPEND, DISCARD, VERBOSE];
 
 export const resume = defineCommand({
   name: "resume",
@@ -27,6 +30,8 @@ export const resume = defineCommand({
   own: {},
   shared: [
     ...SESSION_FLAGS.filter((flag) => !NOT_OF_RESUME.includes(flag)),
+    { ...VERBOSE_TURNS, help: `of an ask: ${VERBOSE_TURNS.help}` },
+    { ...TRAJECTORY, help: `of an ask: ${TRAJECTORY.help}` },
     OUTPUT,
     FORMAT,
     { ...JSON_OUTPUT, help: "print one JSON object per cell, as exec does" },

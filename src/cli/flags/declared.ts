@@ -176,6 +176,19 @@ export const VERBOSE = flag({
   help: "list every file that a load leaves out, up to 1,000, with its reason",
 });
 
+/** `--verbose` of a command that takes the turns of an ask. */
+export const VERBOSE_TURNS: Flag = {
+  ...VERBOSE,
+  help: "print what the model says, its cells and their output on stderr",
+};
+
+export const TRAJECTORY = flag({
+  name: "trajectory",
+  type: toggle,
+  heading: "output",
+  help: "tell at the end what the model said in each turn, its cells and their output: on stderr, with --json in the object",
+});
+
 export const QUIET = flag({
   name: "quiet",
   short: "q",

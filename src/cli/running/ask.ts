@@ -3,8 +3,8 @@ import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
-import { sessionFlags } from "../flags/session-flags.ts";
+import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
+import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/ask.ts";
@@ -36,21 +36,25 @@ async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags):
     const check = (settings: Settings) => void modelsOf(settings).resolve(null);
     const schema = file === undefined ? {} : { schema: readSchema(file) };
     const asked = { kind: "ask", input: question } as const;
-    const onTurn = (turn: TurnProgress) => {
-      if (flags.verbose && turn.phase !== "asked") terminal.stderr.write(turnText(turn));
-    };
-    const opened = await open({ flags, host, terminal, asked, check, onTurn });
+    const opened = await open({ flags, host, terminal, asked, check, onTurn: turnTeller(flags, terminal) });
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
-    const { trajectory = false } = options;
-    const resumed = opened.isBegun ? await opened.session.resume({ ...signals, trajectory }) : null;
+    const asking = { ...signals, trajectory: args.get(TRAJECTORY) };
+    const resumed = opened.isBegun ? await opened.session.resume(asking) : null;
     const answer =
       resumed?.kind === "ask"
         ? resumed.envelope
-        : await opened.session.ask(question, { ...options, ...schema, ...signals });
-    opened.progress.end();
+        : await opened.session.ask(question, { ...options, ...schema, ...asking });
+    opened.progress.end(!isOpen(answer));
     return endOfAsk(answer, { opened, terminal, stop, isJson });
   });
+}
+
+/** For `--verbose`: prints each turn as it comes. */
+export function turnTeller({ verbose }: SessionFlags, { stderr }: Terminal): (turn: TurnProgress) => void {
+  return (turn) => {
+    if (verbose && turn.phase !== "asked") stderr.write(turnText(turn));
+  };
 }
 
 /** Tells how an ask ended. Gives the exit code. */
@@ -60,19 +64,22 @@ export function endOfAsk(
 ): number {
   // The reader of stdout has gone: there is no reader to report to.
   if (stop.exitCode === 0) return 0;
-  const isOpen = opened.kept !== null && !answer.success && answer.resumable === true;
+  const isLeftOpen = opened.kept !== null && isOpen(answer);
   const resume = opened.resumeCommand();
   if (isJson) {
-    const fields = isOpen ? { ...answer, suggestion: `\`${resume}\` goes on with it.`, resume } : answer;
+    const fields = isLeftOpen ? { ...answer, suggestion: `\`${resume}\` goes on with it.`, resume } : answer;
     terminal.stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
   } else {
     showTrajectory(answer, terminal.stderr);
-    const isSuspended = isOpen && !answer.success && answer.error_code === "cancelled";
+    const isSuspended = isLeftOpen && !answer.success && answer.error_code === "cancelled";
     if (!isSuspended) showAsk(answer, terminal);
-    if (isOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
+    if (isLeftOpen) terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
   }
   return stop.exitCode ?? (answer.success ? 0 : 1);
 }
+
+/** Whether an ask can be resumed. */
+export const isOpen = (answer: AskEnvelope): boolean => !answer.success && answer.resumable === true;
 
 function questionOf(args: Arguments): string {
   const [question = "", ...others] = args.positionals;

@@ -4,7 +4,7 @@ import { RlmError } from "../../index.ts";
 import { describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
+import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
@@ -13,7 +13,7 @@ import { reportingFailures } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { brief } from "../session/unfinished.ts";
 import { type Stop, untilStopped } from "../stop.ts";
-import { endOfAsk } from "./ask.ts";
+import { endOfAsk, isOpen, turnTeller } from "./ask.ts";
 import { openDelivery } from "./delivery.ts";
 import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
 
@@ -28,20 +28,23 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
   const asked = nameOf(args);
   const report = args.get(JSON_OUTPUT) ? jsonReport(terminal) : textReport(terminal);
   return reportingFailures(stop, report.failure, async (open) => {
-    const opened = await open({ flags, host, terminal, choose: (store) => choose(store, asked) });
+    const onTurn = turnTeller(flags, terminal);
+    const opened = await open({ flags, host, terminal, onTurn, choose: (store) => choose(store, asked) });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
     if (session.unfinished()) opened.checkRecorded();
     progress.begin();
     const isLast = (session.unfinished()?.rest.length ?? 0) === 0;
     const delivery = openDelivery(opened, isLast);
-    const resumed = await session.resume({ ...signalsOf(opened, stop), ...delivery.asked });
-    const taken = progress.end();
+    const trajectory = args.get(TRAJECTORY);
+    const resumed = await session.resume({ ...signalsOf(opened, stop), ...delivery.asked, trajectory });
+    const taken = progress.end(resumed?.kind !== "ask" || !isOpen(resumed.envelope));
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     if (resumed.kind === "ask") {
       return endOfAsk(resumed.envelope, { opened, terminal, stop, isJson: args.get(JSON_OUTPUT) });
     }
     const { envelope, rest, kind } = resumed;
+    if (trajectory) terminal.stderr.write(`--trajectory tells the turns of an ask; what was resumed is a ${kind}\n`);
     if (!envelope && !args.get(JSON_OUTPUT)) terminal.stderr.write(`the ${kind} is finished\n`);
     if (rest.length > 0) opened.checkRecorded();
     // An earlier process may have written a recorded result: only a flag asks for it once more.

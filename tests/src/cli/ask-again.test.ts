@@ -41,6 +41,30 @@ test("an ask that its provider failed is open: the same question goes on, and an
   expect(server.requests).toHaveLength(3);
 });
 
+test("resume prints the turns that it takes with --verbose, and all turns of the ask with --trajectory", async () => {
+  const { belay } = await scene([LOOK, REFUSED, { ...cell("answer(found.length)"), text: "Now I know." }]);
+  const verbose = await belay("resume", "work", "--verbose");
+  expect(verbose).toMatchObject({ code: 0, stdout: "1\n" });
+  expect(verbose.stderr).toBe(`resuming work: the ask, 1 turn of it is recorded
+--- turn 2
+Now I know.
+  > answer(found.length)
+(no output: print something, or end with an expression)
+`);
+  // What is resumed is over: its record has the trajectory all the same.
+  const told = await belay("resume", "work", "--trajectory", "-q");
+  expect(told).toMatchObject({ code: 0, stdout: "1\n" });
+  expect(told.stderr).toMatch(
+    /^--- turn 1 .*\n {2}> const found.*no reply that can be used: auth_failed\n--- turn 2 /s,
+  );
+  const json = await belay("resume", "work", "--trajectory", "--json");
+  expect(JSON.parse(json.stdout).trajectory).toMatchObject([{ turn: 1 }, { error_code: "auth_failed" }, { turn: 2 }]);
+  await belay("exec", "-e", "1", "-s", "work");
+  expect((await belay("resume", "work", "--trajectory", "-q")).stderr).toBe(
+    "--trajectory tells the turns of an ask; what was resumed is a cell\n",
+  );
+});
+
 test("a fork of an open ask has its turns and is asked on by itself; resume says where it stands", async () => {
   const { server, belay } = await scene([LOOK, REFUSED, { text: "In the fork." }, { text: "In the first." }]);
   await belay("fork", "work", "--name", "copy");
