@@ -294,6 +294,8 @@ interface SubCallOptions {
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;
+  /** With schema: an answer that does not fit it, also after one repair, is given as text. */
+  or_text?: boolean;
 }
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {

@@ -14,7 +14,7 @@ export const llm_query = defineGuestBuiltin({
     depth_exceeded: "the call has a context, and the session's calls may not go deeper",
     policy_violation: "a tool is not allowed (PolicyViolationError)",
     timeout: "the call took longer than timeout_ms (SubCallTimeoutError)",
-    schema_mismatch: "the answer did not fit schema, also after one repair",
+    schema_mismatch: "the answer did not fit schema, also after one repair, and or_text is not set",
     sub_agent_error: "the sub-agent came to no answer within its turns",
     empty_answer: "the model answered with nothing",
     truncated_answer: "the answer was cut at max_tokens",
@@ -37,6 +37,8 @@ export const llm_query = defineGuestBuiltin({
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
   schema?: object;
+  /** With schema: an answer that does not fit it, also after one repair, is given as text. */
+  or_text?: boolean;
 }
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {

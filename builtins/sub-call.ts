@@ -16,6 +16,7 @@ const Options = v.strictObject({
   max_tokens: v.exactOptional(countable("must be a whole number above 0")),
   timeout_ms: v.exactOptional(countable("must be a whole number of ms above 0")),
   schema: v.exactOptional(v.record(v.string(), json, "must be a JSON Schema, an object")),
+  or_text: v.exactOptional(v.boolean("must be true or false")),
   context: v.exactOptional(json),
   max_turns: v.exactOptional(within(1, LIMITS.askTurns)),
   max_sub_calls: v.exactOptional(within(0, LIMITS.childSubCalls)),
@@ -26,7 +27,7 @@ type Options = v.InferOutput<typeof Options>;
 
 /** Options that only a call with a context of its own takes, and those that it does not take. */
 const NEED_CONTEXT = ["max_turns", "max_sub_calls", "cites"] as const;
-const WITHOUT_CONTEXT = ["tools", "system", "max_tokens"] as const;
+const WITHOUT_CONTEXT = ["tools", "system", "max_tokens", "or_text"] as const;
 
 /** The batch that a call belongs to: the guest's own number of it, and how many of it may be in flight at once. */
 const Batch = v.object({ id: v.number(), max_concurrent: v.exactOptional(v.number()) });
@@ -72,6 +73,7 @@ function fitting<O extends Pick<SubCallRequest, "context"> & object>(name: strin
     throw argumentError("TypeError", `${name}: context and ${other} do not go together`, cure);
   }
   const needy = NEED_CONTEXT.find((key) => key in options);
+  if (needy === undefined && "or_text" in options && !("schema" in options)) throw textWithoutSchema(name);
   if (needy === undefined) return options;
   throw argumentError(
     "TypeError",
@@ -79,6 +81,9 @@ function fitting<O extends Pick<SubCallRequest, "context"> & object>(name: strin
     `Pass context too, or leave out ${needy}.`,
   );
 }
+
+const textWithoutSchema = (name: string): RlmError =>
+  argumentError("TypeError", `${name}: or_text is for calls with schema`, "Pass schema too, or leave out or_text.");
 
 function readOptions(name: string, given: Json | undefined): Options {
   if (given === undefined || given === null) return {};

@@ -95,6 +95,8 @@ test.each<[Json, string]>([
   [{ context: [0, 1], max_tokens: 9 }, "TypeError: llm_query: context and max_tokens do not go together"],
   [{ max_turns: 5 }, "TypeError: llm_query: max_turns is for calls with context"],
   [{ max_sub_calls: 0 }, "TypeError: llm_query: max_sub_calls is for calls with context"],
+  [{ context: [0, 1], schema: {}, or_text: true }, "TypeError: llm_query: context and or_text do not go together"],
+  [{ or_text: true }, "TypeError: llm_query: or_text is for calls with schema"],
   [{ cites: true }, "TypeError: llm_query: cites is for calls with context"],
   [{ context: [0, 1], max_turns: 101 }, "TypeError: llm_query: max_turns must be a whole number from 1 to 100"],
   [

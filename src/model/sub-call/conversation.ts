@@ -15,15 +15,16 @@ interface Conversation {
   readonly system: string | null;
   readonly tools: readonly AgentTool[];
   readonly schema: Json | null;
+  readonly or_text: boolean;
   readonly max_tokens: number;
 }
 
 /**
  * Asks until the model answers without using a tool; then, with a schema, once more if the answer does not fit. The
- * repair has a turn of its own beyond `maxTurns`.
+ * repair has a turn of its own beyond `maxTurns`. If that does not fit either, the call fails, or gets the text by `or_text`.
  */
 export async function converse(
-  { prompt, system, tools, schema, max_tokens }: Conversation,
+  { prompt, system, tools, schema, or_text, max_tokens }: Conversation,
   requests: Requests,
   { maxTurns, thread }: { readonly maxTurns: number; readonly thread: TaskThread },
   signal: AbortSignal,
@@ -51,7 +52,7 @@ export async function converse(
     if (schema === null) return { ok: true, value: turn.text };
     const read = await valueIn(turn.text, schema, thread, signal);
     if (read.ok || "error" in read) return read;
-    if (repaired) return { ok: false, error: mismatch(read.problems) };
+    if (repaired) return or_text ? { ok: true, value: turn.text } : { ok: false, error: mismatch(read.problems) };
     repaired = true;
     turnsLeft = Math.max(turnsLeft, 1);
     messages.push({ role: "user", text: repairRequest(read.problems) });
@@ -60,7 +61,7 @@ export async function converse(
 
 /** The request that a sub-call begins with. */
 export function firstRequest(
-  { prompt, system, tools, schema }: Omit<Conversation, "max_tokens">,
+  { prompt, system, tools, schema }: Omit<Conversation, "max_tokens" | "or_text">,
   maxTurns: number,
 ): Pick<ModelRequest, "system" | "messages" | "tools"> {
   return {

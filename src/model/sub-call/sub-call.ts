@@ -15,6 +15,8 @@ export interface SubCall {
   readonly tools: readonly string[];
   /** JSON Schema that the answer must fit; null: the answer is text. */
   readonly schema: Json | null;
+  /** An answer that does not fit the schema is given as text. */
+  readonly or_text: boolean;
   /** Output tokens of each request, thinking included. */
   readonly max_tokens: number;
   /** For the whole call: waiting for the budget, retries and tools included; ms. */

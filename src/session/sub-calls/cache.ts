@@ -13,7 +13,7 @@ export interface AnswerCache {
 
 export function openCache(store: Pick<Store, "cached">, models: Models, baseUrl: string | undefined): AnswerCache {
   return {
-    keyOf({ prompt, system, schema, model, max_tokens, tools, context }) {
+    keyOf({ prompt, system, schema, or_text, model, max_tokens, tools, context }) {
       // What a sub-agent reads may have changed. What a model finds by itself in a context depends on its turns and the budget.
       if (tools?.length !== 0 || context) return null;
       const asked = [
@@ -23,6 +23,7 @@ export function openCache(store: Pick<Store, "cached">, models: Models, baseUrl:
         system ?? null,
         schema ?? null,
         max_tokens ?? LIMITS.subCallMaxTokens,
+        ...(or_text ? [{ or_text }] : []),
       ];
       return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
     },

@@ -47,6 +47,7 @@ export async function planSubCall(options: PlanOptions, request: SubCallRequest)
     system: request.system ?? null,
     tools: decision.granted,
     schema: request.schema ?? null,
+    or_text: request.or_text ?? false,
     max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens,
     timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
     model: request.model ?? null,

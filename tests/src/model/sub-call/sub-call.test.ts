@@ -27,6 +27,7 @@ const CALL: SubCall = {
   system: null,
   tools: [],
   schema: null,
+  or_text: false,
   max_tokens: 4096,
   timeout_ms: 120_000,
   model: null,
@@ -339,6 +340,12 @@ test("a schema: one repair that names the problems, then an error with them", as
   expect(await run(stubborn, { schema: SCHEMA })).toMatchObject({
     ok: false,
     error: { code: "schema_mismatch", message: 'the answer does not fit the schema: the value lacks "n"' },
+    requests: 2,
+  });
+  const wordy = script(says("No."), says("It is three."));
+  expect(await run(wordy, { schema: SCHEMA, or_text: true })).toMatchObject({
+    ok: true,
+    value: "It is three.",
     requests: 2,
   });
 });

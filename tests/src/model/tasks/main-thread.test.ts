@@ -26,6 +26,7 @@ const call = (part: Partial<SubCall>): SubCall => ({
   system: null,
   tools: [],
   schema: null,
+  or_text: false,
   max_tokens: 100,
   timeout_ms: 60_000,
   model: null,
