@@ -1,8 +1,9 @@
 import type { BranchEntry } from "../../src/pi/branch/entries.ts";
-import { nextMessages } from "../../src/pi/outside/branch.ts";
+import { nextMessages, readOutside } from "../../src/pi/outside/branch.ts";
+import { findCopies } from "../../src/pi/outside/copies.ts";
 import { OUTSIDE_ENTRY } from "../../src/pi/outside/entries.ts";
 import { type ObjectIds, rememberedIds } from "../../src/pi/outside/keys.ts";
-import type { PiMessage } from "../../src/pi/outside/message.ts";
+import { messagesOf, type PiMessage } from "../../src/pi/outside/message.ts";
 import { type Outlook, outlook, type Rules } from "../../src/pi/outside/outlook.ts";
 
 /** A text block, as Pi has it. */
@@ -61,7 +62,10 @@ export function talk(rules: Partial<Rules> = {}): Talk {
     // As for Pi, whose handlers get a copy each time.
     messages: () => structuredClone(nextMessages(branch)),
     request() {
-      const next = outlook({ messages: self.messages(), branch, base: 100, ids, rules: self.rules });
+      const messages = self.messages();
+      findCopies(messages, messagesOf(branch));
+      const outside = readOutside(branch);
+      const next = outlook({ messages, branch, outside, base: 100, ids, rules: self.rules });
       for (const data of next.entries) {
         branch.push({ type: "custom", customType: OUTSIDE_ENTRY, data, id: `e${branch.length}` });
       }

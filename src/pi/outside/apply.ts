@@ -20,10 +20,10 @@ export interface Fate<M extends PiMessage = PiMessage> {
 /** Each message with what becomes of it, in their order: a pure function of the messages and the branch. */
 export function fates<M extends PiMessage>(
   messages: readonly M[],
-  { marks, fold, gone }: Outside,
+  outside: Outside,
   ids: ObjectIds,
 ): readonly Fate<M>[] {
-  const seen = new Map(gone);
+  const seen = new Map<string, number>();
   const calls = new Map<string, Call>();
   return messages.map((message): Fate<M> => {
     for (const call of callsOf(message)) calls.set(call.id, call);
@@ -31,12 +31,14 @@ export function fates<M extends PiMessage>(
     const key = keyOf(message);
     const raw = { message, key, call, is: "raw", sent: message } as const;
     const standsFor = made.get(message);
-    for (const one of standsFor ?? [key ?? ""]) seen.set(one, (seen.get(one) ?? 0) + 1);
+    const place = (one: string) => seen.get(one) ?? outside.gone(one);
+    for (const one of standsFor ?? []) seen.set(one, place(one) + 1);
     if (standsFor || key === null) return raw;
-    const n = (seen.get(key) ?? 1) - 1;
-    if (n < (fold?.counts.get(key) ?? 0)) return { ...raw, is: "folded" };
-    const given = marks.get(key)?.[n];
-    const stub = given && stubbed(message, given, { key, call, ids });
+    const n = place(key);
+    seen.set(key, n + 1);
+    if (outside.isFolded(key, n)) return { ...raw, is: "folded" };
+    const marks = outside.marks(key, n);
+    const stub = marks.length > 0 ? stubbed(message, marks, { key, call, ids }) : null;
     if (!stub) return raw;
     made.set(stub, [key]);
     return { ...raw, is: "stub", sent: stub };
@@ -54,7 +56,7 @@ export function sentOf<M extends PiMessage>(
   if (!first || !fold) return all.map(({ sent }) => sent);
   const stands = foldMessage(
     folded.map((one) => toFolded(one, ids)),
-    fold.by,
+    fold,
   );
   made.set(
     stands,

@@ -69,10 +69,10 @@ export function openAsked({ ids, branch, write, baseOf, rules, room, keeps }: As
   function next() {
     const entries = branch();
     const messages = nextMessages(entries);
-    const parts = { messages, branch: entries, base: baseOf(messages), ids };
-    const { objects } = outlook({ ...parts, rules: null });
     const outside = readOutside(entries);
-    return { parts, objects, outside, raw: rawSize({ ...parts, outside }).tokens };
+    const parts = { messages, branch: entries, outside, base: baseOf(messages), ids };
+    const { objects } = outlook({ ...parts, rules: null });
+    return { parts, objects, outside, raw: rawSize(parts).tokens };
   }
 
   function sentOnceOff(): Switched {

@@ -1,4 +1,5 @@
 import type { BranchEntry } from "../branch/entries.ts";
+import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
 import { isTimed, keyOf, resultKey } from "./keys.ts";
 import { callsOf, messageOf, type PiMessage } from "./message.ts";
@@ -14,60 +15,47 @@ export interface Mark {
 /** What a branch says of its messages. Messages with equal keys are told apart by their order, from 0. */
 export interface Outside {
   readonly entries: OutsideEntries;
-  /** Marks by key and place among the messages with this key, in the order of their entries. */
-  readonly marks: ReadonlyMap<string, readonly (readonly Mark[] | undefined)[]>;
-  /** The newest fold: how many messages of a key are in it; null if nothing is folded. */
-  readonly fold: { readonly counts: ReadonlyMap<string, number>; readonly by: EpochEntry } | null;
+  /** The marks of a message, in the order of their entries. */
+  marks(key: string, n: number): readonly Mark[];
+  isFolded(key: string, n: number): boolean;
+  /** The entry of the newest fold; null if nothing is folded. */
+  readonly fold: EpochEntry | null;
   /** How many messages of a key a compaction took away. */
-  readonly gone: ReadonlyMap<string, number>;
-  /** Keys with a time of messages behind which the model has answered, or failed to. */
-  readonly answered: ReadonlySet<string>;
+  gone(key: string): number;
+  /** Whether the key has a time, and the model has answered behind such a message, or failed to. */
+  isAnswered(key: string): boolean;
   /** Place of the newest compaction; -1 if there is none. */
   readonly compacted: number;
-}
-
-/** A message's place on the branch. A result stands with its call, whenever it came. */
-interface Slot {
-  readonly key: string;
-  readonly at: number;
-  /** Place among the slots with this key. */
-  readonly n: number;
+  /** The same messages under other entries. */
+  under(entries: OutsideEntries): Outside;
 }
 
 /** Reads a branch from its root to its leaf. */
 export function readOutside(branch: readonly BranchEntry[]): Outside {
-  const entries = readEntries(branch);
-  const { slots, timed } = slotsOf(branch);
-  const marks = new Map<string, Mark[][]>();
-  const mark = ({ key, n }: Slot, made: Mark) => {
-    const list = marks.get(key) ?? [];
-    marks.set(key, list);
-    const given = list[n] ?? [];
-    list[n] = given;
-    const last = given.at(-1);
-    if (last?.min !== made.min || last.preview !== made.preview) given.push(made);
+  return outsideOf(placesOn(branch), readEntries(branch));
+}
+
+function outsideOf(places: Places, entries: OutsideEntries): Outside {
+  const { of, kept, compacted, answer } = places;
+  const covers = coversOf(places, entries);
+  const folding = covers.findLast(({ folded }) => folded >= 0);
+  return {
+    entries,
+    marks(key, n) {
+      const at = of.get(key)?.[n];
+      if (at === undefined) return [];
+      return covers.flatMap(({ end, keep, results, epoch: { min, preview } }): Mark[] => [
+        ...(at <= end && !keep.has(key) ? [{ min, preview: null }] : []),
+        ...(results.get(key) === n ? [{ min: 0, preview }] : []),
+      ]);
+    },
+    isFolded: (key, n) => (of.get(key)?.[n] ?? Number.POSITIVE_INFINITY) <= (folding?.folded ?? -1),
+    fold: folding?.epoch ?? null,
+    gone: (key) => of.get(key)?.filter((at) => at < kept).length ?? 0,
+    isAnswered: (key) => isTimed(key) && (of.get(key)?.[0] ?? Number.POSITIVE_INFINITY) < answer,
+    compacted,
+    under: (others) => outsideOf(places, others),
   };
-  let fold: Outside["fold"] = null;
-  for (const { at, epoch, keep } of withKept(entries)) {
-    const { min, preview, through, results = [] } = epoch;
-    const end = through === undefined ? -1 : placeBefore(timed.get(through), at);
-    for (const slot of slots) {
-      if (slot.at > end) break;
-      if (!keep.has(slot.key)) mark(slot, { min, preview: null });
-    }
-    for (const key of results) {
-      const slot = slots.findLast((slot) => slot.key === key && slot.at < at);
-      if (slot) mark(slot, { min: 0, preview });
-    }
-    const folded = epoch.fold === undefined ? -1 : placeBefore(timed.get(epoch.fold), at);
-    if (folded >= 0) fold = { counts: countsOf(slots.filter((slot) => slot.at <= folded)), by: epoch };
-  }
-  const compacted = branch.findLastIndex(({ type }) => type === "compaction");
-  const kept = branch.findIndex(({ id }) => id !== undefined && id === branch[compacted]?.firstKeptEntryId);
-  const gone = countsOf(slots.filter(({ at }) => at < kept));
-  const last = branch.findLastIndex((entry) => messageOf(entry)?.role === "assistant");
-  const answered = new Set(slots.flatMap(({ key, at }) => (at < last && timed.has(key) ? [key] : [])));
-  return { entries, marks, fold, gone, answered, compacted };
 }
 
 /** Messages that Pi makes its next request of, as it does: behind a compaction, the summary and what it kept. */
@@ -84,47 +72,67 @@ export function nextMessages(branch: readonly BranchEntry[]): readonly PiMessage
   return compacted < 0 ? messages : [{ role: "compactionSummary", summary: String(summary) }, ...messages];
 }
 
-function slotsOf(branch: readonly BranchEntry[]) {
-  const slots: Slot[] = [];
-  /** Places of messages with a time, by key. */
-  const timed = new Map<string, number[]>();
-  const counts = new Map<string, number>();
-  const add = (key: string, at: number) => {
-    const n = counts.get(key) ?? 0;
-    counts.set(key, n + 1);
-    slots.push({ key, at, n });
-  };
+/** Where the messages of a branch are. */
+interface Places {
+  /** Places by key, in their order. A result stands with its call, whenever it came. */
+  readonly of: ReadonlyMap<string, readonly number[]>;
+  /** Of the newest compaction, of the first entry that it kept, and of the last answer; -1 if there is none. */
+  readonly compacted: number;
+  readonly kept: number;
+  readonly answer: number;
+}
+
+function placesOn(branch: readonly BranchEntry[]): Places {
+  const of = new Map<string, number[]>();
+  let answer = -1;
   for (const [at, entry] of branch.entries()) {
     const message = messageOf(entry);
-    if (!message || message.role === "toolResult") continue;
-    const key = keyOf(message);
-    if (key !== null) {
-      add(key, at);
-      if (isTimed(key)) timed.set(key, [...(timed.get(key) ?? []), at]);
+    if (!message) continue;
+    if (message.role === "assistant") answer = at;
+    for (const key of keysOf(message)) {
+      const places = of.get(key);
+      if (places) places.push(at);
+      else of.set(key, [at]);
     }
-    for (const { id } of callsOf(message)) add(resultKey(id), at);
   }
-  return { slots, timed };
+  const compacted = branch.findLastIndex(({ type }) => type === "compaction");
+  const kept = branch.findIndex(({ id }) => id !== undefined && id === branch[compacted]?.firstKeptEntryId);
+  return { of, compacted, kept, answer };
 }
 
-/** The last of these places that lies before another one; -1 if none does. */
-function placeBefore(places: readonly number[] | undefined, at: number): number {
-  return places?.findLast((place) => place < at) ?? -1;
+/** Keys of what stands with a message: its own, and those of its calls' results. */
+const keysOf = once((message): readonly string[] => {
+  if (message.role === "toolResult") return [];
+  const key = keyOf(message);
+  return [...(key === null ? [] : [key]), ...callsOf(message).map(({ id }) => resultKey(id))];
+});
+
+/** What an entry covers. */
+interface Cover {
+  readonly epoch: EpochEntry;
+  /** Everything up to this place, and everything folded up to that one; -1: nothing. */
+  readonly end: number;
+  readonly folded: number;
+  /** Keys that stay, whichever entry of the epoch says so. */
+  readonly keep: ReadonlySet<string>;
+  /** Results behind it: which ones of their keys. */
+  readonly results: ReadonlyMap<string, number>;
 }
 
-/** Epochs with all that they keep, whichever of their entries says so. */
-function withKept({ epochs }: OutsideEntries) {
-  const keeps = new Map<number, Set<string>>();
-  for (const { epoch } of epochs) {
-    const keep = keeps.get(epoch.epoch) ?? new Set();
-    keeps.set(epoch.epoch, keep);
-    for (const key of epoch.keep ?? []) keep.add(key);
-  }
-  return epochs.map((entry) => ({ ...entry, keep: keeps.get(entry.epoch.epoch) ?? new Set<string>() }));
-}
-
-function countsOf(slots: readonly Slot[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { key, n } of slots) counts.set(key, n + 1);
-  return counts;
+function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] {
+  const keeps = Map.groupBy(epochs, ({ epoch }) => epoch.epoch);
+  const placeOf = (key: string | undefined, before: number) =>
+    key !== undefined && isTimed(key) ? (of.get(key)?.findLast((place) => place < before) ?? -1) : -1;
+  return epochs.map(({ at, epoch }) => ({
+    epoch,
+    end: placeOf(epoch.through, at),
+    folded: placeOf(epoch.fold, at),
+    keep: new Set(keeps.get(epoch.epoch)?.flatMap(({ epoch: { keep } }) => keep ?? [])),
+    results: new Map(
+      epoch.results?.flatMap((key): [string, number][] => {
+        const n = of.get(key)?.findLastIndex((place) => place < at) ?? -1;
+        return n < 0 ? [] : [[key, n]];
+      }),
+    ),
+  }));
 }

@@ -4,7 +4,7 @@ import { fates, toFolded } from "./apply.ts";
 import { readOutside } from "./branch.ts";
 import { type Folded, farewell, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn, tokensOf } from "./keys.ts";
-import { blocksOf, brokeOff, messageOf, type PiMessage } from "./message.ts";
+import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
 import { type OutlookParts, outlook, type Rules } from "./outlook.ts";
 
 /** What Pi says of a compaction that it is about to make. */
@@ -76,7 +76,7 @@ export function lastCompaction(
 
 function foldedBefore(firstKept: string, branch: readonly BranchEntry[], ids: ObjectIds): readonly Folded[] {
   const kept = branch.findIndex(({ id }) => id === firstKept);
-  const before = branch.slice(0, kept < 0 ? branch.length : kept).flatMap((entry) => messageOf(entry) ?? []);
+  const before = messagesOf(branch.slice(0, kept < 0 ? branch.length : kept));
   return fates(before, readOutside([]), ids)
     .filter(({ key }) => key !== null)
     .map((fate) => toFolded(fate, ids));
@@ -96,7 +96,7 @@ function reasonOf(
   { window, reserve }: Rules,
 ): "manual" | "threshold" | "overflow" {
   if (reason === "manual" || reason === "threshold" || reason === "overflow") return reason;
-  const last = branch.flatMap((entry) => messageOf(entry) ?? []).at(-1);
+  const last = messagesOf(branch).at(-1);
   if ((last && brokeOff(last) && last.stopReason === "error") || tokensBefore > window) return "overflow";
   return tokensBefore > window - reserve ? "threshold" : "manual";
 }

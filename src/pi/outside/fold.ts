@@ -45,10 +45,11 @@ function countOf(folded: readonly Folded[]): string {
 }
 
 function listed(head: readonly string[], folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): string {
-  const lines = folded.toReversed().flatMap((one) => lineOf(one, by.min));
+  const lines = folded.filter((one) => hasLine(one, by.min)).reverse();
   const shown: string[] = [];
   let tokens = tokensIn(head.join("\n").length) + ROOM_FOR_REST;
-  for (const line of lines) {
+  for (const one of lines) {
+    const line = lineOf(one);
     tokens += tokensIn(line.length + 1);
     if (tokens > by.manifest) break;
     shown.push(line);
@@ -61,12 +62,13 @@ function listed(head: readonly string[], folded: readonly Folded[], by: Pick<Epo
 const ROOM_FOR_REST = 6;
 const PROMPT_UNITS = 160;
 
-function lineOf({ message, parts }: Folded, min: number): readonly string[] {
+function hasLine({ message }: Folded, min: number): boolean {
   const text = objectText(message);
-  if (text === null) return [];
-  if (message.role === "user") {
-    const said = plain(ownText(message), PROMPT_UNITS);
-    return [`- ${parts.ids.idOf(parts.key, text)} | prompt: ${said}`];
-  }
-  return tokensIn(text.length) < min ? [] : [`- ${objectLine(message, parts)}`];
+  return text !== null && (message.role === "user" || tokensIn(text.length) >= min);
+}
+
+function lineOf({ message, parts }: Folded): string {
+  if (message.role !== "user") return `- ${objectLine(message, parts)}`;
+  const said = plain(ownText(message), PROMPT_UNITS);
+  return `- ${parts.ids.idOf(parts.key, objectText(message) ?? "")} | prompt: ${said}`;
 }

@@ -1,13 +1,15 @@
 import { OUTSIDE_DEFAULTS, type PiSettings } from "../../config/index.ts";
+import type { BranchEntry } from "../branch/entries.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
 import { type Asked, openAsked } from "./asked.ts";
 import { nextMessages, type Outside as OutsideState, readOutside } from "./branch.ts";
 import { answerTo, type CompactionWish, type OurCompaction, ourCompaction } from "./compaction.ts";
+import { findCopies } from "./copies.ts";
 import { OUTSIDE_ENTRY } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
 import { type ObjectIds, rememberedIds, tokensIn } from "./keys.ts";
-import type { PiMessage } from "./message.ts";
+import { messagesOf, type PiMessage } from "./message.ts";
 import { outlook, type Rules } from "./outlook.ts";
 import { rawSize } from "./size.ts";
 
@@ -21,6 +23,12 @@ export interface Outside {
   readonly asked: Asked;
   /** Pi has come to a session, or to another branch of it. */
   arrived(how: "start" | "tree"): void;
+}
+
+/** The branch, and what it says of its messages. */
+interface Seen {
+  readonly branch: readonly BranchEntry[];
+  readonly outside: OutsideState;
 }
 
 /** What Pi is answered. */
@@ -65,22 +73,22 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   const room = () => (context().model?.contextWindow ?? Number.POSITIVE_INFINITY) - reserve;
   const asked = openAsked({ ids, branch, write, baseOf, rules: rulesNow, room, keeps: () => held().externalize });
 
-  function planned<M extends PiMessage>(messages: readonly M[], outside: OutsideState) {
+  function planned<M extends PiMessage>(messages: readonly M[], seen: Seen) {
     const rules = held().externalize ? rulesNow() : null;
-    if (!rules) return applyOutside(messages, outside, ids);
-    const next = outlook({ messages, branch: branch(), base: baseOf(messages), ids, rules });
+    if (!rules) return applyOutside(messages, seen.outside, ids);
+    const next = outlook({ ...seen, messages, base: baseOf(messages), ids, rules });
     for (const entry of next.entries) write(entry);
     return next.sent;
   }
 
   function answered(wish: CompactionWish): PiAnswer {
-    const entriesNow = branch();
-    const { entries } = readOutside(entriesNow);
+    const seen = seenOn(branch());
+    const { entries } = seen.outside;
     const { externalize, compaction } = held();
     const rules = rulesNow();
     if (!rules || entries.isOff || (!externalize && entries.epochs.length === 0)) return {};
-    const messages = nextMessages(entriesNow);
-    const answer = answerTo(wish, { messages, branch: entriesNow, base: baseOf(messages), ids, rules }, compaction);
+    const messages = nextMessages(seen.branch);
+    const answer = answerTo(wish, { ...seen, messages, base: baseOf(messages), ids, rules }, compaction);
     if (answer.is === "cancelled") return { cancel: true };
     if (answer.is === "pi") return {};
     if (answer.becauseOfSize)
@@ -96,23 +104,25 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
     },
     sent(messages) {
       if (failed === "all") return messages;
-      let outside: OutsideState | undefined;
+      let seen: Seen | undefined;
       try {
-        outside = readOutside(branch());
+        seen = seenOn(branch());
+        const { outside } = seen;
+        findCopies(messages, messagesOf(seen.branch));
         if (outside.entries.unknown > 0 && !toldUnknown) {
           toldUnknown = true;
           tell("RLM: entries of another version of Belay say what is outside the conversation; they are passed over");
         }
         if (outside.entries.isOff) {
-          const { tokens } = rawSize({ messages, branch: branch(), outside, base: baseOf(messages), ids });
+          const { tokens } = rawSize({ ...seen, messages, base: baseOf(messages), ids });
           return tokens < room() ? messages : applyOutside(messages, outside, ids);
         }
-        if (failed === "nothing") return planned(messages, outside);
+        if (failed === "nothing") return planned(messages, seen);
       } catch (error) {
         fail("planning", error);
       }
       try {
-        return outside ? applyOutside(messages, outside, ids) : messages;
+        return seen ? applyOutside(messages, seen.outside, ids) : messages;
       } catch (error) {
         fail("all", error);
         return messages;
@@ -131,6 +141,8 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
     },
   };
 }
+
+const seenOn = (branch: readonly BranchEntry[]): Seen => ({ branch, outside: readOutside(branch) });
 
 /** Our compaction, by no setting; nothing if it cannot be made either. */
 function afterFailure(wish: CompactionWish, context: () => PiContext, ids: ObjectIds): PiAnswer {

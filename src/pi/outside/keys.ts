@@ -1,18 +1,19 @@
 import { createHash } from "node:crypto";
 import { messageText, objectId } from "../../context/index.ts";
 import { historyMessage } from "../branch/messages.ts";
-import { blocksOf, type PiMessage } from "./message.ts";
+import { once } from "./copies.ts";
+import { blocksOf } from "./message.ts";
 
 /**
  * What a message is known by, in entries as in what is sent: null for messages that are never touched (of the system, and
  * summaries). Equal keys may come again: a text of an extension, or two messages of one millisecond.
  */
-export function keyOf(message: PiMessage): string | null {
+export const keyOf = once((message): string | null => {
   const { role, toolCallId, customType = "", timestamp } = message;
   if (role === "toolResult") return toolCallId === undefined ? null : resultKey(toolCallId);
   if (role === "custom") return `custom:${customType}:${sha12(objectText(message) ?? "")}`;
   return TIMED.includes(role) && timestamp !== undefined ? `${role}:${timestamp}` : null;
-}
+});
 
 /** The key of a call's result. */
 export const resultKey = (toolCallId: string) => `toolResult:${toolCallId}`;
@@ -25,16 +26,10 @@ export function isTimed(key: string): boolean {
 const TIMED = ["user", "assistant", "bashExecution"];
 
 /** The text that the message is an object with: its document in the history has the same. null for what is not sent. */
-export function objectText(message: PiMessage): string | null {
-  const known = texts.get(message);
-  if (known !== undefined) return known;
+export const objectText = once((message): string | null => {
   const said = historyMessage(message);
-  const text = said && messageText(said);
-  texts.set(message, text);
-  return text;
-}
-
-const texts = new WeakMap<PiMessage, string | null>();
+  return said && messageText(said);
+});
 
 /** The id of an object, which a reader of ids may remember by the message's key. */
 export interface ObjectIds {
@@ -63,7 +58,7 @@ const IMAGE_TOKENS = 1200;
 export const tokensIn = (chars: number) => Math.ceil(chars / CHARS_A_TOKEN);
 
 /** Tokens of a message, estimated: texts, thinking, calls as JSON, images by the piece. */
-export function tokensOf(message: PiMessage): number {
+export const tokensOf = once((message): number => {
   const { role, command = "", output = "", summary = "" } = message;
   if (role === "system") return tokensIn(JSON.stringify(message).length);
   let chars = command.length + output.length + summary.length;
@@ -74,7 +69,7 @@ export function tokensOf(message: PiMessage): number {
     else if (block.type === "image") chars += IMAGE_TOKENS * CHARS_A_TOKEN;
   }
   return tokensIn(chars);
-}
+});
 
 function sha12(text: string): string {
   return createHash("sha256").update(text.toWellFormed()).digest("hex").slice(0, 12);

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { BranchEntry } from "../branch/entries.ts";
+import { once } from "./copies.ts";
 
 /** A message of Pi, as far as it is looked at. */
 export interface PiMessage {
@@ -12,7 +13,11 @@ export interface PiMessage {
   readonly customType?: string;
   readonly command?: string;
   readonly output?: string;
-  readonly exitCode?: number | undefined;
+  readonly exitCode?: unknown;
+  readonly cancelled?: unknown;
+  readonly truncated?: unknown;
+  readonly fullOutputPath?: unknown;
+  readonly excludeFromContext?: unknown;
   readonly summary?: string;
   readonly stopReason?: string;
   readonly provider?: string;
@@ -35,15 +40,10 @@ export type Block =
   | { readonly type: "call"; readonly call: Call }
   | { readonly type: "other" };
 
-/** What a message is made of. Each message is read once. */
-export function blocksOf(message: PiMessage): readonly Block[] {
-  const known = read.get(message);
-  if (known) return known;
-  const { content } = message;
-  const blocks = typeof content === "string" ? [textBlock(content)] : v.parse(ContentSchema, content);
-  read.set(message, blocks);
-  return blocks;
-}
+/** What a message is made of. */
+export const blocksOf = once(({ content }): readonly Block[] =>
+  typeof content === "string" ? [textBlock(content)] : v.parse(ContentSchema, content),
+);
 
 /** Whether the assistant's answer broke off: Pi runs no calls of it. */
 export function brokeOff({ role, stopReason }: PiMessage): boolean {
@@ -51,10 +51,10 @@ export function brokeOff({ role, stopReason }: PiMessage): boolean {
 }
 
 /** Calls of tools in a message that have, or will have, a result. */
-export function callsOf(message: PiMessage): readonly Call[] {
+export const callsOf = once((message): readonly Call[] => {
   if (message.role !== "assistant" || brokeOff(message)) return [];
   return blocksOf(message).flatMap((block) => (block.type === "call" ? [block.call] : []));
-}
+});
 
 /** A message that an entry of Pi's branch holds; null for entries of other kinds. */
 export function messageOf(entry: BranchEntry): PiMessage | null {
@@ -63,6 +63,11 @@ export function messageOf(entry: BranchEntry): PiMessage | null {
   const message = heldBy(entry);
   held.set(entry, message);
   return message;
+}
+
+/** The messages that entries of Pi's branch hold, in their order. */
+export function messagesOf(entries: readonly BranchEntry[]): readonly PiMessage[] {
+  return entries.flatMap((entry) => messageOf(entry) ?? []);
 }
 
 function heldBy(entry: BranchEntry): PiMessage | null {
@@ -76,9 +81,6 @@ function heldBy(entry: BranchEntry): PiMessage | null {
 
 /** Messages of entries: an entry never changes. */
 const held = new WeakMap<BranchEntry, PiMessage | null>();
-
-/** Blocks of messages; Pi hands out new objects for each request, and the same for each look at the branch. */
-const read = new WeakMap<PiMessage, readonly Block[]>();
 
 const text = v.string();
 const textBlock = (content: string): Block => ({ type: "text", text: content });

@@ -1,18 +1,20 @@
 import type { BranchEntry } from "../branch/entries.ts";
 import { type Fate, fates, sentOf } from "./apply.ts";
-import { type Outside, readOutside } from "./branch.ts";
-import { type EpochEntry, inParts, OUTSIDE_ENTRY } from "./entries.ts";
+import type { Outside } from "./branch.ts";
+import { type EpochEntry, inParts, OUTSIDE_ENTRY, readEntries } from "./entries.ts";
 import type { FoldMessage } from "./fold.ts";
 import type { ObjectIds } from "./keys.ts";
 import { messageOf, type PiMessage } from "./message.ts";
 import { type Bounds, type Plan, planEpoch, planValve } from "./plan.ts";
-import { estimate, type Size, sizeOf } from "./size.ts";
+import { estimate, ratioOf, type Size, sizeOf } from "./size.ts";
 
 /** What the next request is decided by. */
 export interface OutlookParts<M extends PiMessage> {
   /** As Pi would send them, with recovered results. */
   readonly messages: readonly M[];
   readonly branch: readonly BranchEntry[];
+  /** What the branch says of its messages. */
+  readonly outside: Outside;
   /** Tokens of the system's prompt and of tools, estimated. */
   readonly base: number;
   readonly ids: ObjectIds;
@@ -58,7 +60,7 @@ export function triggerOf({ at, to, window, reserve }: Pick<Rules, "at" | "to" |
 /** What is sent next, and what has to be written before: a pure function. */
 export function outlook<M extends PiMessage>(parts: OutlookParts<M>): Outlook<M> {
   const { rules } = parts;
-  const now = stateOf(parts, []);
+  const now = stateOf(parts, parts.outside, []);
   if (!rules) return outlookOf(now);
   const isCold = isOtherModel(parts, rules);
   const trigger = isCold ? (rules.to + LEAST_FREED) * rules.window : triggerOf(rules);
@@ -80,14 +82,16 @@ interface State<M extends PiMessage> {
   readonly size: Size;
 }
 
-function stateOf<M extends PiMessage>(parts: OutlookParts<M>, entries: readonly EpochEntry[]): State<M> {
-  const { messages, ids, base } = parts;
-  const written = entries.map((data) => ({ type: "custom", customType: OUTSIDE_ENTRY, data }));
-  const branch = [...parts.branch, ...written];
-  const outside = readOutside(branch);
-  const all = fates(messages, outside, ids);
-  const sent = sentOf(all, outside, ids);
-  return { entries, outside, fates: all, sent, size: sizeOf(sent, { branch, outside, messages, base, ids }) };
+function stateOf<M extends PiMessage>(
+  parts: OutlookParts<M>,
+  outside: Outside,
+  entries: readonly EpochEntry[],
+  ratio?: number,
+): State<M> {
+  const all = fates(parts.messages, outside, parts.ids);
+  const sent = sentOf(all, outside, parts.ids);
+  const sized = { ...parts, outside };
+  return { entries, outside, fates: all, sent, size: sizeOf(sent, sized, ratio ?? ratioOf(sent, sized)) };
 }
 
 function outlookOf<M extends PiMessage>({ entries, sent, fates, size }: State<M>): Outlook<M> {
@@ -130,7 +134,10 @@ function withPlan<M extends PiMessage>(
 ): State<M> {
   const facts = { v: 1, epoch: now.outside.entries.number + 1, cause, min, manifest, preview: PREVIEW_UNITS } as const;
   const bare: EpochEntry = { ...plan, ...facts, window, before: now.size.tokens, after: 0, objects: 0 };
-  const then = stateOf(parts, [...now.entries, bare]);
+  const written = [...now.entries, bare].map((data) => ({ type: "custom", customType: OUTSIDE_ENTRY, data }));
+  const outside = parts.outside.under(readEntries([...parts.branch, ...written]));
+  // What the provider counted is still what it counts an estimated token for.
+  const then = stateOf(parts, outside, [], now.size.ratio);
   const after = Math.max(0, Math.round(now.size.tokens - freedTokens(now, then)));
   const { objects } = outlookOf(then);
   return { ...then, entries: [...now.entries, ...inParts({ ...bare, after, objects })] };

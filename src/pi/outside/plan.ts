@@ -88,7 +88,7 @@ interface Group {
 /** Groups that may go out, the oldest first. */
 function groupsOf(parts: PlanParts): readonly Group[] {
   const { fates, outside } = parts;
-  const isNamed = (key: string | null) => key !== null && outside.answered.has(key);
+  const isNamed = (key: string | null) => key !== null && outside.isAnswered(key);
   // A prompt that failed counts as answered: Pi keeps the failure on the branch, and may leave it out of the messages.
   const head = fates.findLastIndex(({ key }) => isNamed(key));
   const stays = staying(parts);

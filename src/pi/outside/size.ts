@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import type { BranchEntry } from "../branch/entries.ts";
 import { applyOutside } from "./apply.ts";
-import { type Outside, readOutside } from "./branch.ts";
+import type { Outside } from "./branch.ts";
+import { once } from "./copies.ts";
+import { readEntries } from "./entries.ts";
 import { keyOf, type ObjectIds, tokensOf } from "./keys.ts";
 import { brokeOff, messageOf, type PiMessage } from "./message.ts";
 
@@ -34,8 +36,7 @@ export interface Size {
  * The size of the next request with these messages. Everything comes from the branch, so that another process, or a later
  * one, decides as this one does.
  */
-export function sizeOf(sent: readonly PiMessage[], parts: SizeParts): Size {
-  const ratio = ratioOf(parts);
+export function sizeOf(sent: readonly PiMessage[], parts: SizeParts, ratio: number): Size {
   const last = countedAnswer(parts, Math.max(parts.outside.entries.newest, parts.outside.compacted));
   const at = last ? sent.findLastIndex((message) => keyOf(message) === last.key) : -1;
   if (!last || at < 0) return sizeWith(0, parts.base + estimate(sent), ratio);
@@ -47,7 +48,8 @@ export function rawSize(parts: SizeParts): Size {
   // What was counted behind the newest entry may be either of stubs or of texts.
   const { newest } = parts.outside.entries;
   const branch = newest < 0 ? parts.branch : parts.branch.slice(0, newest);
-  const { ratio } = sizeOf(parts.messages, { ...parts, branch, outside: readOutside(branch) });
+  const outside = parts.outside.under(readEntries(branch));
+  const ratio = ratioOf(applyOutside(parts.messages, outside, parts.ids), { ...parts, branch, outside });
   return sizeWith(0, parts.base + estimate(parts.messages), ratio);
 }
 
@@ -64,15 +66,21 @@ function sizeWith(counted: number, estimated: number, ratio: number): Size {
 const UNKNOWN_RATIO = 1.3;
 const [LEAST_RATIO, MOST_RATIO] = [0.7, 2.5];
 
-/** The newest answer whose request can be estimated again: what was counted, by what is estimated. */
-function ratioOf(parts: SizeParts): number {
+/**
+ * What the provider counts for an estimated token: by the newest answer that it counted, whose request is estimated again.
+ * These messages are sent now.
+ */
+export function ratioOf(sent: readonly PiMessage[], parts: SizeParts): number {
   const { branch, outside, messages, base, ids } = parts;
   const last = countedAnswer(parts, outside.compacted);
   if (!last) return UNKNOWN_RATIO;
-  const at = messages.findLastIndex((message) => keyOf(message) === last.key);
+  const isSentAsThen = last.at > outside.entries.newest;
+  const then = isSentAsThen
+    ? sent
+    : applyOutside(messages, outside.under(readEntries(branch.slice(0, last.at + 1))), ids);
+  const at = then.findLastIndex((message) => keyOf(message) === last.key);
   if (at < 0) return UNKNOWN_RATIO;
-  const then = last.at > outside.entries.newest ? outside : readOutside(branch.slice(0, last.at + 1));
-  const estimated = base + estimate(applyOutside(messages.slice(0, at + 1), then, ids));
+  const estimated = base + estimate(then.slice(0, at + 1));
   return Math.min(MOST_RATIO, Math.max(LEAST_RATIO, last.tokens / Math.max(1, estimated)));
 }
 
@@ -82,7 +90,7 @@ function countedAnswer({ branch }: SizeParts, behind: number) {
     const entry = branch[at];
     const message = entry && messageOf(entry);
     if (message?.role !== "assistant" || brokeOff(message)) continue;
-    const tokens = countedTokens(message.usage);
+    const tokens = countedTokens(message);
     const key = keyOf(message);
     if (tokens > 0 && key !== null) return { at, key, tokens };
   }
@@ -90,10 +98,10 @@ function countedAnswer({ branch }: SizeParts, behind: number) {
 }
 
 /** Tokens of a request and its answer, as the provider counted them; 0 if it did not. */
-function countedTokens(usage: unknown): number {
+const countedTokens = once(({ usage }): number => {
   const { totalTokens, input, output, cacheRead, cacheWrite } = v.parse(UsageSchema, usage);
   return totalTokens || input + output + cacheRead + cacheWrite;
-}
+});
 
 const tokens = v.fallback(v.pipe(v.number(), v.finite(), v.minValue(0)), 0);
 const NONE = { totalTokens: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };

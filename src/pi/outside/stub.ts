@@ -1,4 +1,5 @@
 import type { Mark } from "./branch.ts";
+import { isCopyOf, once } from "./copies.ts";
 import { type ObjectIds, objectText, tokensIn } from "./keys.ts";
 import { blocksOf, type Call, type PiMessage } from "./message.ts";
 
@@ -15,14 +16,18 @@ export interface StubParts {
 
 /** The message with a stub in the place of its text; null if it stays as it is. */
 export function stubbed<M extends PiMessage>(message: M, marks: readonly Mark[], parts: StubParts): M | null {
-  const whole = isStubbable(message) ? objectText(message) : null;
-  if (whole === null) return null;
+  if (!isStubbable(message)) return null;
   const tokens = tokensIn(ownText(message).length);
   const mark = marks.find(({ min }) => tokens >= min);
-  if (!mark) return null;
-  const text = stubText(message, whole, mark, parts);
-  return text.length < ownText(message).length ? withText(message, text) : null;
+  const text = mark ? stubText(message, mark.preview, parts.key, parts.call, parts.ids) : null;
+  if (text === null) return null;
+  const stub = withText(message, text);
+  isCopyOf(stub, oneStub(message, text));
+  return stub;
 }
+
+/** The stub whose copies all stubs of the message with this text are. */
+const oneStub = once((message, text: string): PiMessage => withText(message, text));
 
 /** Whether a text of the message may go out. An answer with calls or thinking is sent as the provider made it. */
 export function isStubbable(message: PiMessage): boolean {
@@ -32,12 +37,12 @@ export function isStubbable(message: PiMessage): boolean {
 }
 
 /** The text that a stub takes the place of. */
-export function ownText(message: PiMessage): string {
+export const ownText = once((message): string => {
   if (message.role === "bashExecution") return message.output ?? "";
   return blocksOf(message)
     .flatMap((block) => (block.type === "text" ? [block.text] : []))
     .join("\n");
-}
+});
 
 /** `rlm-obj-a1b2c3d4e5f6 | file | 2340 tokens | read src/auth.ts — 212 lines`. */
 export function objectLine(message: PiMessage, { key, call, ids }: StubParts): string {
@@ -46,14 +51,14 @@ export function objectLine(message: PiMessage, { key, call, ids }: StubParts): s
 }
 
 /** What the object is, in at most 80 characters that cannot be read as a stub. */
-function describe(message: PiMessage, call: Call | undefined): string {
+const describe = once((message, call: Call | undefined): string => {
   const { role, toolName, command, customType } = message;
   const text = ownText(message);
   const named = role === "toolResult" ? `${toolName ?? "tool"}${argumentOf(call)}` : null;
   if (named !== null && argumentOf(call) !== "") return withLines(named, text);
   if (role === "bashExecution") return withLines(`ran ${command ?? ""}`, text);
   return plain(`${named ?? customType ?? role}: ${firstLine(text)}`, MOST_UNITS);
-}
+});
 
 /** A text without what stubs and lines are made of, cut to so many UTF-16 units. */
 export function plain(text: string, units: number): string {
@@ -70,7 +75,17 @@ const MOST_UNITS = 80;
 /** Control characters, line ends of any kind, and the marks of a stub. */
 const UNFIT = /[\p{Cc}\p{Zl}\p{Zp}[\]|]/gu;
 
-function stubText(message: PiMessage, whole: string, { preview }: Mark, parts: StubParts): string {
+/** null if the stub would not be shorter than the text. */
+const stubText = once(
+  (message, preview: Mark["preview"], key: string, call: Call | undefined, ids: ObjectIds): string | null => {
+    const whole = objectText(message);
+    if (whole === null) return null;
+    const text = textOfStub(message, whole, preview, { key, call, ids });
+    return text.length < ownText(message).length ? text : null;
+  },
+);
+
+function textOfStub(message: PiMessage, whole: string, preview: Mark["preview"], parts: StubParts): string {
   const head = `[RLM externalized: ${objectLine(message, parts)}]`;
   const id = parts.ids.idOf(parts.key, whole);
   const view = `Use rlm_peek("${id}") to view, or rlm_search to find specific content.`;
