@@ -214,6 +214,7 @@ const NONE_OR_MORE = "a whole number from 0";
 
 export const DESCRIBE_OPTIONS = options({
   children: v.optional(v.pipe(v.number(NONE_OR_MORE), v.safeInteger(NONE_OR_MORE), v.minValue(0, NONE_OR_MORE))),
+  partly: flag,
 } satisfies SchemaOf<Describing>);
 
 export const FORK_OPTIONS = options({ checkpoint: v.optional(text), name: v.optional(text) });

@@ -57,20 +57,38 @@ export function readCheckpoint(database: Database, id: string): Checkpoint {
   const row = database.get("SELECT * FROM checkpoints WHERE id = ?", id);
   if (!row) throw checkpointLost(id, "the store does not have it");
   const checkpoint = decode(row);
-  if (!checkpoint) throw checkpointLost(id, "it is damaged");
+  if (!checkpoint) throw checkpointLost(id, DAMAGED);
   return checkpoint;
 }
 
 /** Those that the session reaches, the oldest first. @throws RlmError `store_corrupt`, `checkpoint_lost` */
-export function reachedBy(database: Database, session: { id: string; checkpoints: number }): Checkpoint[] {
+export function reachedBy(database: Database, session: Reaching): Checkpoint[] {
+  const { checkpoints, miscounted, damaged } = readableCheckpoints(database, session);
+  if (miscounted !== null) throw corrupt(miscounted);
+  const [first] = damaged;
+  if (first !== undefined) throw checkpointLost(first, DAMAGED);
+  return checkpoints;
+}
+
+type Reaching = Readonly<{ id: string; checkpoints: number }>;
+
+const DAMAGED = "it is damaged";
+
+/** Those that the session reaches and that are whole, the ids of the others, and how many are missing in all. */
+export function readableCheckpoints(
+  database: Database,
+  { id, checkpoints: count }: Reaching,
+): { readonly checkpoints: Checkpoint[]; readonly damaged: string[]; readonly miscounted: string | null } {
   const rows = database.all(
     "SELECT c.* FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ? ORDER BY c.n",
-    session.id,
+    id,
   );
-  if (rows.length !== session.checkpoints) {
-    throw corrupt(`session ${session.id} has ${rows.length} checkpoints, not ${session.checkpoints}`);
-  }
-  return rows.map((row) => decode(row) ?? fail(checkpointLost(String(row.id), "it is damaged")));
+  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decode(row) }));
+  return {
+    checkpoints: read.flatMap(({ checkpoint }) => checkpoint ?? []),
+    damaged: read.flatMap(({ id, checkpoint }) => (checkpoint ? [] : [id])),
+    miscounted: rows.length === count ? null : `session ${id} has ${rows.length} checkpoints, not ${count}`,
+  };
 }
 
 /** The checkpoint as the port shows it. */
@@ -149,8 +167,4 @@ const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "pa
 function kindOf(kind: string): Kind {
   if (kind === "step" || kind === "end" || kind === "baseline") return kind;
   throw corrupt(`a checkpoint's kind is ${kind}`);
-}
-
-function fail(error: Error): never {
-  throw error;
 }

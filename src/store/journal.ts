@@ -2,7 +2,7 @@ import type { Database } from "./database.ts";
 import { corrupt } from "./failure.ts";
 import { packText, unpackText } from "./pack.ts";
 import type { JournalRow, StoredRecord } from "./port.ts";
-import { isSealed, number, type Row, seal, value } from "./seal.ts";
+import { isSealed, type Row, seal, value } from "./seal.ts";
 import type { Session } from "./sessions.ts";
 
 /** Writes records after the session's last one; answers the bytes that they take. */
@@ -16,15 +16,38 @@ export function appendRecords(database: Database, session: Session, records: rea
 
 /** @throws RlmError `store_corrupt` naming the seq of a record that is missing or damaged */
 export function readRecords(database: Database, session: Session, from: number): JournalRow[] {
-  const rows = database.all("SELECT * FROM journal WHERE session = ? AND seq >= ? ORDER BY seq", session.id, from);
-  const first = Math.max(from, 1);
-  const read = rows.map((row, index) => {
-    const record: StoredRecord = JSON.parse(verified(row, session.id, first + index));
-    return { seq: first + index, record };
-  });
-  const expected = Math.max(session.last_seq - first + 1, 0);
-  if (read.length === expected) return read;
-  throw corrupt(`session ${session.id} has ${read.length} records from ${first} on, not ${expected}`);
+  const { rows, damaged } = readableRecords(database, session, from);
+  const [first] = damaged;
+  if (first !== undefined) throw corrupt(first);
+  return rows;
+}
+
+/** The records that are whole, and a line for each stretch of those that are not. */
+export function readableRecords(
+  database: Database,
+  { id, last_seq }: Session,
+  from: number,
+): { readonly rows: JournalRow[]; readonly damaged: string[] } {
+  const stored = database.all("SELECT * FROM journal WHERE session = ? AND seq >= ? ORDER BY seq", id, from);
+  const bySeq = new Map(stored.map((row) => [row.seq, row]));
+  const rows: JournalRow[] = [];
+  const lost: { first: number; last: number }[] = [];
+  for (let seq = Math.max(from, 1); seq <= last_seq; seq++) {
+    const row = bySeq.get(seq);
+    const record = row && wholeRecord(row, id, seq);
+    const stretch = lost.at(-1);
+    if (record) rows.push({ seq, record });
+    else if (stretch?.last === seq - 1) stretch.last = seq;
+    else lost.push({ first: seq, last: seq });
+  }
+  const damaged = lost.map(({ first, last }) =>
+    first === last
+      ? `record ${first} of session ${id} is missing or damaged`
+      : `records ${first} to ${last} of session ${id} are missing or damaged`,
+  );
+  const strays = stored.filter((row) => typeof row.seq !== "number" || row.seq > last_seq).length;
+  if (strays > 0) damaged.push(`session ${id} has ${strays} records behind its last one`);
+  return { rows, damaged };
 }
 
 /** Copies the records up to `last` to another session; answers the bytes that they take. */
@@ -46,10 +69,9 @@ function insertRecord(database: Database, session: string, seq: number, content:
   return typeof packed === "string" ? Buffer.byteLength(packed) : packed.byteLength;
 }
 
-function verified(row: Row, session: string, seq: number): string {
+/** null if the row is damaged. */
+function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
   const content = unpackText(row, "content");
-  const whole =
-    content !== null && isSealed(row, [value(row, "session"), value(row, "seq"), value(row, "kind"), content]);
-  if (whole && row.session === session && number(row, "seq") === seq) return content;
-  throw corrupt(`record ${seq} of session ${session} is missing or damaged`);
+  if (content === null || row.session !== session || row.seq !== seq) return null;
+  return isSealed(row, [session, seq, value(row, "kind"), content]) ? JSON.parse(content) : null;
 }

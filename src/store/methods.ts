@@ -26,6 +26,7 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
     list: make("list"),
     commit: make("commit"),
     journal: make("journal"),
+    readable: make("readable"),
     checkpoints: make("checkpoints"),
     checkpoint: make("checkpoint"),
     image: make("image"),

@@ -22,6 +22,9 @@ export interface Store extends AsyncDisposable {
   /** The session's records from `from` on (default: the first), verified. @throws `store_corrupt` naming seq */
   journal(session: string, from?: number): Promise<readonly JournalRow[]>;
 
+  /** Records and checkpoints of a session as far as they are whole, also if others are damaged. */
+  readable(session: string): Promise<Readable>;
+
   /** Checkpoints of a session, the oldest first; baselines are not among them. */
   checkpoints(session: string): Promise<readonly CheckpointRow[]>;
   /** One checkpoint, verified. @throws `checkpoint_lost` if it is missing or damaged */
@@ -121,6 +124,15 @@ export interface JournalRow {
   /** From 1, dense. */
   readonly seq: number;
   readonly record: StoredRecord;
+}
+
+/** What can be read of a session. */
+export interface Readable {
+  readonly records: readonly JournalRow[];
+  /** The oldest first. */
+  readonly checkpoints: readonly CheckpointRow[];
+  /** A line for what is missing or damaged, naming it; none if all is whole. */
+  readonly damaged: readonly string[];
 }
 
 export interface NewCheckpoint {

@@ -1,15 +1,16 @@
 import { RlmError } from "../../runtime/errors.ts";
 import { remedy } from "../../runtime/remedies.ts";
 import { displayName } from "../ids.ts";
+import { readableCheckpoints, shown } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
 import { misuse } from "./failure.ts";
 import { blank, fork } from "./fork.ts";
 import { removeSession } from "./gc.ts";
-import { readRecords } from "./journal.ts";
+import { readableRecords, readRecords } from "./journal.ts";
 import { checkSessionId, type Leases } from "./lease.ts";
 import type { SyncMethods } from "./methods.ts";
-import type { NewSession, SessionRow } from "./port.ts";
+import type { NewSession, Readable, SessionRow } from "./port.ts";
 import {
   describe,
   findSession,
@@ -24,7 +25,7 @@ import {
 
 type SessionMethods = Pick<
   SyncMethods,
-  "create" | "lease" | "release" | "find" | "list" | "commit" | "journal" | "fork" | "remove"
+  "create" | "lease" | "release" | "find" | "list" | "commit" | "journal" | "readable" | "fork" | "remove"
 >;
 
 /** What the methods of the store work with. */
@@ -79,6 +80,7 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
         known.set(session, commit(database, session, step, before));
       }),
     journal: (session, from = 1) => reading(() => readRecords(database, readSession(database, session), from)),
+    readable: (session) => reading(() => readable(database, readSession(database, session))),
     fork: (session, checkpoint, wanted) =>
       guard(() => {
         checkSessionId(wanted.id);
@@ -93,6 +95,20 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
           leases.forget(gone);
         }
       }),
+  };
+}
+
+function readable(database: Database, session: Session): Readable {
+  const { rows, damaged } = readableRecords(database, session, 1);
+  const found = readableCheckpoints(database, session);
+  return {
+    records: rows,
+    checkpoints: found.checkpoints.map(shown),
+    damaged: [
+      ...damaged,
+      ...found.damaged.map((id) => `checkpoint ${id} is damaged`),
+      ...(found.miscounted === null ? [] : [found.miscounted]),
+    ],
   };
 }
 

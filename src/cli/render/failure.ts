@@ -28,12 +28,10 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
 
 /** Such a failure as one JSON object, with every field of an exec's error envelope. */
 export function failureJson(error: RlmError, session_id: string | null): string {
-  return JSON.stringify({
-    success: false,
-    error_code: error.code,
-    error_message: error.message,
-    suggestion: inFlags(error.suggestion),
-    ...NOTHING_RUN,
-    session_id,
-  });
+  return JSON.stringify({ ...failureFields(error), ...NOTHING_RUN, session_id });
+}
+
+/** Its fields alone. */
+export function failureFields({ code, message, suggestion }: RlmError) {
+  return { success: false, error_code: code, error_message: message, suggestion: inFlags(suggestion) };
 }

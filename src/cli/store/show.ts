@@ -1,3 +1,4 @@
+import { remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import { describeSession, type SessionDescription, type TextBounds, withBoundedTexts } from "../../session/index.ts";
@@ -7,28 +8,59 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storeFolder } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { failureFields, showFailure } from "../render/failure.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 import { showSession } from "./session-page.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 
-/** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code. */
-export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
+/** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1 also if some of it is damaged. */
+export async function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
   const isNamed = args.positionals.length > 0;
   const name = isNamed ? onlyName(args, "show") : LAST_SESSION;
-  return showingFailures(args, async ({ stdout, stderr }) => {
+  let isWhole = true;
+  const code = await showingFailures(args, async (terminal) => {
+    const { stdout, stderr } = terminal;
     const folder = storeFolder(args);
     const found = await withStore(folder, host, async (store) => {
       if (!isNamed && !(await store.list()).some(({ origin }) => origin !== "pi")) throw noSessionYet(folder);
-      return describeSession(store, name, { children: own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN });
+      const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
+      return describeSession(store, name, { children, partly: true });
     });
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
+    const damage = damageIn(found);
+    isWhole = damage === null;
+    // An exec or call that is named may be one that cannot be read.
+    if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
     const detail = detailOf(own, found);
-    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, ...jsonOf(found, detail) })}\n`);
+    if (args.get(JSON_OUTPUT))
+      stdout.writeRaw(`${JSON.stringify({ ...outcomeOf(damage), ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, { now: Date.now(), all: own.all === true }, stdout);
     else if ("call" in detail) showCall(detail, displayName(found), Date.now(), stdout);
     else showExec(detail.exec, displayName(found), Date.now(), stdout);
   });
+  return isWhole ? code : 1;
 }
+
+/** What is damaged of the session and of those that answer its calls; null: all is whole. */
+function damageIn(session: SessionDescription): RlmError | null {
+  const lines = damagedIn(session);
+  if (lines.length === 0) return null;
+  const told = lines.slice(0, DAMAGE_SHOWN);
+  const more = lines.length - told.length;
+  const problem = `${told.join("; ")}${more > 0 ? `; ${more} more` : ""}. Only what can be read is shown`;
+  return new RlmError("store_corrupt", problem, {
+    suggestion: `To see all that is damaged ${remedy("verify")}; ${remedy("removeSession")} that is.`,
+  });
+}
+
+const DAMAGE_SHOWN = 10;
+
+function damagedIn({ damaged = [], execs }: SessionDescription): string[] {
+  const below = execs.flatMap(({ calls }) => calls.map(({ child }) => child?.description ?? null));
+  return [...damaged, ...below.flatMap((child) => (child ? damagedIn(child) : []))];
+}
+
+const outcomeOf = (damage: RlmError | null) => (damage ? failureFields(damage) : { success: true });
 
 /** How many sessions are described that answer calls: each is read from the store. */
 const CHILDREN = 50;

@@ -18,6 +18,8 @@ export interface SessionDescription extends Omit<SessionSummary, "execs"> {
   readonly execs: readonly ExecDescription[];
   /** The oldest first; `parent` makes a tree of them. */
   readonly checkpoints: readonly CheckpointDescription[];
+  /** What of it is missing or damaged, named line by line; only of a session that is described `partly`. */
+  readonly damaged?: readonly string[];
 }
 
 export interface CheckpointDescription {
@@ -38,25 +40,34 @@ export interface CheckpointDescription {
 export interface Describing {
   /** How many of the sessions are described that answer calls, on all levels together, those of the newest execs first. */
   readonly children?: number;
+  /** If records or checkpoints are damaged, the others are told, and `damaged` names those. Default: it is refused. */
+  readonly partly?: boolean;
 }
 
-/** @throws RlmError `session_not_found`, `store_corrupt` */
+/** Sessions that may still be described, and how. */
+interface Left {
+  children: number;
+  readonly partly: boolean;
+}
+
+/** @throws RlmError `session_not_found`, `store_corrupt`, `checkpoint_lost` */
 export async function describeSession(
   store: Store,
   nameOrId: string,
-  { children = 0 }: Describing = {},
+  { children = 0, partly = false }: Describing = {},
 ): Promise<SessionDescription> {
-  const left = { children };
-  return withChildren(store, await describeRow(store, await sessionNamed(store, nameOrId)), left);
+  const left = { children, partly };
+  return withChildren(store, await describeRow(store, await sessionNamed(store, nameOrId), partly), left);
 }
 
-async function describeRow(store: Store, row: SessionRow): Promise<SessionDescription> {
-  const [journal, checkpoints] = await Promise.all([store.journal(row.id), store.checkpoints(row.id)]);
+async function describeRow(store: Store, row: SessionRow, partly: boolean): Promise<SessionDescription> {
+  const { records, checkpoints, damaged } = partly ? await store.readable(row.id) : await wholeOf(store, row.id);
   return {
     ...summaryOf(row),
+    ...(damaged.length > 0 ? { damaged } : {}),
     head: row.head,
     settings: recordedSettings(row),
-    execs: describeExecs(journal.map(({ record }) => record)).map((exec) => withCheckpoints(exec, checkpoints)),
+    execs: describeExecs(records.map(({ record }) => record)).map((exec) => withCheckpoints(exec, checkpoints)),
     checkpoints: checkpoints.map(({ id, parent, exec_id, kind, at, pages, stored_bytes }) => ({
       id,
       parent,
@@ -68,6 +79,11 @@ async function describeRow(store: Store, row: SessionRow): Promise<SessionDescri
       head: id === row.head,
     })),
   };
+}
+
+async function wholeOf(store: Store, id: string): Promise<Awaited<ReturnType<Store["readable"]>>> {
+  const [records, checkpoints] = await Promise.all([store.journal(id), store.checkpoints(id)]);
+  return { records, checkpoints, damaged: [] };
 }
 
 /** What an unfinished exec has printed and looked at stands in its newest checkpoint. */
@@ -87,11 +103,7 @@ function recordedSettings({ settings }: SessionRow): Json {
 }
 
 /** The session with what the store tells of those that answer its calls, while some may be described. */
-async function withChildren(
-  store: Store,
-  session: SessionDescription,
-  left: { children: number },
-): Promise<SessionDescription> {
+async function withChildren(store: Store, session: SessionDescription, left: Left): Promise<SessionDescription> {
   const execs: ExecDescription[] = [];
   for (const exec of session.execs.toReversed()) {
     const calls: CallDescription[] = [];
@@ -101,18 +113,13 @@ async function withChildren(
   return { ...session, execs: execs.toReversed() };
 }
 
-async function withChild(
-  store: Store,
-  parent: string,
-  call: CallDescription,
-  left: { children: number },
-): Promise<CallDescription> {
+async function withChild(store: Store, parent: string, call: CallDescription, left: Left): Promise<CallDescription> {
   const name = call.child?.session ?? (mayHaveChild(call) ? childName(parent, call.call_id) : null);
   if (name === null || left.children < 1) return call;
   const row = await store.find(name);
   if (row?.origin !== "child") return call;
   left.children--;
-  const description = await withChildren(store, await describeRow(store, row), left);
+  const description = await withChildren(store, await describeRow(store, row, left.partly), left);
   const { sub_calls = null, turns = null, depth_reached = null } = call.child ?? {};
   return { ...call, child: { session: row.id, sub_calls, turns, depth_reached, description } };
 }

@@ -15,7 +15,10 @@ import { forkSession, listSessions, removeSession, type SessionSummary } from ".
 export interface SessionStore extends AsyncDisposable {
   /** All of them, the one changed last first. */
   list(): Promise<readonly SessionSummary[]>;
-  /** Its execs, sub-calls and checkpoints. `children`: how many sessions that answer its calls are described too; default: none. */
+  /**
+   * Its execs, sub-calls and checkpoints. `children`: how many sessions that answer its calls are described too; default: none.
+   * `partly`: what can be read of a damaged session is described, and `damaged` names the rest; default: it is refused.
+   */
   describe(session: string, options?: Describing): Promise<SessionDescription>;
   /**
    * Makes a session at a checkpoint of another one; default: that of its newest exec's end.

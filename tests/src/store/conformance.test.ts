@@ -112,6 +112,7 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     ]);
     expect(await store.journal("S1", 3)).toEqual([{ seq: 3, record: recordOf("E2", 7) }]);
     expect(await store.journal("S1", 4)).toEqual([]);
+    expect(await store.readable("S1")).toEqual({ records: await store.journal("S1"), checkpoints: [], damaged: [] });
     const row = await store.find("S1");
     expect(row).toMatchObject({ last_seq: 3, changed_at: 7, facts: { execs: 1 }, settings: { model: "b" } });
     expect(row?.bytes).toBeGreaterThan(0);
