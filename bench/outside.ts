@@ -156,5 +156,6 @@ function outsideOf({ branch }: Pick<Talk, "branch">): Outside {
       appendEntry: (customType, data) => void branch.push({ type: "custom", customType, data }),
     },
     settings: () => ({}),
+    announced() {},
   });
 }

@@ -91,6 +91,8 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   pi.on("tool_result", ({ toolName, details }) => {
     return isFailure(toolName, details) ? { isError: true } : {};
   });
+  pi.on("agent_end", () => lifecycle.rested());
+  pi.on("session_compact", () => lifecycle.rested());
   pi.on("session_shutdown", () => lifecycle.left());
 }
 

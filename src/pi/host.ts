@@ -1,6 +1,7 @@
 import type { Api, Model as PiModel } from "@mariozechner/pi-ai";
 import type { ContextEvent, ExtensionAPI, SessionBeforeCompactEvent } from "@mariozechner/pi-coding-agent";
 import type { BranchEntry } from "./branch/entries.ts";
+import type { EventBus } from "./events.ts";
 import type { PiRegistry } from "./opened/models.ts";
 
 /** What is used of a running Pi: the context of its events and tools. */
@@ -33,6 +34,8 @@ export interface PiActions {
   getActiveTools(): string[];
   getAllTools(): { readonly name: string; readonly description: string; readonly parameters: unknown }[];
   setActiveTools(names: string[]): void;
+  /** The bus between extensions. */
+  readonly events: EventBus;
 }
 
 /** A result of a tool, as Pi's session has it. */

@@ -3,9 +3,10 @@ import { tools } from "../tools/pi-tools.ts";
 import { type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
 import { askedAgain } from "./branch/open-ask.ts";
 import { openConversations } from "./conversation.ts";
+import { announcementsOn } from "./events.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
-import { type FoldMessage, type Outside, openOutside, type PiMessage } from "./outside/index.ts";
+import { type FoldMessage, type Outside, type OutsideParts, openOutside, type PiMessage } from "./outside/index.ts";
 import { withAnswers } from "./recovery/answers-in-context.ts";
 import { openBackgroundRecovery } from "./recovery/background.ts";
 import { recover } from "./recovery/recover.ts";
@@ -14,6 +15,7 @@ import { openStateBoard, type StateBoard } from "./runs/board.ts";
 import type { ProgressDetails } from "./runs/details.ts";
 import { cancelledBeforeStart, openRuns, type RunOutcome, type Runs, type Work } from "./runs/runs.ts";
 import { showBranch, showSession } from "./runs/show-branch.ts";
+import { showConversation } from "./runs/show-conversation.ts";
 import { settledWithin } from "./waiting.ts";
 
 /** Belay while one instance of the extension lives: Pi makes a new one for every session that it goes to. */
@@ -32,6 +34,8 @@ export interface Lifecycle {
   readonly compacts: Outside["compacts"];
   /** What a person asks of the conversation outside. */
   readonly outside: Outside["asked"];
+  /** Brings the board up to the conversation: an answer is over, or something was asked of `outside`. */
+  rested(): void;
   /** An interrupted call is being finished. */
   isRecovering(): boolean;
   /** The result of a recovered call, by its id. */
@@ -56,7 +60,8 @@ export interface Called {
 export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle {
   const { clock } = parts;
   const board = openStateBoard();
-  const runs = openRuns(board, clock);
+  const announced = announcementsOn(actions.events);
+  const runs = openRuns(board, clock, announced);
   const answers = new Map<string, ToolResultMessage>();
   let at: PiContext | undefined;
   const opening = openedOnce(() => openForSession(parts, context, actions, runs));
@@ -66,7 +71,8 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     if (at) return at;
     throw new Error("Pi is not on a session");
   }
-  const outside = openOutside({ context, actions, settings: (cwd) => settingsAt(cwd, parts.env) });
+  const settings = (cwd: string) => settingsAt(cwd, parts.env);
+  const { outside, rested } = openShownOutside({ context, actions, settings, announced: announced.epoch }, board);
   const view = () => readBranch(context().sessionManager.getBranch(), (name) => toolNamed(name) !== undefined);
   const refresh = () => showBranch(board, view(), opened);
 
@@ -127,6 +133,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     messages: (messages) => outside.sent(withAnswers(messages, answers)),
     compacts: outside.compacts,
     outside: outside.asked,
+    rested,
     async call(tool, called, from) {
       at = from;
       await recovery.overOrAborted(called.signal);
@@ -137,18 +144,15 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       at = from;
       answers.clear();
       outside.arrived(how);
+      rested();
       if (how === "start") endTornLine(from.sessionManager.getSessionFile());
       recovery.begin(recoverBranch);
     },
     async left() {
       runs.suspend();
       const closing = opening.begun()?.then((current) => current[Symbol.asyncDispose]());
-      if (closing)
-        await settledWithin(
-          closing.catch(() => {}),
-          CLOSE_MS,
-          clock,
-        );
+      const closed = closing?.catch(() => {});
+      if (closed) await settledWithin(closed, CLOSE_MS, clock);
     },
   };
 }
@@ -158,6 +162,20 @@ const PROMPT_WAIT_S = 120;
 const CLOSE_MS = 5_000;
 
 const GO_ON = "The interrupted rlm call is finished; its result stands above. Go on.";
+
+/** The conversation outside, and what brings the board up to it. */
+function openShownOutside(parts: OutsideParts, board: StateBoard) {
+  const outside = openOutside({
+    ...parts,
+    announced(epoch) {
+      parts.announced(epoch);
+      // Pi waits for what is sent; what is shown can wait.
+      setImmediate(rested);
+    },
+  });
+  const rested = () => showConversation(board, outside.asked);
+  return { outside, rested };
+}
 
 /** Opens when it is needed first. What was wrong may have been corrected by the next call. */
 function openedOnce(open: () => Promise<Opened>) {

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { longScene, promptOf } from "../../campaigns/pi/long.ts";
+import { FIRST_RUN_FILE } from "../../src/pi/view/first-run.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { entriesIn, PI_LINES, type Pi, startPi } from "../support/pi-process.ts";
 
@@ -20,13 +21,16 @@ test.concurrent.for(PI_LINES)(
     await using scene = await longScene(20, 64_000, 4);
     const { home, newest, report } = scene;
     keepLittle(join(home.agent, "settings.json"));
+    rmSync(join(home.belay, FIRST_RUN_FILE));
     const start = (session?: string, extensions = [TEST_EXTENSION]) =>
       startPi(line, { home, extensions, ...(session === undefined ? {} : { session }) });
     let turn = 0;
     const next = (pi: Pi) => pi.prompt(promptOf(turn++));
     await using pi = start();
     while (turn < TURNS) await next(pi);
+    expect(told(pi)).toEqual([expect.stringMatching(/^RLM is on: .* \/rlm off ends it/)]);
     await pi.prompt("/rlm externalize");
+    expect(pi.stderr()).toMatch(/^rlm:externalize \{"epoch":1,"objects":\d+,"tokens":\d+\}$/m);
     expect(told(pi).at(-1)).toMatch(
       /texts of the conversation are outside; the next request is ~[\d.]+k tokens smaller/,
     );
@@ -53,6 +57,7 @@ test.concurrent.for(PI_LINES)(
     await again.prompt("/rlm on");
     await next(again);
     expect(newest()).toContain("RLM externalized");
+    expect(told(again)).toEqual([expect.stringContaining("RLM is on: the model is offered its tools")]);
     const asked = report().requests;
     await again.prompt("/rlm off --compact");
     expect(told(again).at(-1)).toContain("the package can be removed");

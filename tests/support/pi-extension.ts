@@ -19,6 +19,9 @@ export default function (pi: ExtensionAPI): void {
       await context.navigateTree(entry, { summarize: false });
     },
   });
+  for (const channel of ["rlm:externalize", "rlm:query:start", "rlm:query:end"]) {
+    pi.events.on(channel, (data) => void process.stderr.write(`${channel} ${JSON.stringify(data)}\n`));
+  }
   belayExtension({
     ...openView(),
     openStore: async (folder) => faults.around(await openStore(folder)),

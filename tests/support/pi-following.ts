@@ -1,3 +1,4 @@
+import type { Epoch } from "../../src/pi/events.ts";
 import type { PiContext } from "../../src/pi/host.ts";
 import { openOutside } from "../../src/pi/outside/follow.ts";
 import type { PiMessage } from "../../src/pi/outside/message.ts";
@@ -6,6 +7,7 @@ import type { Talk } from "./pi-conversation.ts";
 /** The extension's side of a conversation whose model has a window of 8,000 tokens, unless told otherwise. */
 export function following(self: Talk, { settings = {}, append = () => {}, window = 8000 }: FollowingOptions = {}) {
   const told: string[] = [];
+  const announced: Epoch[] = [];
   const model = { contextWindow: window, provider: "mock", id: "scripted" };
   const context = {
     cwd: "/project",
@@ -25,9 +27,10 @@ export function following(self: Talk, { settings = {}, append = () => {}, window
       },
     },
     settings: () => ({ ...settings }),
+    announced: (epoch) => void announced.push(epoch),
   });
   outside.compacts({ ...WISH, reserve: 1000, reason: "threshold" });
-  return { outside, told };
+  return { outside, told, announced };
 }
 
 export interface FollowingOptions {

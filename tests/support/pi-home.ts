@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { FIRST_RUN_FILE } from "../../src/pi/view/first-run.ts";
 import { COMPILED } from "./command.ts";
 
-/** Folders of a user who has only just installed Pi. Pi, and its store, see no others. */
+/** Folders of a user who has started Pi once before. Pi, and its store, see no others. */
 export interface PiHome extends Disposable {
   /** Where Pi is started. */
   readonly project: string;
@@ -34,6 +35,7 @@ export function piHome({ url, files, settings, piSettings, window = 128_000 }: P
   const [project, agent, belay] = [join(folder, "project"), join(folder, "agent"), join(folder, "belay")];
   write(join(agent, "models.json"), JSON.stringify({ providers: { mock: providerAt(url, window) } }));
   write(join(agent, "settings.json"), JSON.stringify({ ...PI_SETTINGS, ...piSettings }));
+  write(join(belay, FIRST_RUN_FILE), "");
   if (settings) write(join(agent, "belay.json"), JSON.stringify(settings));
   for (const [path, text] of Object.entries(files)) write(join(project, path), text);
   const kept = Object.entries(process.env).filter(([name]) => !/^(PI|BELAY)_|_API_KEY$/.test(name));

@@ -1,10 +1,13 @@
 import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
+import type { Epoch } from "../events.ts";
 import { nextMessages, readOutside } from "./branch.ts";
 import { type CompactionWish, lastCompaction, type OurCompaction } from "./compaction.ts";
+import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
 import { outlook, type Rules, triggerOf } from "./outlook.ts";
+import { type Overview, overviewOf } from "./overview.ts";
 import { rawSize } from "./size.ts";
 
 /** What a person asks of the conversation outside. All of it throws if Pi has left the session, or an entry cannot be written. */
@@ -19,6 +22,9 @@ export interface Asked {
   clear(): Cleared;
   /** Has Pi compact the conversation with our summary; the branch then needs nothing of Belay. */
   leave(compact: Compact): Promise<Left>;
+  /** What is outside, and what the next request is. */
+  overview(): Overview;
+  size(): NextSize;
   /** The summary that `leave` asked for; null if it did not. */
   compacts(wish: CompactionWish): { readonly cancel?: true; readonly compaction?: OurCompaction } | null;
 }
@@ -43,6 +49,12 @@ export interface Left {
   readonly is: Switched;
 }
 
+/** Tokens of the next request, and of the window; null if Pi has no model. */
+export interface NextSize {
+  readonly tokens: number;
+  readonly window: number | null;
+}
+
 /** Pi's `ctx.compact`. */
 export type Compact = (options: { onComplete(): void; onError(error: Error): void }) => void;
 
@@ -51,17 +63,20 @@ export interface AskedParts {
   branch(): readonly BranchEntry[];
   /** Writes one of our entries. */
   write(data: object): void;
+  /** Tells others of an epoch that was written. */
+  wrote(epoch: Epoch): void;
   /** Tokens of what goes with the messages, estimated. */
   baseOf(messages: readonly PiMessage[]): number;
   /** By what more goes out; null if Pi has no model. @throws RlmError `invalid_config` */
   rules(): Rules | null;
-  /** Tokens that a request may have. */
+  /** Tokens that a request may have, and those of the window; null if Pi has no model. */
   room(): number;
+  window(): number | null;
   /** By the settings texts go out. @throws RlmError `invalid_config` */
   keeps(): boolean;
 }
 
-export function openAsked({ ids, branch, write, baseOf, rules, room, keeps }: AskedParts): Asked {
+export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, window, keeps }: AskedParts): Asked {
   /** Pi compacts because `leave` asked for it; `in_vain`: there is nothing to summarize. */
   let leaving: "no" | "yes" | "in_vain" = "no";
 
@@ -71,9 +86,12 @@ export function openAsked({ ids, branch, write, baseOf, rules, room, keeps }: As
     const messages = nextMessages(entries);
     const outside = readOutside(entries);
     const parts = { messages, branch: entries, outside, base: baseOf(messages), ids };
-    const { objects } = outlook({ ...parts, rules: null });
-    return { parts, objects, outside, raw: rawSize(parts).tokens };
+    const { objects, size } = outlook({ ...parts, rules: null });
+    return { parts, objects, tokens: size.tokens, outside, raw: rawSize(parts).tokens };
   }
+
+  /** Everything is sent as it was said: `/rlm off` holds, and it fits. */
+  const isRaw = ({ outside, raw }: ReturnType<typeof next>) => outside.entries.isOff && raw < room();
 
   function sentOnceOff(): Switched {
     const { objects, raw, outside } = next();
@@ -83,6 +101,11 @@ export function openAsked({ ids, branch, write, baseOf, rules, room, keeps }: As
 
   return {
     isOff: () => readOutside(branch()).entries.isOff,
+    overview: () => overviewOf(branch(), ids, isRaw(next())),
+    size() {
+      const now = next();
+      return { tokens: isRaw(now) ? now.raw : now.tokens, window: window() };
+    },
     externalize() {
       const held = rules();
       if (!held) return { is: "no_model" };
@@ -90,8 +113,10 @@ export function openAsked({ ids, branch, write, baseOf, rules, room, keeps }: As
       if (outside.entries.isOff) return { is: "off" };
       const { entries, objects } = outlook({ ...parts, rules: { ...held, isAsked: true } });
       for (const entry of entries) write(entry);
-      const [first] = entries;
-      return first ? { is: "out", objects, tokens: first.before - first.after } : { is: "nothing" };
+      const epoch = epochOf(entries, objects);
+      if (!epoch) return { is: "nothing" };
+      wrote(epoch);
+      return { is: "out", objects, tokens: epoch.tokens };
     },
     switched(isOff) {
       if (readOutside(branch()).entries.isOff !== isOff) write({ v: 1, off: isOff });
@@ -130,6 +155,12 @@ export function openAsked({ ids, branch, write, baseOf, rules, room, keeps }: As
       return { cancel: true };
     },
   };
+}
+
+/** What went out with these entries, which are written together. */
+export function epochOf(entries: readonly EpochEntry[], objects: number): Epoch | null {
+  const [first, last] = [entries[0], entries.at(-1)];
+  return first && last ? { epoch: last.epoch, objects, tokens: first.before - last.after } : null;
 }
 
 /** Pi's words if there is too little to compact. */

@@ -1,8 +1,9 @@
 import { OUTSIDE_DEFAULTS, type PiSettings } from "../../config/index.ts";
 import type { BranchEntry } from "../branch/entries.ts";
+import type { Epoch } from "../events.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
-import { type Asked, openAsked } from "./asked.ts";
+import { type Asked, epochOf, openAsked } from "./asked.ts";
 import { nextMessages, type Outside as OutsideState, readOutside } from "./branch.ts";
 import { answerTo, type CompactionWish, type OurCompaction, ourCompaction } from "./compaction.ts";
 import { findCopies } from "./copies.ts";
@@ -39,21 +40,23 @@ export interface OutsideParts {
   readonly actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "getAllTools">;
   /** Settings in force. @throws RlmError `invalid_config` */
   settings(cwd: string): PiSettings;
+  /** Is told of each epoch that is written. Must not throw. */
+  announced(epoch: Epoch): void;
 }
 
 /** Tokens that Pi keeps free for an answer, until it has told another number. */
 const RESERVE = 16_384;
 
-export function openOutside({ context, actions, settings }: OutsideParts): Outside {
+export function openOutside({ context, actions, settings, announced }: OutsideParts): Outside {
   const ids = rememberedIds();
   let reserve = RESERVE;
   let known: PiSettings | undefined;
   /** What failed stays undone until Pi starts again. */
   let failed: "nothing" | "planning" | "all" = "nothing";
-  let toldUnknown = false;
 
   const write = (data: object) => actions.appendEntry(OUTSIDE_ENTRY, data);
   const tell = (text: string) => notify(context, text);
+  const tellOnce = saidOnce(tell);
   const held = () => {
     known ??= settings(context().cwd);
     return { ...OUTSIDE_DEFAULTS, ...known };
@@ -71,13 +74,17 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
   const baseOf = (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions);
   const branch = () => context().sessionManager.getBranch();
   const room = () => (context().model?.contextWindow ?? Number.POSITIVE_INFINITY) - reserve;
-  const asked = openAsked({ ids, branch, write, baseOf, rules: rulesNow, room, keeps: () => held().externalize });
+  const window = () => context().model?.contextWindow ?? null;
+  const keeps = () => held().externalize;
+  const asked = openAsked({ ids, branch, write, wrote: announced, baseOf, rules: rulesNow, room, window, keeps });
 
   function planned<M extends PiMessage>(messages: readonly M[], seen: Seen) {
     const rules = held().externalize ? rulesNow() : null;
     if (!rules) return applyOutside(messages, seen.outside, ids);
     const next = outlook({ ...seen, messages, base: baseOf(messages), ids, rules });
     for (const entry of next.entries) write(entry);
+    const epoch = epochOf(next.entries, next.objects);
+    if (epoch) announced(epoch);
     return next.sent;
   }
 
@@ -109,10 +116,7 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
         seen = seenOn(branch());
         const { outside } = seen;
         findCopies(messages, messagesOf(seen.branch));
-        if (outside.entries.unknown > 0 && !toldUnknown) {
-          toldUnknown = true;
-          tell("RLM: entries of another version of Belay say what is outside the conversation; they are passed over");
-        }
+        if (outside.entries.unknown > 0) tellOnce(UNKNOWN);
         if (outside.entries.isOff) {
           const { tokens } = rawSize({ ...seen, messages, base: baseOf(messages), ids });
           return tokens < room() ? messages : applyOutside(messages, outside, ids);
@@ -143,6 +147,16 @@ export function openOutside({ context, actions, settings }: OutsideParts): Outsi
 }
 
 const seenOn = (branch: readonly BranchEntry[]): Seen => ({ branch, outside: readOutside(branch) });
+
+const UNKNOWN = "RLM: entries of another version of Belay say what is outside the conversation; they are passed over";
+
+function saidOnce(say: (text: string) => void): (text: string) => void {
+  let isSaid = false;
+  return (text) => {
+    if (!isSaid) say(text);
+    isSaid = true;
+  };
+}
 
 /** Our compaction, by no setting; nothing if it cannot be made either. */
 function afterFailure(wish: CompactionWish, context: () => PiContext, ids: ObjectIds): PiAnswer {

@@ -45,9 +45,16 @@ export const ownText = once((message): string => {
 });
 
 /** `rlm-obj-a1b2c3d4e5f6 | file | 2340 tokens | read src/auth.ts — 212 lines`. */
-export function objectLine(message: PiMessage, { key, call, ids }: StubParts): string {
+export function objectLine(message: PiMessage, parts: StubParts): string {
+  const { id, kind, tokens, description } = describedObject(message, parts);
+  return `${id} | ${kind} | ${tokens} tokens | ${description}`;
+}
+
+/** What is said of the object that a message is. */
+export function describedObject(message: PiMessage, { key, call, ids }: StubParts) {
   const text = objectText(message) ?? "";
-  return `${ids.idOf(key, text)} | ${kindOf(message)} | ${tokensIn(text.length)} tokens | ${describe(message, call)}`;
+  const [id, kind, tokens] = [ids.idOf(key, text), kindOf(message), tokensIn(text.length)];
+  return { id, kind, tokens, description: describe(message, call) };
 }
 
 /** What the object is, in at most 80 characters that cannot be read as a stub. */

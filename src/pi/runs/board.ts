@@ -14,6 +14,17 @@ export interface State {
   /** null if this process has not opened the session yet. */
   readonly budget: RemainingBudget | null;
   readonly running: RunningState | null;
+  /** null if no text of the conversation is outside. */
+  readonly conversation: ConversationState | null;
+}
+
+/** What of the conversation is outside. */
+export interface ConversationState {
+  readonly objects: number;
+  /** Those of the objects, estimated. */
+  readonly tokens: number;
+  /** The next request; `window` is null if Pi has no model. */
+  readonly next: { readonly tokens: number; readonly window: number | null };
 }
 
 export interface ContextState {
@@ -70,6 +81,7 @@ export const NO_STATE: State = {
   context: null,
   budget: null,
   running: null,
+  conversation: null,
 };
 
 export function openStateBoard(): StateBoard {

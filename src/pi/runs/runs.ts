@@ -3,6 +3,7 @@ import type { Clock } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import type { JournalRecord, Progress } from "../../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
+import type { Announcements } from "../events.ts";
 import { inPi, warningInPi } from "../wording.ts";
 import type { StateBoard } from "./board.ts";
 import { type ProgressDetails, type ToolDetails, tallyOf } from "./details.ts";
@@ -49,7 +50,11 @@ interface Running {
   session: string | null;
 }
 
-export function openRuns(board: StateBoard, clock: Clock): Runs {
+export function openRuns(
+  board: StateBoard,
+  clock: Clock,
+  announced: Pick<Announcements, "queryStarted" | "queryEnded">,
+): Runs {
   const suspend = new AbortController();
   let queue: Promise<unknown> = Promise.resolve();
   let running: Running | null = null;
@@ -68,18 +73,21 @@ export function openRuns(board: StateBoard, clock: Clock): Runs {
     const shown = { tool: tool.name, tool_call_id, exec_id: null, phase, started_at: clock.now() };
     const unsubscribe = board.subscribe(tell);
     board.change({ running: { ...shown, ...NOTHING_TOLD } });
+    announced.queryStarted({ tool: tool.name, tool_call_id });
     try {
       const envelope = await work({ signal: stop.signal, suspend: suspend.signal });
       if (suspend.signal.aborted) return await new Promise<never>(() => {});
       const exec_id = board.current().running?.exec_id ?? own.records.at(-1)?.exec_id ?? null;
       const elapsed_ms = Math.round(clock.monotonic() - from);
-      return outcomeOf(tool, envelope, {
+      const outcome = outcomeOf(tool, envelope, {
         session: own.session,
         exec_id,
         calls: tallyOf(own.records),
         elapsed_ms,
         recovered: phase === "recovering",
       });
+      announced.queryEnded({ tool: tool.name, tool_call_id }, outcome.details);
+      return outcome;
     } finally {
       unsubscribe();
       running = null;

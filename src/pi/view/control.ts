@@ -55,13 +55,15 @@ export interface ControlParts {
   readonly runs: Pick<Runs, "cancel">;
   opened(): Promise<Pick<Opened, "store">>;
   readonly outside: Pick<Asked, "isOff" | "switched" | "leave" | "externalize" | "clear">;
+  /** Brings the board up to what of the conversation is outside. */
+  rested(): void;
   view(): BranchView;
   /** Brings the board up to the branch. */
   refresh(): Promise<void>;
 }
 
 export function openControl(
-  { board, runs, opened, outside, view, refresh }: ControlParts,
+  { board, runs, opened, outside, rested, view, refresh }: ControlParts,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ): Control {
@@ -69,6 +71,7 @@ export function openControl(
     const others = actions.getActiveTools().filter((name) => !OURS.includes(name));
     actions.setActiveTools([...others, ...ours]);
     board.change({ enabled });
+    rested();
   }
 
   function setEnabled(enabled: boolean): Switched {
@@ -94,7 +97,11 @@ export function openControl(
       return left;
     },
     externalize: outside.externalize,
-    clear: outside.clear,
+    clear() {
+      const cleared = outside.clear();
+      rested();
+      return cleared;
+    },
     cancel: () => runs.cancel(),
     sessions: async () => listSessions((await opened()).store),
     async branch() {

@@ -5,6 +5,7 @@ import type { ExtensionParts } from "../extension.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { registerCommands } from "./commands.ts";
 import { openControl } from "./control.ts";
+import { tellFirstRun } from "./first-run.ts";
 import { type KnownCalls, rowRenderers } from "./rows.ts";
 import { showWidget } from "./widget.ts";
 
@@ -40,6 +41,7 @@ function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   pi.on("session_tree", () => control.followBranch());
   pi.on("session_start", (_event, { hasUI, ui }) => {
     control.followBranch();
+    if (hasUI) tellFirstRun((text) => ui.notify(text, "info"), process.env);
     endWidget?.();
     endWidget = hasUI ? showWidget(control.board, ui, { now: () => systemClock.now(), every }) : undefined;
   });

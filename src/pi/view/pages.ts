@@ -3,17 +3,21 @@ import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../
 import { displayName, idEnd } from "../../ids.ts";
 import type { SessionDescription, SessionSummary } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
-import { progress } from "./summary.ts";
+import { outsideParts, progress } from "./summary.ts";
 import { harmless, oneLine, sourcesOf } from "./texts.ts";
 
 /** `/rlm`: where things stand. @param now ms since the epoch */
 export function statusPage(
-  { enabled, session, checkpoint, checkpoints, context, budget, running }: State,
+  { enabled, session, checkpoint, checkpoints, context, budget, running, conversation }: State,
   now: number,
 ): string {
   const head = enabled ? "RLM is on" : "RLM is off: the model is not offered its tools (/rlm on)";
-  if (session === null && !running) return `${head}\nnot used in this session; the model begins with rlm_load`;
+  const talk = conversation ? [["conversation", outsideParts(conversation).join(" · ")]] : [];
+  if (session === null && !running) {
+    return [head, ...columns(talk), "not used in this session; the model begins with rlm_load"].join("\n");
+  }
   const rows = [
+    ...talk,
     ["context", context ? contextLine(context) : "none"],
     [
       "running",

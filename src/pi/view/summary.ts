@@ -1,6 +1,6 @@
 import { amount, compact, dollars, duration, priced, size } from "../../figures.ts";
 import { isRecord } from "../../json.ts";
-import type { RunningState, TurnState } from "../runs/board.ts";
+import type { ConversationState, RunningState, TurnState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
 
@@ -21,6 +21,13 @@ export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): str
 /** `js_error: TypeError: x is not a function` */
 export function failure({ error_code, error_message }: Envelope): string {
   return [error_code, oneLine(error_message, 200)].filter((part) => part !== "").join(": ") || "failed";
+}
+
+/** `41 objects outside`, `61k tokens`, `context 31 % of 200k`. */
+export function outsideParts({ objects, tokens, next }: ConversationState): string[] {
+  const { window } = next;
+  const part = window === null ? [] : [`context ${Math.round((next.tokens / window) * 100)} % of ${compact(window)}`];
+  return [`${amount(objects, "object")} outside`, `${compact(tokens)} tokens`, ...part];
 }
 
 /** What a call does now: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */

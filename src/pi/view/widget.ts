@@ -2,7 +2,7 @@ import { type Component, type TUI, truncateToWidth } from "@mariozechner/pi-tui"
 import { amount, compact, elapsed } from "../../figures.ts";
 import type { State, StateBoard } from "../runs/board.ts";
 import { dotted, type Paint } from "./paint.ts";
-import { progress } from "./summary.ts";
+import { outsideParts, progress } from "./summary.ts";
 import { sourcesOf } from "./texts.ts";
 
 /** Where a widget is shown: Pi's `ctx.ui`, which takes it in a terminal and ignores it elsewhere. */
@@ -88,17 +88,19 @@ const PLAIN: Paint = { fg: (_colour, text) => text, bold: (text) => text };
 
 /** The line; null if there is nothing to say. @param now ms since the epoch */
 export function widgetLine(state: State, now: number, paint: Paint): string | null {
-  const { running, context, checkpoints } = state;
+  const { running, context, checkpoints, conversation } = state;
   if (running) {
     const { tool, phase, started_at } = running;
     const what = `${tool} ${phase} ${elapsed(now - started_at)}`;
     const parts = progress(running).map((part) => paint.fg("muted", part));
     return dotted([`${paint.fg("accent", "●")} ${paint.fg("text", what)}`, ...parts], paint);
   }
-  return context === null && checkpoints === 0 ? null : paint.fg("dim", idleParts(state).join(" · "));
+  const isUsed = context !== null || checkpoints > 0;
+  return isUsed || conversation !== null ? paint.fg("dim", idleParts(state, isUsed).join(" · ")) : null;
 }
 
-function idleParts({ enabled, context, checkpoints }: State): string[] {
+function idleParts({ enabled, context, checkpoints, conversation }: State, isUsed: boolean): string[] {
   const held = context ? [sourcesOf(context.sources), `${compact(context.chars)} characters`] : ["no context"];
-  return [enabled ? "rlm" : "rlm off", ...held, amount(checkpoints, "checkpoint")];
+  const used = isUsed ? [...held, amount(checkpoints, "checkpoint")] : [];
+  return [enabled ? "rlm" : "rlm off", ...used, ...(conversation ? outsideParts(conversation) : [])];
 }

@@ -27,6 +27,8 @@ export interface FakePi {
   readonly asked: string[];
   /** Custom messages that were sent. */
   readonly sent: { readonly customType: string; readonly triggerTurn: boolean }[];
+  /** What other extensions were told: channel and data. */
+  readonly announced: [string, unknown][];
   readonly faux: ReturnType<typeof registerFauxProvider>;
   /** Starts a process: Pi's session_start has been handled, recovery included. */
   start(options?: StartOptions): Promise<Life>;
@@ -64,6 +66,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
   const told: string[] = [];
   const asked: string[] = [];
   const sent: FakePi["sent"] = [];
+  const announced: FakePi["announced"] = [];
   const faux = registerFauxProvider({ provider: "faux", models: [{ id: "f" }, { id: "s" }] });
   onTestFinished(() => faux.unregister());
   let calls = 0;
@@ -76,6 +79,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
     told,
     asked,
     sent,
+    announced,
     faux,
     async start({ store: around, appends = true, hasUI = true, hurries = false, env = {} }: StartOptions = {}) {
       let isDead = false;
@@ -90,6 +94,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
         getActiveTools: () => [],
         getAllTools: () => [],
         setActiveTools() {},
+        events: { emit: (channel, data) => void announced.push([channel, data]) },
       };
       const model = faux.getModel();
       const context: PiContext = {

@@ -136,6 +136,10 @@ async function ran(
 
 test("status says what there is", async () => {
   expect((await ran("")).said).toBe("RLM is on\nnot used in this session; the model begins with rlm_load");
+  const conversation = { objects: 41, tokens: 61_234, next: { tokens: 62_000, window: 200_000 } };
+  expect((await ran("", { state: { conversation } })).said).toBe(
+    "RLM is on\nconversation  41 objects outside · 61k tokens · context 31 % of 200k\nnot used in this session; the model begins with rlm_load",
+  );
   const budget = { remaining_sub_calls: 47, remaining_tokens: 498_766, remaining_time_ms: 298_000 };
   expect((await ran("status", { state: { ...USED, ...RUNNING, budget, enabled: false } })).said).toBe(
     [

@@ -17,12 +17,19 @@ const RUNNING: RunningState = {
   notice: null,
 };
 const TURN = { turn: 3, of: 20, cells: 2, sub_calls: 1, tokens: 18_412, cost_usd: 0.03 };
+const OUT = { objects: 41, tokens: 61_234, next: { tokens: 62_000, window: 200_000 } };
 const CONTEXT = { sources: ["/a/docs", "/a/src"], chars: 1_234_567, tokens_estimate: 308_641, documents: 30, hash: "" };
 
 test.each<[string, Partial<State>, string | null]>([
   ["nothing where RLM was not used", {}, null],
   ["nothing for a session without a context or an exec", { session: "S" }, null],
   ["quietly what is there", { context: CONTEXT, checkpoints: 4 }, "rlm · docs +1 · 1.2M characters · 4 checkpoints"],
+  ["what is outside", { conversation: OUT }, "rlm · 41 objects outside · 61k tokens · context 31 % of 200k"],
+  [
+    "both",
+    { context: CONTEXT, checkpoints: 4, conversation: { ...OUT, objects: 1, next: { tokens: 1, window: null } } },
+    "rlm · docs +1 · 1.2M characters · 4 checkpoints · 1 object outside · 61k tokens",
+  ],
   ["that it is off", { enabled: false, checkpoints: 1 }, "rlm off · no context · 1 checkpoint"],
   ["what runs", { running: RUNNING }, "● rlm_exec running 14 s · 3 done · 5 running · 42 left · 512 tokens"],
   [

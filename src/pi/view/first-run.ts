@@ -1,0 +1,23 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { homeFolder } from "../../home.ts";
+import { makeFolder } from "../../make-folder.ts";
+
+/** The file beside the store that says that the notice was shown. */
+export const FIRST_RUN_FILE = "pi-first-run";
+
+/** Tells once what Belay does by itself. If that cannot be remembered, nothing is told: it would be told at each start. */
+export function tellFirstRun(tell: (text: string) => void, env: NodeJS.ProcessEnv): void {
+  try {
+    const folder = homeFolder(env);
+    makeFolder(folder);
+    writeFileSync(join(folder, FIRST_RUN_FILE), "", { flag: "wx", mode: 0o600 });
+  } catch {
+    return;
+  }
+  tell(NOTICE);
+}
+
+const NOTICE =
+  "RLM is on: when a conversation grows long, its old texts are sent as short stubs, and the model reads them again when it " +
+  "needs them. Nothing is lost. /rlm shows the state, and /rlm off ends it on a branch.";

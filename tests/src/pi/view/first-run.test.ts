@@ -1,0 +1,23 @@
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FIRST_RUN_FILE, tellFirstRun } from "../../../../src/pi/view/first-run.ts";
+import { folderWith } from "../../../support/tree.ts";
+
+test("the notice is told once for a store, and names the way out", () => {
+  const env = { BELAY_HOME: join(folderWith({}), "belay") };
+  const told: string[] = [];
+  tellFirstRun((text) => void told.push(text), env);
+  tellFirstRun((text) => void told.push(text), env);
+  expect(told).toEqual([expect.stringContaining("/rlm off")]);
+  expect(statSync(env.BELAY_HOME).mode & 0o777).toBe(0o700);
+  expect(existsSync(join(env.BELAY_HOME, FIRST_RUN_FILE))).toBe(true);
+});
+
+test("if it cannot be remembered it is not told", () => {
+  const folder = folderWith({});
+  writeFileSync(join(folder, "belay"), "a file where the folder should be");
+  const told: string[] = [];
+  tellFirstRun((text) => void told.push(text), { BELAY_HOME: join(folder, "belay") });
+  expect(told).toEqual([]);
+});
