@@ -7,6 +7,7 @@ import { benchDurable } from "./durable.ts";
 import { benchEngine } from "./engine.ts";
 import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
+import { benchHistory } from "./history.ts";
 import { benchLoad } from "./load.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchOutside } from "./outside.ts";
@@ -33,6 +34,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   sqlite: benchSqlite,
   mcp: benchMcp,
   outside: benchOutside,
+  history: benchHistory,
   sessions: benchSessions,
   memory: benchMemory,
 };

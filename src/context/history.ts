@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { Context, ContextPart, Document, Pause } from "./context.ts";
-import { textFromPartsInSlices } from "./text/text.ts";
+import { sharedBytes, textFromPartsInSlices } from "./text/text.ts";
 
 /** A message of a conversation, whatever host it is from. */
 export interface HistoryMessage {
@@ -34,40 +34,93 @@ const NAME_UNITS = 64;
  * A conversation as a context: a document and a part for each message, with a line end between two. The parts of a
  * conversation that goes on begin with those that it had.
  */
-export async function historyContext(messages: readonly HistoryMessage[], pause: Pause): Promise<Context> {
-  const pieces = messages.map((message, index) => {
-    const separator = Buffer.from(index === 0 ? "" : "\n");
-    return { separator, bytes: Buffer.from(messageText(message)), id: historyId(index, message) };
-  });
-  const text = await textFromPartsInSlices(
-    pieces.flatMap(({ separator, bytes }) => [separator, bytes]),
-    pause,
-  );
-  const all = createHash("sha256");
-  const parts: ContextPart[] = [];
-  const documents: Document[] = [];
-  let at = 0;
-  for (const { id, separator, bytes } of pieces) {
-    const part = Buffer.concat([separator, bytes]);
-    all.update(part);
-    parts.push({ hash: createHash("sha256").update(part).digest("hex"), bytes: part.length });
-    const start = text.unitAt(at + separator.length);
-    at += part.length;
-    const end = text.unitAt(at);
-    documents.push({ id, path: "-", start, end, size: end - start });
-    await pause(part.length);
-  }
-  const hash = all.digest("hex");
-  return { hash, text, parts, documents, routes: [], stats: statsOf(hash, text, documents.length) };
+export function historyContext(messages: readonly HistoryMessage[], pause: Pause): Promise<Context> {
+  return growingHistory()(messages, pause);
 }
 
-function statsOf(hash: string, { data: { bytes }, length }: Context["text"], documents: number): Context["stats"] {
-  const lines = bytes.reduce((sum, byte) => sum + (byte === NEWLINE ? 1 : 0), 0);
+/** Makes contexts of a conversation as it goes on. The same messages, at its beginning, are not worked on again. */
+export function growingHistory(): typeof historyContext {
+  let grown = nothingYet();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function contextOf(messages: readonly HistoryMessage[], pause: Pause): Promise<Context> {
+    if (!grown.messages.every((one, n) => one === messages[n])) grown = nothingYet();
+    for (const message of messages.slice(grown.messages.length)) {
+      await pause(append(grown, message));
+    }
+    const bytes = grown.bytes.subarray(0, grown.used);
+    const text = await textFromPartsInSlices([bytes], pause);
+    const hash = grown.digest.copy().digest("hex");
+    const [parts, documents] = [[...grown.parts], [...grown.documents]];
+    return { hash, text, parts, documents, routes: [], stats: statsOf(hash, grown) };
+  }
+
+  return (messages, pause) => {
+    const made = last.then(() => contextOf(messages, pause));
+    last = made.catch(() => {});
+    return made;
+  };
+}
+
+/** A conversation up to some message. Contexts that were made of it keep their bytes: others are only put behind them. */
+interface Grown {
+  readonly messages: HistoryMessage[];
+  readonly parts: ContextPart[];
+  readonly documents: Document[];
+  /** Shared memory, with room behind what is used. */
+  bytes: Uint8Array;
+  used: number;
+  /** UTF-16 units. */
+  units: number;
+  newlines: number;
+  /** SHA-256 of all bytes. */
+  readonly digest: Hash;
+}
+
+function nothingYet(): Grown {
+  const digest = createHash("sha256");
+  return { messages: [], parts: [], documents: [], bytes: sharedBytes(0), used: 0, units: 0, newlines: 0, digest };
+}
+
+/** Puts a message behind the others. Returns the bytes that it took. */
+function append(grown: Grown, message: HistoryMessage): number {
+  const index = grown.messages.length;
+  const separator = index === 0 ? "" : "\n";
+  const text = messageText(message);
+  const part = Buffer.from(separator + text);
+  const end = grown.used + part.length;
+  if (end > grown.bytes.length) {
+    const wider = sharedBytes(Math.ceil(end * ROOM));
+    wider.set(grown.bytes.subarray(0, grown.used));
+    grown.bytes = wider;
+  }
+  grown.bytes.set(part, grown.used);
+  grown.digest.update(part);
+  const start = grown.units + separator.length;
+  grown.documents.push({
+    id: historyId(index, message),
+    path: "-",
+    start,
+    end: start + text.length,
+    size: text.length,
+  });
+  grown.parts.push({ hash: createHash("sha256").update(part).digest("hex"), bytes: part.length });
+  grown.messages.push(message);
+  grown.used = end;
+  grown.units = start + text.length;
+  grown.newlines += separator.length + text.split("\n").length - 1;
+  return part.length;
+}
+
+/** How much more memory is taken than is needed, so that most messages find room. */
+const ROOM = 1.25;
+
+function statsOf(hash: string, { bytes, used, units, newlines, documents }: Grown): Context["stats"] {
   return {
-    length_chars: length,
-    length_tokens_estimate: Math.floor(length / 4),
-    line_count: lines + (bytes.length > 0 && bytes.at(-1) !== NEWLINE ? 1 : 0),
-    document_count: documents,
+    length_chars: units,
+    length_tokens_estimate: Math.floor(units / 4),
+    line_count: newlines + (used > 0 && bytes[used - 1] !== NEWLINE ? 1 : 0),
+    document_count: documents.length,
     has_routing: false,
     routing_entry_count: 0,
     sources: ["history"],

@@ -2,7 +2,7 @@ export type { Context, ContextStats, Document, Pause, SkippedFile } from "./cont
 export { excerptOf, isAll, type Range } from "./excerpt.ts";
 export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documents.ts";
 export { compileFind, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
-export { type HistoryMessage, historyContext, messageText } from "./history.ts";
+export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { openKnownLoads } from "./load/known-loads.ts";
 export { knownHash, type LoadOptions, load, loadAppend, type Source } from "./load/load.ts";
@@ -13,6 +13,7 @@ export { addSkips } from "./load/skip-kinds.ts";
 export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
+export { pauses } from "./pauses.ts";
 export { openRoutes } from "./routes/routes.ts";
 export { openSearchIndex, type SearchIndex } from "./search/search.ts";
 export { openPlaces } from "./text/places.ts";

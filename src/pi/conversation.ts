@@ -1,6 +1,12 @@
-import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../runtime/index.ts";
-import { type Context, historyContext, type ObjectSource, type Pause } from "../context/index.ts";
+import {
+  type Context,
+  growingHistory,
+  type HistoryMessage,
+  historyContext,
+  type ObjectSource,
+  pauses,
+} from "../context/index.ts";
 import { storedContext } from "../session/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Conversation } from "../tools/index.ts";
@@ -34,16 +40,12 @@ export function openConversations(parts: ConversationParts): Conversations {
   const { context, answers, board } = parts;
   const openP = openContextOfBranch(parts);
 
-  function messages(entries = context().sessionManager.getBranch()) {
-    const raw = withAnswers(messagesOn(entries), answers);
-    return raw.flatMap((message) => {
-      const said = historyMessage(message);
-      return said ? [{ said, calls: callIds(message.content) }] : [];
-    });
-  }
+  const messages = (entries = context().sessionManager.getBranch()) =>
+    withAnswers(messagesOn(entries), answers).flatMap((message) => readMessage(message) ?? []);
 
-  const historyOf = (all: ReturnType<typeof messages>) =>
-    historyContext(
+  const contextOf = growingHistory();
+  const historyOf = (all: readonly Message[]) =>
+    contextOf(
       all.map(({ said }) => said),
       pauses(),
     );
@@ -75,10 +77,30 @@ export function openConversations(parts: ConversationParts): Conversations {
     at,
     before(exec_id) {
       const entries = context().sessionManager.getBranch();
-      return historyOf(messages(entries.slice(0, startOf(entries, exec_id))));
+      const said = messages(entries.slice(0, startOf(entries, exec_id))).map((message) => message.said);
+      return historyContext(said, pauses());
     },
   };
 }
+
+/** A message that history has. */
+interface Message {
+  readonly said: HistoryMessage;
+  /** Ids of the calls of tools in it. */
+  readonly calls: readonly string[];
+}
+
+/** Reads a message of the branch, once. */
+function readMessage(message: { readonly content?: unknown }): Message | null {
+  const known = read.get(message);
+  if (known !== undefined) return known;
+  const said = historyMessage(message);
+  const made = said && { said, calls: callIds(message.content) };
+  read.set(message, made);
+  return made;
+}
+
+const read = new WeakMap<object, Message | null>();
 
 /** The branch's P, from the store. What cannot be read is a problem, and not a failure: history is there without it. */
 function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" | "view">) {
@@ -97,18 +119,5 @@ function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" 
       if (!(error instanceof RlmError)) throw error;
       return { P: null, problem: `${error.code}: ${error.message}` };
     }
-  };
-}
-
-const SLICE_BYTES = 1024 * 1024;
-
-/** Lets Pi draw and read keys now and then. */
-function pauses(): Pause {
-  let worked = 0;
-  return async (bytes) => {
-    worked += bytes;
-    if (worked < SLICE_BYTES) return;
-    worked = 0;
-    await setImmediate();
   };
 }

@@ -1,7 +1,6 @@
-import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import { RlmError } from "../../runtime/index.ts";
-import { findObject, type TextObject } from "../context/index.ts";
+import { findObject, pauses, type TextObject } from "../context/index.ts";
 import { defineConversationTool } from "./define.ts";
 import { nameOf, QUOTED_BYTES, unitsWithin } from "./text-answer.ts";
 
@@ -21,7 +20,7 @@ export const rlm_peek = defineConversationTool({
   async run(conversation, { id, offset = 0, length = LENGTH }) {
     const { sources, problem } = await conversation.objects();
     try {
-      return { text: sliceOf(await findObject(sources, id, () => setImmediate()), offset, length) };
+      return { text: sliceOf(await findObject(sources, id, pauses()), offset, length) };
     } catch (error) {
       if (problem === null || !(error instanceof RlmError)) throw error;
       const { code, message, suggestion } = error;

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { Type } from "typebox";
 import { RlmError } from "../../runtime/index.ts";
 import {
@@ -9,6 +8,7 @@ import {
   HITS_COUNTED,
   type ObjectSource,
   objectOf,
+  pauses,
 } from "../context/index.ts";
 import { TaskEnded, taskThread } from "../model/index.ts";
 import type { ConversationObjects } from "./conversation.ts";
@@ -59,7 +59,7 @@ function searchable({ sources, own }: ConversationObjects): Searched[] {
 async function named({ sources }: ConversationObjects, scope: readonly string[]): Promise<Searched[]> {
   const found: Searched[] = [];
   for (const id of scope) {
-    const { document, ...source } = await findObject(sources, id, () => setImmediate());
+    const { document, ...source } = await findObject(sources, id, pauses());
     found.push({ ...source, documents: [document] });
   }
   return found;
@@ -112,13 +112,14 @@ function counted(count: number, what: string): string {
 /** A line for each object, and under it one for each hit: the offset, and the text around it. */
 async function hitLines(searched: readonly Searched[], { hits }: DocumentHits): Promise<string[]> {
   const lines: string[] = [];
+  const pause = pauses();
   let left = QUOTED_BYTES;
   let shown: Document | undefined;
   for (const { text, range, start, end } of hits) {
     const source = searched[text];
     const document = source?.documents[range];
     if (!source || !document) continue;
-    const object = await objectOf({ ...source, document }, () => setImmediate());
+    const object = await objectOf({ ...source, document }, pause);
     const heading = document === shown ? [] : [`${object.id} ${nameOf(object)}`];
     shown = document;
     const added = [...heading, `  ${start}: ${excerpt(source, document, start, end)}`];

@@ -1,4 +1,5 @@
 import type { BranchEntry } from "../../src/pi/branch/entries.ts";
+import { type Conversations, openConversations } from "../../src/pi/conversation.ts";
 import { nextMessages, readOutside } from "../../src/pi/outside/branch.ts";
 import { findCopies } from "../../src/pi/outside/copies.ts";
 import { OUTSIDE_ENTRY } from "../../src/pi/outside/entries.ts";
@@ -93,4 +94,15 @@ export function readTurns(self: Talk, turns: number, chars = 3000, from = 0): re
     self.answer(said(`It is about ${id}.`));
     return [first, second];
   }).flat();
+}
+
+/** Pi's side of the conversation, on a branch that has no P. */
+export function conversationsOf({ branch }: Talk): Conversations {
+  return openConversations({
+    context: () => Object.assign(Object.create(null), { sessionManager: { getBranch: () => [...branch] } }),
+    answers: new Map(),
+    opened: () => Promise.reject(new Error("the branch has no P")),
+    view: () => ({ head: null }),
+    board: { current: () => ({ context: null, budget: null }) },
+  });
 }

@@ -75,7 +75,8 @@ export function openText(data: TextData): Text {
   };
 }
 
-function sharedBytes(length: number): Uint8Array {
+/** Memory that crosses threads without a copy. */
+export function sharedBytes(length: number): Uint8Array {
   return new Uint8Array(new SharedArrayBuffer(length));
 }
 

@@ -17,17 +17,27 @@ const RawSchema = v.looseObject({
  */
 export function messagesOn(entries: readonly BranchEntry[]): RawMessage[] {
   return entries.flatMap((entry) => {
-    switch (entry.type) {
-      case "message":
-        return v.is(RawSchema, entry.message) ? [entry.message] : [];
-      case "custom_message":
-        return [{ role: "custom", content: entry.content }];
-      case "branch_summary":
-        return [{ role: "branchSummary", content: entry.summary }];
-      default:
-        return [];
-    }
+    const known = held.get(entry);
+    const message = known === undefined ? messageOn(entry) : known;
+    held.set(entry, message);
+    return message ?? [];
   });
+}
+
+/** Messages of entries: an entry never changes, and its message is the same object each time. */
+const held = new WeakMap<BranchEntry, RawMessage | null>();
+
+function messageOn(entry: BranchEntry): RawMessage | null {
+  switch (entry.type) {
+    case "message":
+      return v.is(RawSchema, entry.message) ? entry.message : null;
+    case "custom_message":
+      return { role: "custom", content: entry.content };
+    case "branch_summary":
+      return { role: "branchSummary", content: entry.summary };
+    default:
+      return null;
+  }
 }
 
 /**

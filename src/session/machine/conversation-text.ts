@@ -1,5 +1,4 @@
-import { setImmediate } from "node:timers/promises";
-import { type Context, objectOf } from "../../context/index.ts";
+import { type Context, objectOf, pauses } from "../../context/index.ts";
 import type { HistoryText, TextMessage } from "./context-message.ts";
 
 /** The conversation in which an exec runs, or why it is not there any more. */
@@ -12,8 +11,9 @@ export async function historyText(
 ): Promise<HistoryText> {
   if ("lost" in history) return history;
   const objects: string[] = [];
+  const pause = pauses();
   for (const document of history.documents) {
-    const { id } = await objectOf({ of: "history", context: history, document }, () => setImmediate());
+    const { id } = await objectOf({ of: "history", context: history, document }, pause);
     objects.push(id);
   }
   return { message: await messageOf(history), objects };

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { objectId } from "../../../src/context/index.ts";
 import type { Store } from "../../../src/store/port.ts";
+import { conversationsOf, readTurns, talk } from "../../support/pi-conversation.ts";
 import { fakePi } from "./fake-pi.ts";
 
 const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
@@ -90,4 +91,15 @@ test("details of a text answer hold its first line alone, and a failure is an en
     { success: true, text: expect.stringMatching(/next offset 2000$/) },
     { success: false, error_code: "object_not_found" },
   ]);
+});
+
+test("a later call has the documents of earlier messages as they are, and only new messages are read", async () => {
+  const self = talk();
+  readTurns(self, 3);
+  const { at } = conversationsOf(self);
+  const before = await at("first").history();
+  readTurns(self, 1, 3000, 3);
+  const after = await at("second").history();
+  expect(after.documents.length).toBe(before.documents.length + 4);
+  expect(before.documents.every((one, n) => one === after.documents[n])).toBe(true);
 });
