@@ -31,11 +31,19 @@ export type CompactionAnswer =
   | { readonly is: "ours"; readonly compaction: OurCompaction; readonly becauseOfSize: boolean }
   | { readonly is: "pi" };
 
+/** What the user's settings say of it. */
+export interface CompactionSettings {
+  /** More texts go out before the next request. */
+  readonly externalize: boolean;
+  /** Whose compaction is made if one is necessary. */
+  readonly compaction: "objects" | "pi";
+}
+
 /** Who makes a compaction. One that an answer of the provider forces is never cancelled: the conversation would be locked. */
 export function answerTo(
   wish: CompactionWish,
   parts: OutlookParts<PiMessage> & { readonly rules: Rules },
-  compacts: "objects" | "pi",
+  { externalize, compaction: compacts }: CompactionSettings,
 ): CompactionAnswer {
   const { rules, branch, ids } = parts;
   const ours = (becauseOfSize = false): CompactionAnswer => ({
@@ -46,7 +54,9 @@ export function answerTo(
   const reason = reasonOf(wish, branch, rules);
   if (reason === "manual") return isTooLarge(wish.summarized, rules.window) ? ours(true) : { is: "pi" };
   const { window, reserve } = rules;
-  if (reason === "threshold" && outlook(parts).size.tokens < window - reserve) return { is: "cancelled" };
+  // An epoch that the settings forbid makes no room.
+  const next = () => outlook({ ...parts, rules: externalize ? rules : null });
+  if (reason === "threshold" && next().size.tokens < window - reserve) return { is: "cancelled" };
   return compacts === "pi" ? { is: "pi" } : ours();
 }
 

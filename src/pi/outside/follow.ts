@@ -91,11 +91,11 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
   function answered(wish: CompactionWish): PiAnswer {
     const seen = seenOn(branch());
     const { entries } = seen.outside;
-    const { externalize, compaction } = held();
+    const settings = held();
     const rules = rulesNow();
-    if (!rules || entries.isOff || (!externalize && entries.epochs.length === 0)) return {};
+    if (!rules || entries.isOff || (!settings.externalize && entries.epochs.length === 0)) return {};
     const messages = nextMessages(seen.branch);
-    const answer = answerTo(wish, { ...seen, messages, base: baseOf(messages), ids, rules }, compaction);
+    const answer = answerTo(wish, { ...seen, messages, base: baseOf(messages), ids, rules }, settings);
     if (answer.is === "cancelled") return { cancel: true };
     if (answer.is === "pi") return {};
     if (answer.becauseOfSize)

@@ -101,6 +101,19 @@ test("settings can switch it off; what is outside stays so", () => {
   expect(following(largeTalk(), { settings: { externalize: false } }).outside.compacts(WISH)).toEqual({});
 });
 
+test("switched off by a setting, a compaction is cancelled only if the request fits without another epoch", () => {
+  const self = largeTalk();
+  following(self).outside.sent(self.messages());
+  const { outside } = following(self, { settings: { externalize: false } });
+  const wish = { ...WISH, reason: "threshold" };
+  expect(outside.compacts(wish)).toEqual({ cancel: true });
+  self.answer(said("ok"));
+  readTurns(self, 3, 9000, 50);
+  self.user("more");
+  expect(following(self).outside.compacts(wish)).toEqual({ cancel: true });
+  expect(outside.compacts(wish).compaction?.details).toEqual({ rlm: 1 });
+});
+
 test("after /rlm off the messages are raw if they fit; if not, the stubs stay", () => {
   const small = talk({ window: 1_000_000 });
   readTurns(small, 6);
