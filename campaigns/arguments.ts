@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { PI_LINES, type PiLine } from "../tests/support/pi-process.ts";
 
 /**
@@ -33,9 +35,11 @@ export function seedOf(text: string | undefined): number {
   return text === undefined ? Date.now() % 1_000_000_000 : wholeNumber("seed", text);
 }
 
-/** The line of Pi that an option names, or all of them. @throws Error if there is no such line */
+/** The line of Pi that an option names, by its version or the path of its command; or all of them. @throws Error if there is no such line */
 export function piLines(named: string | undefined): readonly PiLine[] {
+  if (named !== undefined && existsSync(named)) return [{ version: named, command: resolve(named) }];
   const lines = PI_LINES.filter(({ version }) => named === undefined || named === version);
-  if (lines.length === 0) throw new Error(`--pi is ${PI_LINES.map(({ version }) => version).join(" or ")}`);
+  if (lines.length === 0)
+    throw new Error(`--pi is ${PI_LINES.map(({ version }) => version).join(" or ")}, or the path of Pi's cli.js`);
   return lines;
 }

@@ -5,6 +5,8 @@ import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../t
 import { type PiHome, piHome } from "../../tests/support/pi-home.ts";
 import { entriesIn, type Pi, type PiLine, startPi } from "../../tests/support/pi-process.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
+import { type Hardship, undergo } from "./hardships.ts";
+import { type Recall, recall, recallCalls } from "./recall.ts";
 
 /** What keeps a long conversation within the window. */
 export type Strategy = "nothing" | "seed" | "belay";
@@ -17,6 +19,8 @@ export interface LongOptions {
   /** Tokens of the model's window; a request of more is refused. */
   readonly window: number;
   readonly seed: number;
+  /** What the conversation goes through after the talk, in this order, if Belay keeps it. */
+  readonly hardships: readonly Hardship[];
 }
 
 /** What a conversation came to. Requests are those of the conversation; summaries that Pi asks for are not among them. */
@@ -31,25 +35,36 @@ export interface LongReport {
   readonly largest: number;
   readonly compactions: number;
   readonly entries: number;
-  /** Of the facts that stand in the files, one in each: those that rlm_search finds in the end; null without Belay. */
-  readonly found: number | null;
+  /** The facts that were found again behind each hardship; there is one fact in each file. */
+  readonly found: { readonly [hardship in Hardship]?: Recall };
 }
 
 /** Runs a real Pi through a long conversation with a scripted model that counts and refuses. */
-export async function longTalk({ line, strategy, turns, window, seed }: LongOptions): Promise<LongReport> {
+export async function longTalk({ line, strategy, turns, window, seed, hardships }: LongOptions): Promise<LongReport> {
   await using scene = await longScene(turns, window, seed);
-  const { facts, home } = scene;
-  await using pi = startPi(line, { home, extensions: EXTENSIONS[strategy] });
-  for (let n = 0; n < turns; n++) await pi.prompt(promptOf(n));
-  const report = scene.report();
-  const written = entriesIn(await pi.sessionFile());
-  const found = strategy === "belay" ? await foundAgain(pi, facts) : null;
-  return {
-    ...report,
-    compactions: written.filter(({ type }) => type === "compaction").length,
-    entries: written.filter(({ customType }) => customType === "rlm_externalize").length,
-    found,
-  };
+  const start = (session?: string) =>
+    startPi(line, { home: scene.home, extensions: EXTENSIONS[strategy], ...(session && { session }) });
+  let pi = start();
+  try {
+    for (let n = 0; n < turns; n++) await pi.prompt(promptOf(n));
+    const report = scene.report();
+    const written = entriesIn(await pi.sessionFile());
+    const found: { [hardship in Hardship]?: Recall } = {};
+    let next = turns;
+    const turn = (of: Pi) => of.prompt(promptOf(next++));
+    for (const hardship of strategy === "belay" ? hardships : []) {
+      pi = await undergo(hardship, pi, { start, turn });
+      found[hardship] = await recall(pi, scene.facts);
+    }
+    return {
+      ...report,
+      compactions: written.filter(({ type }) => type === "compaction").length,
+      entries: written.filter(({ customType }) => customType === "rlm_externalize").length,
+      found,
+    };
+  } finally {
+    await pi.kill();
+  }
 }
 
 /** A home with a file for each turn, and the model that is asked there. */
@@ -61,10 +76,15 @@ export interface LongScene extends AsyncDisposable {
   report(): Pick<LongReport, "requests" | "refused" | "breaks" | "uncachedKB" | "largest">;
 }
 
+/** Files for turns that follow the talk. */
+const SPARE = 60;
+
 export async function longScene(turns: number, window: number, seed: number): Promise<LongScene> {
   const random = seededRandom(seed);
   const facts = Array.from({ length: turns }, (_, n) => `FACT-${n}-${Math.floor(random() * 1e9).toString(36)}`);
-  const files = Object.fromEntries(facts.map((fact, n) => [`f${n}.txt`, fileWith(fact, 1500 + random() * 5000)]));
+  const texts = facts.map((fact) => fileWith(fact, 1500 + random() * 5000));
+  const spare = Array.from({ length: SPARE }, (_, n) => fileWith(`SPARE-${n}`, 4000));
+  const files = Object.fromEntries([...texts, ...spare].map((text, n) => [`f${n}.txt`, text]));
   const meter = openMeter(window);
   const server = await startModelServer((request) => meter.answer(request));
   const home = piHome({ url: server.url, files, window, piSettings: { compaction: { enabled: true } } });
@@ -87,21 +107,6 @@ const EXTENSIONS: { readonly [strategy in Strategy]: readonly string[] } = {
 };
 
 export const promptOf = (n: number) => `Turn ${n}: read f${n}.txt and say what it is about.`;
-
-const FIND = "Find these:";
-const AT_ONCE = 10;
-
-/** Has the model search for each fact; answers how many it was shown in the line that the file has. */
-async function foundAgain(pi: Pi, facts: readonly string[]): Promise<number> {
-  for (let at = 0; at < facts.length; at += AT_ONCE) {
-    await pi.prompt(`${FIND} ${facts.slice(at, at + AT_ONCE).join(" ")}`);
-  }
-  const results = entriesIn(await pi.sessionFile()).flatMap(({ message }) =>
-    message?.role === "toolResult" ? [JSON.stringify(message.content)] : [],
-  );
-  const searches = results.slice(-facts.length);
-  return facts.filter((fact, n) => searches[n]?.includes(`the fact is ${fact}`)).length;
-}
 
 function fileWith(fact: string, chars: number): string {
   const lines: string[] = [];
@@ -142,17 +147,13 @@ function openMeter(window: number) {
   };
 }
 
-/** A prompt that names a file is answered by reading it, and one that asks to find something by a search. */
+/** A prompt that names a file is answered by reading it, and one that asks to find something by looking for it. */
 function turnOf({ index, prompt, body }: SeenRequest): ScriptedAnswer {
   const id = `call_${index}`;
-  const [, file] = /^Turn \d+: read (f\d+\.txt)/.exec(textOf(prompt)) ?? [];
   if (body.messages.at(-1)?.role !== "user") return { text: "It is about a fox and a dog." };
+  const [, file] = /^Turn \d+: read (f\d+\.txt)/.exec(textOf(prompt)) ?? [];
   if (file !== undefined) return { tools: [{ id, name: "read", arguments: { path: file } }] };
-  if (textOf(prompt).startsWith(FIND)) {
-    const words = textOf(prompt).slice(FIND.length).trim().split(" ");
-    return { tools: words.map((pattern, n) => ({ id: `${id}_${n}`, name: "rlm_search", arguments: { pattern } })) };
-  }
-  return { text: "done" };
+  return recallCalls(textOf(prompt), id) ?? { text: "done" };
 }
 
 /** Text of a content in either of its forms, which the server gives as JSON if it is not a string. */
