@@ -4,6 +4,7 @@ export { type DocumentHits, findInDocuments, HITS_COUNTED } from "./find/documen
 export { compileFind, escapePattern, type FindPattern, find, matchesIn } from "./find/find.ts";
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
+export { matchGlob } from "./load/glob.ts";
 export { openKnownLoads } from "./load/known-loads.ts";
 export { knownHash, type LoadOptions, load, loadAppend, type Source } from "./load/load.ts";
 export type { Known } from "./load/recall.ts";

@@ -1,4 +1,4 @@
-import { matchGlob } from "./glob-pattern.ts";
+import { matchGlob } from "../../context/index.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf } from "./places.ts";
 import { count, defineReadTool, text } from "./tool.ts";

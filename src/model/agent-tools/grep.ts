@@ -1,6 +1,5 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { compileFind, escapePattern, type FindPattern } from "../../context/index.ts";
-import { matchGlob } from "./glob-pattern.ts";
+import { compileFind, escapePattern, type FindPattern, matchGlob } from "../../context/index.ts";
 import { blocksOf, LINE_UNITS, type MatchedLine, matchedLines } from "./grep-lines.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
 import { filesIn, pauseFor, placeOf, textOf } from "./places.ts";

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
-import { matchGlob } from "../../../../src/model/agent-tools/glob-pattern.ts";
+import { matchGlob } from "../../../../src/context/load/glob.ts";
 import { readOnlyTools } from "../../../../src/model/agent-tools/index.ts";
 import { refusal, text } from "../../../support/agent-tools.ts";
 import { folderWith } from "../../../support/tree.ts";

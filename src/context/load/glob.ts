@@ -1,5 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { compileFind, escapePattern, type FindPattern, find, textFromString } from "../../context/index.ts";
+import { compileFind, escapePattern, type FindPattern, find } from "../find/find.ts";
+import { textFromString } from "../text/text.ts";
 
 /**
  * Whether each path (relative, with `/`) matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A pattern
