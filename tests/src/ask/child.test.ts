@@ -1,54 +1,10 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { loadAsks } from "../../../src/asks.ts";
-import type { HostedOptions } from "../../../src/session/api.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
 import { readRecord } from "../../../src/session/journal/records.ts";
-import { openStore, type Store } from "../../../src/store/index.ts";
-import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../support/model-server.ts";
-import { type Around, storeAround } from "../../support/store-around.ts";
-
-process.env.ASK_KEY = "k";
-const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(
-  "\n",
-);
-
-/** A reply that runs a cell. It takes 110 tokens. */
-const cell = (code: string): ScriptedAnswer => ({
-  tools: [{ id: "u", name: "rlm_exec", arguments: { code } }],
-  usage: { prompt: 100, completion: 10 },
-});
-const EMPTY: ScriptedAnswer = { text: "", usage: { prompt: 100, completion: 0 } };
-
-/** The replies of each conversation, by the beginning of its question. */
-type Scripts = Readonly<Record<string, readonly (ScriptedAnswer | (() => Promise<ScriptedAnswer>))[]>>;
-
-/** A session over TEXT in a store of its own. */
-async function scene(scripts: Scripts, options: HostedOptions = {}, around: Around = (_, run) => run()) {
-  const server = await startModelServer((request) => {
-    const { question, turn } = asked(request);
-    const key = Object.keys(scripts).find((one) => question.startsWith(one));
-    const reply = scripts[key ?? ""]?.[turn] ?? { status: 418 };
-    return typeof reply === "function" ? reply() : reply;
-  });
-  onTestFinished(() => server.close());
-  const store = storeAround(await openStore(null), around);
-  onTestFinished(() => store[Symbol.asyncDispose]());
-  const open = (more: HostedOptions = {}) =>
-    openSessionWith(
-      { model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", session: "main", ...options, ...more },
-      { store, asks: loadAsks },
-    );
-  const session = await open();
-  onTestFinished(() => session.close());
-  await session.load({ text: TEXT, name: "notes.txt" });
-  return { server, session, store, open };
-}
-
-/** The first message of a request's conversation, and how many replies it has had. */
-function asked({ body }: SeenRequest): { readonly question: string; readonly turn: number } {
-  const first = body.messages.find(({ role }) => role === "user")?.content;
-  return { question: String(first), turn: body.messages.filter(({ role }) => role === "assistant").length };
-}
+import type { Store } from "../../../src/store/index.ts";
+import { replyWith as cell, EMPTY, type Scripts, treeScene as scene } from "../../support/ask-tree.ts";
+import type { Around } from "../../support/store-around.ts";
 
 /** How the asks of a session's children and of theirs ended, in the order of their calls. */
 async function asksOf(store: Store, session: string): Promise<string[]> {
@@ -297,12 +253,13 @@ test("a resumed cell that ends before its child is asked again ends the child", 
   void isAnswered.then(() => {
     isWaiting = true;
   });
-  const { session, store, open, server } = await scene(scripts, {}, async (name, run) => {
+  const around: Around = async (name, run) => {
     const done = await run();
     // The answer to the awaited call is kept, and the cell has not got it yet.
     if (name === "commit" && isWaiting) suspend.abort();
     return done;
-  });
+  };
+  const { session, store, open, server } = await scene(scripts, {}, { around });
   expect(await session.exec(source, { suspend: suspend.signal })).toMatchObject({ success: false, resumable: true });
   await session.close();
   expect(await asksOf(store, session.id)).toEqual(["open"]);
