@@ -83,7 +83,10 @@ interface RequestParts {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** `deadline`: when the whole call must be over, on the clock's monotonic scale, ms. */
+/**
+ * `deadline`: when the whole call must be over, on the clock's monotonic scale, ms. `conversation`: its requests continue each
+ * other, so that providers are asked to cache them and are told this id.
+ */
 export function openRequests(
   model: Model,
   { max_tokens, conversation }: { readonly max_tokens: number; readonly conversation?: string },
@@ -123,7 +126,7 @@ export function openRequests(
         messages,
         tools,
         maxTokens: max_tokens,
-        cache: conversation === undefined && tools.length === 0 ? ("none" as const) : ("short" as const),
+        cache: conversation === undefined ? ("none" as const) : ("short" as const),
         ...(conversation === undefined ? {} : { conversation }),
       };
       const { answer, attempts } = await withRetries(() => send(request), {

@@ -31,6 +31,8 @@ export interface SubCallParts {
   readonly tools: readonly AgentTool[];
   /** Compares schemas, arguments and answers. */
   readonly thread: TaskThread;
+  /** Id of the call, by which providers find the cache of a sub-agent's turns. */
+  readonly conversation: string;
   /** Answers that a sub-agent with tools may give, the last one included. */
   readonly maxTurns: number;
   readonly clock: RequestClock;
@@ -66,7 +68,10 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   using stopped = joinSignals(signal, timeOver.signal);
   const stop = stopped.signal;
   const deadline = parts.clock.monotonic() + call.timeout_ms;
-  const requests = openRequests(model, call, parts, { deadline, signal: stop });
+  const { max_tokens } = call;
+  // A plain completion is one request: a cache of it would be written for nothing.
+  const asking = tools.length === 0 ? { max_tokens } : { max_tokens, conversation: parts.conversation };
+  const requests = openRequests(model, asking, parts, { deadline, signal: stop });
   const answer = await converse(
     { ...call, tools: tools.filter((tool) => tool !== undefined) },
     requests,

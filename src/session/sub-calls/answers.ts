@@ -71,7 +71,7 @@ export function openAnswers(options: AnswersOptions): Answers {
       const answered = await gate.run(stop, async () => {
         // A cell may ask for more of its batch at once than the session's limit.
         using _wide = options.places.requests.widen(width);
-        return await ask(options, request, context, stop);
+        return await ask(options, { id: call.id, request }, context, stop);
       });
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
       return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
@@ -91,7 +91,7 @@ export function openAnswers(options: AnswersOptions): Answers {
 
 async function ask(
   options: AnswersOptions,
-  request: SubCallRequest,
+  { id, request }: { readonly id: string; readonly request: SubCallRequest },
   context: CallContext,
   signal: AbortSignal,
 ): Promise<Answered> {
@@ -114,6 +114,7 @@ async function ask(
       budget: withPlaces(context.budget, requests, place),
       tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
+      conversation: id,
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock,
       random: options.random,

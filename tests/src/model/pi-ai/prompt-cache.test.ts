@@ -1,10 +1,12 @@
 import { type Api, getModel, type Model as PiModel } from "belay-pi-ai";
 import { expect, onTestFinished, test } from "vitest";
+import { openSession } from "../../../../src/index.ts";
 import { loadPiAi } from "../../../../src/model/pi-ai/load.ts";
 import { piAiModel } from "../../../../src/model/pi-ai/model.ts";
 import { openRequests } from "../../../../src/model/sub-call/requests.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { AUTHORIZATION } from "../../../support/scripted-model.ts";
+import { folderWith } from "../../../support/tree.ts";
 
 /** OpenAI's SDK is told of a cache only at OpenAI's own address. */
 const MODELS: Readonly<Record<string, (url: string) => PiModel<Api>>> = {
@@ -24,7 +26,7 @@ interface Kind {
   readonly tools: readonly (typeof TOOL)[];
 }
 const PLAIN: Kind = { tools: [] };
-const SUB_AGENT: Kind = { tools: [TOOL] };
+const SUB_AGENT: Kind = { conversation: "exec-1.1", tools: [TOOL] };
 const TURN: Kind = { conversation: "ask-1", tools: [TOOL] };
 const FENCED: Kind = { conversation: "ask-1", tools: [] };
 
@@ -61,8 +63,28 @@ test("Anthropic is told to cache the conversations of asks and sub-agents, and n
   }
 });
 
-test.each(["openai-responses", "openai-completions"])("%s is told which conversation a turn is of", async (api) => {
-  expect((await sent(api, PLAIN)).body).not.toHaveProperty("prompt_cache_key");
-  expect((await sent(api, TURN)).body).toMatchObject({ prompt_cache_key: "ask-1" });
-  expect((await sent(api, FENCED)).body).toMatchObject({ prompt_cache_key: "ask-1" });
+test.each(["openai-responses", "openai-completions"])(
+  "%s is told which conversation a turn or sub-agent is of",
+  async (api) => {
+    expect((await sent(api, PLAIN)).body).not.toHaveProperty("prompt_cache_key");
+    expect((await sent(api, SUB_AGENT)).body).toMatchObject({ prompt_cache_key: "exec-1.1" });
+    expect((await sent(api, TURN)).body).toMatchObject({ prompt_cache_key: "ask-1" });
+    expect((await sent(api, FENCED)).body).toMatchObject({ prompt_cache_key: "ask-1" });
+  },
+);
+
+test("all requests of a sub-agent name its call as their conversation, and those of a plain call name none", async () => {
+  const looks = { tools: [{ id: "u", name: "list_dir", arguments: { path: "." } }] };
+  const server = await startModelServer(({ prompt, body }) =>
+    prompt === "Look" && body.messages.length === 2 ? looks : { text: "done" },
+  );
+  onTestFinished(() => server.close());
+  process.env.CACHE_KEY = "k";
+  const address = { baseUrl: `${server.url}/api.openai.com`, apiKeyEnv: "CACHE_KEY" };
+  await using session = await openSession({ model: "local/m", roots: [folderWith()], ...address });
+  const { exec_id } = await session.exec(
+    'await llm_query("Look"); await llm_query("Look"); await llm_query("plain", { tools: [] })',
+  );
+  const keys = server.requests.map(({ sent }) => JSON.parse(sent).prompt_cache_key);
+  expect(keys).toEqual([...Array(2).fill(`${exec_id}.1`), ...Array(2).fill(`${exec_id}.2`), undefined]);
 });

@@ -99,6 +99,7 @@ function partsOf(model: Model, more: Partial<SubCallParts> = {}): SubCallParts &
     budget: budgetOf(),
     tools: [],
     thread: taskThread(),
+    conversation: "exec-1.1",
     maxTurns: 10,
     clock: { now: () => EPOCH + now, monotonic: () => now },
     random: () => 0.5,

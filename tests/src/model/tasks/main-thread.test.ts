@@ -64,6 +64,7 @@ async function answerOf(
       budget: { reserve: async () => ({ settle() {} }) },
       tools: threadedTools({ roots: [folder], cwd: folder }, thread),
       thread,
+      conversation: "exec-1.1",
       maxTurns: 10,
       clock: { now: () => 0, monotonic: () => performance.now() },
       random: Math.random,
