@@ -55,6 +55,7 @@ export const ERROR_CODES = [
   "depth_exceeded",
   "object_not_found",
   "object_ambiguous",
+  "declined",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

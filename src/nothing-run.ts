@@ -28,4 +28,5 @@ export const NOTHING_READ = {
   search_strategy_used: null,
 } as const satisfies Readonly<Record<keyof QueryAnswered | "notes", Json>>;
 
-type QueryAnswered = Omit<Extract<QueryEnvelope, { success: true }>, keyof ExecSuccess>;
+/** `results` and `estimate` are those of a query that read objects. */
+type QueryAnswered = Omit<Extract<QueryEnvelope, { success: true }>, keyof ExecSuccess | "results" | "estimate">;

@@ -197,6 +197,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The beginning of an id fits several objects; the message names them.",
     cure: "Give more digits of the id, or the id of the document.",
   },
+  declined: {
+    meaning: "The user, asked whether models may read so many texts, said no or did not answer. Nothing was sent.",
+    cure: "Read fewer texts at a time, or raise `confirm_calls` in `belay.json`.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",

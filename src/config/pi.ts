@@ -4,6 +4,7 @@ import { nearest } from "../nearest.ts";
 import { readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { lowered } from "./lowered.ts";
+import { loweredConfirm, READING_ENTRIES } from "./pi-reading.ts";
 import { invalidConfig } from "./problems.ts";
 import { KEYS, type Settings } from "./settings.ts";
 import { given } from "./texts.ts";
@@ -45,6 +46,7 @@ const PiSchema = v.strictObject({
   warm_turns: v.exactOptional(answers),
   /** Who compacts if a request would still be too large. */
   compaction: v.exactOptional(v.picklist(["objects", "pi"], COMPACTION)),
+  ...READING_ENTRIES,
 });
 
 /** What holds of the conversation's old texts if no file says otherwise. */
@@ -74,8 +76,9 @@ const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
 /** Every key of belay.json. */
 export const PI_KEYS: readonly string[] = [...OWN_KEYS, ...KEYS.filter((key) => !NOT_IN_PI.includes(key))];
 
-/** A project may choose the model and have texts stay as they are, and nothing else of these. */
-const PI_USER_ONLY = OWN_KEYS.filter((key) => key !== "sub_model" && key !== "externalize");
+/** A project may choose the model, have texts stay as they are and have the user asked earlier, and nothing else of these. */
+const OF_PROJECTS: readonly string[] = ["sub_model", "externalize", "confirm_calls"];
+const PI_USER_ONLY = OWN_KEYS.filter((key) => !OF_PROJECTS.includes(key));
 
 /** Where Pi's configuration is looked for. */
 export interface PiConfigPlaces {
@@ -126,7 +129,25 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
     api_key_env: _key,
     ...settings
   } = { ...users, ...projects, ...limits, ...asked };
-  return { ...given(settings), ...user.own, ...project.own };
+  const confirmed = loweredConfirm(user.own, project.own, { projectFile, userFile: agentFile });
+  return { ...given(settings), ...user.own, ...project.own, ...confirmed };
+}
+
+/**
+ * The model of sub-calls if the project's file alone names it, with that file; null: the user has chosen it.
+ *
+ * @throws RlmError `invalid_config`
+ */
+export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir">): {
+  readonly model: string;
+  readonly file: string;
+  readonly userFile: string;
+} | null {
+  const file = projectFileOf(places);
+  const userFile = agentFileOf(places);
+  const { sub_model: model } = partOf(readPiProject(places), file).own;
+  if (model === undefined || model === partOf(readObject(userFile), userFile).own.sub_model) return null;
+  return { model, file, userFile };
 }
 
 /** @throws RlmError `invalid_config` if an epoch would begin too near to where it ends */

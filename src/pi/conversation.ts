@@ -14,6 +14,7 @@ import type { BranchView } from "./branch/entries.ts";
 import { startOf } from "./branch/entries.ts";
 import { historyMessage, messagesOn } from "./branch/messages.ts";
 import type { PiContext, ToolResultMessage } from "./host.ts";
+import type { ReadingDecision } from "./reading.ts";
 import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
 import type { State } from "./runs/board.ts";
 
@@ -25,19 +26,21 @@ export interface ConversationParts {
   /** Opens the store. It is asked for only if the branch has a P. @throws RlmError */
   opened(): Promise<{ readonly store: Pick<Store, "context"> }>;
   view(): Pick<BranchView, "head">;
+  /** Decides on objects that models are to read. */
+  readonly reading: ReadingDecision;
   readonly board: { current(): Pick<State, "context" | "budget"> };
 }
 
 /** The conversation of the branch. Each time it is made of the entries that Pi has then. */
 export interface Conversations {
-  /** That in which a call is made. */
-  at(tool_call_id: string): Conversation;
+  /** That in which a call is made. @param isAgain an earlier process began the call */
+  at(tool_call_id: string, isAgain?: boolean): Conversation;
   /** What had been said when an exec began. */
   before(exec_id: string): Promise<Context>;
 }
 
 export function openConversations(parts: ConversationParts): Conversations {
-  const { context, answers, board } = parts;
+  const { context, answers, board, reading } = parts;
   const openP = openContextOfBranch(parts);
 
   const messages = (entries = context().sessionManager.getBranch()) =>
@@ -50,7 +53,7 @@ export function openConversations(parts: ConversationParts): Conversations {
       pauses(),
     );
 
-  const at = (tool_call_id: string): Conversation => ({
+  const at = (tool_call_id: string, isAgain = false): Conversation => ({
     async objects() {
       const all = messages();
       const { P, problem } = await openP();
@@ -61,6 +64,7 @@ export function openConversations(parts: ConversationParts): Conversations {
       return { sources, own: history.documents[own]?.id ?? null, problem };
     },
     history: () => historyOf(messages()),
+    allowed: (asked, signal) => reading.allowed(asked, signal, isAgain),
     async stats() {
       const { length_chars, length_tokens_estimate, document_count } = (await historyOf(messages())).stats;
       const { context: P, budget } = board.current();

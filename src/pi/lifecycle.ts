@@ -7,6 +7,7 @@ import { announcementsOn } from "./events.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
 import { type FoldMessage, type Outside, type OutsideParts, openOutside, type PiMessage } from "./outside/index.ts";
+import { openReading } from "./reading.ts";
 import { withAnswers } from "./recovery/answers-in-context.ts";
 import { openBackgroundRecovery } from "./recovery/background.ts";
 import { recover } from "./recovery/recover.ts";
@@ -76,7 +77,8 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
   const view = () => readBranch(context().sessionManager.getBranch(), (name) => toolNamed(name) !== undefined);
   const refresh = () => showBranch(board, view(), opened);
 
-  const conversations = openConversations({ context, answers, opened, view, board });
+  const reading = openReading({ context, opened, env: parts.env, clock });
+  const conversations = openConversations({ context, answers, opened, view, board, reading });
 
   async function run(tool: Tool, called: Called, phase: "opening" | "recovering"): Promise<RunOutcome> {
     const { cwd } = context();
@@ -89,7 +91,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       board.progress({ phase: "running" });
       return session;
     };
-    const conversation = conversations.at(called.tool_call_id);
+    const conversation = conversations.at(called.tool_call_id, phase === "recovering");
     const work: Work = (signals) =>
       tool.run(open, called.args, { cwd, ...signals, ...rootModelOf(context()), conversation });
     const outcome = await runs.run({ tool, cwd, ...called }, phase, work);

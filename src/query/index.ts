@@ -1,4 +1,14 @@
 export {
+  checkObjects,
+  type ObjectsRead,
+  type ObjectToRead,
+  objectsCell,
+  type ReadingEstimate,
+  type ReadingOptions,
+  readingEstimate,
+  readObjectsResult,
+} from "./objects.ts";
+export {
   type QueryNote,
   type QueryOptions,
   type QueryResult,

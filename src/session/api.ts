@@ -1,7 +1,7 @@
 import type { ExecLimits, Json } from "../../runtime/index.ts";
 import type { Context, ContextStats } from "../context/index.ts";
 import type { AgentTool } from "../model/index.ts";
-import type { QueryOptions } from "../query/index.ts";
+import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
 import type { AskEnvelope, AskOptions, TurnProgress } from "./asks.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
@@ -275,6 +275,15 @@ export interface Session extends AsyncDisposable {
   query(
     prompt: string,
     options?: QueryOptions & Pick<ExecOptions, "signal" | "suspend" | "deliver">,
+  ): Promise<QueryEnvelope>;
+  /**
+   * Has each object read by one model that sees nothing else: a small one in a prompt, a larger one by cells of its own. The
+   * answer has `results`. As with a query only the budget changes. Objects of the conversation need `history`.
+   */
+  readObjects(
+    instructions: string,
+    objects: readonly ObjectToRead[],
+    options: ReadingOptions & Pick<ExecOptions, "history" | "signal" | "suspend">,
   ): Promise<QueryEnvelope>;
   /**
    * What a cell would take: runs it on a copy of the guest with placeholders for answers. Nothing is sent, changed or

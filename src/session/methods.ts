@@ -1,17 +1,15 @@
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/index.ts";
 import { displayName } from "../ids.ts";
-import { queryCell } from "../query/index.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
 import { ask, discardInterrupted, recordedAsk, resumeAsk } from "./ask.ts";
 import { dryRun } from "./dry-run.ts";
-import { type ExecAsked, type ExecOutcome, type ExecRequest, loadRequest, requestOf } from "./exec/request.ts";
+import { type ExecAsked, type ExecOutcome, loadRequest, type Perform, requestOf } from "./exec/request.ts";
 import { runExec } from "./exec/run-exec.ts";
 import { positionOf } from "./exec/session-state.ts";
 import { leftOf } from "./exec/work.ts";
 import { type Account, interruptedIn, openAskIn } from "./journal/account.ts";
-import { queryEnvelope } from "./journal/envelope.ts";
 import type { Start } from "./journal/records.ts";
 import { helpersOf, memoryOf } from "./memory-and-helpers.ts";
 import {
@@ -22,10 +20,10 @@ import {
   EXEC_OPTIONS,
   LOAD_SOURCE,
   LOADING_OPTIONS,
-  QUERY_OPTIONS,
   RESUME_OPTIONS,
 } from "./options.ts";
 import { askResumed, envelopeOf, finished, questionOf, replayed } from "./outcomes.ts";
+import { queriesOver } from "./queries.ts";
 import type { Setup } from "./setup.ts";
 import { openTurns, type Turns } from "./turns.ts";
 
@@ -64,12 +62,7 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
       const named = name === undefined ? {} : { name };
       return envelopeOf(setup, await perform({ kind: "cell", source, limits, rest, ...named }, asked));
     },
-    async query(prompt, options = {}) {
-      checkOptions("query()", QUERY_OPTIONS, options);
-      const { maxSections, searchStrategy, ...asked } = options;
-      const source = queryCell(prompt, options);
-      return queryEnvelope(envelopeOf(setup, await perform({ kind: "query", prompt, source }, asked)));
-    },
+    ...queriesOver(setup, perform),
     async ask(question, options = {}) {
       checkQuestion(question);
       checkOptions("ask()", ASK_OPTIONS, options);
@@ -103,8 +96,6 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     [Symbol.asyncDispose]: close,
   };
 }
-
-type Perform = (request: ExecRequest, asked?: ExecAsked) => Promise<ExecOutcome>;
 
 /** Runs execs in turn. Rejects with RlmError `exec_unfinished` while one is interrupted. */
 function performing({ row, parts, state }: Setup, turns: Turns): Perform {

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { nearest } from "../nearest.ts";
-import { type QueryOptions, SEARCH_STRATEGIES } from "../query/index.ts";
+import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
 import type { AskOptions } from "./asks.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
@@ -181,6 +181,16 @@ export const QUERY_OPTIONS = options({
   searchStrategy: oneOf(SEARCH_STRATEGIES),
   ...running,
 } satisfies SchemaOf<QueryOptions & Pick<ExecOptions, keyof typeof running>>);
+
+export const READING_OPTIONS = options({
+  model: v.optional(text),
+  inlineTokens: count,
+  maxTokens: count,
+  estimate: v.optional(v.any()),
+  history,
+  signal,
+  suspend: signal,
+} satisfies SchemaOf<ReadingOptions & Pick<ExecOptions, "history" | "signal" | "suspend">>);
 
 export const ASK_OPTIONS = options({
   model: v.optional(text),

@@ -1,5 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
 import type { Context, ObjectSource } from "../context/index.ts";
+import type { ObjectToRead, ReadingOptions } from "../query/index.ts";
 
 /** What a host can say of the conversation in which a tool is called. */
 export interface Conversation {
@@ -7,9 +8,25 @@ export interface Conversation {
   objects(): Promise<ConversationObjects>;
   /** Everything that was said until now, as a context. */
   history(): Promise<Context>;
+  /**
+   * Decides how models may read these objects, and whether they may: the user is asked if it takes many calls.
+   * @throws RlmError `policy_violation`, `declined`, `cancelled`
+   */
+  allowed(reading: Reading, signal: AbortSignal): Promise<ReadingTerms>;
   /** Figures for `rlm_stats`, by wire names. */
   stats(): Promise<{ readonly [field: string]: Json }>;
 }
+
+/** What a call wants models to read. */
+export interface Reading {
+  readonly instructions: string;
+  /** `provider/id`, if the call names one. */
+  readonly model: string | null;
+  readonly objects: readonly ObjectToRead[];
+}
+
+/** By the user's settings. */
+export type ReadingTerms = Pick<ReadingOptions, "inlineTokens" | "maxTokens" | "estimate">;
 
 export interface ConversationObjects {
   readonly sources: readonly ObjectSource[];

@@ -2,7 +2,7 @@ import { IsObject, type Static, type TObject, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
-import type { EndExtras, LoadResult, Session } from "../session/index.ts";
+import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** What a tool answers: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
@@ -26,6 +26,8 @@ export interface ToolCall {
 export interface RecordedCall {
   /** The envelope of an exec that ran a cell; null for others. */
   readonly envelope: object | null;
+  /** The same if it was a query; else null. */
+  readonly query: QueryEnvelope | null;
   /** Facts of the context after it, or null. */
   readonly stats: LoadResult["stats"] | null;
   /** Memory and helpers before it. */
@@ -99,11 +101,25 @@ export function defineConversationTool<P extends TObject>(
   definition: Told<P> & { run(conversation: Conversation, args: Static<P>, call: ToolCall): Promise<object> },
 ): Tool {
   return toolOf(definition, (_open, args, call) => {
-    const { conversation } = call;
-    if (conversation) return definition.run(conversation, args, call);
-    const suggestion = "Call it where a conversation is kept, as in Pi.";
-    throw new RlmError("context_not_loaded", `${definition.name}: there is no conversation here`, { suggestion });
+    return definition.run(conversationOf(definition.name, call), args, call);
   });
+}
+
+/** @throws RlmError `context_not_loaded` */
+export function conversationOf(tool: string, { conversation }: Pick<ToolCall, "conversation">): Conversation {
+  if (conversation) return conversation;
+  const suggestion = "Call it where a conversation is kept, as in Pi.";
+  throw new RlmError("context_not_loaded", `${tool}: there is no conversation here`, { suggestion });
+}
+
+/** A tool over the conversation whose exec begins later: it opens the session by itself, once it is known what is to be run. */
+export function defineReadingTool<P extends TObject>(
+  definition: Told<P> &
+    Pick<Definition<P>, "recorded"> & {
+      run(open: () => Promise<Session>, args: Static<P>, call: ToolCall): Promise<object>;
+    },
+): Tool {
+  return toolOf(definition, definition.run);
 }
 
 function toolOf<P extends TObject>(

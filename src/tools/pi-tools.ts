@@ -1,11 +1,12 @@
 import type { Tool } from "./define.ts";
 import { KEEPING } from "./keeping.ts";
 import { rlm_ask } from "./rlm_ask.ts";
+import { rlm_batch } from "./rlm_batch.ts";
 import { rlm_exec_in_conversation } from "./rlm_exec.ts";
 import { rlm_load } from "./rlm_load.ts";
 import { rlm_load_append } from "./rlm_load_append.ts";
 import { rlm_peek } from "./rlm_peek.ts";
-import { rlm_query } from "./rlm_query.ts";
+import { rlm_query_in_conversation } from "./rlm_query.ts";
 import { rlm_search } from "./rlm_search.ts";
 import { rlm_stats } from "./rlm_stats.ts";
 
@@ -19,7 +20,8 @@ export const tools: readonly Tool[] = [
   rlm_load,
   rlm_load_append,
   rlm_exec_in_conversation,
-  rlm_query,
+  rlm_query_in_conversation,
+  rlm_batch,
   rlm_ask,
   ...CONVERSATION,
   ...KEEPING,

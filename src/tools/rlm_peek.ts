@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { RlmError } from "../../runtime/index.ts";
-import { findObject, pauses, type TextObject } from "../context/index.ts";
+import type { TextObject } from "../context/index.ts";
+import { objectNamed } from "./conversation-objects.ts";
 import { defineConversationTool } from "./define.ts";
 import { nameOf, QUOTED_BYTES, unitsWithin } from "./text-answer.ts";
 
@@ -18,14 +18,7 @@ export const rlm_peek = defineConversationTool({
   }),
   answersText: true,
   async run(conversation, { id, offset = 0, length = LENGTH }) {
-    const { sources, problem } = await conversation.objects();
-    try {
-      return { text: sliceOf(await findObject(sources, id, pauses()), offset, length) };
-    } catch (error) {
-      if (problem === null || !(error instanceof RlmError)) throw error;
-      const { code, message, suggestion } = error;
-      throw new RlmError(code, `${message}; P cannot be read: ${problem}`, { suggestion, cause: error });
-    }
+    return { text: sliceOf(await objectNamed(await conversation.objects(), id), offset, length) };
   },
   failureFields: {},
 });

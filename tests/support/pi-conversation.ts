@@ -103,6 +103,7 @@ export function conversationsOf({ branch }: Talk): Conversations {
     answers: new Map(),
     opened: () => Promise.reject(new Error("the branch has no P")),
     view: () => ({ head: null }),
+    reading: { allowed: () => Promise.reject(new Error("no model reads here")) },
     board: { current: () => ({ context: null, budget: null }) },
   });
 }

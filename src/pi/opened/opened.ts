@@ -3,7 +3,7 @@ import { type Clock, DEFAULT_BUDGET } from "../../../runtime/index.ts";
 import { loadAsks } from "../../asks.ts";
 import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
 import { homeFolder, indexFolder } from "../../home.ts";
-import { agentDirOf } from "../../model/index.ts";
+import { agentDirOf, type Models } from "../../model/index.ts";
 import { type BudgetLimits, openSessionWith, type SubAgentPolicy } from "../../session/index.ts";
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../model/index.ts";
@@ -34,6 +34,7 @@ export interface Opened extends AsyncDisposable {
   readonly budget: BudgetLimits;
   readonly store: MirroredStore;
   readonly sessions: BranchSessions;
+  readonly models: Models;
 }
 
 /** @throws RlmError `invalid_config`, `store_failed` and the like */
@@ -91,6 +92,7 @@ export async function openForSession(
     budget: { ...DEFAULT_BUDGET, ...given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }) },
     store,
     sessions,
+    models,
     async [Symbol.asyncDispose]() {
       await sessions.close();
       await unmirrored[Symbol.asyncDispose]();

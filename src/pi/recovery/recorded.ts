@@ -80,8 +80,10 @@ export async function recordedAnswer(
   const { end, state, success, kind } = complete;
   if (end && state) {
     const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
-    const shown = kind === "query" ? queryEnvelope(answer) : answer;
-    return { success: shown.success, ...JSON.parse(JSON.stringify(shown)) };
+    const query = kind === "query" ? queryEnvelope(answer) : null;
+    const shown = query ?? answer;
+    const own = tool.recorded(args, { envelope: shown, query, stats: null, before: { memory: {}, helpers: [] } });
+    return own ?? { success: shown.success, ...JSON.parse(JSON.stringify(shown)) };
   }
   if (!success) {
     const { error_code, error_message } = complete;
@@ -89,7 +91,7 @@ export async function recordedAnswer(
     return tool.failed({ code: error_code ?? "machine_lost", message: error_message ?? "it failed", suggestion });
   }
   const stats = await statsOf(store, complete.context_hash);
-  return tool.recorded(args, { envelope: null, stats, before: await extrasOf(store, exec.parent) });
+  return tool.recorded(args, { envelope: null, query: null, stats, before: await extrasOf(store, exec.parent) });
 }
 
 async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExtras> {

@@ -79,6 +79,8 @@ const EnvelopeSchema = v.looseObject({
   resumed: maybeNumber,
   /** Of an ask: its turns, its cells, where its answer stands in P, and what all of it took. */
   turns: maybeNumber,
+  /** Of a batch: texts that were read. */
+  answered: maybeNumber,
   cells: maybeNumber,
   citations: v.fallback(v.array(CitationSchema), []),
   usage: v.fallback(v.nullable(v.object({ input: count, output: count, cost_usd: count })), null),

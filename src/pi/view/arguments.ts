@@ -10,6 +10,9 @@ const ArgumentsSchema = v.fallback(
     code: maybeText,
     prompt: maybeText,
     question: maybeText,
+    instructions: maybeText,
+    target: maybeText,
+    targets: v.fallback(v.optional(v.array(v.unknown())), undefined),
     path: maybeText,
     name: maybeText,
     key: maybeText,
@@ -19,18 +22,21 @@ const ArgumentsSchema = v.fallback(
   {},
 );
 
-export type ShownArguments = Readonly<Omit<v.InferOutput<typeof ArgumentsSchema>, "question">>;
+export type ShownArguments = Readonly<Omit<v.InferOutput<typeof ArgumentsSchema>, "question" | "instructions">>;
 
 export function readArguments(args: unknown): ShownArguments {
-  const { question, ...others } = v.parse(ArgumentsSchema, args);
-  return question === undefined ? others : { ...others, prompt: question };
+  const { question, instructions, ...others } = v.parse(ArgumentsSchema, args);
+  const prompt = others.prompt ?? question ?? instructions;
+  return prompt === undefined ? others : { ...others, prompt };
 }
 
 /** What a call is about, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */
-export function subject({ code, prompt, path, name, key, ops }: ShownArguments, cwd: string): string[] {
+export function subject(shown: ShownArguments, cwd: string): string[] {
+  const { code, prompt, path, name, key, ops, target, targets } = shown;
   const place = path?.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
   return [
-    ...[place, name, key].flatMap((text) => (text === undefined ? [] : oneLine(text, 60))),
+    ...[place, name, key, target].flatMap((text) => (text === undefined ? [] : oneLine(text, 60))),
+    ...(targets === undefined ? [] : [amount(targets.length, "text")]),
     ...(prompt === undefined ? [] : [`“${oneLine(prompt, 60)}”`]),
     ...(code === undefined ? [] : [amount(linesIn(code), "line")]),
     ...(ops === undefined ? [] : [amount(ops.length, "operation")]),

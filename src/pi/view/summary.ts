@@ -57,10 +57,24 @@ const NO_CALLS = { done: 0, running: 0, left: 0, tokens: 0, held_tokens: 0, cost
 
 /** The result of a tool in a word or two. */
 function found(envelope: Envelope): string[] {
-  const { result_json, stats, helpers, keys, value, removed, sections_analyzed, turns, answer, text } = envelope;
+  const {
+    result_json,
+    stats,
+    helpers,
+    keys,
+    value,
+    removed,
+    sections_analyzed,
+    turns,
+    answer,
+    answered,
+    confidence,
+    text,
+  } = envelope;
   if (typeof text === "string") return [oneLine(text.split("\n", 1)[0] ?? "", 100)];
   if (isRecord(stats)) return contextFound(stats);
-  if (turns !== null) return [valueFound(answer)];
+  if (answered !== null) return [amount(answered, "answer")];
+  if (turns !== null || typeof confidence === "string") return [valueFound(answer)];
   if (typeof sections_analyzed === "number") return [amount(sections_analyzed, "section")];
   if (Array.isArray(helpers)) return [amount(helpers.length, "helper")];
   if (Array.isArray(keys)) return [amount(keys.length, "key")];

@@ -38,6 +38,9 @@ export type ExecOutcome =
   | { readonly kind: "memory" | "helpers"; readonly value: Json }
   | { readonly kind: "turn"; readonly unfinished: boolean };
 
+/** Runs an exec when it has its turn. @throws RlmError `exec_unfinished` while another one is interrupted */
+export type Perform = (request: ExecRequest, asked?: ExecAsked) => Promise<ExecOutcome>;
+
 /** A request to the root model of an ask. It opens no machine and changes no state but the ledger. */
 export interface TurnRequest {
   readonly kind: "turn";

@@ -1,7 +1,13 @@
 import type { CellEnd, ErrorCode, ExecLimits, Json } from "../../../runtime/index.ts";
 import { DEFAULT_EXEC_LIMITS, firstly, isErrorCode, remedy } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
-import { type QueryNote, type QueryResult, readQueryResult } from "../../query/index.ts";
+import {
+  type ObjectsRead,
+  type QueryNote,
+  type QueryResult,
+  readObjectsResult,
+  readQueryResult,
+} from "../../query/index.ts";
 import type { RemainingBudget } from "./ledger.ts";
 import type { CellComplete, Complete } from "./records.ts";
 
@@ -204,8 +210,8 @@ type QueryFacts = Pick<
   "session_id" | "exec_id" | "warnings" | "execution_time_ms" | "budget" | "resumed" | "replayed_sub_calls"
 >;
 
-/** What a query read, also if it has no answer. */
-interface QueryRead {
+/** What a query read, also if it has no answer. Of one that read objects it has `results`. */
+interface QueryRead extends Partial<ObjectsRead> {
   readonly sections_analyzed: number;
   /** The source of each: `path:line` of where it begins, with `:column` if that is within a line. */
   readonly sections: readonly string[];
@@ -216,8 +222,11 @@ interface QueryRead {
 /** The answer of a query from the envelope of its cell. */
 export function queryEnvelope(answer: ExecEnvelope): QueryEnvelope {
   const result = readQueryResult(answer.result_json);
-  const read = readOf(result);
-  const { failed, error, notes } = result;
+  const objects = readObjectsResult(answer.result_json);
+  const read = { ...readOf(result), ...objects };
+  const { error, notes } = result;
+  // Each of the results says by itself whether it failed.
+  const failed = objects ? 0 : result.failed;
   if (!answer.success) return { ...answer, ...read, answer: null, notes };
   // A text that was read may say "[object Promise]": nothing of the query's own cell is unawaited.
   const own = answer.warnings.filter((warning) => !warning.startsWith("unawaited_value_in_prompt"));

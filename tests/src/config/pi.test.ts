@@ -60,6 +60,8 @@ test("a project may lower limits and choose the model, and nothing else", () => 
     allowed_tool_overrides: ["bash"],
     require_approval: false,
     prompt_wait_s: 1,
+    inline_tokens: 100,
+    child_max_tokens: 100_000,
   })) {
     expect(refusal({ project: { [key]: value } })).toBe(
       `~/project/.pi/belay.json: a project may not set ${key} | Set it in ~/agent/belay.json.`,
@@ -67,6 +69,21 @@ test("a project may lower limits and choose the model, and nothing else", () => 
     expect(read({ agent: { [key]: value } }).settings).toEqual({ [key]: value });
   }
   expect(refusal({ project: { roots: ["../other"] } })).toContain("lies outside the project");
+});
+
+test("a project may have the user asked earlier, and not later", () => {
+  const confirm = (agent: object, project: object) => read({ agent, project }).settings.confirm_calls;
+  expect(confirm({ confirm_calls: 20 }, {})).toBe(20);
+  expect(confirm({}, { confirm_calls: 0 })).toBe(0);
+  expect(confirm({ confirm_calls: 20 }, { confirm_calls: 15 })).toBe(15);
+  expect(confirm({ confirm_calls: 5 }, { confirm_calls: 8 })).toBe(5);
+  expect(refusal({ project: { confirm_calls: 11 } })).toBe(
+    "~/project/.pi/belay.json: confirm_calls is 11; a project may lower it, and it is 10 | Set it in ~/agent/belay.json.",
+  );
+  expect(refusal({ agent: { confirm_calls: -1 } })).toContain("confirm_calls must be a whole number of calls from 0");
+  expect(refusal({ agent: { inline_tokens: 99 } })).toContain(
+    "inline_tokens must be a whole number of tokens from 100",
+  );
 });
 
 test("roots are relative to the project, or to the file of the user", () => {

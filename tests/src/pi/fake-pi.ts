@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { registerFauxProvider } from "@mariozechner/pi-ai";
 import { monotonicFactory } from "ulid";
 import { onTestFinished } from "vitest";
-import { systemClock } from "../../../runtime/index.ts";
+import { type Clock, systemClock } from "../../../runtime/index.ts";
 import { entryUrl } from "../../../src/entries.ts";
 import type { AgentTool } from "../../../src/model/agent-tools/index.ts";
 import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
@@ -43,6 +43,9 @@ export interface StartOptions {
   /** Does not wait for recovery. */
   readonly hurries?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** What the user answers (default: yes). */
+  readonly confirms?: (message: string, signal: AbortSignal | undefined) => Promise<boolean>;
+  readonly clock?: Clock;
 }
 
 /** A process of Pi. */
@@ -81,7 +84,15 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
     sent,
     announced,
     faux,
-    async start({ store: around, appends = true, hasUI = true, hurries = false, env = {} }: StartOptions = {}) {
+    async start({
+      store: around,
+      appends = true,
+      hasUI = true,
+      hurries = false,
+      env = {},
+      confirms = async () => true,
+      clock = systemClock,
+    }: StartOptions = {}) {
       let isDead = false;
       const opened: Store[] = [];
       const append = (entry: BranchEntry) => {
@@ -102,9 +113,9 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
         hasUI,
         ui: {
           notify: (message) => void told.push(message),
-          async confirm(title) {
+          async confirm(title, message, { signal } = {}) {
             asked.push(title);
-            return true;
+            return confirms(message, signal);
           },
         },
         sessionManager: {
@@ -134,7 +145,7 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
           },
           machineEntry: entryUrl("machine-thread-entry"),
           env: { HOME: folder, BELAY_HOME: join(folder, "home"), PI_CODING_AGENT_DIR: join(folder, "agent"), ...env },
-          clock: systemClock,
+          clock,
           newId: monotonicFactory(),
           lent: () => [bash],
         },

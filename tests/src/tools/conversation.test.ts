@@ -10,7 +10,8 @@ const never = new AbortController().signal;
 /** Calls tools over a conversation, in which nothing can be opened. */
 function callsOver(objects: ConversationObjects, signal = never) {
   const history = () => Promise.reject(new Error("no cell is run"));
-  const conversation = { objects: async () => objects, history, stats: async () => ({ window: 1 }) };
+  const allowed = () => Promise.reject(new Error("nobody was to be asked"));
+  const conversation = { objects: async () => objects, history, allowed, stats: async () => ({ window: 1 }) };
   const call: ToolCall = { cwd: "/", signal, suspend: never, conversation };
   return (name: string, args: unknown): Promise<ToolEnvelope> => {
     const tool = tools.find((known) => known.name === name);

@@ -14,6 +14,7 @@ const NAMES = [
   "rlm_load_append",
   "rlm_exec",
   "rlm_query",
+  "rlm_batch",
   "rlm_ask",
   "rlm_peek",
   "rlm_search",
@@ -72,7 +73,11 @@ test("parameters are those of the specification", () => {
     rlm_load: [["path"], ["path"]],
     rlm_load_append: [["path"], ["path"]],
     rlm_exec: [["code", "limits_override"], ["code"]],
-    rlm_query: [["prompt", "max_sections", "search_strategy"], ["prompt"]],
+    rlm_query: [["prompt", "instructions", "target", "model", "max_sections", "search_strategy"], []],
+    rlm_batch: [
+      ["instructions", "targets", "model"],
+      ["instructions", "targets"],
+    ],
     rlm_ask: [["question", "max_turns"], ["question"]],
     rlm_peek: [["id", "offset", "length"], ["id"]],
     rlm_search: [["pattern", "scope"], ["pattern"]],
@@ -311,7 +316,7 @@ test("a batch whose process is gone is answered as the process would have", asyn
           (await session.memory.list()).map(async (held) => [held, await session.memory.get(held)] as const),
         ),
       );
-      const record: RecordedCall = { envelope: null, stats: null, before: { memory, helpers: [] } };
+      const record: RecordedCall = { envelope: null, query: null, stats: null, before: { memory, helpers: [] } };
       const recorded = toolNamed("rlm_memory_batch").recorded({ ops }, record);
       expect(recorded).toEqual(await call("rlm_memory_batch", { ops }));
     }),
@@ -321,7 +326,7 @@ test("a batch whose process is gone is answered as the process would have", asyn
 
 test("other changes are answered from their records too; reads are none", () => {
   const before = { memory: {}, helpers: [{ name: "h", code: "" }] };
-  const record: RecordedCall = { envelope: { success: true, stdout: "x" }, stats: null, before };
+  const record: RecordedCall = { envelope: { success: true, stdout: "x" }, query: null, stats: null, before };
   const answers = tools.map((tool) => [
     tool.name,
     tool.recorded({ path: "/p", code: "", name: "h", key: "k", value: 1, prompt: "?", ops: [] }, record),
@@ -331,6 +336,7 @@ test("other changes are answered from their records too; reads are none", () => 
     rlm_load_append: { success: true, stats: null },
     rlm_exec: { success: true, stdout: "x" },
     rlm_query: { success: true, stdout: "x" },
+    rlm_batch: null,
     rlm_ask: null,
     rlm_peek: null,
     rlm_search: null,

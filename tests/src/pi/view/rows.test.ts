@@ -267,3 +267,16 @@ test("a call that Pi shows without a result is drawn from what is known of it", 
   expect(drawn({ args: { code: CODE }, known: ended })).toEqual(["rlm_exec · 2 lines · 42 matches · 1.2 s · resumed"]);
   expect(drawn({ args: { code: CODE }, known: ended, expanded: true })).toContain("  42 found");
 });
+
+test("texts that models read: a row says which, or how many, and what came of it", () => {
+  const one = { object: "rlm-obj-1", answer: "heron", confidence: "high", evidence: ["so"] };
+  const query = { tool: "rlm_query", args: { prompt: "Which?", target: "rlm-obj-231a" } };
+  expect(drawn({ ...query, result: kept({ success: true, ...one }) })).toEqual([
+    "rlm_query · rlm-obj-231a · “Which?” · heron",
+  ]);
+  const results = [one, { object: "rlm-obj-2", error: { code: "timeout" } }];
+  const batch = { tool: "rlm_batch", args: { instructions: "Which?", targets: ["a", "b"] } };
+  expect(drawn({ ...batch, result: kept({ success: true, results, answered: 1, failed: 1 }) })).toEqual([
+    "rlm_batch · 2 texts · “Which?” · 1 answer",
+  ]);
+});

@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import * as v from "valibot";
+import { type Json, RlmError } from "../../runtime/index.ts";
+
+/** A text that a model is to read: a document of P or of the conversation. Offsets are UTF-16 units of either. */
+export interface ObjectToRead {
+  readonly id: string;
+  /** What models are told that it is. */
+  readonly name: string;
+  readonly of: "history" | "P";
+  readonly start: number;
+  readonly end: number;
+}
+
+/** How objects are read. */
+export interface ReadingOptions {
+  /** `provider/id`; default: the session's. */
+  readonly model?: string;
+  /** A larger object is explored with cells: tokens, four characters each. */
+  readonly inlineTokens: number;
+  /** Output tokens of the answer about an object that stands in a prompt. */
+  readonly maxTokens: number;
+  /** What the caller wants to find in the answer. */
+  readonly estimate?: ReadingEstimate;
+}
+
+/** What reading objects takes at the most. */
+export interface ReadingEstimate {
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  /** null: no price is known. */
+  readonly cost_usd: number | null;
+}
+
+/** Turns of a model that explores an object. */
+const CHILD_TURNS = 10;
+
+/** Objects of one call. */
+const MOST_OBJECTS = 100;
+
+let guest: string | undefined;
+
+/** @throws RlmError `invalid_argument` for objects that cannot be read so */
+export function checkObjects(instructions: string, objects: readonly ObjectToRead[]): void {
+  const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
+  if (instructions.trim() === "") throw refuse("the instructions are empty", "Say what is to be found out.");
+  if (objects.length === 0) throw refuse("there is no object to read", "Name one.");
+  if (objects.length > MOST_OBJECTS)
+    throw refuse(`${objects.length} objects (limit ${MOST_OBJECTS})`, "Split the call.");
+  const empty = objects.find(({ start, end }) => start >= end);
+  if (empty) throw refuse(`the object ${empty.id} (${empty.name}) has no text`, "Leave it out.");
+}
+
+/** The cell that has each object read by a model. @throws RlmError `invalid_argument` */
+export function objectsCell(
+  instructions: string,
+  objects: readonly ObjectToRead[],
+  { model, inlineTokens, maxTokens, estimate }: ReadingOptions,
+): string {
+  checkObjects(instructions, objects);
+  guest ??= readFileSync(new URL("./objects.guest.js", import.meta.url), "utf8").trimEnd();
+  const input = {
+    instructions,
+    objects,
+    model: model ?? null,
+    inline_tokens: inlineTokens,
+    max_tokens: maxTokens,
+    max_turns: CHILD_TURNS,
+    estimate: estimate ?? null,
+  };
+  return `const OBJECTS = ${JSON.stringify(input)};\n${guest}\n`;
+}
+
+/** What a model answered of an object, or why it did not. */
+export type ObjectRead = { readonly object: string; readonly name: string } & (
+  | {
+      readonly answer: string;
+      readonly confidence: "high" | "medium" | "low";
+      /** Quotes. */
+      readonly evidence: readonly string[];
+    }
+  | { readonly error: { readonly code: string; readonly message: string; readonly retriable: boolean } }
+);
+
+/** What the cell gives beside what every query gives; null for the result of another cell. */
+export interface ObjectsRead {
+  /** In the order of the objects. */
+  readonly results: readonly ObjectRead[];
+  readonly estimate: ReadingEstimate | null;
+}
+
+export function readObjectsResult(result: Json): ObjectsRead | null {
+  const read = v.safeParse(Result, result);
+  return read.success ? read.output : null;
+}
+
+const named = { object: v.string(), name: v.string() };
+
+const Result = v.object({
+  results: v.array(
+    v.union([
+      v.object({
+        ...named,
+        answer: v.string(),
+        confidence: v.picklist(["high", "medium", "low"]),
+        evidence: v.array(v.string()),
+      }),
+      v.object({ ...named, error: v.object({ code: v.string(), message: v.string(), retriable: v.boolean() }) }),
+    ]),
+  ),
+  estimate: v.nullable(
+    v.object({
+      calls: v.number(),
+      input_tokens: v.number(),
+      output_tokens: v.number(),
+      cost_usd: v.nullable(v.number()),
+    }),
+  ),
+});
+/** Words around the object in each request, tokens. */
+const WORDS_TOKENS = 1000;
+
+/** What reading the objects takes at the most, by the price list. @param price USD per million tokens; null: not known */
+export function readingEstimate(
+  objects: readonly Pick<ObjectToRead, "start" | "end">[],
+  { inlineTokens, maxTokens }: Pick<ReadingOptions, "inlineTokens" | "maxTokens">,
+  price: { readonly input: number; readonly output: number } | null,
+): ReadingEstimate {
+  let [calls, input_tokens] = [0, 0];
+  for (const { start, end } of objects) {
+    const tokens = Math.ceil((end - start) / 4);
+    const own = tokens > inlineTokens ? CHILD_TURNS : 1;
+    calls += own;
+    input_tokens += own * (tokens + WORDS_TOKENS);
+  }
+  const output_tokens = calls * maxTokens;
+  const cost_usd = price && (input_tokens * price.input + output_tokens * price.output) / 1e6;
+  return { calls, input_tokens, output_tokens, cost_usd };
+}

@@ -1,0 +1,31 @@
+import { Type } from "typebox";
+import { NOTHING_RUN } from "../nothing-run.ts";
+import type { QueryEnvelope } from "../session/index.ts";
+import { defineReadingTool } from "./define.ts";
+import { factsOf, readObjects } from "./read-objects.ts";
+
+export const rlm_batch = defineReadingTool({
+  name: "rlm_batch",
+  label: "RLM batch",
+  description:
+    "rlm_query with the same instructions for each of many texts, in parallel. A failure stands in place of an answer.",
+  promptSnippet: "Ask the same of many texts by their ids",
+  parameters: Type.Object({
+    instructions: Type.String(),
+    targets: Type.Array(Type.String(), { minItems: 1, maxItems: 100 }),
+    model: Type.Optional(Type.String()),
+  }),
+  rest: "Ask for shorter answers, or about fewer texts at a time.",
+  run: async (open, { instructions, targets, model }, call) =>
+    resultsOf(await readObjects(open, { tool: "rlm_batch", instructions, targets, model }, call)),
+  recorded: (_args, { query }) => (query ? resultsOf(query) : {}),
+  failureFields: { ...NOTHING_RUN, results: [], answered: 0, failed: 0 },
+});
+
+/** The answers of a query that read objects, in their order. */
+function resultsOf(envelope: QueryEnvelope): object {
+  const { results = [], estimate } = envelope;
+  const failed = results.filter((read) => "error" in read).length;
+  const counts = { answered: results.length - failed, failed };
+  return { ...factsOf(envelope), results, ...counts, ...(estimate ? { estimate } : {}) };
+}
