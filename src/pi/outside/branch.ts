@@ -1,7 +1,7 @@
 import type { BranchEntry } from "../branch/entries.ts";
 import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
-import { isTimed, keyOf, resultKey } from "./keys.ts";
+import { isResultKey, isTimed, keyOf, resultKey } from "./keys.ts";
 import { callsOf, messageOf, type PiMessage } from "./message.ts";
 
 /** What may make a stub of a message: its entry's bounds. */
@@ -65,12 +65,15 @@ export function nextMessages(branch: readonly BranchEntry[]): readonly PiMessage
   const kept = branch.findIndex(({ id }) => id !== undefined && id === firstKeptEntryId);
   const first = compacted < 0 ? 0 : kept < 0 ? compacted : kept;
   const messages = branch.slice(first).flatMap((entry): PiMessage[] => {
-    if (entry.type === "branch_summary") return [{ role: "branchSummary", summary: String(entry.summary) }];
+    if (entry.type === "branch_summary") return [{ role: "branchSummary", summary: textOf(entry.summary) }];
     const message = messageOf(entry);
     return message ? [message] : [];
   });
-  return compacted < 0 ? messages : [{ role: "compactionSummary", summary: String(summary) }, ...messages];
+  return compacted < 0 ? messages : [{ role: "compactionSummary", summary: textOf(summary) }, ...messages];
 }
+
+/** The text that a field should hold. */
+const textOf = (value: unknown) => (typeof value === "string" ? value : "");
 
 /** Where the messages of a branch are. */
 interface Places {
@@ -130,7 +133,8 @@ function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] 
     keep: new Set(keeps.get(epoch.epoch)?.flatMap(({ epoch: { keep } }) => keep ?? [])),
     results: new Map(
       epoch.results?.flatMap((key): [string, number][] => {
-        const n = of.get(key)?.findLastIndex((place) => place < at) ?? -1;
+        // A prompt or an answer is never out by itself, whatever an entry says.
+        const n = isResultKey(key) ? (of.get(key)?.findLastIndex((place) => place < at) ?? -1) : -1;
         return n < 0 ? [] : [[key, n]];
       }),
     ),

@@ -95,7 +95,7 @@ function foldedBefore(firstKept: string, branch: readonly BranchEntry[], ids: Ob
 /** The newest summary that a model wrote: what stood in ours is written anew. */
 function earlierSummary(branch: readonly BranchEntry[]): readonly string[] {
   const written = branch.findLast(({ type, details }) => type === "compaction" && !v.is(OursSchema, details));
-  return written ? [String(written.summary)] : [];
+  return typeof written?.summary === "string" ? [written.summary] : [];
 }
 
 const OursSchema = v.object({ rlm: v.literal(1) });

@@ -41,8 +41,8 @@ let originals = new WeakMap<PiMessage, PiMessage>();
 
 /** What hardly two messages share. Those of extensions have another time on the branch. */
 function nameOf({ role, toolCallId, timestamp, customType, content }: PiMessage): string {
-  if (role !== "custom") return `${role}:${toolCallId}:${timestamp}`;
-  return `${role}:${customType}:${typeof content === "string" ? content : JSON.stringify(content)}`;
+  const parts = role === "custom" ? [customType, content] : [toolCallId, timestamp];
+  return [role, ...parts].map((part) => (typeof part === "object" ? JSON.stringify(part) : part)).join(":");
 }
 
 /** Everything of a message that something is computed of, and that its name does not have. */

@@ -7,10 +7,13 @@ const text = v.string();
 const key = text;
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
+/** The largest number of an epoch: the next one must be a number too. */
+const MOST_EPOCHS = 1_000_000_000;
+
 const EpochSchema = v.object({
   v: v.literal(1),
   /** From 1; several entries of one number are one epoch. */
-  epoch: count,
+  epoch: v.pipe(count, v.maxValue(MOST_EPOCHS)),
   cause: v.picklist(["threshold", "manual", "valve", "model"]),
   /** Everything up to this message goes out. */
   through: v.exactOptional(key),
@@ -51,8 +54,8 @@ export interface OutsideEntries {
   readonly epochs: readonly { readonly at: number; readonly epoch: EpochEntry }[];
   /** Place of the newest entry on the branch: what was sent before may be another text. -1 if there is none. */
   readonly newest: number;
-  /** The number of the newest epoch, cleared or not; 0 if there is none. */
-  readonly number: number;
+  /** The number that the next epoch has: one more than any epoch's before, cleared or not. */
+  readonly next: number;
   /** After `/rlm off`. */
   readonly isOff: boolean;
   /** Entries that another version wrote: they are passed over. */
@@ -78,7 +81,7 @@ export function readEntries(branch: readonly Entry[]): OutsideEntries {
       number = Math.max(number, read.output.epoch);
     }
   }
-  return { epochs, newest, number, isOff, unknown };
+  return { epochs, newest, next: Math.min(number + 1, MOST_EPOCHS), isOff, unknown };
 }
 
 /** Pi 1.x sends every entry to its clients, whole. */

@@ -73,8 +73,8 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
   const rulesNow = () => rulesOf(held(), context().model, reserve);
   const baseOf = (messages: readonly PiMessage[]) => baseTokens(messages, context(), actions);
   const branch = () => context().sessionManager.getBranch();
-  const room = () => (context().model?.contextWindow ?? Number.POSITIVE_INFINITY) - reserve;
-  const window = () => context().model?.contextWindow ?? null;
+  const room = () => (windowOf(context().model) ?? Number.POSITIVE_INFINITY) - reserve;
+  const window = () => windowOf(context().model);
   const keeps = () => held().externalize;
   const asked = openAsked({ ids, branch, write, wrote: announced, baseOf, rules: rulesNow, room, window, keeps });
 
@@ -176,12 +176,19 @@ function notify(context: () => PiContext, text: string): void {
   }
 }
 
+/** Tokens of the model's window; null if nobody knows them. */
+function windowOf(model: PiContext["model"]): number | null {
+  const window = Math.floor(model?.contextWindow ?? 0);
+  return Number.isSafeInteger(window) && window > 0 ? window : null;
+}
+
 /** By what more goes out; null if there is no model whose window could be too small. */
 function rulesOf(settings: Settings, model: PiContext["model"], reserve: number): Rules | null {
-  if (!model) return null;
+  const window = windowOf(model);
+  if (!model || window === null) return null;
   const { externalize_at: at, externalize_to: to, externalize_min_tokens: min } = settings;
   const { manifest_tokens: manifest, warm_turns } = settings;
-  return { at, to, min, manifest, warm_turns, window: model.contextWindow, reserve, model };
+  return { at, to, min, manifest, warm_turns, window, reserve, model };
 }
 
 type Settings = { readonly [key in keyof typeof OUTSIDE_DEFAULTS]: NonNullable<PiSettings[key]> };

@@ -2,21 +2,29 @@ import { createHash } from "node:crypto";
 import { messageText, objectId } from "../../context/index.ts";
 import { historyMessage } from "../branch/messages.ts";
 import { once } from "./copies.ts";
-import { blocksOf } from "./message.ts";
+import { blocksOf, isWellFormed } from "./message.ts";
 
 /**
- * What a message is known by, in entries as in what is sent: null for messages that are never touched (of the system, and
- * summaries). Equal keys may come again: a text of an extension, or two messages of one millisecond.
+ * What a message is known by, in entries as in what is sent: null for messages that are never touched (of the system,
+ * summaries, those that no Pi writes, and results whose ids are too long for an entry). Equal keys may come again: a text
+ * of an extension, or two messages of one millisecond.
  */
 export const keyOf = once((message): string | null => {
+  if (!isWellFormed(message)) return null;
   const { role, toolCallId, customType = "", timestamp } = message;
-  if (role === "toolResult") return toolCallId === undefined ? null : resultKey(toolCallId);
+  if (role === "toolResult") return toolCallId === undefined || !isNameable(toolCallId) ? null : resultKey(toolCallId);
   if (role === "custom") return `custom:${customType}:${sha12(objectText(message) ?? "")}`;
   return TIMED.includes(role) && timestamp !== undefined ? `${role}:${timestamp}` : null;
 });
 
+/** Whether an entry has room for the id of a call, which a provider may make as long as it likes. */
+const isNameable = (id: string) => Buffer.byteLength(JSON.stringify(id)) <= MOST_ID_BYTES;
+const MOST_ID_BYTES = 1500;
+
 /** The key of a call's result. */
 export const resultKey = (toolCallId: string) => `toolResult:${toolCallId}`;
+
+export const isResultKey = (key: string) => key.startsWith(resultKey(""));
 
 /** Whether the key is made of a time, so that it hardly comes twice. */
 export function isTimed(key: string): boolean {
@@ -60,7 +68,7 @@ export const tokensIn = (chars: number) => Math.ceil(chars / CHARS_A_TOKEN);
 /** Tokens of a message, estimated: texts, thinking, calls as JSON, images by the piece. */
 export const tokensOf = once((message): number => {
   const { role, command = "", output = "", summary = "" } = message;
-  if (role === "system") return tokensIn(JSON.stringify(message).length);
+  if (role === "system" || !isWellFormed(message)) return tokensIn(JSON.stringify(message).length);
   let chars = command.length + output.length + summary.length;
   for (const block of blocksOf(message)) {
     if (block.type === "text") chars += block.text.length;

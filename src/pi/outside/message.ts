@@ -79,6 +79,9 @@ function heldBy(entry: BranchEntry): PiMessage | null {
   return v.is(MessageSchema, entry.message) ? entry.message : null;
 }
 
+/** Whether the fields of the message are of the types that Pi gives them. */
+export const isWellFormed = once((message): boolean => v.is(MessageSchema, message));
+
 /** Messages of entries: an entry never changes. */
 const held = new WeakMap<BranchEntry, PiMessage | null>();
 

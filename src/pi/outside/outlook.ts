@@ -132,7 +132,7 @@ function withPlan<M extends PiMessage>(
   plan: Plan,
   cause: EpochEntry["cause"],
 ): State<M> {
-  const facts = { v: 1, epoch: now.outside.entries.number + 1, cause, min, manifest, preview: PREVIEW_UNITS } as const;
+  const facts = { v: 1, epoch: now.outside.entries.next, cause, min, manifest, preview: PREVIEW_UNITS } as const;
   const bare: EpochEntry = { ...plan, ...facts, window, before: now.size.tokens, after: 0, objects: 0 };
   const written = [...now.entries, bare].map((data) => ({ type: "custom", customType: OUTSIDE_ENTRY, data }));
   const outside = parts.outside.under(readEntries([...parts.branch, ...written]));

@@ -195,10 +195,13 @@ function turnsOf(groups: readonly Group[]): readonly (readonly Group[])[] {
   return turns.slice(0, -1);
 }
 
-/** Nothing of the turn stays, and no result of it can still come: those of our own tools may be recovered. */
+/**
+ * Nothing of the turn stays, each of its results can be named, and none can still come: those of our own tools may be
+ * recovered.
+ */
 function isFoldable(turn: readonly Group[]): boolean {
   return turn.every(({ stays, members }) => {
-    if (stays) return false;
+    if (stays || members.some(({ message, key }) => message.role === "toolResult" && key === null)) return false;
     const results = new Set(members.map(({ message }) => message.toolCallId));
     const [head] = members;
     return !head || callsOf(head.message).every(({ id, name }) => results.has(id) || !name.startsWith("rlm_"));

@@ -103,7 +103,9 @@ const countedTokens = once(({ usage }): number => {
   return totalTokens || input + output + cacheRead + cacheWrite;
 });
 
-const tokens = v.fallback(v.pipe(v.number(), v.finite(), v.minValue(0)), 0);
+/** More than any request has: a provider that says so has not counted. */
+const MOST_TOKENS = 1_000_000_000;
+const tokens = v.fallback(v.pipe(v.number(), v.minValue(0), v.maxValue(MOST_TOKENS)), 0);
 const NONE = { totalTokens: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 const UsageSchema = v.fallback(
   v.object({ totalTokens: tokens, input: tokens, output: tokens, cacheRead: tokens, cacheWrite: tokens }),

@@ -124,7 +124,8 @@ function argumentOf(call: Call | undefined): string {
 
 /** The name, cut so that the count of lines has room. */
 function withLines(name: string, text: string): string {
-  const count = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+  let count = text.endsWith("\n") ? 0 : 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
   const lines = ` — ${count} ${count === 1 ? "line" : "lines"}`;
   return `${plain(name, MOST_UNITS - lines.length)}${lines}`;
 }
