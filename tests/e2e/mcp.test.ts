@@ -172,7 +172,7 @@ test.each([
 /** Claude Code ends a server in this way. */
 function interrupted(child: ChildProcess): void {
   child.kill("SIGINT");
-  setTimeout(() => child.kill("SIGTERM"), 100);
+  child.kill("SIGTERM");
 }
 
 /** The server notices when it answers. */

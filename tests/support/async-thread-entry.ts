@@ -30,5 +30,17 @@ const reversed = defineBuiltin({
   run: (_services, { text }) => [...text].reverse().join(""),
 });
 
-// The machines' thread with builtins that the next version could have: two that the host answers, one that answers at once.
-await serveSandbox<null, ContextMessage>(() => openLibrary([...builtins, later, fails, reversed]));
+const runs = defineBuiltin({
+  name: "runs",
+  signature: "function runs(): null",
+  summary: "Tells the host that the cell runs.",
+  example: "runs()",
+  params: {},
+  run: (_services, _args, scope) => {
+    scope.notice("the cell runs");
+    return null;
+  },
+});
+
+// The machines' thread with builtins that the next version could have: two that the host answers, two that answer at once.
+await serveSandbox<null, ContextMessage>(() => openLibrary([...builtins, later, fails, reversed, runs]));

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { loadAsks } from "../../src/asks.ts";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
@@ -14,6 +15,17 @@ export const promptOf = (request: ModelRequest) => {
   const last = request.messages.at(-1);
   return last && last.role !== "assistant" ? last.text : "";
 };
+/** What requests wait for: so many are in flight at once. After that each lasts a turn of the event loop. */
+export function meeting(width: number): () => Promise<void> {
+  const full = Promise.withResolvers<void>();
+  let arrived = 0;
+  return async () => {
+    if (++arrived === width) full.resolve();
+    await full.promise;
+    await setImmediate();
+  };
+}
+
 /** A session with a scripted model; `prompts` are those that were sent, `peak` the most at once. */
 export async function openScripted(
   script: Script,

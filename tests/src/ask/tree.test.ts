@@ -1,10 +1,9 @@
-import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/clock.ts";
 import { type Machines, openMachines } from "../../../runtime/machines.ts";
 import type { Json } from "../../../src/index.ts";
 import type { ModelAnswer, ModelRequest } from "../../../src/model/port.ts";
-import { openScripted, USAGE } from "../../support/scripted-session.ts";
+import { meeting, openScripted, USAGE } from "../../support/scripted-session.ts";
 
 const TOKENS = USAGE.input + USAGE.output;
 
@@ -93,9 +92,10 @@ test("8 x 8 children at concurrency 5 end, and at most 9 guests are alive", { ti
 });
 
 test("turns of children, sub-agents and plain calls share the places of the tree", async () => {
+  const met = meeting(2);
   const { session, seen } = await openTree(
     async (request) => {
-      await setTimeout(5);
+      await met();
       if (questionOf(request) !== "child") return "plain";
       return cell('answer((await llm_query_batch(Array(4).fill("p"), { tools: [] })).results.length)');
     },

@@ -1,8 +1,8 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { COMMAND, COMPILED } from "../../support/command.ts";
 
 /** Variables for a command. */
@@ -55,6 +55,11 @@ export function finished(child: ChildProcess, onOutput?: RunOptions["onOutput"])
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, stdout, stderr }));
   });
+}
+
+/** Resolves once a cell has searched for the first time, so that it runs: its search index is in the store folder. */
+export async function untilSearched(home: string): Promise<void> {
+  await vi.waitFor(() => expect(globSync("index/*.sqlite", { cwd: home })).toHaveLength(1), { timeout: 30_000 });
 }
 
 /** This program of util-linux runs a command on a terminal of its own. */

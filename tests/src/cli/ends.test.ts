@@ -2,25 +2,28 @@ import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { belay, belayLine, finished, startBelay, temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belayLine, finished, type Run, startBelay, temporaryFolder, untilSearched } from "./belay.ts";
+
+/** Sends a signal to a command once its second cell runs, which loops. */
+async function interrupted(args: readonly string[], signal: NodeJS.Signals): Promise<Run> {
+  const home = join(folderWith({ "a.txt": "a word" }), "home");
+  const cells = ["-e", "'ready'", "-e", "search('word'); for (;;) {}", "-e", "'never'"];
+  const child = startBelay(["exec", "-c", join(home, "../a.txt"), ...cells, ...args], { home });
+  const run = finished(child);
+  await untilSearched(home);
+  child.kill(signal);
+  return run;
+}
 
 test("the first Ctrl-C ends the run: a session that is kept is suspended, another cancelled", async () => {
-  const cells = ["-e", "'ready'", "-e", "for (;;) {}", "-e", "'never'"];
-  const sendOnceReady = (signal: NodeJS.Signals) => {
-    let isSent = false;
-    return (child: ReturnType<typeof startBelay>, stdout: string) => {
-      if (isSent || !stdout.includes("ready")) return;
-      isSent = true;
-      setTimeout(() => child.kill(signal), 300);
-    };
-  };
-  const home = join(temporaryFolder(), "home");
+  const store = join(temporaryFolder(), "store");
   const [text, json, unkept] = await Promise.all([
-    belay(["exec", ...cells, "-s", "loop", "--store", home], { onOutput: sendOnceReady("SIGINT") }),
-    belay(["exec", "--json", ...cells], { onOutput: sendOnceReady("SIGTERM") }),
-    belay(["exec", "--no-store", ...cells], { onOutput: sendOnceReady("SIGHUP") }),
+    interrupted(["-s", "loop", "--store", store], "SIGINT"),
+    interrupted(["--json"], "SIGTERM"),
+    interrupted(["--no-store"], "SIGHUP"),
   ]);
-  const line = `belay resume loop --store ${home}`;
+  const line = `belay resume loop --store ${store}`;
   expect(text).toEqual({ code: 130, stdout: "ready\n", stderr: `suspended; continue with: ${line}\n` });
   const envelopes = json.stdout
     .trimEnd()

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, startBelay } from "./belay.ts";
+import { belay, finished, startBelay, untilSearched } from "./belay.ts";
 
 const script = (...lines: string[]) => `${lines.join("\n")}\n`;
 
@@ -90,22 +90,22 @@ test("help, and hints for what was probably meant", async () => {
 });
 
 test("Ctrl-C cancels the running cell and keeps the state; where nothing runs it ends", async () => {
-  const child = startBelay(["repl"]);
-  child.stdin?.write(script("let kept = 7", "'ready'", "for (;;) {}"));
+  const home = join(folderWith({ "a.txt": "a word" }), "home");
+  const child = startBelay(["repl", "-c", join(home, "../a.txt")], { home });
+  child.stdin?.write(script("let kept = 7", "search('word'); for (;;) {}"));
   let stage = 0;
-  const run = await finished(child, (_child, stdout, stderr) => {
-    if (stage === 0 && stdout.includes("ready")) {
+  const run = finished(child, (_child, stdout, stderr) => {
+    if (stage === 0 && stderr.includes("cancelled")) {
       stage = 1;
-      setTimeout(() => child.kill("SIGINT"), 300);
-    } else if (stage === 1 && stderr.includes("cancelled")) {
-      stage = 2;
       child.stdin?.write(script("kept * 6"));
-    } else if (stage === 2 && stdout.includes("42")) {
-      stage = 3;
+    } else if (stage === 1 && stdout.includes("42")) {
+      stage = 2;
       child.kill("SIGINT");
     }
   });
-  expect(run).toEqual({ code: 130, stdout: "ready\n42\n", stderr: "cancelled\n" });
+  await untilSearched(home);
+  child.kill("SIGINT");
+  expect(await run).toEqual({ code: 130, stdout: "42\n", stderr: "cancelled\n" });
 });
 
 test("a named session goes on in the next REPL, and tells its name", async () => {

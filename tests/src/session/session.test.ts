@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { openSession, type Session } from "../../../src/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import { shareStore } from "../../../src/store/shared.ts";
+import { openAsyncSession } from "../../support/async-session.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const session = await openSession();
@@ -132,30 +133,31 @@ test("a cell that has a name is called by it in tracebacks, also those of later 
   expect(dry.envelope).toMatchObject({ traceback: expect.stringMatching(/lib\.js.*\n {4}at two words\.js:1:\d+$/) });
 });
 
-test("an abort ends a running cell, which keeps what it set", async () => {
-  // The machine is open then: the cell has begun long before it is aborted.
-  await session.exec("1");
+/** A session that can abort a cell where the cell calls `runs`. */
+async function openAborted() {
   const controller = new AbortController();
-  const running = session.exec("globalThis.reached = 1; for (;;) {}", { signal: controller.signal });
-  setTimeout(() => controller.abort(), 60);
-  expect(await running).toMatchObject({
+  const { session: aborted } = await openAsyncSession({ options: { onProgress: () => controller.abort() } });
+  return { aborted, signal: controller.signal };
+}
+
+test("an abort ends a running cell, which keeps what it set", async () => {
+  const { aborted, signal } = await openAborted();
+  expect(await aborted.exec("globalThis.reached = 1; runs(); for (;;) {}", { signal })).toMatchObject({
     success: false,
     error_code: "cancelled",
     suggestion: expect.stringMatching(/./),
   });
-  expect(await session.exec("reached")).toMatchObject({ success: true, result_json: 1, warnings: [] });
+  expect(await aborted.exec("reached")).toMatchObject({ success: true, result_json: 1, warnings: [] });
 });
 
 test("an abort ends a native that ignores interrupts", async () => {
-  const controller = new AbortController();
-  const running = session.exec("Array(1e9).join('x')", { signal: controller.signal });
-  setTimeout(() => controller.abort(), 60);
-  expect(await running).toMatchObject({
+  const { aborted, signal } = await openAborted();
+  expect(await aborted.exec("runs(); Array(1e9).join('x')", { signal })).toMatchObject({
     success: false,
     error_code: "cancelled",
     warnings: [expect.stringMatching(/^state_restored: /)],
   });
-  expect(await session.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [] });
+  expect(await aborted.exec("1 + 1")).toMatchObject({ result_json: 2, warnings: [] });
 });
 
 test("a signal that is aborted already runs nothing", async () => {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
 import {
   createAssistantMessageEventStream,
@@ -6,7 +7,7 @@ import {
   fauxThinking,
   fauxToolCall,
 } from "belay-pi-ai";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { piAiModel } from "../../../../src/model/pi-ai/model.ts";
 import type { ModelAnswer, ModelMessage, ModelTurn } from "../../../../src/model/port.ts";
 import type { ScriptedAnswer } from "../../../support/model-server.ts";
@@ -89,12 +90,18 @@ test.each(HANGING)("a timeout %s ends the request and its connection", async (_w
   await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true), PATIENT);
 });
 
+/** Undici tells of each piece of a body that has come. */
+const PIECE = "undici:request:bodyChunkReceived";
+
 test.each(HANGING)("an abort %s ends the request and its connection", async (_where, scripted) => {
   const cancel = new AbortController();
   const { server, model } = await serve([scripted]);
+  const abort = () => cancel.abort();
+  subscribe(PIECE, abort);
+  onTestFinished(() => void unsubscribe(PIECE, abort));
   const answer = ask(model, {}, cancel.signal);
   await vi.waitFor(() => expect(server.requests).toHaveLength(1), PATIENT);
-  setTimeout(() => cancel.abort(), 100);
+  if (scripted.delayMs !== undefined) abort();
   expect(await answer).toMatchObject({ ok: false, charged: false, error: { code: "cancelled", retriable: true } });
   await vi.waitFor(() => expect(server.requests[0]?.disconnected).toBe(true), PATIENT);
 });

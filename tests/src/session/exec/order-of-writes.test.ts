@@ -1,9 +1,9 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openAsyncSession } from "../../../support/async-session.ts";
 
 test("a call is in the journal before it is sent, its answer before the guest goes on", async () => {
-  const { session, story } = await openAsyncSession({ beforeCommit: () => setTimeout(10) });
+  const { session, story } = await openAsyncSession({ beforeCommit: () => setImmediate() });
   await session.exec("const a = await later(1); await later(a + 1)");
   expect(story()).toEqual([
     "rlm_start cell",

@@ -1,9 +1,9 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import type { AgentTool } from "../../../../src/model/agent-tools/index.ts";
 import type { ModelAnswer } from "../../../../src/model/port.ts";
-import { openScripted, promptOf, USAGE } from "../../../support/scripted-session.ts";
+import { meeting, openScripted, promptOf, USAGE } from "../../../support/scripted-session.ts";
 
 const failure = (code: "rate_limited" | "provider_error", retryAfterMs?: number): ModelAnswer => ({
   ok: false,
@@ -14,11 +14,14 @@ const failure = (code: "rate_limited" | "provider_error", retryAfterMs?: number)
 });
 
 test.each(["{ tools: [], max_concurrent: 7 }", "7"])(
-  "a batch with %s keeps its order under random delays and never runs more than max_concurrent at once",
+  "a batch with %s keeps its order whatever call is answered first, and never runs more than max_concurrent at once",
   async (options) => {
+    const met = meeting(7);
     const { session, seen } = await openScripted(async (request) => {
-      await setTimeout(Math.random() * 20);
-      return promptOf(request);
+      const prompt = promptOf(request);
+      await met();
+      for (let turns = 7 - (Number(prompt.slice(1)) % 8); turns > 0; turns--) await setImmediate();
+      return prompt;
     });
     const prompts = Array.from({ length: 40 }, (_, index) => `p${index}`);
     const answer = await session.exec(`(await llm_query_batch(${JSON.stringify(prompts)}, ${options})).results`);
@@ -29,9 +32,10 @@ test.each(["{ tools: [], max_concurrent: 7 }", "7"])(
 );
 
 test("single calls share the session's concurrency", async () => {
+  const met = meeting(3);
   const { session, seen } = await openScripted(
     async () => {
-      await setTimeout(10);
+      await met();
       return "ok";
     },
     { concurrency: 3 },
