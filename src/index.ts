@@ -25,6 +25,7 @@ export {
   type ExecSuccess,
   type HelperEntry,
   type LoadingOptions,
+  type LoadPaths,
   type LoadResult,
   type LoadSource,
   type OnRestart,

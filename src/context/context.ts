@@ -76,6 +76,8 @@ export interface LoadedFile {
 export interface LoadedSource {
   /** The words that `stats.sources` shows. */
   readonly name: string;
+  /** null: nothing stands before the name of a document whose name is taken; else the last part of `name` does. */
+  readonly folder?: null;
   readonly files: readonly LoadedFile[];
   readonly skipped: readonly SkippedFile[];
 }
@@ -130,19 +132,20 @@ export async function extendContext(
 
 function documentsOf(source: LoadedSource, previous: Context | undefined, text: Text, firstByte: number): Document[] {
   const taken = new Set(previous?.documents.map(({ id }) => id));
+  const folder = source.folder === null ? null : basename(source.name);
   let at = firstByte;
   return source.files.map(({ relative, path, separator, bytes }) => {
     const start = text.unitAt(at + separator.length);
     at += separator.length + bytes.length;
     const end = text.unitAt(at);
-    const id = freeId(relative, basename(source.name), taken);
+    const id = freeId(relative, folder, taken);
     taken.add(id);
     return { id, path, start, end, size: end - start };
   });
 }
 
-function freeId(relative: string, folder: string, taken: ReadonlySet<string>): string {
-  const qualified = `${folder}/${relative}`;
+function freeId(relative: string, folder: string | null, taken: ReadonlySet<string>): string {
+  const qualified = folder === null ? relative : `${folder}/${relative}`;
   if (!taken.has(relative)) return relative;
   if (!taken.has(qualified)) return qualified;
   for (let number = 2; ; number++) {

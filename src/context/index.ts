@@ -6,7 +6,9 @@ export { growingHistory, type HistoryMessage, historyContext, messageText } from
 export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { matchGlob } from "./load/glob.ts";
 export { openKnownLoads } from "./load/known-loads.ts";
-export { knownHash, type LoadOptions, load, loadAppend, type Source } from "./load/load.ts";
+export { knownHash, load, loadAppend, type Source } from "./load/load.ts";
+export { type PathsSource, pathsName } from "./load/paths.ts";
+export type { LoadOptions } from "./load/reading.ts";
 export type { Known } from "./load/recall.ts";
 export { canonical, isAllowed, isWithin, locate, openRoots, type Roots, readFolder } from "./load/roots.ts";
 export { tooLarge } from "./load/size.ts";

@@ -194,8 +194,19 @@ export interface LoadingOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A path, or text at hand under a document name. */
-export type LoadSource = string | { readonly text: string | Uint8Array; readonly name: string };
+/** A path, text at hand under a document name, or files of several places. */
+export type LoadSource = string | { readonly text: string | Uint8Array; readonly name: string } | LoadPaths;
+
+/**
+ * Files, folders and globs (`src/**\/*.ts`), as if one folder held all that they name: documents are named relative to the
+ * session's `cwd`. A file of the context that has not changed is not added again.
+ */
+export interface LoadPaths {
+  readonly paths: readonly string[];
+  /** The load fails with `context_too_large` if it would add more. */
+  readonly maxFiles?: number;
+  readonly maxBytes?: number;
+}
 
 export interface LoadResult {
   readonly success: true;

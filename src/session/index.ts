@@ -8,6 +8,7 @@ export type {
   HelperEntry,
   HostedOptions,
   LoadingOptions,
+  LoadPaths,
   LoadResult,
   LoadSource,
   OnRestart,

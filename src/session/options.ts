@@ -3,7 +3,7 @@ import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { nearest } from "../nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
-import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, SubAgentPolicy } from "./api.ts";
+import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, LoadPaths, SubAgentPolicy } from "./api.ts";
 import type { AskOptions } from "./asks.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
@@ -211,9 +211,21 @@ export function checkQuestion(question: unknown): void {
   throw refused(`the question is ${typeof question === "string" ? "empty" : typeof question}`, "Pass a text.");
 }
 
+/** Each is looked up in the file system. */
+const MOST_PATHS = 1_000;
+const PATHS = `a list of 1 to ${MOST_PATHS.toLocaleString("en-US")} paths`;
+
 export const LOAD_SOURCE = v.union(
-  [text, options({ text: v.union([v.string(), v.instance(Uint8Array)]), name: text })],
-  "a path, or an object with text and name",
+  [
+    text,
+    options({ text: v.union([v.string(), v.instance(Uint8Array)]), name: text }),
+    options({
+      paths: v.pipe(v.array(v.string(), PATHS), v.minLength(1, PATHS), v.maxLength(MOST_PATHS, PATHS)),
+      maxFiles: count,
+      maxBytes: count,
+    } satisfies SchemaOf<LoadPaths>),
+  ],
+  "a path, an object with text and name, or one with paths",
 );
 
 export const LOADING_OPTIONS = options({ roots: folders, signal } satisfies SchemaOf<LoadingOptions>);

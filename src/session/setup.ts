@@ -228,5 +228,5 @@ function namedModel({ model, baseUrl, apiKeyEnv }: HostedOptions) {
 
 function rootsOf({ input }: Start): readonly string[] {
   const from = readLoadInput(input);
-  return "path" in from ? from.roots : [];
+  return "roots" in from ? from.roots : [];
 }

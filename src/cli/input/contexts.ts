@@ -9,11 +9,11 @@ import {
   type Source,
 } from "../../context/index.ts";
 import { indexFolder } from "../../home.ts";
-import { type LoadSource, RlmError, type Session } from "../../index.ts";
+import { RlmError, type Session } from "../../index.ts";
 import type { JournalRow } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { ProgressLine } from "../render/progress.ts";
-import { contextSource } from "./sources.ts";
+import { contextSource, type OneSource } from "./sources.ts";
 
 /** What `-c` names, with what is needed to read it. */
 export interface Contexts {
@@ -27,12 +27,12 @@ export interface Target {
   readonly session: Session;
   journal(): Promise<readonly JournalRow[]> | readonly JournalRow[];
   readonly progress: ProgressLine;
-  load(source: LoadSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
+  load(source: OneSource, path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
 }
 
 interface NamedSource {
   readonly path: string;
-  readonly source: LoadSource;
+  readonly source: OneSource;
 }
 
 /**
@@ -122,7 +122,7 @@ async function hashRead(sources: readonly NamedSource[], options: (path: string)
   return context?.hash ?? "";
 }
 
-function sourceOf(source: LoadSource): Source {
+function sourceOf(source: OneSource): Source {
   return typeof source === "string" ? { kind: "path", path: source } : { kind: "text", ...source };
 }
 

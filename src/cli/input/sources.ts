@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
 import { megabytes } from "../../figures.ts";
 import { errorCode } from "../../home.ts";
-import { LIMITS, type LoadSource, RlmError } from "../../index.ts";
+import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
 
 /**
  * Checks before anything is loaded that each path leads to a file or folder.
@@ -32,8 +32,11 @@ function reached(path: string): Stats {
   }
 }
 
+/** What one `-c` names. */
+export type OneSource = Exclude<LoadSource, LoadPaths>;
+
 /** What `-c` names: a path, or stdin as the document `stdin`. @throws RlmError `context_too_large` */
-export async function contextSource(path: string, signal: AbortSignal): Promise<LoadSource> {
+export async function contextSource(path: string, signal: AbortSignal): Promise<OneSource> {
   if (path !== "-") return path;
   const text = await readStdin(LIMITS.contextBytes, signal);
   if (text) return { text, name: "stdin" };

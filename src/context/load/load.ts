@@ -1,7 +1,5 @@
-import { statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import { LIMITS } from "../../../runtime/index.ts";
 import {
   type Context,
   extendContext,
@@ -12,34 +10,25 @@ import {
 } from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
+import { extendByPaths, type PathsSource } from "./paths.ts";
+import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { type Known, recalled, remember } from "./recall.ts";
-import { errnoOf, locate, MOVED_OUT, openRoots, type Refusal, type Roots, withFile } from "./roots.ts";
+import { locate, openRoots, type Roots, withFile } from "./roots.ts";
 import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { readListed, textBytes, withoutMark } from "./text-file.ts";
 import { compareUnits, type Walk, walk } from "./walk.ts";
 
-/** What to load: a file or folder on disk, text at hand, or parts of a context. */
+/** What to load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
 export type Source =
   | { kind: "path" /** Absolute, or relative to `cwd`. */; path: string }
   | { kind: "text"; text: string | Uint8Array /** Document id, e.g. `stdin`. */; name: string }
-  | { kind: "excerpt"; of: Context; ranges: readonly Range[] /** As `stats.sources` has it. */; name: string };
-
-export interface LoadOptions {
-  /** Folders that may be read; symlinks in them are resolved at each load. */
-  roots: readonly string[];
-  cwd: string;
-  /** Called about every megabyte or 16 files with what was read so far. */
-  onProgress?: (progress: { files: number; bytes: number }) => void;
-  /** Contexts of earlier loads: files that have not changed since are not read again. */
-  known?: Known;
-  /** Looked at between files; an abort rejects with the code `cancelled`. */
-  signal?: AbortSignal;
-}
+  | { kind: "excerpt"; of: Context; ranges: readonly Range[] /** As `stats.sources` has it. */; name: string }
+  | PathsSource;
 
 /**
  * Reads a source into a new context (spec §3.1). A folder's files are sorted by code unit of their relative path and
  * each is preceded by `\n===== {relative path} =====\n`; a single file or text is P as it is. A byte order mark is
- * dropped, all other bytes stay. All of a context, as an excerpt, is that context itself. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
+ * dropped, all other bytes stay. Several places are loaded as one folder (`PathsSource`). All of a context, as an excerpt, is that context itself. Rejects with `path_outside_sandbox`, `path_not_found`, `context_too_large`,
  * `invalid_argument` or `cancelled`.
  */
 export async function load(source: Source, options: LoadOptions): Promise<Context> {
@@ -69,6 +58,7 @@ interface Reading {
 }
 
 async function extend(previous: Context | undefined, source: Source, options: LoadOptions): Promise<Context> {
+  if (source.kind === "paths") return extendByPaths(previous, source, options);
   const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
   const reading = readingOf(source, size, previous !== undefined, options);
   const { pause } = reading;
@@ -103,7 +93,12 @@ export async function knownHash(
   return known.loads.find(key, print)?.hash;
 }
 
-function readingOf(source: Source, size: ContextSize, isAppend: boolean, options: LoadOptions): Reading {
+function readingOf(
+  source: Exclude<Source, PathsSource>,
+  size: ContextSize,
+  isAppend: boolean,
+  options: LoadOptions,
+): Reading {
   const name = source.kind === "path" ? resolve(options.cwd, source.path) : source.name;
   return {
     name,
@@ -163,20 +158,6 @@ function loadPlace(reading: Reading, place: Place): LoadedSource | Promise<Loade
   return place.isFolder ? loadFolder(reading, place) : loadFile(reading, place.roots, place.path);
 }
 
-function isFolder(given: string, path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch (cause) {
-    const errno = errnoOf(cause);
-    if (errno === undefined) throw cause;
-    const problem = errno === "ENOENT" || errno === "ENOTDIR" ? "does not exist" : `cannot be read (${errno})`;
-    throw new RlmError("path_not_found", `${given} ${problem}`, {
-      suggestion: "Check the spelling of the path.",
-      cause,
-    });
-  }
-}
-
 function loadFile(reading: Reading, roots: Roots, path: string): LoadedSource {
   const { given, size, name } = reading;
   const room = LIMITS.contextBytes - size.bytes;
@@ -226,48 +207,4 @@ async function loadFolder(reading: Reading, { roots, walked }: Place): Promise<L
   skipped.sort((a, b) => compareUnits(a.path, b.path));
   if (files.length === 0) throw nothingToLoad(given, skipped, walked.ignored);
   return { name, files, skipped };
-}
-
-const SLICE_BYTES = 1024 * 1024;
-/** Opening and checking a file takes about as long as reading this much. */
-const FILE_COST_BYTES = 64 * 1024;
-
-function pauseFor({ signal, onProgress }: LoadOptions, size: ContextSize): Pause {
-  let sincePause = 0;
-  return async (bytes) => {
-    if (signal?.aborted) {
-      throw new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal.reason });
-    }
-    sincePause += bytes;
-    if (sincePause < SLICE_BYTES) return;
-    sincePause = 0;
-    onProgress?.({ files: size.files, bytes: size.bytes });
-    await setImmediate();
-  };
-}
-
-function unreadable(given: string, refusal: Refusal): RlmError {
-  if (refusal === MOVED_OUT) {
-    return new RlmError("path_outside_sandbox", `${given} was ${refusal.reason}`, { suggestion: "Load it again." });
-  }
-  if (refusal.errno !== undefined) {
-    return new RlmError("path_not_found", `${given}: ${refusal.reason}`, {
-      suggestion: "Check the path and its permissions.",
-    });
-  }
-  return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
-    suggestion: "Pass UTF-8 text in a regular file; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings.",
-  });
-}
-
-function nothingToLoad(given: string, skipped: readonly SkippedFile[], ignored: number): RlmError {
-  const listed = skipped.slice(0, 5).map(({ path, reason }) => `${path}: ${reason}`);
-  const reasons = skipped.length > listed.length ? [...listed, "…"] : listed;
-  const details = [
-    ...(skipped.length > 0 ? [`${skipped.length} skipped (${reasons.join("; ")})`] : []),
-    ...(ignored > 0 ? [`${ignored} ignored by .gitignore`] : []),
-  ];
-  return new RlmError("path_not_found", `${given} holds no text file to load: ${details.join(", ") || "it is empty"}`, {
-    suggestion: "Load a folder with UTF-8 text files, or name one file.",
-  });
 }

@@ -8,6 +8,7 @@ import {
   load,
   loadAppend,
   openKnownLoads,
+  type Source,
   textFromPartsInSlices,
 } from "../../context/index.ts";
 import type { Store, StoredContext } from "../../store/index.ts";
@@ -18,6 +19,7 @@ import type { Granted } from "./granted.ts";
 /** What a load or append is asked for, as the journal has it: text at hand is only named. */
 export type LoadInput =
   | { readonly path: string /** Absolute. */; readonly roots: readonly string[] }
+  | PathsInput
   | ExcerptInput
   | { readonly name: string };
 
@@ -82,20 +84,37 @@ async function loadAgain(store: Store, loads: readonly Start[], granted: Granted
     const source = readLoadInput(input);
     // Nothing is appended to an excerpt.
     if ("kind" in source) return loadExcerpt(source, (hash) => storedContext(store, hash), { cwd: "/" });
-    if (!("path" in source)) return undefined;
+    if (!("roots" in source)) return undefined;
     const options = { roots: granted.among(source.roots), cwd: "/" };
-    const from = { kind: "path", path: source.path } as const;
+    const from = sourceIn(source);
     context = await (context ? loadAppend(context, from, options) : load(from, options));
   }
   return context;
 }
 
 export function readLoadInput(input: Json): LoadInput {
-  const path = v.safeParse(PathInput, input);
+  const path = v.safeParse(v.union([PathInput, PathsInput]), input);
   return path.success ? path.output : (readExcerptInput(input) ?? v.parse(NamedInput, input));
 }
 
-const PathInput = v.object({ path: v.string(), roots: v.fallback(v.array(v.string()), []) });
+/** What a recorded load of files read. */
+export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly string[] }>): Source {
+  return "path" in input ? { kind: "path", path: input.path } : { ...input, kind: "paths" };
+}
+
+const roots = v.fallback(v.array(v.string()), []);
+const PathInput = v.object({ path: v.string(), roots });
+
+/** Of several places. Builds that do not know it tell its name. */
+type PathsInput = Readonly<v.InferOutput<typeof PathsInput>>;
+const count = v.exactOptional(v.number());
+const PathsInput = v.object({
+  name: v.string(),
+  paths: v.pipe(v.array(v.string()), v.readonly()),
+  folder: v.string(),
+  most: v.object({ files: count, bytes: count }),
+  roots,
+});
 const NamedInput = v.fallback(v.object({ name: v.string() }), { name: "a text without a name" });
 
 const RESTORE = "Restore these sources as they were, or load the context again, which resets the session.";

@@ -1,9 +1,17 @@
 import { resolve } from "node:path";
 import { type ExecLimits, type ExecSignals, type Json, RlmError } from "../../../runtime/index.ts";
-import { type Context, type LoadOptions, load, loadAppend, type Source } from "../../context/index.ts";
+import {
+  type Context,
+  type LoadOptions,
+  load,
+  loadAppend,
+  type PathsSource,
+  pathsName,
+  type Source,
+} from "../../context/index.ts";
 import type { RequestBudget } from "../../model/index.ts";
-import type { ExecOptions, LoadSource } from "../api.ts";
-import { type LoadInput, readLoadInput } from "../contexts/contexts.ts";
+import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
+import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
 import type { CellComplete, CellFile, Start, ToolResult } from "../journal/records.ts";
@@ -71,12 +79,31 @@ type LoadKind = "load" | "append";
 
 /** A load or append of what a caller names: a path, or text at hand. */
 export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptions): ExecRequest {
-  const { cwd, roots } = options;
+  const { cwd } = options;
+  const absolute = options.roots.map((root) => resolve(cwd, root));
+  if (typeof from !== "string" && "paths" in from) {
+    const source = sourceOf(from, cwd);
+    const { paths, folder, most = {} } = source;
+    return reading(kind, { name: pathsName(source), paths, folder, most, roots: absolute }, source, options);
+  }
   if (typeof from !== "string") {
     return reading(kind, { name: from.name }, { kind: "text", text: from.text, name: from.name }, options);
   }
-  const input = { path: resolve(cwd, from), roots: roots.map((root) => resolve(cwd, root)) };
+  const input = { path: resolve(cwd, from), roots: absolute };
   return reading(kind, input, { kind: "path", path: from }, options);
+}
+
+function sourceOf({ paths, maxFiles, maxBytes }: LoadPaths, cwd: string): PathsSource {
+  const most = {
+    ...(maxFiles === undefined ? {} : { files: maxFiles }),
+    ...(maxBytes === undefined ? {} : { bytes: maxBytes }),
+  };
+  return {
+    kind: "paths",
+    paths: paths.map((path) => (path === "" ? path : resolve(cwd, path))),
+    folder: resolve(cwd),
+    most,
+  };
 }
 
 /** How a session's loads read. */
@@ -105,8 +132,8 @@ export function requestOf(
     case "append": {
       const from = readLoadInput(input);
       if ("kind" in from) return excerptRequest(from, options);
-      if (!("path" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
-      return reading(kind, from, { kind: "path", path: from.path }, { ...options, roots: granted.among(from.roots) });
+      if (!("roots" in from)) return { kind, input: from, read: () => Promise.reject(textIsGone(from.name)) };
+      return reading(kind, from, sourceIn(from), { ...options, roots: granted.among(from.roots) });
     }
     case "ask":
     case "turn":

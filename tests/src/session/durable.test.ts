@@ -525,6 +525,24 @@ test("an exec that another build of the engine began ends as checkpoint_lost", a
   });
 });
 
+test("several paths are one append, which loads where there is nothing yet, and are read again if the store has lost them", async () => {
+  const dir = folderWith({ "a.txt": "one", "src/b.txt": "two", "src/c.md": "three" });
+  const lives = await openLives();
+  const first = await lives.open(undefined, { roots: [dir], cwd: dir });
+  await first.exec("const kept = 1");
+  await first.loadAppend({ paths: ["src/*.txt"] });
+  await first.loadAppend({ paths: ["src", "a.txt"], maxFiles: 2 });
+  await expect(first.loadAppend({ paths: ["a.txt", "missing.txt"] })).rejects.toMatchObject({ code: "path_not_found" });
+  expect(await first.exec("[kept, list_docs().map(({ id }) => id)]")).toMatchObject({
+    result_json: [1, ["src/b.txt", "src/c.md", "a.txt"]],
+  });
+  const hash = first.stats()?.context_hash ?? "";
+  await first.close();
+  const lost = () => Promise.reject(new RlmError("context_lost", "it is damaged", { suggestion: "" }));
+  const second = await lives.open(undefined, { roots: [dir], cwd: "/" }, { context: lost });
+  expect(second.stats()?.context_hash).toBe(hash);
+});
+
 test("a context that the store has lost is read again, if its sources are unchanged", async () => {
   const dir = folderWith({ "a.txt": "one", "b.txt": "two" });
   const lives = await openLives();

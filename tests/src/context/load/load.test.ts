@@ -3,7 +3,8 @@ import { chmodSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
-import { type LoadOptions, load, loadAppend, type Source } from "../../../../src/context/load/load.ts";
+import { load, loadAppend, type Source } from "../../../../src/context/load/load.ts";
+import type { LoadOptions } from "../../../../src/context/load/reading.ts";
 import { tooLarge } from "../../../../src/context/load/size.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 

@@ -1,0 +1,184 @@
+import { statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { LIMITS, RlmError } from "../../../runtime/index.ts";
+import {
+  type Context,
+  type Document,
+  extendContext,
+  type LoadedFile,
+  type Pause,
+  type SkippedFile,
+} from "../context.ts";
+import { matchGlob } from "./glob.ts";
+import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
+import { isWithin, locate, openRoots, type Roots, withFile } from "./roots.ts";
+import { isOver, tooLarge } from "./size.ts";
+import { readListed, textBytes } from "./text-file.ts";
+import { walk } from "./walk.ts";
+
+/** Files, folders and globs. What they name is loaded as if one folder held it; a file of P that has not changed is left out. */
+export interface PathsSource {
+  readonly kind: "paths";
+  /** Absolute, or relative to `folder`. `*`, `?`, `[…]`, `{a,b}` and `**` make a glob of what is not the name of a file. */
+  readonly paths: readonly string[];
+  /** Absolute: names of documents are relative to it. */
+  readonly folder: string;
+  /** Files and bytes that may be added at once, beside the limits of a context. */
+  readonly most?: { readonly files?: number; readonly bytes?: number };
+}
+
+/** A file that the paths name. */
+interface FoundFile {
+  /** Its document's id. */
+  readonly name: string;
+  /** The path under which it was found, absolute, and the one to open, without symlinks. */
+  readonly at: string;
+  readonly path: string;
+  /** By its own name: one that cannot be loaded is an error. */
+  readonly given: string | null;
+}
+
+/** What the paths name. */
+interface Found {
+  readonly files: Map<string, FoundFile>;
+  readonly skipped: SkippedFile[];
+  ignored: number;
+}
+
+/** The context with the files that it lacks; the context itself if it has all of them. @throws RlmError as `load` does */
+export async function extendByPaths(
+  previous: Context | undefined,
+  source: PathsSource,
+  options: LoadOptions,
+): Promise<Context> {
+  const size = { files: previous?.documents.length ?? 0, bytes: previous?.text.data.bytes.length ?? 0 };
+  const pause = pauseFor(options, size);
+  await pause(0);
+  const roots = openRoots(options.roots, options.cwd);
+  const found = await findFiles(source, roots, pause);
+  const what = shownPaths(source.paths);
+  const most = { files: LIMITS.files, bytes: LIMITS.contextBytes, ...source.most };
+  const isSame = unchangedIn(previous);
+  const files: LoadedFile[] = [];
+  let [same, added] = [0, 0];
+  let lead = previous === undefined ? "" : `\n\n===== APPENDED: ${source.folder} =====\n\n`;
+  for (const file of found.files.values()) {
+    const separator = Buffer.from(`${lead}\n===== ${file.name} =====\n`);
+    const content = read(roots, file);
+    await pause(FILE_COST_BYTES + ("bytes" in content ? content.bytes.length : 0));
+    if ("reason" in content) {
+      if (file.given !== null) throw unreadable(file.given, content);
+      found.skipped.push({ path: file.name, reason: content.reason });
+      continue;
+    }
+    if (isSame(file.at, content.bytes)) {
+      same += 1;
+      continue;
+    }
+    files.push({ relative: file.name, path: file.at, separator, bytes: content.bytes });
+    size.files += 1;
+    size.bytes += separator.length + content.bytes.length;
+    added += content.bytes.length;
+    if (files.length > most.files || added > most.bytes) throw tooMuch(what, most);
+    if (isOver(size)) throw tooLarge(what, size);
+    lead = "";
+  }
+  if (files.length === 0 && same === 0) throw nothingToLoad(what, found.skipped, found.ignored);
+  if (files.length === 0 && previous) return previous;
+  return extendContext(previous, { name: pathsName(source), folder: null, files, skipped: found.skipped }, pause);
+}
+
+/** How the source is called in statistics and messages. */
+export function pathsName({ paths, folder }: Pick<PathsSource, "paths" | "folder">): string {
+  const [only] = paths;
+  return only !== undefined && paths.length === 1 ? resolve(folder, only) : `${folder}: ${shownPaths(paths)}`;
+}
+
+const SHOWN_UNITS = 200;
+
+function shownPaths(paths: readonly string[]): string {
+  const all = paths.join(", ");
+  return all.length > SHOWN_UNITS ? `${all.slice(0, SHOWN_UNITS)}…` : all;
+}
+
+async function findFiles({ paths, folder }: PathsSource, roots: Roots, pause: Pause): Promise<Found> {
+  const found: Found = { files: new Map(), skipped: [], ignored: 0 };
+  const put = (at: string, path: string, given: string | null) => {
+    const name = isWithin(folder, at) ? relative(folder, at) : at;
+    // A file that several paths name is one document.
+    if (!found.files.has(path)) found.files.set(path, { name, at, path, given });
+  };
+  for (const given of paths) {
+    const path = locate(roots, given, folder);
+    const at = resolve(folder, given);
+    const glob = exists(path) ? null : globIn(at);
+    if (glob === null && !isFolder(given, path)) {
+      put(at, path, given);
+      continue;
+    }
+    const base = glob === null ? at : glob.base;
+    const walked = await walkBelow(base, given, roots, folder, pause);
+    const names = walked.files.map((file) => file.relative);
+    const matched = glob === null ? names.map(() => true) : matchGlob(glob.pattern, names);
+    const chosen = walked.files.filter((_, n) => matched[n]);
+    if (glob !== null && chosen.length === 0) throw noMatch(given);
+    for (const file of chosen) put(join(base, file.relative), file.path, null);
+    if (glob === null) found.skipped.push(...walked.skipped);
+    found.ignored += walked.ignored;
+  }
+  return found;
+}
+
+async function walkBelow(base: string, given: string, roots: Roots, folder: string, pause: Pause) {
+  const path = locate(roots, base, folder);
+  if (!exists(path) || !isFolder(given, path)) throw noMatch(given);
+  return walk(roots, path, pause);
+}
+
+/** The folder before the first part with a sign of a glob, and the rest, which holds from there; null without such a sign. */
+function globIn(at: string): { readonly base: string; readonly pattern: string } | null {
+  const parts = at.split("/");
+  const first = parts.findIndex((part) => /[*?[{]/.test(part));
+  return first < 0
+    ? null
+    : { base: parts.slice(0, first).join("/") || "/", pattern: `/${parts.slice(first).join("/")}` };
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function read(roots: Roots, { path, given }: FoundFile) {
+  const content =
+    given === null
+      ? readListed(roots, path, LIMITS.contextBytes)
+      : withFile(roots, path, (file) =>
+          file.size > LIMITS.contextBytes ? { size: file.size } : textBytes(file.read(file.size)),
+        );
+  if ("size" in content) throw tooLarge(given ?? path, { files: 1, bytes: content.size });
+  return content;
+}
+
+/** Whether the newest document of this path has these bytes. */
+function unchangedIn(context: Context | undefined): (path: string, bytes: Uint8Array) => boolean {
+  const newest = new Map<string, Document>(context?.documents.map((document) => [document.path, document]));
+  return (path, bytes) => {
+    const document = newest.get(path);
+    if (!context || !document) return false;
+    const { data, byteAt } = context.text;
+    const known = data.bytes.subarray(byteAt(document.start), byteAt(document.end));
+    return Buffer.compare(known, bytes) === 0;
+  };
+}
+
+function noMatch(given: string): RlmError {
+  return new RlmError("path_not_found", `no file matches ${given}`, {
+    suggestion: "* and ? stay within a folder, ** goes through folders; files that .gitignore excludes do not count.",
+  });
+}
+
+function tooMuch(what: string, { files, bytes }: Required<NonNullable<PathsSource["most"]>>): RlmError {
+  const [most, size] = [files.toLocaleString("en-US"), bytes.toLocaleString("en-US")];
+  const problem = `${what}: more than ${most} files or ${size} bytes would be added at once`;
+  return new RlmError("context_too_large", problem, { suggestion: "Name fewer files, or narrower globs." });
+}

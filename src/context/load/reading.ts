@@ -1,0 +1,80 @@
+import { statSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
+import { RlmError } from "../../../runtime/index.ts";
+import type { Pause, SkippedFile } from "../context.ts";
+import type { Known } from "./recall.ts";
+import { errnoOf, MOVED_OUT, type Refusal } from "./roots.ts";
+import type { ContextSize } from "./size.ts";
+
+export interface LoadOptions {
+  /** Folders that may be read; symlinks in them are resolved at each load. */
+  roots: readonly string[];
+  cwd: string;
+  /** Called about every megabyte or 16 files with what was read so far. */
+  onProgress?: (progress: { files: number; bytes: number }) => void;
+  /** Contexts of earlier loads: files that have not changed since are not read again. */
+  known?: Known;
+  /** Looked at between files; an abort rejects with the code `cancelled`. */
+  signal?: AbortSignal;
+}
+
+const SLICE_BYTES = 1024 * 1024;
+/** Opening and checking a file takes about as long as reading this much. */
+export const FILE_COST_BYTES = 64 * 1024;
+
+/** Tells progress and lets the thread do other things about every megabyte; rejects once the signal is aborted. */
+export function pauseFor({ signal, onProgress }: LoadOptions, size: ContextSize): Pause {
+  let sincePause = 0;
+  return async (bytes) => {
+    if (signal?.aborted) {
+      throw new RlmError("cancelled", "loading was cancelled", { suggestion: "Load again.", cause: signal.reason });
+    }
+    sincePause += bytes;
+    if (sincePause < SLICE_BYTES) return;
+    sincePause = 0;
+    onProgress?.({ files: size.files, bytes: size.bytes });
+    await setImmediate();
+  };
+}
+
+/** @throws RlmError `path_not_found` */
+export function isFolder(given: string, path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch (cause) {
+    const errno = errnoOf(cause);
+    if (errno === undefined) throw cause;
+    const problem = errno === "ENOENT" || errno === "ENOTDIR" ? "does not exist" : `cannot be read (${errno})`;
+    throw new RlmError("path_not_found", `${given} ${problem}`, {
+      suggestion: "Check the spelling of the path.",
+      cause,
+    });
+  }
+}
+
+/** What is wrong with a file that a caller named. */
+export function unreadable(given: string, refusal: Refusal): RlmError {
+  if (refusal === MOVED_OUT) {
+    return new RlmError("path_outside_sandbox", `${given} was ${refusal.reason}`, { suggestion: "Load it again." });
+  }
+  if (refusal.errno !== undefined) {
+    return new RlmError("path_not_found", `${given}: ${refusal.reason}`, {
+      suggestion: "Check the path and its permissions.",
+    });
+  }
+  return new RlmError("invalid_argument", `${given} cannot be loaded: ${refusal.reason}`, {
+    suggestion: "Pass UTF-8 text in a regular file; `iconv -f ENCODING -t UTF-8 FILE` converts other encodings.",
+  });
+}
+
+export function nothingToLoad(given: string, skipped: readonly SkippedFile[], ignored: number): RlmError {
+  const listed = skipped.slice(0, 5).map(({ path, reason }) => `${path}: ${reason}`);
+  const reasons = skipped.length > listed.length ? [...listed, "…"] : listed;
+  const details = [
+    ...(skipped.length > 0 ? [`${skipped.length} skipped (${reasons.join("; ")})`] : []),
+    ...(ignored > 0 ? [`${ignored} ignored by .gitignore`] : []),
+  ];
+  return new RlmError("path_not_found", `${given} holds no text file to load: ${details.join(", ") || "it is empty"}`, {
+    suggestion: "Load a folder with UTF-8 text files, or name one file.",
+  });
+}
