@@ -36,7 +36,13 @@ export async function finished(session: Session, tool: Tool, args: unknown, sign
   if (resumed?.kind === "ask") return askAnswer(resumed.envelope);
   const { envelope = null } = resumed ?? {};
   if (envelope) return { success: envelope.success, ...JSON.parse(JSON.stringify(envelope)) };
-  const record = { envelope: null, query: null, stats: session.stats(), before: { memory: {}, helpers: [] } };
+  const record = {
+    envelope: null,
+    query: null,
+    input: null,
+    stats: session.stats(),
+    before: { memory: {}, helpers: [] },
+  };
   return tool.recorded(args, record) ?? { success: true, kind: resumed?.kind ?? null };
 }
 

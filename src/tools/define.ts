@@ -28,6 +28,8 @@ export interface RecordedCall {
   readonly envelope: object | null;
   /** The same if it was a query; else null. */
   readonly query: QueryEnvelope | null;
+  /** What the exec was asked for. */
+  readonly input: Json;
   /** Facts of the context after it, or null. */
   readonly stats: LoadResult["stats"] | null;
   /** Memory and helpers before it. */
@@ -53,6 +55,8 @@ export interface Tool {
   run(open: () => Promise<Session>, args: unknown, call: ToolCall): Promise<ToolEnvelope>;
   /** The answer of a call that another process finished; null for calls that change nothing and are not execs. */
   recorded(args: unknown, call: RecordedCall): ToolEnvelope | null;
+  /** What is left to do of a call whose exec another process finished, if the call has one more exec; null: nothing. */
+  next(args: unknown, call: RecordedCall): ((session: Session) => Promise<ToolEnvelope>) | null;
   /** A success is answered with its field `text` alone. */
   readonly answersText: boolean;
   /** The answer if an exec failed. */
@@ -83,6 +87,7 @@ interface Definition<P extends TObject> extends Told<P> {
   /** @throws RlmError, which becomes the answer */
   run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
   recorded?(args: Static<P>, call: RecordedCall): object;
+  next?(args: Static<P>, call: RecordedCall): ((session: Session) => Promise<object>) | null;
 }
 
 export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
@@ -115,7 +120,7 @@ export function conversationOf(tool: string, { conversation }: Pick<ToolCall, "c
 /** A tool over the conversation whose exec begins later: it opens the session by itself, once it is known what is to be run. */
 export function defineReadingTool<P extends TObject>(
   definition: Told<P> &
-    Pick<Definition<P>, "recorded"> & {
+    Pick<Definition<P>, "recorded" | "next"> & {
       run(open: () => Promise<Session>, args: Static<P>, call: ToolCall): Promise<object>;
     },
 ): Tool {
@@ -123,7 +128,7 @@ export function defineReadingTool<P extends TObject>(
 }
 
 function toolOf<P extends TObject>(
-  definition: Told<P> & Pick<Definition<P>, "recorded">,
+  definition: Told<P> & Pick<Definition<P>, "recorded" | "next">,
   run: (open: () => Promise<Session>, args: Static<P>, call: ToolCall) => Promise<object>,
 ): Tool {
   const { name, label, description, promptSnippet, parameters, failureFields } = definition;
@@ -150,6 +155,10 @@ function toolOf<P extends TObject>(
     recorded(args, call) {
       if (!definition.recorded || !Value.Check(parameters, args)) return null;
       return wire(definition.recorded(args, call));
+    },
+    next(args, call) {
+      const rest = Value.Check(parameters, args) ? (definition.next?.(args, call) ?? null) : null;
+      return rest && (async (session) => wire(await rest(session)));
     },
     failed,
   };

@@ -3,6 +3,7 @@ import { KEEPING } from "./keeping.ts";
 import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_batch } from "./rlm_batch.ts";
 import { rlm_exec_in_conversation } from "./rlm_exec.ts";
+import { rlm_extract } from "./rlm_extract.ts";
 import { rlm_load } from "./rlm_load.ts";
 import { rlm_load_append } from "./rlm_load_append.ts";
 import { rlm_peek } from "./rlm_peek.ts";
@@ -22,6 +23,7 @@ export const tools: readonly Tool[] = [
   rlm_exec_in_conversation,
   rlm_query_in_conversation,
   rlm_batch,
+  rlm_extract,
   rlm_ask,
   ...CONVERSATION,
   ...KEEPING,

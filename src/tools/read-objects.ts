@@ -47,6 +47,9 @@ export async function readObjects(
   });
 }
 
+/** What stands in place of the answer about an object. */
+export const UNREAD = { object: null, name: null, answer: null, confidence: null, evidence: [] };
+
 /** What is told of an exec that read objects, beside their answers. */
 export function factsOf(envelope: QueryEnvelope): object {
   if (!envelope.success) return envelope;

@@ -5,7 +5,7 @@ import { SEARCH_STRATEGIES, type SearchStrategy } from "../query/index.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineReadingTool, defineTool, type ToolCall } from "./define.ts";
-import { factsOf, readObjects } from "./read-objects.ts";
+import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 
 const SECTIONS = {
   max_sections: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
@@ -27,9 +27,6 @@ export const rlm_query = defineTool({
   recorded: (_args, { envelope }) => envelope ?? {},
   failureFields: { ...NOTHING_RUN, ...NOTHING_READ },
 });
-
-/** In place of the answer about an object. */
-const UNREAD = { object: null, name: null, answer: null, confidence: null, evidence: [] };
 
 const text = Type.Optional(Type.String());
 

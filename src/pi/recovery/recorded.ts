@@ -77,21 +77,37 @@ export async function recordedAnswer(
     const { recorded } = await loadAsks();
     return askAnswer(recorded({ session_id: session, records: () => ask, budget: () => budget, trajectory: false }));
   }
-  const { end, state, success, kind } = complete;
-  if (end && state) {
-    const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
-    const query = kind === "query" ? queryEnvelope(answer) : null;
-    const shown = query ?? answer;
-    const own = tool.recorded(args, { envelope: shown, query, stats: null, before: { memory: {}, helpers: [] } });
-    return own ?? { success: shown.success, ...JSON.parse(JSON.stringify(shown)) };
-  }
-  if (!success) {
-    const { error_code, error_message } = complete;
+  const { end, state, success, error_code, error_message } = complete;
+  if (!success && !(end && state)) {
     const suggestion = "Call the tool again.";
     return tool.failed({ code: error_code ?? "machine_lost", message: error_message ?? "it failed", suggestion });
   }
-  const stats = await statsOf(store, complete.context_hash);
-  return tool.recorded(args, { envelope: null, query: null, stats, before: await extrasOf(store, exec.parent) });
+  const call = await recordedCall(store, exec, complete);
+  const { envelope: shown } = call;
+  return tool.recorded(args, call) ?? (shown && { success: shown.success, ...JSON.parse(JSON.stringify(shown)) });
+}
+
+/** What is left to do of a call whose exec is over; null: nothing. @throws RlmError of the store */
+export async function restOf(store: Store, tool: Tool, args: unknown, exec: RecordedExec): Promise<Rest | null> {
+  const { complete, ask } = exec;
+  return complete && !ask ? tool.next(args, await recordedCall(store, exec, complete)) : null;
+}
+
+/** Runs the further exec of a call, and answers it. */
+export type Rest = NonNullable<ReturnType<Tool["next"]>>;
+
+async function recordedCall(store: Store, exec: RecordedExec, complete: Complete) {
+  const { session, budget, records, parent } = exec;
+  const { end, state, kind, exec_id, context_hash } = complete;
+  const start = records.find((record) => record.record === "rlm_start" && record.exec_id === exec_id);
+  const input = start?.record === "rlm_start" ? start.input : null;
+  if (!end || !state) {
+    const stats = await statsOf(store, context_hash);
+    return { envelope: null, query: null, input, stats, before: await extrasOf(store, parent) };
+  }
+  const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
+  const query = kind === "query" ? queryEnvelope(answer) : null;
+  return { envelope: query ?? answer, query, input, stats: null, before: { memory: {}, helpers: [] } };
 }
 
 async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExtras> {

@@ -10,7 +10,7 @@ import type { Opened } from "../opened/opened.ts";
 import { tallyOf } from "../runs/details.ts";
 import { outcomeOf, type RunOutcome, type Runs } from "../runs/runs.ts";
 import { inPi } from "../wording.ts";
-import { type RecordedExec, recordedAnswer, recordedExec } from "./recorded.ts";
+import { type RecordedExec, recordedAnswer, recordedExec, restOf } from "./recorded.ts";
 
 export interface RecoveryParts {
   readonly opened: Opened;
@@ -79,8 +79,10 @@ export async function recover(parts: RecoveryParts, view: BranchView): Promise<n
 async function recoverCall(parts: RecoveryParts, tool: Tool, call: Unanswered): Promise<Recovered | null> {
   const exec = await newestExec(parts, call);
   if (exec?.complete) {
-    const outcome = await outcomeOfRecord(parts, tool, call, exec);
     mirrorEnd(parts, exec);
+    const goneOn = call.isTail ? await goOn(parts, tool, call, exec) : null;
+    if (goneOn) return { how: "finished", outcome: goneOn, exec };
+    const outcome = await outcomeOfRecord(parts, tool, call, exec);
     return outcome && { how: "recorded", outcome, exec };
   }
   if (!call.isTail) return null;
@@ -125,6 +127,8 @@ async function finish(
         : Promise.resolve(null);
     const [resumed] = await Promise.allSettled([resuming]);
     finished = await recordedExec(parts.opened.store, id, exec_id, parts.opened.budget);
+    const rest = finished && (await restOf(parts.opened.store, tool, call.args, finished));
+    if (rest) return rest(session);
     const answer = finished && (await recordedAnswer(parts.opened.store, tool, call.args, finished));
     if (answer) return answer;
     if (resumed.status === "rejected") throw resumed.reason;
@@ -141,6 +145,21 @@ async function finish(
   const turns = results.filter(({ name }) => name === ROOT_CALL).length;
   const kept = { turns, answers: results.length - turns };
   return { how: "finished", outcome: { ...outcome, details }, exec, kept };
+}
+
+/** Does what is left of a call after the exec that is over; null: nothing. */
+async function goOn(
+  { opened, runs, context }: RecoveryParts,
+  tool: Tool,
+  { tool_call_id, args }: Unanswered,
+  exec: RecordedExec,
+): Promise<RunOutcome | null> {
+  const rest = await restOf(opened.store, tool, args, exec);
+  if (!rest) return null;
+  const { cwd, sessionManager } = context();
+  const { head } = readBranch(sessionManager.getBranch(), () => false);
+  const work = async () => rest(await opened.sessions.at(head, false));
+  return runs.run({ tool, tool_call_id, args, cwd, signal: undefined }, "recovering", work);
 }
 
 async function outcomeOfRecord(

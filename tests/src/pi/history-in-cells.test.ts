@@ -1,30 +1,12 @@
 import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { objectId } from "../../../src/context/index.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { type FakePi, fakePi, recovered, resultsOn, until } from "./fake-pi.ts";
+import { stoppingAfter } from "./stopping-store.ts";
 
 const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
 const FACT = "the code word is heron";
-
-/** A store that keeps so many of such records, and does not answer any more. */
-function stoppingAfter(record: string, count = 1): { isReached(): boolean; around(store: Store): Store } {
-  const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => {});
-  onTestFinished(() => stopped.reject(new Error("the process is gone")));
-  let kept = 0;
-  return {
-    isReached: () => kept >= count,
-    around: (store) => ({
-      ...store,
-      async commit(session, step) {
-        await store.commit(session, step);
-        kept += step.records?.filter((one) => one.record === record).length ?? 0;
-        if (kept >= count) await stopped.promise;
-      },
-    }),
-  };
-}
 
 /** Hashes of the conversations that execs began with. */
 async function conversationsIn(store: Store): Promise<string[]> {

@@ -5,6 +5,7 @@ import { systemClock } from "../../../runtime/index.ts";
 import { objectId } from "../../../src/context/index.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
+import { stoppingAfter } from "./stopping-store.ts";
 
 const user = (content: string) => ({ type: "message", message: { role: "user", content } });
 const found = (answer: string) =>
@@ -219,6 +220,81 @@ test("a batch whose end was recorded and not told has its answers put in place",
   const next = await pi.start();
   await recovered(next.lifecycle);
   expect(resultsOn(pi.branch).batch).toMatchObject({ results: told.results ?? [], answered: 3 });
+});
+
+const EXTRACT = { instructions: "What is it?", target: "history/0001-user", name: "fact" };
+const KEPT = { name: "history/0001-user", answer: "fact 1", confidence: "high", evidence: ["so"] };
+const EXECS = ["rlm_start query", "rlm_complete query", "rlm_start memory", "rlm_complete memory"];
+const execsOn = (pi: FakePi) => mirrorOn(pi.branch).filter((line) => !line.startsWith("rlm_tool"));
+
+test("rlm_extract keeps the answer in the memory, where cells find it", async () => {
+  const { pi } = said(1);
+  const life = await pi.start();
+  pi.faux.setResponses(answers(1));
+  const extracted = await life.call("rlm_extract", EXTRACT);
+  expect(extracted).toMatchObject({ success: true, key: "artifact/fact", ...KEPT });
+  expect(execsOn(pi)).toEqual(EXECS);
+  const code = "result = memory.get('artifact/fact')";
+  expect(await life.call("rlm_exec", { code })).toMatchObject({ result_json: KEPT });
+});
+
+test("what a model did not answer is not kept, and what cannot be kept is told", async () => {
+  const { pi } = said(1);
+  const life = await pi.start();
+  pi.faux.setResponses([fauxAssistantMessage("", { stopReason: "error", errorMessage: "401 bad key" })]);
+  expect(await life.call("rlm_extract", EXTRACT)).toMatchObject({ error_code: "auth_failed", key: null, answer: null });
+  expect(execsOn(pi)).toEqual(["rlm_start query", "rlm_complete query failed"]);
+  pi.faux.setResponses(answers(1));
+  const full =
+    "for (let i = 0; ; i++) { try { memory.put('k' + i, 'x'.repeat(4e6 >> i)); } catch { if (i > 30) break; } }";
+  await life.call("rlm_exec", { code: full });
+  expect(await life.call("rlm_extract", EXTRACT)).toMatchObject({
+    success: false,
+    error_message: expect.stringContaining("the answer could not be kept"),
+    key: null,
+    ...KEPT,
+  });
+});
+
+test.each([
+  ["when its answer is recorded", "rlm_complete", 1],
+  ["when keeping it has begun", "rlm_start", 2],
+  ["when it is kept", "rlm_complete", 2],
+] as const)("rlm_extract that is killed %s is finished, and nothing is asked twice", async (_when, record, count) => {
+  const { pi } = said(1);
+  const { isReached, around } = stoppingAfter(record, count);
+  const first = await pi.start({ store: around });
+  pi.faux.setResponses(answers(1));
+  void first.begin("rlm_extract", EXTRACT, "extract").catch(() => {});
+  await until(isReached);
+  await first.die();
+  const next = await pi.start();
+  expect(resultsOn(pi.branch).extract).toMatchObject({ success: true, key: "artifact/fact", ...KEPT });
+  expect(execsOn(pi)).toEqual(EXECS);
+  expect(pi.faux.state.callCount).toBe(1);
+  expect(await next.call("rlm_memory_get", { key: "artifact/fact" })).toMatchObject({ value: KEPT });
+});
+
+test("if the start of keeping is on the branch alone, it is kept once", async () => {
+  const { pi } = said(1);
+  let starts = 0;
+  const first = await pi.start({
+    store: (store) => ({
+      ...store,
+      async commit(session, step) {
+        starts += step.records?.filter((one) => one.record === "rlm_start").length ?? 0;
+        if (starts > 1) throw new Error("the process is gone");
+        await store.commit(session, step);
+      },
+    }),
+  });
+  pi.faux.setResponses(answers(1));
+  await first.begin("rlm_extract", EXTRACT, "extract").catch(() => {});
+  await first.die();
+  const next = await pi.start();
+  expect(resultsOn(pi.branch).extract).toMatchObject({ success: true, key: "artifact/fact", ...KEPT });
+  expect(pi.faux.state.callCount).toBe(1);
+  expect(await next.call("rlm_memory_list", {})).toMatchObject({ keys: ["artifact/fact"] });
 });
 
 test("texts of the conversation go to another provider only if the user's own file names it", async () => {

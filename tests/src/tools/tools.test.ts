@@ -15,6 +15,7 @@ const NAMES = [
   "rlm_exec",
   "rlm_query",
   "rlm_batch",
+  "rlm_extract",
   "rlm_ask",
   "rlm_peek",
   "rlm_search",
@@ -77,6 +78,10 @@ test("parameters are those of the specification", () => {
     rlm_batch: [
       ["instructions", "targets", "model"],
       ["instructions", "targets"],
+    ],
+    rlm_extract: [
+      ["instructions", "target", "name"],
+      ["instructions", "target", "name"],
     ],
     rlm_ask: [["question", "max_turns"], ["question"]],
     rlm_peek: [["id", "offset", "length"], ["id"]],
@@ -316,7 +321,13 @@ test("a batch whose process is gone is answered as the process would have", asyn
           (await session.memory.list()).map(async (held) => [held, await session.memory.get(held)] as const),
         ),
       );
-      const record: RecordedCall = { envelope: null, query: null, stats: null, before: { memory, helpers: [] } };
+      const record: RecordedCall = {
+        envelope: null,
+        query: null,
+        input: null,
+        stats: null,
+        before: { memory, helpers: [] },
+      };
       const recorded = toolNamed("rlm_memory_batch").recorded({ ops }, record);
       expect(recorded).toEqual(await call("rlm_memory_batch", { ops }));
     }),
@@ -326,7 +337,13 @@ test("a batch whose process is gone is answered as the process would have", asyn
 
 test("other changes are answered from their records too; reads are none", () => {
   const before = { memory: {}, helpers: [{ name: "h", code: "" }] };
-  const record: RecordedCall = { envelope: { success: true, stdout: "x" }, query: null, stats: null, before };
+  const record: RecordedCall = {
+    envelope: { success: true, stdout: "x" },
+    query: null,
+    input: null,
+    stats: null,
+    before,
+  };
   const answers = tools.map((tool) => [
     tool.name,
     tool.recorded({ path: "/p", code: "", name: "h", key: "k", value: 1, prompt: "?", ops: [] }, record),
@@ -337,6 +354,7 @@ test("other changes are answered from their records too; reads are none", () => 
     rlm_exec: { success: true, stdout: "x" },
     rlm_query: { success: true, stdout: "x" },
     rlm_batch: null,
+    rlm_extract: null,
     rlm_ask: null,
     rlm_peek: null,
     rlm_search: null,

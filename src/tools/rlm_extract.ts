@@ -1,0 +1,57 @@
+import { Type } from "typebox";
+import { type Json, RlmError } from "../../runtime/index.ts";
+import { NOTHING_RUN } from "../nothing-run.ts";
+import type { QueryEnvelope, Session } from "../session/index.ts";
+import { defineReadingTool } from "./define.ts";
+import { jsonOf } from "./json-value.ts";
+import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
+
+/** Two execs under one call: a model reads the text, and its answer is put into the memory. */
+export const rlm_extract = defineReadingTool({
+  name: "rlm_extract",
+  label: "RLM extract",
+  description: "rlm_query of one text whose answer stays in memory: cells read it with memory.get('artifact/NAME').",
+  promptSnippet: "Keep what a model finds in one text",
+  parameters: Type.Object({
+    instructions: Type.String(),
+    target: Type.String(),
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+  }),
+  async run(open, { instructions, target, name }, call) {
+    const asked = { tool: "rlm_extract", instructions, targets: [target], model: undefined };
+    const query = await readObjects(open, asked, call);
+    if (!query.success) return unkept(query);
+    const { estimate } = query;
+    return { ...(await keep(await open(), name, query)), ...(estimate ? { estimate } : {}) };
+  },
+  next: ({ name }, { query }) => (query?.success ? (session) => keep(session, name, query) : null),
+  recorded: ({ name }, { query, input }) => (query ? unkept(query) : { key: keyOf(name), ...valueIn(input) }),
+  failureFields: { ...NOTHING_RUN, ...UNREAD, key: null },
+});
+
+const keyOf = (name: string) => `artifact/${name}`;
+
+/** What was paid for is told even if it cannot be kept. */
+async function keep(session: Session, name: string, query: QueryEnvelope): Promise<object> {
+  const value = jsonOf(query.results?.[0]);
+  try {
+    await session.memory.put(keyOf(name), value);
+    return { key: keyOf(name), ...valueIn({ value }) };
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    const { code, message, suggestion } = error;
+    const failure = { error_code: code, error_message: `the answer could not be kept: ${message}`, suggestion };
+    return { success: false, ...failure, key: null, ...valueIn({ value }) };
+  }
+}
+
+/** The answer of a query that was not kept. */
+function unkept(query: QueryEnvelope): object {
+  return { ...UNREAD, ...factsOf(query), key: null, ...query.results?.[0] };
+}
+
+/** What a change of the memory has put there. */
+function valueIn(input: Json): object {
+  const value: unknown = typeof input === "object" && input !== null ? Reflect.get(input, "value") : null;
+  return typeof value === "object" && value !== null ? value : {};
+}
