@@ -76,6 +76,8 @@ function optionsOf(
     ...(request.conversation === undefined ? {} : { sessionId: request.conversation }),
     maxRetries: 0,
     timeoutMs: NO_SDK_TIMEOUT_MS,
+    // pi-ai keeps a WebSocket for minutes after a request of a conversation, and the process would wait for it.
+    transport: "sse",
   };
 }
 

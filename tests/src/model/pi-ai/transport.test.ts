@@ -1,0 +1,41 @@
+import { createServer } from "node:http";
+import { getModel } from "belay-pi-ai";
+import { expect, onTestFinished, test } from "vitest";
+import { loadPiAi } from "../../../../src/model/pi-ai/load.ts";
+import { piAiModel } from "../../../../src/model/pi-ai/model.ts";
+import { ask } from "../../../support/scripted-model.ts";
+
+/** A server whose answers are empty, and how it was asked. */
+async function serve() {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.headers.upgrade ?? "http"}`);
+    request.resume();
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end('data: {"type":"response.completed","response":{"id":"r","status":"completed"}}\n\n');
+  });
+  server.on("upgrade", (request, socket) => {
+    asked.push(`${request.method} ${request.headers.upgrade}`);
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  return { asked, url: `http://127.0.0.1:${port}` };
+}
+
+/** A token as a login with ChatGPT has it. */
+const TOKEN = ["h", btoa(JSON.stringify({ "https://api.openai.com/auth": { chatgpt_account_id: "a" } })), "s"].join(
+  ".",
+);
+
+test("a conversation opens no WebSocket, which pi-ai would keep for minutes and the process would wait for", async () => {
+  const { asked, url } = await serve();
+  const model = piAiModel({
+    ...{ model: { ...getModel("openai-codex", "gpt-5.1"), baseUrl: url }, price: null, window: null, load: loadPiAi },
+    authorize: () => ({ key: TOKEN, headers: {}, expires: Number.POSITIVE_INFINITY }),
+  });
+  expect(await ask(model, { cache: "short", conversation: "ask-1" })).toMatchObject({ ok: false });
+  expect(asked).toEqual(["POST http"]);
+});
