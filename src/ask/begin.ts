@@ -41,7 +41,7 @@ export async function begin(question: string, options: AskOptions, session: Aske
 }
 
 /** @throws RlmError `invalid_argument` */
-async function checkSchema(schema: Json): Promise<void> {
+export async function checkSchema(schema: Json): Promise<void> {
   const { schemaProblem, taskThread } = await loadSubCallLayer();
   const refused = await schemaProblem(schema, taskThread(), new AbortController().signal);
   if (!refused) return;

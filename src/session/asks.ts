@@ -228,6 +228,8 @@ export interface Asks {
    * @throws RlmError `invalid_argument`, `no_model_configured`
    */
   begin(question: string, options: AskOptions, session: AskedSession): Promise<Json>;
+  /** For hosts that load a context before they ask. @throws RlmError `invalid_argument` for a schema that an ask refuses */
+  checkSchema(schema: Json): Promise<void>;
   /** Drives an ask to its end, or to where it is suspended. Whether it has begun anew is in its records. */
   drive(host: AskHost, asked: ExecAsked, isResumed: boolean): Promise<AskEnvelope>;
   /** Answers a call with context by the ask of a child, which is asked at most once. @throws RlmError if the store fails */

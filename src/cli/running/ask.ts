@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { loadAsks } from "../../asks.ts";
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import type { AskFlags } from "../commands/ask.ts";
@@ -32,9 +33,9 @@ async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags):
   const isJson = args.get(JSON_OUTPUT);
   const report = isJson ? jsonReport(terminal) : textReport(terminal);
   return reportingFailures(stop, report.failure, async (open) => {
-    // Without a model, or its key, loading would be for nothing.
+    // Without a model, or its key, or with a wrong schema, loading would be for nothing.
     const check = (settings: Settings) => void modelsOf(settings).resolve(null);
-    const schema = file === undefined ? {} : { schema: readSchema(file) };
+    const schema = file === undefined ? {} : { schema: await schemaIn(file) };
     const asked = { kind: "ask", input: question } as const;
     const opened = await open({ flags, host, terminal, asked, check, onTurn: turnTeller(flags, terminal) });
     const signals = signalsOf(opened, stop);
@@ -94,7 +95,13 @@ function questionOf(args: Arguments): string {
 }
 
 /** @throws RlmError `path_not_found`, `invalid_argument` */
-function readSchema(file: string): Json {
+async function schemaIn(file: string): Promise<Json> {
+  const schema = readJson(file);
+  await (await loadAsks()).checkSchema(schema);
+  return schema;
+}
+
+function readJson(file: string): Json {
   const suggestion = "Name a file that holds a JSON Schema.";
   try {
     return JSON.parse(readFileSync(file, "utf8"));

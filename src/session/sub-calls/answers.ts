@@ -1,7 +1,7 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { type Clock, firstly, LIMITS, remedy } from "../../../runtime/index.ts";
+import { type Clock, firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
-import { failure, loadSubCallLayer } from "../../model/index.ts";
+import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
 import type { CellSettings } from "../asks.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type ChildCall, type ChildRequest, type Children, isForChild } from "./children.ts";
@@ -53,6 +53,9 @@ export function openAnswers(options: AnswersOptions): Answers {
     const { children, settings } = options;
     const refusal = unpricedCall(options, { model: request.model ?? settings.model ?? undefined });
     if (refusal) return refusal;
+    // A child would load its context, and then refuse it.
+    const flaw = request.schema === undefined ? null : await schemaFlaw(request.schema, context.signal);
+    if (flaw) return refused(flaw);
     if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
     const { gate } = gateOf(call.id, request);
     using stopped = joinSignals(context.signal, context.timeOver);
@@ -129,6 +132,11 @@ async function ask(
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
   return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
+}
+
+async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallError | null> {
+  const { schemaProblem, taskThread } = await loadSubCallLayer();
+  return schemaProblem(schema, taskThread(), signal);
 }
 
 /** Waits by the clock; an abort ends the wait. */

@@ -67,6 +67,16 @@ test("an answer with a schema is the value itself, and any other answer arrives 
   expect(ran).toMatchObject({ result_json: ['{"lines":200}', { lines: 2 }] });
 });
 
+test("a schema that no answer can be compared with rejects the call, and no child is made for it", async () => {
+  const { session, store } = await scene({ "How many": [cell("answer(1)")] });
+  const ran = await session.exec(`
+    const asked = llm_query("How many?", { context: "a", schema: { type: "nonsense" } });
+    await asked.catch(({ name, code, message }) => [name, code, message])`);
+  expect(ran).toMatchObject({ result_json: ["SubAgentError", "schema_mismatch", "schema is wrong at /type"] });
+  expect(ran.budget.remaining_sub_calls).toBe(49);
+  expect(await store.find(`${session.id}.${ran.exec_id}.1`)).toBeNull();
+});
+
 test("a child that fails rejects the call with its code, leaves nothing open and is charged", async () => {
   const { session, store } = await scene({
     "Never answers": [cell("1"), EMPTY, EMPTY, EMPTY],

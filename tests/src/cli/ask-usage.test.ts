@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { cell } from "../../support/ask-scene.ts";
@@ -49,13 +50,14 @@ test.each([
   ["missing.json", "path_not_found", "missing.json does not exist"],
   ["broken.json", "invalid_argument", "broken.json is not valid JSON"],
   ["wrong.json", "invalid_argument", "the answer's schema is wrong at /type"],
-])("--schema %s is refused before anything is sent", async (file, error_code, problem) => {
+])("--schema %s is refused before anything is loaded", async (file, error_code, problem) => {
   const { server, cwd, home, model } = await scene();
   const run = await belayHere(["ask", ...Q, "--schema", file, ...model, "-q"], { cwd, home });
   expect(run).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining(`error: ${problem}`) });
   const json = await belayHere(["ask", ...Q, "--schema", file, ...model, "--json"], { cwd, home });
   expect(JSON.parse(json.stdout)).toMatchObject({ success: false, error_code });
   expect(server.requests).toEqual([]);
+  expect(existsSync(join(home, "belay.db"))).toBe(false);
 });
 
 test("with a schema the answer is printed as JSON", async () => {
