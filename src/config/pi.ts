@@ -6,7 +6,7 @@ import { projectSettings, readObject, readProjectObject, readUserFile, userSetti
 import { lowered } from "./lowered.ts";
 import { loweredConfirm, READING_ENTRIES } from "./pi-reading.ts";
 import { invalidConfig } from "./problems.ts";
-import { KEYS, type Settings } from "./settings.ts";
+import { KEYS, type Settings, variableOf } from "./settings.ts";
 import { given } from "./texts.ts";
 
 const MODEL = "must be PROVIDER/ID, as /model lists them";
@@ -64,6 +64,9 @@ export const OUTSIDE_DEFAULTS = {
 const LEAST_PART = 0.1;
 
 type PiKeys = v.InferOutput<typeof PiSchema>;
+
+/** Beside Pi's own model: each level may keep four guests of about 33 MB alive. */
+const MOST_DEPTH = 3;
 
 /** What holds inside Pi: limits and roots as everywhere, and what only Pi has. */
 export type PiSettings = Readonly<Omit<Settings, "model" | "base_url" | "api_key_env"> & PiKeys>;
@@ -123,6 +126,12 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
   const projects = projectSettings(project.settings, named);
   const asked = readVariables(places.env);
   const limits = lowered(users, projects, asked, { projectFile, userFile: agentFile });
+  checkDepth([
+    { place: `${variableOf("max_depth")} is`, depth: asked.max_depth },
+    { place: `${projectFile}: max_depth is`, depth: projects.max_depth },
+    { place: `${agentFile}: max_depth is`, depth: user.settings.max_depth },
+    { place: `${places.userFile}: max_depth is`, depth: below.max_depth, cure: ` in ${agentFile}` },
+  ]);
   const {
     model: _model,
     base_url: _url,
@@ -148,6 +157,24 @@ export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir
   const { sub_model: model } = partOf(readPiProject(places), file).own;
   if (model === undefined || model === partOf(readObject(userFile), userFile).own.sub_model) return null;
   return { model, file, userFile };
+}
+
+interface Depth {
+  readonly place: string;
+  readonly depth: unknown;
+  /** Where it is to be set instead: the command may go deeper by the same file. */
+  readonly cure?: string;
+}
+
+/** The first of the places that names a depth counts. @throws RlmError `invalid_config` if that is deeper than Pi allows */
+function checkDepth(places: readonly Depth[]): void {
+  const counts = places.find(({ depth }) => depth !== undefined);
+  if (typeof counts?.depth !== "number" || counts.depth <= MOST_DEPTH) return;
+  const { place, depth, cure = "" } = counts;
+  throw invalidConfig(
+    `${place} ${depth}; in Pi it is ${MOST_DEPTH} at the most`,
+    `Set it to ${MOST_DEPTH} or less${cure}.`,
+  );
 }
 
 /** @throws RlmError `invalid_config` if an epoch would begin too near to where it ends */

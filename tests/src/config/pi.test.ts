@@ -86,6 +86,21 @@ test("a project may have the user asked earlier, and not later", () => {
   );
 });
 
+test("in Pi max_depth is 3 at the most, and the place that names another is named", () => {
+  const problem = (place: string, depth: number) =>
+    `${place} is ${depth}; in Pi it is 3 at the most | Set it to 3 or less`;
+  const agentFile = "~/agent/belay.json";
+  expect(read({ agent: { max_depth: 3 } }).settings.max_depth).toBe(3);
+  expect(refusal({ agent: { max_depth: 4 } })).toBe(`${problem(`${agentFile}: max_depth`, 4)}.`);
+  expect(refusal({ env: { BELAY_MAX_DEPTH: "5" } })).toBe(`${problem("BELAY_MAX_DEPTH", 5)}.`);
+  const below = { max_depth: 5 };
+  expect(refusal({ below })).toBe(`${problem("~/home/config.json: max_depth", 5)} in ${agentFile}.`);
+  expect(refusal({ below, project: { max_depth: 4 } })).toBe(`${problem("~/project/.pi/belay.json: max_depth", 4)}.`);
+  // What the command may do stays as it is: the file for Pi lies over it.
+  expect(read({ below, agent: { max_depth: 1 } }).settings.max_depth).toBe(1);
+  expect(read({ below, project: { max_depth: 2 } }).settings.max_depth).toBe(2);
+});
+
 test("roots are relative to the project, or to the file of the user", () => {
   const { settings, folder } = read({ project: { roots: ["docs"] } });
   expect(settings.roots).toEqual([join(folder, "project/docs")]);
