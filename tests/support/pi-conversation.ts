@@ -4,7 +4,7 @@ import { nextMessages, readOutside } from "../../src/pi/outside/branch.ts";
 import { findCopies } from "../../src/pi/outside/copies.ts";
 import { OUTSIDE_ENTRY } from "../../src/pi/outside/entries.ts";
 import { type ObjectIds, rememberedIds } from "../../src/pi/outside/keys.ts";
-import { messagesOf, type PiMessage } from "../../src/pi/outside/message.ts";
+import { callsOf, messagesOf, type PiMessage } from "../../src/pi/outside/message.ts";
 import { type Outlook, outlook, type Rules } from "../../src/pi/outside/outlook.ts";
 
 /** A text block, as Pi has it. */
@@ -105,5 +105,17 @@ export function conversationsOf({ branch }: Talk): Conversations {
     view: () => ({ head: null }),
     reading: { allowed: () => Promise.reject(new Error("no model reads here")) },
     board: { current: () => ({ context: null, budget: null }) },
+  });
+}
+
+/** Results that do not stand behind the answer that made their call, before the next one, or that come twice. */
+export function orphansIn(sent: readonly PiMessage[]): readonly PiMessage[] {
+  let open: string[] = [];
+  return sent.filter((message) => {
+    if (message.role === "assistant") open = callsOf(message).map(({ id }) => id);
+    if (message.role !== "toolResult") return false;
+    const isOpen = open.includes(message.toolCallId ?? "");
+    open = open.filter((id) => id !== message.toolCallId);
+    return !isOpen;
   });
 }

@@ -6,6 +6,10 @@ import { type FakePi, fakePi, recovered, resultsOn, until } from "./fake-pi.ts";
 import { stoppingAfter } from "./stopping-store.ts";
 
 const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
+/** The messages that Pi would send. */
+const messagesOf = ({ branch }: FakePi) =>
+  branch.flatMap(({ message }) => (message ? [Object.assign(Object.create(null), message)] : []));
+
 const FACT = "the code word is heron";
 
 /** Hashes of the conversations that execs began with. */
@@ -77,8 +81,50 @@ test("a variable that holds history sees the conversation of each later call", a
   expect(await life.call("rlm_exec", { code: "result = docs()" })).toMatchObject({ result_json: 3 });
 });
 
+test("a closure over history that is resumed behind new messages sees its own conversation, and the next cell the new one", async () => {
+  const code = `
+    const docs = () => history.list_docs().map(({ id }) => id);
+    const before = docs();
+    await llm_query("go on?", { tools: [] });
+    result = [before, docs()];`;
+  // Behind a prompt the call would be left alone; what extensions say may come in between.
+  const note = { type: "custom_message", customType: "note", content: "news" };
+  const { pi, life } = await livesOn(code, ({ branch }) => void branch.push(note, note));
+  const seen = ["history/0001-user", "history/0002-assistant"];
+  expect(resultsOn(pi.branch).c1).toMatchObject({ success: true, result_json: [seen, seen] });
+  const next = await life.call("rlm_exec", { code: "result = docs().length" });
+  // Two messages more, the recovered result, and this call.
+  expect(next).toMatchObject({ success: true, result_json: 6 });
+});
+
+test("texts go out and are read again although the store cannot be opened", async () => {
+  const pi = fakePi();
+  const life = await pi.start({
+    store() {
+      throw new Error("the store is broken");
+    },
+  });
+  const text = "the quick brown fox\n".repeat(25_000);
+  const timed = (role: string, content: string, timestamp: number) => ({
+    type: "message",
+    message: { role, content: [{ type: "text" as const, text: content }], timestamp },
+  });
+  pi.branch.push(timed("user", text, 1), timed("assistant", "read", 2), timed("user", "and now?", 3));
+  expect(JSON.stringify(life.lifecycle.messages(messagesOf(pi))[0])).toContain(objectId(text));
+  expect(pi.branch.filter(({ customType }) => customType === "rlm_externalize")).toHaveLength(1);
+  const peeked = await life.call("rlm_peek", { id: objectId(text), offset: 20, length: 19 });
+  expect(peeked).toMatchObject({ text: expect.stringMatching(/\nthe quick brown fox$/) });
+  expect(await life.call("rlm_exec", { code: "1" })).toMatchObject({ success: false });
+});
+
 /** A process that dies while a cell waits for a sub-call, and what the next process makes of it. */
-async function killedAtTheCall(
+async function killedAtTheCall(...[code, meanwhile, options]: Parameters<typeof livesOn>) {
+  const { pi } = await livesOn(code, meanwhile, options);
+  return resultsOn(pi.branch).c1;
+}
+
+/** The next process, which has finished the cell. */
+async function livesOn(
   code: string,
   meanwhile: (pi: FakePi) => void = () => {},
   { answers = [fauxAssistantMessage("yes"), fauxAssistantMessage("yes")], count = 1 } = {},
@@ -94,7 +140,7 @@ async function killedAtTheCall(
   meanwhile(pi);
   const second = await pi.start();
   await recovered(second.lifecycle);
-  return resultsOn(pi.branch).c1;
+  return { pi, life: second };
 }
 
 const BEFORE_AND_AFTER = `

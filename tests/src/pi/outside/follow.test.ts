@@ -195,3 +195,29 @@ test("our compaction keeps the last summary that a model wrote in front, and tak
   const sent = outside.sent(self.messages());
   expect(sent[0]).toEqual({ role: "compactionSummary", summary: first });
 });
+
+test("behind our compaction there are further epochs, and another process goes on with their bytes", () => {
+  const self = largeTalk();
+  const { outside } = following(self);
+  outside.sent(self.messages());
+  const { compaction } = outside.compacts({ ...WISH, firstKeptEntryId: self.branch.at(-2)?.id ?? "" });
+  expect(compaction?.summary).toMatch(/^\[RLM folded: 14 earlier turns/);
+  self.branch.push({ type: "compaction", id: "compaction", ...compaction });
+  const written = self.branch.length;
+  for (let turn = 0; turn < 12; turn++) {
+    self.answer(said(filler(`answer ${turn}`, 3000)));
+    self.user(`prompt ${turn}`);
+    expect(outside.sent(self.messages())[0]).toEqual({ role: "compactionSummary", summary: compaction?.summary });
+  }
+  expect(self.branch.slice(written).filter(({ customType }) => customType).length).toBeGreaterThan(0);
+  const sent = outside.sent(self.messages());
+  expect(stubsIn(sent)).toBeGreaterThan(2);
+  const other = following(self, { settings: { externalize_min_tokens: 1000 } }).outside;
+  other.arrived("start");
+  self.answer(said("ok"));
+  self.user("resumed");
+  const resumed = other.sent(self.messages());
+  expect(resumed.slice(0, sent.length).map((message) => JSON.stringify(message))).toEqual(
+    sent.map((message) => JSON.stringify(message)),
+  );
+});

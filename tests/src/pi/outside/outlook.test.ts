@@ -89,16 +89,56 @@ test("a batch of results that does not fit goes out by the valve, the largest fi
   if (later) expect(JSON.stringify(later)).toBe(JSON.stringify(last));
 });
 
-test("all results of one answer go out together", () => {
+test("all results of one answer go out together, also if the first of them would do", () => {
   const self = talk();
   self.user("read two");
   self.answer(called("a"), called("b"));
-  self.result("a", filler("a", 9000));
-  self.result("b", filler("b", 9000));
+  self.result("a", filler("a", 14_000));
+  self.result("b", filler("b", 1500));
+  self.answer(called("c"));
+  self.result("c", filler("c", 1500));
   self.answer(said("two"));
   self.user("and?");
+  const { sent, entries } = self.request();
+  expect(sent.filter(({ role }) => role === "toolResult").map(isStub)).toEqual([true, true, false]);
+  // Without the smaller one the request would have met the target.
+  expect((entries[0]?.after ?? 0) + (1500 * 1.3) / 4).toBeLessThan(0.3 * 8000);
+});
+
+test("contents of any form: a string, none, and an image alone", () => {
+  const self = talk({ to: 0.25 });
+  self.push({ role: "user", content: filler("a string", 6000) });
+  self.push({ role: "assistant", content: [], stopReason: "stop" });
+  self.user("");
+  self.answer(called("a"));
+  const image = { type: "image", data: "AAAA", mimeType: "image/png" };
+  self.push({ role: "toolResult", toolCallId: "a", toolName: "read", content: [image] });
+  self.answer(said(filler("long", 14_000)));
+  self.user("and?");
+  self.answer(said("ok"));
+  const last = self.push({ role: "user", content: "now" });
+  const raw = self.messages();
   const { sent } = self.request();
-  expect(sent.filter(({ role }) => role === "toolResult").map(isStub)).toEqual([true, true]);
+  expect(sent.map(isStub)).toEqual([true, false, false, false, false, true, false, false, false]);
+  expect(sent[0]).toMatchObject({ content: expect.stringMatching(/^\[RLM externalized: .*user: a string/) });
+  expect(sent.slice(1, 5)).toEqual(raw.slice(1, 5));
+  expect(sent.at(-1)).toEqual(last);
+});
+
+test("messages of extensions and commands of the user go out, whether they are shown or not", () => {
+  const self = talk({ to: 0 });
+  self.user("go");
+  for (const display of [true, false]) {
+    const content = [said(filler(`shown: ${display}`, 5000))];
+    self.branch.push(Object.assign({ type: "custom_message", customType: "note", content }, { display }));
+  }
+  self.push({ role: "bashExecution", command: "npm test", output: filler("output", 6000) });
+  self.push({ role: "bashExecution", command: "env", output: filler("secret", 6000), excludeFromContext: true });
+  self.answer(said("ok"));
+  self.user("now");
+  const { sent } = self.request();
+  // What the user keeps from models is no object, since Pi does not send it.
+  expect(sent.map(isStub)).toEqual([false, true, true, true, false, false, false]);
 });
 
 test("answers with calls or thinking are sent as they were made; answers of text go out", () => {
@@ -196,6 +236,29 @@ test("before an epoch of the tree the messages are raw, behind it they are stubs
   expect(behind.some(isStub)).toBe(true);
   const other = until(at + 1);
   expect(textsOf(other).slice(0, -1)).toEqual(textsOf(behind).slice(0, -1));
+});
+
+test("epochs of two branches with one beginning hold on their own branch, whichever was written first", () => {
+  const self = talk({ window: 100_000 });
+  readTurns(self, 8);
+  const common = [...self.branch];
+  const branchOf = (min: number) => {
+    self.branch.splice(0, self.branch.length, ...common);
+    self.rules = { ...self.rules, window: 8000, min };
+    self.user(`a branch with ${min}`);
+    const { sent, entries } = self.request();
+    expect(entries).toMatchObject([{ epoch: 1, min }]);
+    return { sent, branch: [...self.branch] };
+  };
+  const left = branchOf(200);
+  const right = branchOf(700);
+  for (const { sent, branch } of [left, right, left]) {
+    self.branch.splice(0, self.branch.length, ...branch);
+    const again = self.request();
+    expect(again.entries).toEqual([]);
+    expect(textsOf(again.sent)).toEqual(textsOf(sent));
+  }
+  expect(left.sent.filter(isStub).length).toBeGreaterThan(0);
 });
 
 test("an entry that stands before its prompt, as Pi 0.73 writes it, covers what it covered", () => {
@@ -341,7 +404,9 @@ test("behind a compaction of Pi the keys that are gone match nothing, and the re
   const kept = self.branch.findLastIndex(({ message }) => JSON.stringify(message ?? "").includes("What is in call_8"));
   self.branch.push({ type: "compaction", summary: "before", firstKeptEntryId: self.branch[kept]?.id ?? "" });
   self.user("next");
-  const { sent } = self.request();
+  const { sent, size } = self.request();
+  // What was counted before is not what is sent now.
+  expect(size.counted).toBe(0);
   expect(sent[0]).toEqual({ role: "compactionSummary", summary: "before" });
   const tail = before.slice(before.findIndex((message) => JSON.stringify(message).includes("What is in call_8")));
   expect(textsOf(sent.slice(1, -1))).toEqual(textsOf(tail));
