@@ -35,6 +35,8 @@ export interface ConversationParts {
 export interface Conversations {
   /** That in which a call is made. @param isAgain an earlier process began the call */
   at(tool_call_id: string, isAgain?: boolean): Conversation;
+  /** The branch's P; null if it has none, or if it cannot be read. */
+  context(): Promise<{ readonly P: Context | null; readonly problem: string | null }>;
   /** What had been said when an exec began. */
   before(exec_id: string): Promise<Context>;
 }
@@ -79,6 +81,7 @@ export function openConversations(parts: ConversationParts): Conversations {
   });
   return {
     at,
+    context: openP,
     before(exec_id) {
       const entries = context().sessionManager.getBranch();
       const said = messages(entries.slice(0, startOf(entries, exec_id))).map((message) => message.said);

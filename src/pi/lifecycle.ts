@@ -2,7 +2,7 @@ import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import { type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
 import { askedAgain } from "./branch/open-ask.ts";
-import { openConversations } from "./conversation.ts";
+import { type Conversations, openConversations } from "./conversation.ts";
 import { announcementsOn } from "./events.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "./host.ts";
 import { type Opened, type OpenedParts, openForSession, settingsAt } from "./opened/opened.ts";
@@ -41,6 +41,8 @@ export interface Lifecycle {
   isRecovering(): boolean;
   /** The result of a recovered call, by its id. */
   answer(tool_call_id: string): ToolResultMessage | undefined;
+  /** The branch's P. */
+  readonly context: Conversations["context"];
   /** What is open, which the first call opens. @throws RlmError */
   opened(): Promise<Opened>;
   /** What the branch says now. */
@@ -65,8 +67,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
   const runs = openRuns(board, clock, announced);
   const answers = new Map<string, ToolResultMessage>();
   let at: PiContext | undefined;
-  const opening = openedOnce(() => openForSession(parts, context, actions, runs));
-  const { opened } = opening;
+  const { opened, begun } = openedOnce(() => openForSession(parts, context, actions, runs));
 
   function context(): PiContext {
     if (at) return at;
@@ -136,6 +137,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     compacts: outside.compacts,
     outside: outside.asked,
     rested,
+    context: conversations.context,
     async call(tool, called, from) {
       at = from;
       await recovery.overOrAborted(called.signal);
@@ -152,7 +154,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     },
     async left() {
       runs.suspend();
-      const closing = opening.begun()?.then((current) => current[Symbol.asyncDispose]());
+      const closing = begun()?.then((current) => current[Symbol.asyncDispose]());
       const closed = closing?.catch(() => {});
       if (closed) await settledWithin(closed, CLOSE_MS, clock);
     },

@@ -64,5 +64,20 @@ test.concurrent.for(PI_LINES)(
     await pi.until(/^ rlm_exec · 1 line · 2 items/m);
     await pi.press("C-o");
     await pi.until(/^ {3}\["object","undefined"\]$/m);
+
+    await pi.type("/rlm inspect");
+    await pi.until(/^RLM inspector *$/m);
+    await pi.press("/");
+    for (const key of "slow") await pi.press(key);
+    await pi.until(/^› +2 llm_query {2}ok .* slow two/m);
+    await pi.press("Enter");
+    await pi.press("Enter");
+    expect(await pi.until(/^ *answered/m)).toContain("answer to slow two");
+    await pi.press("Escape");
+    await pi.until(/^1 of 1 · \/slow$/m);
+    await pi.press("Escape");
+    await pi.until(/^1 of \d\d$/m);
+    await pi.press("Escape");
+    await pi.until((shown) => !shown.includes("RLM inspector"));
   },
 );

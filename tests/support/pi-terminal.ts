@@ -14,7 +14,7 @@ export interface PiTerminal extends AsyncDisposable {
   /** Presses a key by tmux's name of it: `C-o`, `Down`. */
   press(key: string): Promise<void>;
   /** The screen once it has this on it. */
-  until(shown: RegExp): Promise<string>;
+  until(shown: RegExp | ((screen: string) => boolean)): Promise<string>;
   /** The screen with its colours, as escape sequences. */
   painted(): Promise<string>;
   /** Ends Pi without a word to it. */

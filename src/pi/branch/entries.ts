@@ -41,7 +41,10 @@ export interface BranchEntry {
   readonly summary?: unknown;
   /** Of a compaction: the first entry that is still sent, and what its maker says. */
   readonly firstKeptEntryId?: string;
+  readonly tokensBefore?: unknown;
   readonly details?: unknown;
+  /** When Pi wrote it, as ISO 8601. */
+  readonly timestamp?: unknown;
 }
 
 /** A call of one of our tools that has begun and has no result on the branch. */
@@ -64,6 +67,8 @@ export interface BranchView {
   readonly head: BranchHead | null;
   /** Ids of the execs that ended on it. */
   readonly completed: ReadonlySet<string>;
+  /** Execs that began on it, the oldest first. */
+  readonly starts: readonly StartEntry[];
   readonly unanswered: readonly Unanswered[];
   /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
   readonly openAsk: StartEntry | null;
@@ -106,6 +111,7 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
   return {
     head: last ? { session: last.session, checkpoint: last.checkpoint, context_hash: last.context_hash } : null,
     completed: new Set(completed.keys()),
+    starts,
     unanswered,
     openAsk,
     isUsed: starts.length > 0 || completed.size > 0,

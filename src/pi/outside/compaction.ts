@@ -94,8 +94,13 @@ function foldedBefore(firstKept: string, branch: readonly BranchEntry[], ids: Ob
 
 /** The newest summary that a model wrote: what stood in ours is written anew. */
 function earlierSummary(branch: readonly BranchEntry[]): readonly string[] {
-  const written = branch.findLast(({ type, details }) => type === "compaction" && !v.is(OursSchema, details));
+  const written = branch.findLast((entry) => entry.type === "compaction" && !isOurs(entry));
   return typeof written?.summary === "string" ? [written.summary] : [];
+}
+
+/** Whether we have made the compaction. */
+export function isOurs({ details }: Pick<BranchEntry, "details">): boolean {
+  return v.is(OursSchema, details);
 }
 
 const OursSchema = v.object({ rlm: v.literal(1) });

@@ -1,20 +1,31 @@
 import type { BranchEntry } from "../branch/entries.ts";
 import { fates } from "./apply.ts";
 import { readOutside } from "./branch.ts";
-import type { EpochEntry } from "./entries.ts";
+import { isOurs } from "./compaction.ts";
+import type { EpochEntry, OutsideEntries } from "./entries.ts";
 import { type ObjectIds, objectText } from "./keys.ts";
 import { messageOf } from "./message.ts";
-import { describedObject } from "./stub.ts";
+import { describedObject, ownText, plain } from "./stub.ts";
 
 /** The conversation of a branch as people see it. */
 export interface Overview {
   /** Every text that was said on the branch, in its order. */
   readonly objects: readonly SaidObject[];
   /** Epochs since the newest `/rlm clear`, the oldest first. */
-  readonly epochs: readonly EpochEntry[];
-  /** How often Pi's branch was compacted. */
-  readonly compactions: number;
+  readonly epochs: readonly PastEpoch[];
+  readonly compactions: readonly PastCompaction[];
   readonly isOff: boolean;
+}
+
+/** Sizes are those of the request, tokens. Times are ms since the epoch of Unix; null if Pi has not kept them. */
+export interface PastEpoch extends Pick<EpochEntry, "epoch" | "cause" | "before" | "after" | "objects" | "window"> {
+  readonly at: number | null;
+}
+
+export interface PastCompaction {
+  readonly by: "belay" | "pi";
+  readonly before: number | null;
+  readonly at: number | null;
 }
 
 /** A text of the conversation. */
@@ -27,6 +38,8 @@ export interface SaidObject {
   /** `in`: it is sent as it is. `out`: as a stub. `folded`: a list or a summary stands for it. */
   readonly is: "in" | "out" | "folded";
   readonly description: string;
+  /** The whole text. */
+  text(): string;
 }
 
 /** @param isRaw texts are sent as they were said, whatever the entries say, because `/rlm off` holds */
@@ -46,11 +59,53 @@ export function overviewOf(branch: readonly BranchEntry[], ids: ObjectIds, isRaw
     ids,
   );
   const objects = all.flatMap(({ message, key, call, is }, at): readonly SaidObject[] => {
-    if (key === null || !objectText(message)) return [];
+    const text = objectText(message);
+    if (key === null || !text) return [];
     const state = said[at]?.isGone ? "folded" : ({ raw: "in", stub: "out", folded: "folded" } as const)[is];
-    return [{ ...describedObject(message, { key, call, ids }), is: state }];
+    const described = describedObject(message, { key, call, ids });
+    // An answer of calls alone is told by its first one.
+    const isBare = ownText(message).trim() === "";
+    const description = isBare
+      ? plain(`${message.role}: ${text}`, described.description.length + CALL_UNITS)
+      : described.description;
+    return [{ ...described, description, is: state, text: () => text }];
   });
-  const epochs = new Map(entries.epochs.map(({ epoch }) => [epoch.epoch, epoch]));
-  const compactions = branch.filter(({ type }) => type === "compaction").length;
-  return { objects, epochs: [...epochs.values()], compactions, isOff: entries.isOff };
+  return { objects, epochs: epochsOn(branch, entries), compactions: compactionsOn(branch), isOff: entries.isOff };
+}
+
+const CALL_UNITS = 60;
+
+/** Several entries may be one epoch: the last one has what it came to. */
+function epochsOn(branch: readonly BranchEntry[], { epochs }: OutsideEntries): readonly PastEpoch[] {
+  const all = new Map<number, PastEpoch>();
+  for (const { at: place, epoch: entry } of epochs) {
+    const { epoch, cause, before, after, objects, window } = entry;
+    const first = all.get(epoch);
+    const at = first?.at ?? timeOf(branch[place]);
+    all.set(epoch, {
+      epoch,
+      cause: first?.cause ?? cause,
+      before: first?.before ?? before,
+      after,
+      objects,
+      window,
+      at,
+    });
+  }
+  return [...all.values()];
+}
+
+function compactionsOn(branch: readonly BranchEntry[]): readonly PastCompaction[] {
+  return branch
+    .filter(({ type }) => type === "compaction")
+    .map((entry) => ({
+      by: isOurs(entry) ? "belay" : "pi",
+      before: typeof entry.tokensBefore === "number" ? entry.tokensBefore : null,
+      at: timeOf(entry),
+    }));
+}
+
+function timeOf(entry: BranchEntry | undefined): number | null {
+  const time = typeof entry?.timestamp === "string" ? Date.parse(entry.timestamp) : Number.NaN;
+  return Number.isNaN(time) ? null : time;
 }

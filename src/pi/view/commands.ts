@@ -6,6 +6,7 @@ import type { Control } from "./control.ts";
 import { clear, externalize, off } from "./outside-verbs.ts";
 import { sessionsPage, settingsPage, statusPage } from "./pages.ts";
 import { pickCheckpoint } from "./pick-checkpoint.ts";
+import { inspect, store, trace } from "./report-verbs.ts";
 import { oneLine } from "./texts.ts";
 import type { CommandContext, CommandParts, Verb } from "./verb.ts";
 
@@ -51,6 +52,9 @@ const VERBS: readonly Verb[] = [
       return `${running?.tool ?? "the call"} ends as cancelled; what it changed so far stays`;
     },
   },
+  store,
+  inspect,
+  trace,
   {
     name: "sessions",
     description: "Sessions in Belay's store",

@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
 import { type PiOrigins, piOrigins } from "../../config/index.ts";
+import { type Context, objectOf } from "../../context/index.ts";
 import { homeFolder } from "../../home.ts";
 import { agentDirOf } from "../../model/index.ts";
 import {
@@ -15,9 +17,10 @@ import type { BranchView } from "../branch/entries.ts";
 import { completeEntry } from "../branch/mirror.ts";
 import type { PiActions } from "../host.ts";
 import type { Opened } from "../opened/opened.ts";
-import type { Asked, Cleared, Compact, Externalized, Left, Switched } from "../outside/index.ts";
+import type { Asked, Cleared, Compact, Externalized, Left, SaidObject, Switched } from "../outside/index.ts";
 import type { StateBoard } from "../runs/board.ts";
 import type { Runs } from "../runs/runs.ts";
+import { type BranchReport, sessionsOf } from "./report.ts";
 
 /** What a person can ask of the extension. What fails throws an RlmError. */
 export interface Control {
@@ -37,6 +40,10 @@ export interface Control {
   externalize(): Externalized;
   /** Has all texts of the conversation sent again. */
   clear(): Cleared;
+  /** What is outside, and what was run on the branch. */
+  report(): Promise<BranchReport>;
+  /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
+  documents(): Promise<readonly PDocument[]>;
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
   /** Every session of the store, the one changed last first. */
@@ -54,7 +61,9 @@ export interface ControlParts {
   readonly board: StateBoard;
   readonly runs: Pick<Runs, "cancel">;
   opened(): Promise<Pick<Opened, "store">>;
-  readonly outside: Pick<Asked, "isOff" | "switched" | "leave" | "externalize" | "clear">;
+  readonly outside: Omit<Asked, "compacts">;
+  /** The branch's P. */
+  context(): Promise<{ readonly P: Context | null }>;
   /** Brings the board up to what of the conversation is outside. */
   rested(): void;
   view(): BranchView;
@@ -63,7 +72,7 @@ export interface ControlParts {
 }
 
 export function openControl(
-  { board, runs, opened, outside, rested, view, refresh }: ControlParts,
+  { board, runs, opened, outside, rested, context, view, refresh }: ControlParts,
   actions: Pick<PiActions, "appendEntry" | "getActiveTools" | "setActiveTools">,
   env: NodeJS.ProcessEnv,
 ): Control {
@@ -102,6 +111,11 @@ export function openControl(
       rested();
       return cleared;
     },
+    async report() {
+      const sessions = await sessionsOf(view(), opened);
+      return { overview: outside.overview(), size: outside.size(), sessions };
+    },
+    documents: async () => documentsOf((await context()).P),
     cancel: () => runs.cancel(),
     sessions: async () => listSessions((await opened()).store),
     async branch() {
@@ -126,6 +140,22 @@ export function openControl(
       return piOrigins({ cwd, env, agentDir: agentDirOf(env), userFile });
     },
   };
+}
+
+/** A document of P as `/rlm store` shows it: what is sent of it is what the model reads with tools. */
+export interface PDocument extends Pick<SaidObject, "id" | "kind" | "tokens" | "description"> {
+  readonly is: "P";
+}
+
+async function documentsOf(P: Context | null): Promise<readonly PDocument[]> {
+  const documents: PDocument[] = [];
+  if (!P) return documents;
+  for (const document of P.documents) {
+    const { id } = await objectOf({ of: "P", context: P, document }, () => setImmediate());
+    const tokens = Math.ceil((document.end - document.start) / 4);
+    documents.push({ id, is: "P", kind: "file", tokens, description: document.id });
+  }
+  return documents;
 }
 
 /** Tools that stubs name, which a model may be sent after `/rlm off` too. */

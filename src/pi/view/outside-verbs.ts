@@ -2,10 +2,9 @@ import { RlmError } from "../../../runtime/index.ts";
 import { amount, compact } from "../../figures.ts";
 import type { Switched } from "../outside/index.ts";
 import type { Control } from "./control.ts";
-import type { CommandContext, Verb } from "./verb.ts";
+import { asked, type CommandContext, unknownArgument, type Verb, YES } from "./verb.ts";
 
 const COMPACT = "--compact";
-const YES = "--yes";
 
 /** Subcommands that change what of the conversation is outside. */
 export const off: Verb = {
@@ -68,13 +67,10 @@ const NOTHING_OUT = {
 export const clear: Verb = {
   name: "clear",
   description: "Have all texts of the conversation sent again",
-  async run(control, { hasUI, ui }, _parts, argument) {
-    if (argument !== "" && argument !== YES) throw unknownArgument("clear", argument, YES);
-    if (argument !== YES) {
-      if (!hasUI)
-        throw new RlmError("invalid_argument", "nobody can be asked here", { suggestion: `/rlm clear ${YES}` });
-      if (!(await ui.confirm("Send all texts of the conversation again?", WHAT_CLEAR_COSTS))) return null;
-    }
+  async run(control, context, _parts, argument) {
+    const { rest, isSure } = asked(argument);
+    if (rest !== "") throw unknownArgument("clear", rest, YES);
+    if (!(await isSure(context, "Send all texts of the conversation again?", WHAT_CLEAR_COSTS))) return null;
     const done = control.clear();
     if (done.is === "nothing") return "Nothing of the conversation is outside.";
     if (done.is === "cleared") return `${amount(done.objects, "text")} of the conversation will be sent whole again.`;
@@ -91,9 +87,3 @@ export const clear: Verb = {
 
 const WHAT_CLEAR_COSTS =
   "The next request is larger, and the provider has nothing of it in its cache. Nothing is deleted.";
-
-function unknownArgument(verb: string, argument: string, known?: string): RlmError {
-  return new RlmError("invalid_argument", `/rlm ${verb} does not take ${argument.slice(0, 40)}`, {
-    suggestion: known === undefined ? `/rlm ${verb} has no options.` : `/rlm ${verb} ${known}`,
-  });
-}

@@ -3,6 +3,7 @@ import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../
 import { displayName, idEnd } from "../../ids.ts";
 import type { SessionDescription, SessionSummary } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
+import { columns } from "./columns.ts";
 import { outsideParts, progress } from "./summary.ts";
 import { harmless, oneLine, sourcesOf } from "./texts.ts";
 
@@ -95,17 +96,5 @@ export function settingsPage({ settings, files }: PiOrigins): string {
   const rows = settings.map(({ key, value, from }) => [key, oneLine(value, 60), from ?? "default"]);
   return [...columns(rows), "", "files, the first goes before the others:", ...files.map((path) => `  ${path}`)].join(
     "\n",
-  );
-}
-
-/** Rows whose columns stand under each other, two spaces apart. */
-function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) for (const [at, text] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, text.length);
-  return rows.map((row) =>
-    row
-      .map((text, at) => text.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
   );
 }

@@ -1,4 +1,7 @@
+import type { ExtensionUIContext } from "@mariozechner/pi-coding-agent";
+import { RlmError } from "../../../runtime/index.ts";
 import type { Control } from "./control.ts";
+import { oneLine } from "./texts.ts";
 
 /** What a command is given of Pi. */
 export interface CommandContext {
@@ -9,6 +12,8 @@ export interface CommandContext {
     notify(message: string, type?: "info" | "warning" | "error"): void;
     select(title: string, options: string[]): Promise<string | undefined>;
     confirm(title: string, message: string): Promise<boolean>;
+    /** Pi calls the factory in a terminal only. */
+    custom: ExtensionUIContext["custom"];
   };
   /** Nothing is being answered. */
   isIdle(): boolean;
@@ -35,4 +40,26 @@ export interface Verb {
     parts: CommandParts,
     argument: string,
   ): Promise<string | null> | string;
+}
+
+export const YES = "--yes";
+
+/** What was typed without `--yes`, and whether the person is sure, who is asked unless it stands there. */
+export function asked(argument: string) {
+  const words = argument.split(" ").filter((word) => word !== "");
+  return {
+    rest: words.filter((word) => word !== YES).join(" "),
+    /** @throws RlmError if nobody can be asked */
+    async isSure({ hasUI, ui }: CommandContext, question: string, about: string): Promise<boolean> {
+      if (words.includes(YES)) return true;
+      if (hasUI) return ui.confirm(question, about);
+      throw new RlmError("invalid_argument", "nobody can be asked here", { suggestion: `Add ${YES}.` });
+    },
+  };
+}
+
+export function unknownArgument(verb: string, argument: string, known?: string): RlmError {
+  return new RlmError("invalid_argument", `/rlm ${verb} does not take ${oneLine(argument, 40)}`, {
+    suggestion: known === undefined ? `/rlm ${verb} has no options.` : `/rlm ${verb} ${known}`,
+  });
 }

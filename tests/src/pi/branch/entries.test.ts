@@ -26,7 +26,14 @@ const user = message({ role: "user", content: "hi" });
 const read = (...entries: BranchEntry[]) => readBranch(entries, (name) => name.startsWith("rlm_"));
 
 test("the state is that of the last exec that ended", () => {
-  expect(read()).toEqual({ head: null, completed: new Set(), unanswered: [], openAsk: null, isUsed: false });
+  expect(read()).toEqual({
+    head: null,
+    completed: new Set(),
+    starts: [],
+    unanswered: [],
+    openAsk: null,
+    isUsed: false,
+  });
   const view = read(user, start("a", "1"), complete("1", "K1"), start("b", "2"), complete("2", "K2"), start("c", "3"));
   expect(view.head).toEqual({ session: "S", checkpoint: "K2", context_hash: "c" });
   expect(view.completed).toEqual(new Set(["1", "2"]));
@@ -52,7 +59,7 @@ test("entries that are not whole, and those of others, are passed over", () => {
     message({ role: "bashExecution" }),
     { type: "message" },
   );
-  expect(view).toEqual({ head: null, completed: new Set(), unanswered: [], openAsk: null, isUsed: false });
+  expect(view).toEqual({ head: null, completed: new Set(), starts: [], unanswered: [], openAsk: null, isUsed: false });
 });
 
 test("a call without a result is unanswered where it has begun, and at the tail where nobody has spoken since", () => {

@@ -20,9 +20,11 @@ test("every text of the branch is an object, with what is sent of it", () => {
     tokens: 750,
     is: "out",
     description: "read call_0.txt — 58 lines",
+    text: expect.any(Function),
   });
-  expect(epochs).toMatchObject([{ epoch: 1, cause: "manual", objects: 1 }]);
-  expect([isOff, compactions]).toEqual([false, 0]);
+  expect(objects[2]?.text()).toMatch(/^call_0: the quick/);
+  expect(epochs).toMatchObject([{ epoch: 1, cause: "manual", objects: 1, at: null }]);
+  expect([isOff, compactions]).toEqual([false, []]);
 });
 
 test("what was folded, and what a compaction took away, is still an object", () => {
@@ -32,7 +34,7 @@ test("what was folded, and what a compaction took away, is still an object", () 
   self.branch.push({ type: "compaction", ...compaction });
   const all = seen(self);
   expect(states(all)).toBe("folded folded folded folded folded folded folded folded in in in in in in in in");
-  expect(all.compactions).toBe(1);
+  expect(all.compactions).toEqual([{ by: "belay", before: 7500, at: null }]);
   const long = talk();
   readTurns(long, 60, 200);
   expect(states(seen(long))).toMatch(/^(folded ){20,}(out |in )+/);

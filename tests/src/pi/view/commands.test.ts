@@ -4,6 +4,7 @@ import type { Cleared, Switched } from "../../../../src/pi/outside/index.ts";
 import { openStateBoard, type State } from "../../../../src/pi/runs/board.ts";
 import { completions, runCommand } from "../../../../src/pi/view/commands.ts";
 import type { Control } from "../../../../src/pi/view/control.ts";
+import type { BranchReport } from "../../../../src/pi/view/report.ts";
 import type { SessionDescription } from "../../../../src/session/stored/description.ts";
 
 const SUMMARY = {
@@ -84,6 +85,12 @@ interface Scene {
   readonly choose?: (options: readonly string[]) => string | undefined;
 }
 
+const NOTHING_TOLD: BranchReport = {
+  overview: { objects: [], epochs: [], compactions: [], isOff: false },
+  size: { tokens: 0, window: null },
+  sessions: [],
+};
+
 /** Runs `/rlm LINE` 60 s after 1970 began: what was done, and said. */
 async function ran(
   line: string,
@@ -110,6 +117,8 @@ async function ran(
       done.push("cleared");
       return { is: "cleared", objects: 41 };
     },
+    report: async () => NOTHING_TOLD,
+    documents: async () => [],
     cancel: () => board.current().running !== null,
     sessions: async () => [SUMMARY],
     branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),
@@ -127,6 +136,8 @@ async function ran(
       done.push(title);
       return confirms;
     },
+    // As in rpc mode: nothing is drawn.
+    custom: async () => JSON.parse("null"),
   };
   const write = (text: string) => void said.push(`stderr: ${text}`);
   const context = { cwd: "/project", hasUI, ui, isIdle: () => isIdle, compact() {} };
@@ -234,7 +245,7 @@ test("clear asks before, and says why it does not", async () => {
   expect(await ran("clear")).toEqual({ done: [asked, "cleared"], said });
   expect(await ran("clear", { confirms: false })).toEqual({ done: [asked], said: "" });
   expect(await ran("clear --yes", { hasUI: false })).toEqual({ done: ["cleared"], said: `stderr: ${said}\n` });
-  expect((await ran("clear", { hasUI: false })).said).toBe("stderr: nobody can be asked here\n/rlm clear --yes\n");
+  expect((await ran("clear", { hasUI: false })).said).toBe("stderr: nobody can be asked here\nAdd --yes.\n");
   const not = async (cleared: Cleared) => (await ran("clear", { control: { clear: () => cleared } })).said;
   expect(await not({ is: "nothing" })).toBe("Nothing of the conversation is outside.");
   expect(await not({ is: "too_large", tokens: 300_000, most: 183_616 })).toMatch(
@@ -270,6 +281,10 @@ test("arguments are completed until they are whole", () => {
     "externalize",
     "clear",
     "cancel",
+    "store",
+    "inspect",
+    "trace",
+    "trace --jsonl",
     "sessions",
     "checkpoints",
     "config",

@@ -1,0 +1,103 @@
+import { type Component, decodeKittyPrintable, matchesKey, truncateToWidth } from "@mariozechner/pi-tui";
+import type { Item } from "./item.ts";
+import { openItemList } from "./item-list.ts";
+import { type ItemPage, openItemPage } from "./item-page.ts";
+import type { Paint } from "./paint.ts";
+
+/** What an inspector needs of its terminal. */
+export interface InspectorPlace {
+  /** Rows that it may take. */
+  rows(): number;
+  redraw(): void;
+  close(): void;
+}
+
+/** Items that are moved through, filtered, and looked into. */
+export interface Inspector extends Component {
+  handleInput(data: string): void;
+}
+
+/** Rows around the items: two rules, title, place, keys. */
+const FRAME_ROWS = 5;
+const FEWEST_ROWS = 3;
+
+export function openInspector(title: string, items: readonly Item[], paint: Paint, place: InspectorPlace): Inspector {
+  const list = openItemList(items, paint);
+  let isTyping = false;
+  let page: ItemPage | null = null;
+
+  const room = () => Math.max(FEWEST_ROWS, place.rows() - FRAME_ROWS);
+
+  function type(data: string): void {
+    if (matchesKey(data, "enter")) isTyping = false;
+    else if (matchesKey(data, "escape")) {
+      isTyping = false;
+      list.filter("");
+    } else if (matchesKey(data, "backspace")) list.filter(list.words().slice(0, -1));
+    else list.filter(list.words() + printable(data));
+  }
+
+  function act(data: string): void {
+    const steps = stepsOf(data, room());
+    if (steps !== null) page ? page.scrollBy(steps) : list.moveBy(steps);
+    else if (LEAVES.some((key) => matchesKey(data, key))) leave();
+    else if (matchesKey(data, "left") || matchesKey(data, "backspace")) page = null;
+    else if (page) return;
+    else if (matchesKey(data, "enter") || matchesKey(data, "right")) page = openItemPage(list.chosen());
+    else if (matchesKey(data, "/")) isTyping = true;
+  }
+
+  /** One level up: from a text to the items, from some items to all, then out. */
+  function leave(): void {
+    if (page) page = null;
+    else if (list.words() !== "") list.filter("");
+    else place.close();
+  }
+
+  function placeLine(): string {
+    if (page) return page.place();
+    const words = list.words();
+    return words === "" && !isTyping ? list.place() : `${list.place()} · /${words}${isTyping ? "▏" : ""}`;
+  }
+
+  return {
+    render(width) {
+      const body = page ? page.lines(width, room()) : list.lines(width, room());
+      // It stays as high as it was opened, whatever a filter leaves.
+      const rest = Array.from({ length: Math.max(0, Math.min(room(), items.length) - body.length) }, () => "");
+      const keys = isTyping ? TYPING_KEYS : page ? PAGE_KEYS : LIST_KEYS;
+      const rule = paint.fg("borderMuted", "─".repeat(width));
+      const head = [rule, paint.bold(paint.fg("accent", title))];
+      const foot = [paint.fg("dim", placeLine()), paint.fg("dim", keys), rule];
+      return [...head, ...body, ...rest, ...foot].map((line) => truncateToWidth(line, width, "…", true));
+    },
+    handleInput(data) {
+      if (isTyping) type(data);
+      else act(data);
+      place.redraw();
+    },
+    invalidate() {},
+  };
+}
+
+const LIST_KEYS = "↑↓ PgUp PgDn Home End · Enter opens · / filters · Esc closes";
+const PAGE_KEYS = "↑↓ PgUp PgDn Home End · Esc goes back";
+const TYPING_KEYS = "type words · Enter keeps them · Esc drops them";
+const LEAVES = ["escape", "q", "ctrl+c"] as const;
+
+/** By how much a key moves; null if it does not. */
+function stepsOf(data: string, rows: number): number | null {
+  if (matchesKey(data, "up") || matchesKey(data, "k")) return -1;
+  if (matchesKey(data, "down") || matchesKey(data, "j")) return 1;
+  if (matchesKey(data, "pageUp")) return -rows;
+  if (matchesKey(data, "pageDown") || matchesKey(data, "space")) return rows;
+  if (matchesKey(data, "home") || matchesKey(data, "g")) return Number.MIN_SAFE_INTEGER;
+  return matchesKey(data, "end") || matchesKey(data, "shift+g") ? Number.MAX_SAFE_INTEGER : null;
+}
+
+/** What a key types; a paste brings several characters. */
+function printable(data: string): string {
+  const typed = decodeKittyPrintable(data) ?? data;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
+  return /[\x00-\x1f\x7f]/.test(typed) ? "" : typed;
+}

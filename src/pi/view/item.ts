@@ -1,0 +1,43 @@
+import { columns } from "./columns.ts";
+import { oneLine } from "./texts.ts";
+
+/** A line of what is shown of a branch: a heading, or something that can be looked at more closely. */
+export interface Item {
+  /** How far it is indented. */
+  readonly depth: number;
+  readonly style: "heading" | "plain" | "good" | "bad" | "quiet";
+  /** One line of harmless text. */
+  readonly text: string;
+  /** All that there is to say of it. */
+  whole?(): string;
+}
+
+/** Beyond it a part of a line is not read. */
+const PART_UNITS = 400;
+
+/** A line of these parts, without those that are empty. */
+export function item(
+  depth: number,
+  style: Item["style"],
+  parts: readonly (string | null)[],
+  whole?: () => string,
+): Item {
+  const shown = parts.map((part) => oneLine(part ?? "", PART_UNITS)).filter((part) => part !== "");
+  return { depth, style, text: shown.join("  "), ...(whole ? { whole } : {}) };
+}
+
+/** A line for each row; their columns stand under each other. */
+export function itemsInColumns(
+  depth: number,
+  rows: readonly (Pick<Item, "style" | "whole"> & { readonly cells: readonly string[] })[],
+): readonly Item[] {
+  const lines = columns(rows.map(({ cells }) => cells.map((cell) => oneLine(cell, PART_UNITS))));
+  return rows.map(({ cells: _cells, ...row }, at) => ({ ...row, depth, text: lines[at] ?? "" }));
+}
+
+/** Items as text, indented. */
+export function textOf(items: readonly Item[]): string {
+  return items
+    .map(({ depth, style, text }) => (style === "heading" ? text : `${"  ".repeat(depth)}${text}`))
+    .join("\n");
+}

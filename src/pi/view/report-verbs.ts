@@ -1,0 +1,118 @@
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { RlmError } from "../../../runtime/index.ts";
+import { amount } from "../../figures.ts";
+import { errorCode } from "../../home.ts";
+import { columns } from "./columns.ts";
+import { openInspector } from "./inspector.ts";
+import { type Item, textOf } from "./item.ts";
+import { conversationLine, inspectItems, objectRow, traceItems } from "./report.ts";
+import { oneLine } from "./texts.ts";
+import { traceRecords } from "./trace.ts";
+import { asked, type CommandContext, unknownArgument, type Verb } from "./verb.ts";
+
+const SHOWN = 40;
+
+export const store: Verb = {
+  name: "store",
+  description: "Texts of the conversation and documents, with what is sent of them; words choose some",
+  async run(control, _context, _parts, words) {
+    const report = await control.report();
+    const wanted = words.toLowerCase().split(/\s+/);
+    const rows = [...report.overview.objects.toReversed(), ...(await control.documents())]
+      .map((object) => objectRow(object).map((cell) => oneLine(cell, 100)))
+      .filter((cells) => wanted.every((word) => cells.join(" ").toLowerCase().includes(word)));
+    const more = rows.length - SHOWN;
+    return [
+      conversationLine(report),
+      ...(rows.length === 0 ? [words === "" ? "nothing was said yet" : `nothing has ${oneLine(words, 60)}`] : []),
+      ...columns(rows.slice(0, SHOWN)),
+      ...(more > 0 ? [`… ${amount(more, "older one")}: /rlm store WORDS looks for some`] : []),
+    ].join("\n");
+  },
+};
+
+export const inspect: Verb = {
+  name: "inspect",
+  description: "Epochs, sub-calls and texts, to look into",
+  async run(control, context, { now }, argument) {
+    if (argument !== "") throw unknownArgument("inspect", argument);
+    const report = await control.report();
+    const items = inspectItems(report, now());
+    const isShown = context.hasUI && (await showOverlay(items, context));
+    return isShown ? null : [conversationLine(report), ...bounded(items)].join("\n");
+  },
+};
+
+/** Text goes where a person can scroll, or into a file, but hardly to its two thousandth line. */
+const LINES_OF_TEXT = 200;
+
+function bounded(items: readonly Item[]): string[] {
+  const more = items.length - LINES_OF_TEXT;
+  return [textOf(items.slice(0, LINES_OF_TEXT)), ...(more > 0 ? [`… ${amount(more, "more line")}`] : [])];
+}
+
+/** Answers false if there is no terminal: Pi then never asks for what is to be drawn. */
+async function showOverlay(items: readonly Item[], { ui }: CommandContext): Promise<boolean> {
+  let isDrawn = false;
+  await ui.custom<void>(
+    (tui, paint, _keys, done) => {
+      isDrawn = true;
+      return openInspector("RLM inspector", items, paint, {
+        rows: () => Math.floor(tui.terminal.rows * PART_OF_SCREEN),
+        redraw: () => tui.requestRender(),
+        close: () => done(),
+      });
+    },
+    { overlay: true, overlayOptions: { width: "100%", anchor: "bottom-center" } },
+  );
+  return isDrawn;
+}
+
+const PART_OF_SCREEN = 0.9;
+
+const JSONL = "--jsonl";
+
+export const trace: Verb = {
+  name: "trace",
+  description: "Epochs, compactions, and each sub-call under what made it",
+  option: { argument: JSONL, description: "Write it to a file, with prompts and answers" },
+  async run(control, context, { now }, argument) {
+    const isFile = argument.split(" ", 1)[0] === JSONL;
+    if (argument !== "" && !isFile) throw unknownArgument("trace", argument, `${JSONL} FILE`);
+    if (argument === "") {
+      const report = await control.report();
+      return [conversationLine(report), ...bounded(traceItems(report, now()))].join("\n");
+    }
+    const { rest, isSure } = asked(argument.slice(JSONL.length));
+    if (rest === "")
+      throw new RlmError("invalid_argument", "the name of the file is missing", {
+        suggestion: "/rlm trace --jsonl FILE",
+      });
+    const path = resolve(context.cwd, rest);
+    if (
+      !(await isSure(context, `Write ${oneLine(path, 200)}?`, "It will have the prompts and answers of all sub-calls."))
+    ) {
+      return null;
+    }
+    const records = traceRecords(await control.report());
+    writeNew(path, records.map((record) => `${JSON.stringify(record)}\n`).join(""));
+    return `${amount(records.length, "record")} written to ${oneLine(path, 200)}`;
+  },
+};
+
+/** Writes a file for this user alone. One that exists is not touched. */
+function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EEXIST") {
+      throw new RlmError("output_failed", `${oneLine(path, 200)} already exists`, { suggestion: "Name another file." });
+    }
+    throw new RlmError("output_failed", `${oneLine(path, 200)} cannot be written (${code})`, {
+      suggestion: "Name a file in a folder that exists and can be written.",
+      cause: error,
+    });
+  }
+}
