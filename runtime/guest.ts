@@ -63,15 +63,20 @@ export async function makeGuest(options: GuestOptions): Promise<Guest> {
   return { engine, heap, clock, library, scripts, running, prelude: prelude + config };
 }
 
-function preludeConfig({ sync, async, younger }: GuestLibrary): string {
+function preludeConfig({ sync, async, younger, modules }: GuestLibrary): string {
   return JSON.stringify({
-    sync: Object.keys(sync).filter((name) => !name.includes(".")),
+    sync: installedNames({ sync, modules }),
     async: Object.keys(async).filter((name) => async[name]?.installed),
     younger: [...younger],
     completion: false,
     outputUnits: DEFAULT_EXEC_LIMITS.max_output_bytes,
     messageUnits: LIMITS.errorMessageUnits,
   });
+}
+
+/** Functions that cells reach by their own names. A module installs its name itself, and calls the function behind it. */
+export function installedNames({ sync, modules }: Pick<GuestLibrary, "sync" | "modules">): string[] {
+  return Object.keys(sync).filter((name) => !name.includes(".") && !modules.some((module) => module.name === name));
 }
 
 /** P is left out: to name it is to copy the context into the guest. */

@@ -1,5 +1,5 @@
 import { MachineFault } from "./engine.ts";
-import type { Guest } from "./guest.ts";
+import { type Guest, installedNames } from "./guest.ts";
 import type { Images } from "./images.ts";
 import { DRAIN_MS, LIMITS } from "./limits.ts";
 import { extensionSource } from "./prelude.ts";
@@ -29,7 +29,7 @@ function addYoungerBuiltins({ engine, clock, heap, library }: Guest): void {
   const { younger, sync, async, modules } = library;
   const extension = extensionSource(modules.filter(({ name }) => younger.has(name)));
   const config = {
-    sync: Object.keys(sync).filter((name) => younger.has(name)),
+    sync: installedNames({ sync, modules }).filter((name) => younger.has(name)),
     async: Object.keys(async).filter((name) => async[name]?.installed && younger.has(name)),
     younger: [...younger],
     messageUnits: LIMITS.errorMessageUnits,

@@ -54,12 +54,16 @@ const INVALID: Citation = {
 };
 
 const finite = (value: number) => (Number.isFinite(value) ? value : null);
-const isPair = (value: Json): value is [number, number] =>
-  Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
+/** A pair of numbers, of which JSON has made null of a NaN. */
+const isPair = (value: Json): value is [number | null, number | null] =>
+  Array.isArray(value) &&
+  value.length === 2 &&
+  value.every((one) => typeof one === "number" || one === null) &&
+  value.some((one) => one !== null);
 
 /** `[start, end]`, or what has both: a search hit, a document. */
 function rangeOf(value: Json): readonly [number, number] | null {
-  if (isPair(value)) return value;
+  if (isPair(value)) return [value[0] ?? Number.NaN, value[1] ?? Number.NaN];
   if (typeof value !== "object" || value === null) return null;
   const [start, end]: unknown[] = [Reflect.get(value, "start"), Reflect.get(value, "end")];
   return typeof start === "number" && typeof end === "number" ? [start, end] : null;

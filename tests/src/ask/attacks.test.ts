@@ -127,9 +127,19 @@ describe("citations", () => {
     expect(envelope.success && envelope.citations).toHaveLength(50);
   });
 
-  test("NaN is not JSON, so the model is told, as with every builtin", async () => {
-    const { envelope, told } = await asked([LOOK, cell("answer(1, { cite: [NaN, 2] })"), cell("answer(1)")]);
-    expect(envelope).toMatchObject({ answer: 1, citations: [], warnings: [] });
-    expect(told[2]).toContain("argument 2.cite[0] is NaN");
+  test("what JSON cannot hold is a place that is not valid, and does not undo the answer", async () => {
+    const cites = ["[NaN, 2]", "[[0, 1], [0, Infinity], () => 1, 2n]", "new Uint8Array(2)"];
+    const found = [[false], [true, false, false, false], [false]];
+    for (const [at, cite] of cites.entries()) {
+      const { envelope, told } = await asked([LOOK, cell(`answer(1, { cite: ${cite} })`)]);
+      const invalid = found[at]?.filter((valid) => !valid).length;
+      expect(envelope, told[2]).toMatchObject({ answer: 1, warnings: [`citation_invalid: ${invalid}`] });
+      expect(envelope.success && envelope.citations.map(({ valid }) => valid)).toEqual(found[at]);
+    }
+  });
+
+  test("an option that answer does not have is an error of the cell", async () => {
+    const { told } = await asked([LOOK, cell("answer(1, { cites: [0, 1] })"), cell("answer(1)")]);
+    expect(told[2]).toContain("answer: options has no option");
   });
 });
