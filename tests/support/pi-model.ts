@@ -49,9 +49,11 @@ const NEVER_MS = 45_000;
 export interface PiModelOptions {
   /** Wait before the answer to a sub-call, ms. */
   readonly delayMs?: () => number;
+  /** What a sub-call is answered; default: {@link subCallAnswer}. */
+  readonly says?: (prompt: string) => string;
 }
 
-export async function startPiModel({ delayMs }: PiModelOptions = {}): Promise<PiModel> {
+export async function startPiModel({ delayMs, says = subCallAnswer }: PiModelOptions = {}): Promise<PiModel> {
   const plans = new Map<string, readonly PlannedTurn[]>();
   const asks = new Map<string, readonly string[]>();
   const held = new Map<string, Promise<void>>();
@@ -63,7 +65,7 @@ export async function startPiModel({ delayMs }: PiModelOptions = {}): Promise<Pi
     const prompt = textOf(request.body.messages.at(-1)?.content);
     if (isRootTurn(request)) return cellOf(request, asks);
     for (const [text, released] of held) if (prompt.includes(text)) await released;
-    return { text: subCallAnswer(prompt), delayMs: delayMs?.() ?? 0 };
+    return { text: says(prompt), delayMs: delayMs?.() ?? 0 };
   });
   return {
     url: server.url,

@@ -18,9 +18,9 @@ export interface PiScene extends AsyncDisposable {
 
 export async function piScene(
   line: PiLine,
-  { delayMs, ...options }: Omit<PiHomeOptions, "url"> & PiModelOptions,
+  { delayMs, says, ...options }: Omit<PiHomeOptions, "url"> & PiModelOptions,
 ): Promise<PiScene> {
-  const model = await startPiModel(delayMs ? { delayMs } : {});
+  const model = await startPiModel({ ...(delayMs ? { delayMs } : {}), ...(says ? { says } : {}) });
   const home = piHome({ ...options, url: model.url });
   const started: Pi[] = [];
   return {

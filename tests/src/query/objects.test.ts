@@ -68,6 +68,28 @@ test("an object of at most inline_tokens stands in one prompt, and a larger one 
   expect(read.budget.remaining_sub_calls).toBe(48);
 });
 
+test("depth 2 at concurrency 1 ends, and the ledger has each request once", async () => {
+  const { session, objects, seen, journal } = await openOver(
+    [400],
+    (request) => {
+      const text = request.messages.map((message) => ("text" in message ? message.text : "")).join("\n");
+      if (text.includes("of a part")) return cell("answer(P.slice(-2))");
+      return text.includes("turn 1 of")
+        ? cell("answer({ answer: part, confidence: 'high', evidence: [] })")
+        : cell("var part = await llm_query('What of a part?', { context: [30, 90], max_sub_calls: 0 })");
+    },
+    { concurrency: 1 },
+  );
+  const read = await session.readObjects("Which letters?", objects, { ...TERMS, inlineTokens: 99 });
+  expect(read).toMatchObject({ success: true, answer: "aa" });
+  const { input, output } = USAGE;
+  expect(seen.prompts).toHaveLength(3);
+  expect(read.budget.remaining_tokens).toBe(500_000 - 3 * (input + output));
+  const [result] = (await journal()).filter((record) => record.record === "rlm_tool_result");
+  expect(result).toMatchObject({ usage: { input: 3 * input }, child: { turns: 2, sub_calls: 1, depth_reached: 2 } });
+  expect(read.budget.remaining_sub_calls).toBe(48);
+});
+
 test("what does not fit is asked for once more, and then taken as it is", async () => {
   const { session, objects, seen } = await openOver([8], () => "It has eight letters.");
   const [result] = (await session.readObjects("How many letters?", objects, TERMS)).results ?? [];
