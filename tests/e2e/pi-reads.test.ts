@@ -33,8 +33,9 @@ test.concurrent.for(PI_LINES)(
     expect(question).toMatchObject({ title: "Have models read 11 texts?" });
 
     const second = start(file);
-    const asked = model.planAsk(
-      "Which is the last word?",
+    const asked = "Which is the last word?";
+    model.planAsk(
+      `About P: large.txt:\n\n${asked}`,
       "var found = find('last word is (.*)').matches; print(found.length)",
       ANSWER,
     );

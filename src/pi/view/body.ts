@@ -63,6 +63,8 @@ const RESULTS = [
   "result_json",
   "result_meta",
   "answer",
+  "confidence",
+  "evidence",
   "sections",
   "stats",
   "helpers",

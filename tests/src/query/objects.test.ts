@@ -61,7 +61,7 @@ test("an object of at most inline_tokens stands in one prompt, and a larger one 
     ],
   });
   expect(seen.prompts).toHaveLength(3);
-  expect(questions[0]).toContain("P is P: d2");
+  expect(questions[0]).toContain("About P: d2:\n\nHow many");
   expect(questions[1]).toContain("240000 b");
   const answered = (await journal()).filter((record) => record.record === "rlm_tool_result");
   expect(answered.map(({ child }) => child?.turns ?? 0).sort()).toEqual([0, 2]);
