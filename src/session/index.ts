@@ -36,7 +36,7 @@ export type {
 } from "./asks.ts";
 export { storedContext } from "./contexts/contexts.ts";
 export type { ExecAsked, TurnTaken } from "./exec/request.ts";
-export { type AskRecords, EMPTY_ACCOUNT, type ExecRecords, follow } from "./journal/account.ts";
+export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { Coverage } from "./journal/coverage.ts";
 export {
   type ExecEnvelope,
@@ -47,6 +47,7 @@ export {
   type QueryEnvelope,
   queryEnvelope,
 } from "./journal/envelope.ts";
+export type { ExecRecords } from "./journal/exec-records.ts";
 export { type BudgetLimits, type RemainingBudget, ROOT_CALL, remaining } from "./journal/ledger.ts";
 export {
   type Complete,

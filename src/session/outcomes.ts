@@ -2,8 +2,9 @@ import type { Resumed } from "./api.ts";
 import type { AskEnvelope } from "./asks.ts";
 import type { ExecOutcome } from "./exec/request.ts";
 import { leftOf } from "./exec/work.ts";
-import { cellFiles, type ExecRecords } from "./journal/account.ts";
+import { cellFiles } from "./journal/account.ts";
 import { type EnvelopeFacts, type ExecEnvelope, envelope, queryEnvelope } from "./journal/envelope.ts";
+import type { ExecRecords } from "./journal/exec-records.ts";
 import type { Start } from "./journal/records.ts";
 import type { Setup } from "./setup.ts";
 

@@ -10,9 +10,9 @@ import {
 } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
 import { readQueryResult } from "../../query/index.ts";
-import type { ExecRecords } from "../journal/account.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, queryCodeOf } from "../journal/envelope.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import type { CellComplete, Complete } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
 import { openBudget } from "../sub-calls/budget.ts";

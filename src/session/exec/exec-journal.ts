@@ -1,4 +1,5 @@
 import type { Clock } from "../../../runtime/index.ts";
+import { callIn } from "../journal/exec-records.ts";
 import { hashOf } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Answered } from "../sub-calls/port.ts";
@@ -27,9 +28,8 @@ export function openExecJournal(
   return {
     nextImage: machine.images.step,
     async keepStep({ calls: waiting, state, image }) {
-      const recorded = recorder.state().account.last?.calls ?? [];
-      const ids = new Set(recorded.map(({ call_id }) => call_id));
-      const made = waiting.filter(({ id }) => !ids.has(id));
+      const { last } = recorder.state().account;
+      const made = waiting.filter(({ id }) => !last || !callIn(last, id));
       if (made.length === 0) return;
       await history.keep(state.library);
       const at = clock.now();
@@ -43,7 +43,7 @@ export function openExecJournal(
         args,
         args_hash: hashOf(args),
         ...(counts === undefined ? {} : { counts }),
-        call_count: recorded.length + index + 1,
+        call_count: (last?.calls.length ?? 0) + index + 1,
         output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
         at,
       }));

@@ -1,4 +1,4 @@
-import type { ExecRecords } from "../journal/account.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
 import { elapsedIn, inFlight } from "./interrupted.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type PendingCall, RlmError, remedy, type Settlement } from "../../../runtime/index.ts";
 import type { CheckpointRow } from "../../store/index.ts";
-import type { ExecRecords } from "../journal/account.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import { hashOf, readStepExtras, type StepExtras, type ToolCall, type ToolResult } from "../journal/records.ts";
 import type { Continuation, Replayed } from "./ports.ts";
 

@@ -2,7 +2,7 @@ import { type Checkpoint, type Clock, type Json, PAGE_BYTES } from "../../../run
 import type { Context } from "../../context/index.ts";
 import type { Step, Store } from "../../store/index.ts";
 import type { CheckpointNotice } from "../api.ts";
-import { factsOf, follow } from "../journal/account.ts";
+import { factsAfter, follow } from "../journal/account.ts";
 import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../journal/records.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -54,7 +54,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, before: Sess
   let current = before;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
-    const facts = factsOf(records.reduce(follow, current.account), contextFacts(context));
+    const facts = factsAfter(current.account, records, contextFacts(context));
     await store.commit(session, { records, facts, ...more });
     // Other records may have been kept meanwhile.
     current = { account: records.reduce(follow, current.account), context };

@@ -1,5 +1,5 @@
 import { type Over, RlmError } from "../../../runtime/index.ts";
-import type { ExecRecords } from "../journal/account.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Machine } from "../machine/machines.ts";
 import { warn } from "./ends.ts";
 import { continuationAt, continuationFromStart, elapsedIn, inFlight, stepsOf } from "./interrupted.ts";

@@ -1,5 +1,5 @@
 import { type CellEnd, RlmError } from "../../../runtime/index.ts";
-import type { ExecRecords } from "../journal/account.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import { execAtOnce } from "./at-once.ts";
 import { execCell } from "./cell.ts";
 import { failureOf } from "./ends.ts";

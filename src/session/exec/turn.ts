@@ -1,6 +1,6 @@
 import type { Json } from "../../../runtime/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
-import type { ExecRecords } from "../journal/account.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { type Complete, hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
 import { openBudget } from "../sub-calls/budget.ts";

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
+import { begun, callIn, type ExecRecords, grown } from "./exec-records.ts";
 import { EMPTY_LEDGER, type Ledger, ROOT_CALL, spend, subCallsOf } from "./ledger.ts";
 import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
 
@@ -29,17 +30,6 @@ export interface CellSource {
   readonly source: string;
   /** The file that it is from. */
   readonly name?: string;
-}
-
-/** All records of one exec, in journal order. */
-export interface ExecRecords {
-  readonly start: Start;
-  readonly resumed: number;
-  /** Recorded results that the newest process was given again. */
-  readonly replayed: number;
-  readonly calls: readonly ToolCall[];
-  readonly results: readonly ToolResult[];
-  readonly complete: Complete | null;
 }
 
 /** The records of an ask: those of its turns and cells lie between its own two. */
@@ -77,18 +67,17 @@ export function follow(account: Account, record: JournalRecord): Account {
   }
   if (record.exec_id === account.ask?.start.exec_id) return { ...account, ledger, ask: askAfter(account.ask, record) };
   if (record.record === "rlm_start") {
-    const begun = { start: record, resumed: 0, replayed: 0, calls: [], results: [], complete: null };
-    return { ...account, ledger, last: begun, totals: { ...totals, execs: totals.execs + 1 } };
+    return { ...account, ledger, last: begun(record), totals: { ...totals, execs: totals.execs + 1 } };
   }
   if (!last) return { ...account, ledger };
   switch (record.record) {
     case "rlm_resume":
-      return { ...account, ledger, last: { ...last, resumed: last.resumed + 1, replayed: record.replayed } };
+      return { ...account, ledger, last: grown(last, { resumed: last.resumed + 1, replayed: record.replayed }) };
     case "rlm_tool_call":
       return {
         ...account,
         ledger,
-        last: { ...last, calls: [...last.calls, record] },
+        last: grown(last, {}, record),
         totals: { ...totals, sub_calls: totals.sub_calls + madeBy(record) },
       };
     case "rlm_tool_result": {
@@ -96,7 +85,7 @@ export function follow(account: Account, record: JournalRecord): Account {
       return {
         ...account,
         ledger,
-        last: { ...last, results: [...last.results, record] },
+        last: grown(last, {}, record),
         totals: {
           ...totals,
           sub_calls: totals.sub_calls - madeBy(record) + subCallsOf(record),
@@ -106,7 +95,7 @@ export function follow(account: Account, record: JournalRecord): Account {
       };
     }
     case "rlm_complete":
-      return over(withAskExec({ ...account, ledger, last: { ...last, complete: record } }), last.start, record);
+      return over(withAskExec({ ...account, ledger, last: grown(last, { complete: record }) }), last.start, record);
   }
 }
 
@@ -115,8 +104,8 @@ const madeBy = ({ name }: ToolCall | ToolResult) => (name === ROOT_CALL ? 0 : 1)
 
 /** The call that a result belongs to. */
 function callOf({ last }: Account, record: JournalRecord): ToolCall | undefined {
-  if (record.record !== "rlm_tool_result") return undefined;
-  return last?.calls.find(({ call_id }) => call_id === record.call_id);
+  if (record.record !== "rlm_tool_result" || !last) return undefined;
+  return callIn(last, record.call_id);
 }
 
 function askAfter(ask: AskRecords, record: JournalRecord): AskRecords {
@@ -169,6 +158,12 @@ export function cellFiles({ sources, last, cells }: Account): ReadonlyMap<number
   const files = sources.flatMap(({ number, name }) => (name === undefined ? [] : [[number, name] as const]));
   const open = last && !last.complete && last.start.kind === "cell" ? last.start.name : undefined;
   return new Map(open === undefined ? files : [...files, [cells + 1, open]]);
+}
+
+/** The facts of the session after these records. They need no list of calls. */
+export function factsAfter(account: Account, records: readonly JournalRecord[], context: SessionFacts["context"]) {
+  const last = account.last && { ...begun(account.last.start), complete: account.last.complete };
+  return factsOf(records.reduce(follow, { ...account, last }), context);
 }
 
 export function factsOf({ totals, last, ask }: Account, context: SessionFacts["context"]): SessionFacts {

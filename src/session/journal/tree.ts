@@ -1,4 +1,4 @@
-import type { ExecRecords } from "./account.ts";
+import type { ExecRecords } from "./exec-records.ts";
 import { subCallsOf } from "./ledger.ts";
 
 /** What the answered sub-calls of some execs came to. */

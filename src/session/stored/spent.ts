@@ -1,7 +1,8 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
-import { EMPTY_ACCOUNT, type ExecRecords, follow } from "../journal/account.ts";
+import { EMPTY_ACCOUNT, follow } from "../journal/account.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { type ChildRecord, readRecord } from "../journal/records.ts";
 import { treeOf } from "../journal/tree.ts";

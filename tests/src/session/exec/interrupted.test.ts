@@ -7,7 +7,8 @@ import {
   inFlight,
   stepsOf,
 } from "../../../../src/session/exec/interrupted.ts";
-import { EMPTY_ACCOUNT, type ExecRecords, follow } from "../../../../src/session/journal/account.ts";
+import { EMPTY_ACCOUNT, follow } from "../../../../src/session/journal/account.ts";
+import type { ExecRecords } from "../../../../src/session/journal/exec-records.ts";
 import { hashOf, type JournalRecord, type ToolCall } from "../../../../src/session/journal/records.ts";
 import type { CheckpointRow } from "../../../../src/store/port.ts";
 import { newState } from "../../../support/checkpoints.ts";

@@ -35,6 +35,32 @@ function forEachJournal(property: (records: JournalRecord[]) => void, numRuns = 
   fc.assert(fc.property(journals, property), { numRuns });
 }
 
+test("an account stays what it was when others are made of it, however often", () => {
+  forEachJournal((records) => {
+    const accounts = records.map((_, index) => accountOf(records.slice(0, index)));
+    const again = accounts.map((account, index) => records.slice(index).reduce(follow, account));
+    for (const account of again) expect(account).toEqual(accountOf(records));
+    const read = accounts.map((account) => structuredClone(account));
+    expect(read).toEqual(records.map((_, index) => records.slice(0, index).reduce(follow, EMPTY_ACCOUNT)));
+  }, 100);
+});
+
+test("two ways to go on from one account do not see each other's calls and answers", () => {
+  const journal = fc.sample(journals, { numRuns: 300, seed: 1 });
+  const [records = []] = journal.filter((each) => each.some(({ record }) => record === "rlm_tool_result"));
+  const at = records.findIndex(({ record }) => record === "rlm_tool_result");
+  const before = accountOf(records.slice(0, at));
+  const [answer] = records.slice(at);
+  if (answer?.record !== "rlm_tool_result") throw new Error("no journal has an answer");
+  const one = follow(before, { ...answer, value: "one" });
+  const other = follow(before, { ...answer, value: "other" });
+  expect([before, one, other].map(({ last }) => last?.results.at(-1)?.value)).toEqual([
+    before.last?.results.at(-1)?.value,
+    "one",
+    "other",
+  ]);
+});
+
 test("the account that followed a session is the one that its stored records give", () => {
   forEachJournal((records) => {
     let running = EMPTY_ACCOUNT;
