@@ -1,5 +1,6 @@
 import { readObject } from "./files.ts";
 import { agentFileOf, OUTSIDE_DEFAULTS, PI_KEYS, type PiConfigPlaces, projectFileOf, readPiConfig } from "./pi.ts";
+import { INGEST_DEFAULTS } from "./pi-ingest.ts";
 import { READING_DEFAULTS } from "./pi-reading.ts";
 import { KEYS, LIMIT_DEFAULTS, variableOf } from "./settings.ts";
 
@@ -44,9 +45,8 @@ export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map([
   ["allowed_tool_overrides", "none"],
   ["require_approval", "true"],
   ["prompt_wait_s", "120"],
-  ...Object.entries({ ...OUTSIDE_DEFAULTS, ...READING_DEFAULTS }).map(([key, value]): [string, string] => [
-    key,
-    String(value),
-  ]),
+  ...Object.entries({ ...OUTSIDE_DEFAULTS, ...READING_DEFAULTS, ...INGEST_DEFAULTS }).map(
+    ([key, value]): [string, string] => [key, String(value)],
+  ),
   ["roots", "the project"],
 ]);

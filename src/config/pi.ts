@@ -4,7 +4,8 @@ import { nearest } from "../nearest.ts";
 import { readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { lowered } from "./lowered.ts";
-import { loweredConfirm, READING_ENTRIES } from "./pi-reading.ts";
+import { INGEST_DEFAULTS, INGEST_ENTRIES } from "./pi-ingest.ts";
+import { READING_DEFAULTS, READING_ENTRIES } from "./pi-reading.ts";
 import { invalidConfig } from "./problems.ts";
 import { KEYS, type Settings, variableOf } from "./settings.ts";
 import { given } from "./texts.ts";
@@ -47,6 +48,7 @@ const PiSchema = v.strictObject({
   /** Who compacts if a request would still be too large. */
   compaction: v.exactOptional(v.picklist(["objects", "pi"], COMPACTION)),
   ...READING_ENTRIES,
+  ...INGEST_ENTRIES,
 });
 
 /** What holds of the conversation's old texts if no file says otherwise. */
@@ -79,8 +81,13 @@ const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
 /** Every key of belay.json. */
 export const PI_KEYS: readonly string[] = [...OWN_KEYS, ...KEYS.filter((key) => !NOT_IN_PI.includes(key))];
 
-/** A project may choose the model, have texts stay as they are and have the user asked earlier, and nothing else of these. */
-const OF_PROJECTS: readonly string[] = ["sub_model", "externalize", "confirm_calls"];
+/** What a project may lower. */
+const LOWERED_KEYS = ["confirm_calls", "max_ingest_files", "max_ingest_bytes"] as const;
+const LOWERED = { ...READING_DEFAULTS, ...INGEST_DEFAULTS };
+type Lowered = { readonly [key in (typeof LOWERED_KEYS)[number]]?: number };
+
+/** A project may choose the model, have texts stay as they are and lower these, and nothing else of Pi's own keys. */
+const OF_PROJECTS: readonly string[] = ["sub_model", "externalize", ...LOWERED_KEYS];
 const PI_USER_ONLY = OWN_KEYS.filter((key) => !OF_PROJECTS.includes(key));
 
 /** Where Pi's configuration is looked for. */
@@ -138,8 +145,30 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
     api_key_env: _key,
     ...settings
   } = { ...users, ...projects, ...limits, ...asked };
-  const confirmed = loweredConfirm(user.own, project.own, { projectFile, userFile: agentFile });
-  return { ...given(settings), ...user.own, ...project.own, ...confirmed };
+  const lesser = loweredOwn(user.own, project.own, { projectFile, userFile: agentFile });
+  return { ...given(settings), ...user.own, ...project.own, ...lesser };
+}
+
+/** The lesser of the project's numbers and the user's. @throws RlmError `invalid_config` if the project raises one */
+function loweredOwn(
+  users: Lowered,
+  projects: Lowered,
+  { projectFile, userFile }: { readonly projectFile: string; readonly userFile: string },
+): Lowered {
+  const lesser: { -readonly [key in keyof Lowered]: Lowered[key] } = {};
+  for (const key of LOWERED_KEYS) {
+    const { [key]: usual } = LOWERED;
+    const { [key]: own = usual } = users;
+    const { [key]: asked } = projects;
+    if (asked === undefined) continue;
+    const most = Math.max(usual, own);
+    if (asked > most) {
+      const problem = `${projectFile}: ${key} is ${asked}; a project may lower it, and it is ${most}`;
+      throw invalidConfig(problem, `Set it in ${userFile}.`);
+    }
+    lesser[key] = Math.min(asked, own);
+  }
+  return lesser;
 }
 
 /**

@@ -7,7 +7,7 @@ export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from 
 export { matchGlob } from "./load/glob.ts";
 export { openKnownLoads } from "./load/known-loads.ts";
 export { knownHash, load, loadAppend, type Source } from "./load/load.ts";
-export { type PathsSource, pathsName } from "./load/paths.ts";
+export { documentsNamed, type PathsSource, pathsName } from "./load/paths.ts";
 export type { LoadOptions } from "./load/reading.ts";
 export type { Known } from "./load/recall.ts";
 export { canonical, isAllowed, isWithin, locate, openRoots, type Roots, readFolder } from "./load/roots.ts";

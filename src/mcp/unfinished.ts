@@ -42,8 +42,9 @@ export async function finished(session: Session, tool: Tool, args: unknown, sign
     input: null,
     stats: session.stats(),
     before: { memory: {}, helpers: [] },
+    ingested: null,
   };
-  return tool.recorded(args, record) ?? { success: true, kind: resumed?.kind ?? null };
+  return (await tool.recorded(args, record)) ?? { success: true, kind: resumed?.kind ?? null };
 }
 
 async function finish(session: Session, signals: Signals): Promise<void> {

@@ -1,3 +1,4 @@
+import { INGEST_DEFAULTS, type PiSettings } from "../config/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
 import { type BranchView, readBranch, type Unanswered } from "./branch/entries.ts";
@@ -94,7 +95,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     };
     const conversation = conversations.at(called.tool_call_id, phase === "recovering");
     const work: Work = (signals) =>
-      tool.run(open, called.args, { cwd, ...signals, ...rootModelOf(context()), conversation });
+      tool.run(open, called.args, { ...signals, ...hostOf(context(), settings), conversation });
     const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
     // What is shown must not take the place of the answer.
     await refresh().catch(() => {});
@@ -198,9 +199,13 @@ function openedOnce(open: () => Promise<Opened>) {
   };
 }
 
-/** An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
-function rootModelOf({ model }: Pick<PiContext, "model">): { readonly rootModel?: string } {
-  return model ? { rootModel: `${model.provider}/${model.id}` } : {};
+/** What calls are given of Pi. An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
+function hostOf({ cwd, model }: Pick<PiContext, "cwd" | "model">, settings: (cwd: string) => PiSettings) {
+  const mostIngested = () => {
+    const { max_ingest_files: files, max_ingest_bytes: bytes } = { ...INGEST_DEFAULTS, ...settings(cwd) };
+    return { files, bytes };
+  };
+  return { cwd, mostIngested, ...(model ? { rootModel: `${model.provider}/${model.id}` } : {}) };
 }
 
 function toolNamed(name: string): Tool | undefined {

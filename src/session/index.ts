@@ -34,7 +34,7 @@ export type {
   TrajectoryTurn,
   TurnProgress,
 } from "./asks.ts";
-export { storedContext } from "./contexts/contexts.ts";
+export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export type { ExecAsked, TurnTaken } from "./exec/request.ts";
 export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { Coverage } from "./journal/coverage.ts";

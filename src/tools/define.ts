@@ -1,6 +1,7 @@
 import { IsObject, type Static, type TObject, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
+import type { ObjectSource } from "../context/index.ts";
 import { nearest } from "../nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
@@ -20,6 +21,18 @@ export interface ToolCall {
   readonly rootModel?: string;
   /** The conversation in which it is made, if the host has one. */
   readonly conversation?: Conversation;
+  /** The most that rlm_ingest may add at once; default: what a context may hold. @throws RlmError `invalid_config` */
+  readonly mostIngested?: () => { readonly files: number; readonly bytes: number };
+}
+
+/** Files that were named to be added, and P after it. */
+export interface Ingested {
+  readonly paths: readonly string[];
+  /** The paths are absolute, or relative to it. */
+  readonly folder: string;
+  readonly context: ObjectSource["context"];
+  /** Documents of P before it. */
+  readonly before: number;
 }
 
 /** What the journal has of a call that succeeded and whose answer was lost with its process. */
@@ -34,6 +47,8 @@ export interface RecordedCall {
   readonly stats: LoadResult["stats"] | null;
   /** Memory and helpers before it. */
   readonly before: Pick<EndExtras, "memory" | "helpers">;
+  /** What was added, if several paths were named; else null. */
+  readonly ingested: Ingested | null;
 }
 
 /** A tool that a host offers to its model: its words, its parameters, and what it does with a session. */
@@ -54,7 +69,7 @@ export interface Tool {
    */
   run(open: () => Promise<Session>, args: unknown, call: ToolCall): Promise<ToolEnvelope>;
   /** The answer of a call that another process finished; null for calls that change nothing and are not execs. */
-  recorded(args: unknown, call: RecordedCall): ToolEnvelope | null;
+  recorded(args: unknown, call: RecordedCall): Promise<ToolEnvelope | null>;
   /** What is left to do of a call whose exec another process finished, if the call has one more exec; null: nothing. */
   next(args: unknown, call: RecordedCall): ((session: Session) => Promise<ToolEnvelope>) | null;
   /** A success is answered with its field `text` alone. */
@@ -86,7 +101,7 @@ interface Told<P extends TObject> {
 interface Definition<P extends TObject> extends Told<P> {
   /** @throws RlmError, which becomes the answer */
   run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
-  recorded?(args: Static<P>, call: RecordedCall): object;
+  recorded?(args: Static<P>, call: RecordedCall): object | Promise<object>;
   next?(args: Static<P>, call: RecordedCall): ((session: Session) => Promise<object>) | null;
 }
 
@@ -152,9 +167,9 @@ function toolOf<P extends TObject>(
         return failed(failureOf(error, call));
       }
     },
-    recorded(args, call) {
+    async recorded(args, call) {
       if (!definition.recorded || !Value.Check(parameters, args)) return null;
-      return wire(definition.recorded(args, call));
+      return wire(await definition.recorded(args, call));
     },
     next(args, call) {
       const rest = Value.Check(parameters, args) ? (definition.next?.(args, call) ?? null) : null;

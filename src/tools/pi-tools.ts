@@ -4,6 +4,7 @@ import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_batch } from "./rlm_batch.ts";
 import { rlm_exec_in_conversation } from "./rlm_exec.ts";
 import { rlm_extract } from "./rlm_extract.ts";
+import { rlm_ingest } from "./rlm_ingest.ts";
 import { rlm_load } from "./rlm_load.ts";
 import { rlm_load_append } from "./rlm_load_append.ts";
 import { rlm_peek } from "./rlm_peek.ts";
@@ -20,6 +21,7 @@ const CONVERSATION: readonly Tool[] = [rlm_peek, rlm_search, rlm_stats];
 export const tools: readonly Tool[] = [
   rlm_load,
   rlm_load_append,
+  rlm_ingest,
   rlm_exec_in_conversation,
   rlm_query_in_conversation,
   rlm_batch,

@@ -88,6 +88,28 @@ export async function extendByPaths(
   return extendContext(previous, { name: pathsName(source), folder: null, files, skipped: found.skipped }, pause);
 }
 
+/** The newest document of each file that the paths name, among those of P. */
+export function documentsNamed(
+  documents: readonly Document[],
+  { paths, folder }: Pick<PathsSource, "paths" | "folder">,
+): readonly Document[] {
+  const newest = new Map(documents.map((document) => [document.path, document]));
+  const all = [...newest.values()];
+  const named = paths.flatMap((given) => {
+    const at = resolve(folder, given);
+    const within = all.filter(({ path }) => isWithin(at, path));
+    const glob = globIn(at);
+    if (within.length > 0 || glob === null) return within;
+    const below = all.filter(({ path }) => isWithin(glob.base, path));
+    const matched = matchGlob(
+      glob.pattern,
+      below.map(({ path }) => relative(glob.base, path)),
+    );
+    return below.filter((_, n) => matched[n]);
+  });
+  return [...new Set(named)];
+}
+
 /** How the source is called in statistics and messages. */
 export function pathsName({ paths, folder }: Pick<PathsSource, "paths" | "folder">): string {
   const [only] = paths;

@@ -13,11 +13,13 @@ import {
   type JournalRecord,
   queryEnvelope,
   readEndExtras,
+  readLoadInput,
   readRecord,
   remaining,
+  storedContext,
 } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
-import { askAnswer, type Tool, type ToolEnvelope } from "../../tools/index.ts";
+import { askAnswer, type RecordedCall, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 
 /** An exec as the store has it. */
 export interface RecordedExec {
@@ -27,6 +29,8 @@ export interface RecordedExec {
   /** The session's head after it, and before it. */
   readonly checkpoint: string | null;
   readonly parent: string | null;
+  /** The hash of the context before it. */
+  readonly contextBefore: string | null;
   /** Those of its turns and cells are among them, if it is an ask. */
   readonly records: readonly JournalRecord[];
   /** null if it is not an ask. */
@@ -58,6 +62,7 @@ export async function recordedExec(
     complete: ends.find((end) => end.exec_id === exec_id) ?? null,
     checkpoint: after.checkpoint,
     parent: before.checkpoint,
+    contextBefore: before.context_hash,
     records,
     ask: after.ask?.start.exec_id === exec_id ? after.ask : null,
     budget: remaining(after.ledger, budget),
@@ -84,7 +89,8 @@ export async function recordedAnswer(
   }
   const call = await recordedCall(store, exec, complete);
   const { envelope: shown } = call;
-  return tool.recorded(args, call) ?? (shown && { success: shown.success, ...JSON.parse(JSON.stringify(shown)) });
+  const own = await tool.recorded(args, call);
+  return own ?? (shown && { success: shown.success, ...JSON.parse(JSON.stringify(shown)) });
 }
 
 /** What is left to do of a call whose exec is over; null: nothing. @throws RlmError of the store */
@@ -103,11 +109,33 @@ async function recordedCall(store: Store, exec: RecordedExec, complete: Complete
   const input = start?.record === "rlm_start" ? start.input : null;
   if (!end || !state) {
     const stats = await statsOf(store, context_hash);
-    return { envelope: null, query: null, input, stats, before: await extrasOf(store, parent) };
+    const [before, ingested] = [await extrasOf(store, parent), await ingestedBy(store, exec, complete)];
+    return { envelope: null, query: null, input, stats, before, ingested };
   }
   const answer = envelope({ ...complete, end, state }, { session_id: session, budget, unfinished: false });
   const query = kind === "query" ? queryEnvelope(answer) : null;
-  return { envelope: query ?? answer, query, input, stats: null, before: { memory: {}, helpers: [] } };
+  return { envelope: query ?? answer, query, input, stats: null, before: { memory: {}, helpers: [] }, ingested: null };
+}
+
+/** What a load of several paths added; null for other execs, or if P is lost. */
+async function ingestedBy(
+  store: Store,
+  { records, contextBefore }: RecordedExec,
+  { context_hash: hash }: Complete,
+): Promise<RecordedCall["ingested"]> {
+  const [start] = records;
+  const input = start?.record === "rlm_start" && start.kind === "append" ? readLoadInput(start.input) : null;
+  const named = input && "roots" in input && !("path" in input) ? input : null;
+  if (!named || hash === null) return null;
+  const { paths, folder } = named;
+  try {
+    const context = await storedContext(store, hash);
+    const before = (await statsOf(store, contextBefore))?.document_count ?? 0;
+    return { paths, folder, context, before };
+  } catch (error) {
+    if (error instanceof RlmError) return null;
+    throw error;
+  }
 }
 
 async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExtras> {

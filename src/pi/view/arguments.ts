@@ -14,6 +14,7 @@ const ArgumentsSchema = v.fallback(
     target: maybeText,
     targets: v.fallback(v.optional(v.array(v.unknown())), undefined),
     path: maybeText,
+    paths: v.fallback(v.optional(v.array(v.fallback(v.string(), ""))), undefined),
     name: maybeText,
     key: maybeText,
     value: v.optional(v.unknown()),
@@ -22,12 +23,15 @@ const ArgumentsSchema = v.fallback(
   {},
 );
 
-export type ShownArguments = Readonly<Omit<v.InferOutput<typeof ArgumentsSchema>, "question" | "instructions">>;
+export type ShownArguments = Readonly<
+  Omit<v.InferOutput<typeof ArgumentsSchema>, "question" | "instructions" | "paths">
+>;
 
 export function readArguments(args: unknown): ShownArguments {
-  const { question, instructions, ...others } = v.parse(ArgumentsSchema, args);
+  const { question, instructions, paths, ...others } = v.parse(ArgumentsSchema, args);
   const prompt = others.prompt ?? question ?? instructions;
-  return prompt === undefined ? others : { ...others, prompt };
+  const path = others.path ?? paths?.join(", ");
+  return { ...others, ...(prompt === undefined ? {} : { prompt }), ...(path === undefined ? {} : { path }) };
 }
 
 /** What a call is about, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */

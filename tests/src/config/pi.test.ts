@@ -71,7 +71,7 @@ test("a project may lower limits and choose the model, and nothing else", () => 
   expect(refusal({ project: { roots: ["../other"] } })).toContain("lies outside the project");
 });
 
-test("a project may have the user asked earlier, and not later", () => {
+test("a project may have the user asked earlier and less ingested, and not the other way round", () => {
   const confirm = (agent: object, project: object) => read({ agent, project }).settings.confirm_calls;
   expect(confirm({ confirm_calls: 20 }, {})).toBe(20);
   expect(confirm({}, { confirm_calls: 0 })).toBe(0);
@@ -80,6 +80,10 @@ test("a project may have the user asked earlier, and not later", () => {
   expect(refusal({ project: { confirm_calls: 11 } })).toBe(
     "~/project/.pi/belay.json: confirm_calls is 11; a project may lower it, and it is 10 | Set it in ~/agent/belay.json.",
   );
+  const files = (agent: object, project: object) => read({ agent, project }).settings.max_ingest_files;
+  expect([files({}, { max_ingest_files: 5 }), files({ max_ingest_files: 3 }, { max_ingest_files: 5 })]).toEqual([5, 3]);
+  expect(refusal({ project: { max_ingest_bytes: 100_000_001 } })).toContain("a project may lower it");
+  expect(refusal({ agent: { max_ingest_files: 10_001 } })).toContain("must be a whole number of files from 1 to 10000");
   expect(refusal({ agent: { confirm_calls: -1 } })).toContain("confirm_calls must be a whole number of calls from 0");
   expect(refusal({ agent: { inline_tokens: 99 } })).toContain(
     "inline_tokens must be a whole number of tokens from 100",

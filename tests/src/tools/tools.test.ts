@@ -12,6 +12,7 @@ import { folderWith } from "../../support/tree.ts";
 const NAMES = [
   "rlm_load",
   "rlm_load_append",
+  "rlm_ingest",
   "rlm_exec",
   "rlm_query",
   "rlm_batch",
@@ -73,6 +74,7 @@ test("parameters are those of the specification", () => {
   expect(Object.fromEntries(NAMES.map((name) => [name, shape(name)]))).toEqual({
     rlm_load: [["path"], ["path"]],
     rlm_load_append: [["path"], ["path"]],
+    rlm_ingest: [["paths"], ["paths"]],
     rlm_exec: [["code", "limits_override"], ["code"]],
     rlm_query: [["prompt", "instructions", "target", "model", "max_sections", "search_strategy"], []],
     rlm_batch: [
@@ -118,11 +120,12 @@ test("parameters are those of the specification", () => {
   });
 });
 
-test("all texts of the tools take at most 2,650 tokens of a request, those of rlm_ask 150 and those over the conversation 250, and rlm_exec names every builtin", () => {
+test("all texts of the tools take at most 2,650 tokens of a request, those of rlm_ask 150, of rlm_ingest 90 and those over the conversation 250, and rlm_exec names every builtin", () => {
   const total = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
   expect(TOOLS_BUDGET).toBe(2_650);
   expect(total).toBeLessThanOrEqual(TOOLS_BUDGET);
   expect(toolTokens(toolNamed("rlm_ask"))).toBeLessThanOrEqual(150);
+  expect(toolTokens(toolNamed("rlm_ingest"))).toBeLessThanOrEqual(90);
   const overConversation = ["rlm_peek", "rlm_search", "rlm_stats"].map((name) => toolTokens(toolNamed(name)));
   expect(overConversation.reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(250);
   const { description } = toolNamed("rlm_exec");
@@ -327,15 +330,16 @@ test("a batch whose process is gone is answered as the process would have", asyn
         input: null,
         stats: null,
         before: { memory, helpers: [] },
+        ingested: null,
       };
-      const recorded = toolNamed("rlm_memory_batch").recorded({ ops }, record);
+      const recorded = await toolNamed("rlm_memory_batch").recorded({ ops }, record);
       expect(recorded).toEqual(await call("rlm_memory_batch", { ops }));
     }),
     { numRuns: 30 },
   );
 });
 
-test("other changes are answered from their records too; reads are none", () => {
+test("other changes are answered from their records too; reads are none", async () => {
   const before = { memory: {}, helpers: [{ name: "h", code: "" }] };
   const record: RecordedCall = {
     envelope: { success: true, stdout: "x" },
@@ -343,14 +347,21 @@ test("other changes are answered from their records too; reads are none", () => 
     input: null,
     stats: null,
     before,
+    ingested: null,
   };
-  const answers = tools.map((tool) => [
-    tool.name,
-    tool.recorded({ path: "/p", code: "", name: "h", key: "k", value: 1, prompt: "?", ops: [] }, record),
-  ]);
+  const answers = await Promise.all(
+    tools.map(async (tool) => [
+      tool.name,
+      await tool.recorded(
+        { path: "/p", paths: ["/p"], code: "", name: "h", key: "k", value: 1, prompt: "?", ops: [] },
+        record,
+      ),
+    ]),
+  );
   expect(Object.fromEntries(answers)).toEqual({
     rlm_load: { success: true, stats: null },
     rlm_load_append: { success: true, stats: null },
+    rlm_ingest: { success: true, added: 0, already: 0, objects: [], stats: null },
     rlm_exec: { success: true, stdout: "x" },
     rlm_query: { success: true, stdout: "x" },
     rlm_batch: null,

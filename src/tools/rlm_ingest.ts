@@ -1,0 +1,53 @@
+import { Type } from "typebox";
+import { documentsNamed, objectOf, pauses } from "../context/index.ts";
+import type { LoadResult } from "../session/index.ts";
+import { conversationOf, defineTool, type Ingested } from "./define.ts";
+import { shortened, sourceAt } from "./load-path.ts";
+import { nameOf } from "./text-answer.ts";
+
+export const rlm_ingest = defineTool({
+  name: "rlm_ingest",
+  label: "RLM ingest",
+  description: "Add files to P by paths, folders and globs (src/**/*.ts), unchanged ones once. Answers their ids.",
+  promptSnippet: "Add files, folders and globs to context P",
+  parameters: Type.Object({ paths: Type.Array(Type.String(), { minItems: 1 }) }),
+  rest: "See list_docs in rlm_exec.",
+  async run(session, { paths }, call) {
+    const { cwd, signal, mostIngested } = call;
+    const conversation = conversationOf("rlm_ingest", call);
+    const before = session.stats()?.document_count ?? 0;
+    const { files: maxFiles, bytes: maxBytes } = mostIngested?.() ?? {};
+    const most = { ...(maxFiles === undefined ? {} : { maxFiles }), ...(maxBytes === undefined ? {} : { maxBytes }) };
+    const { stats } = await session.loadAppend(
+      { paths: paths.map((path) => sourceAt(path, cwd)), ...most },
+      { signal },
+    );
+    const { sources, problem } = await conversation.objects();
+    const P = sources.find(({ of }) => of === "P");
+    if (!P) return { stats: shortened(stats), ...NOTHING_NAMED, ids_missing: problem };
+    return answerOf({ paths, folder: cwd, context: P.context, before }, stats);
+  },
+  recorded: (_args, { ingested, stats }) => (ingested ? answerOf(ingested, stats) : { stats, ...NOTHING_NAMED }),
+  failureFields: { added: 0, already: 0, objects: [], stats: null },
+});
+
+const NOTHING_NAMED = { added: 0, already: 0, objects: [] };
+const NAMED = 50;
+
+/** The objects of the files that were named, those that are new first. */
+async function answerOf(ingested: Ingested, stats: LoadResult["stats"] | null): Promise<object> {
+  const { context, before } = ingested;
+  const isNew = new Set(context.documents.slice(before));
+  const named = documentsNamed(context.documents, ingested);
+  const added = named.filter((document) => isNew.has(document));
+  const already = named.filter((document) => !isNew.has(document));
+  const objects: string[] = [];
+  const pause = pauses();
+  for (const document of [...added, ...already].slice(0, NAMED)) {
+    const object = await objectOf({ of: "P", context, document }, pause);
+    objects.push(`${object.id} ${nameOf(object).replace(/^P: /, "")} (${Math.ceil(document.size / 4)} tokens)`);
+  }
+  const more = named.length - objects.length;
+  const counts = { added: added.length, already: already.length };
+  return { ...counts, objects, ...(more > 0 ? { more } : {}), stats: stats && shortened(stats) };
+}
