@@ -79,7 +79,9 @@ async function one(): Promise<number> {
 /** What opening and a first cell consist of, ms: the first time in the process, then the median of others. */
 async function parts(): Promise<Record<string, number[]>> {
   const at = (path: string) => new URL(path, `file://${library}`);
-  const { openMachines }: typeof import("../runtime/machines.ts") = await import(at("../runtime/machines.js").href);
+  const { openMachines }: typeof import("../runtime/threads/machines.ts") = await import(
+    at("../runtime/machines.js").href
+  );
   const { openSandbox }: typeof import("../runtime/sandbox.ts") = await import(at("../runtime/sandbox.js").href);
   const { shareStore }: typeof import("../src/store/shared.ts") = await import(at("store/shared.js").href);
   const kind = { entry: at("machine-thread-entry.js"), library: null, memoryBytes: 2 ** 27 };

@@ -1,11 +1,11 @@
+import { checkHelper } from "./cells/helper-check.ts";
+import type { Scripts } from "./cells/scripts.ts";
 import type { RunClock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import type { Heap } from "./heap.ts";
-import { checkHelper } from "./helper-check.ts";
 import type { CallScope, GuestLibrary } from "./library.ts";
 import { addWarning, type Running } from "./running.ts";
-import type { Scripts } from "./scripts.ts";
 
 export interface CallScopeOptions {
   readonly library: GuestLibrary;

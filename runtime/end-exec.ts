@@ -1,3 +1,4 @@
+import { guestError, type Thrown } from "./cells/traceback.ts";
 import type { ErrorEnd } from "./ends.ts";
 import type { Guest } from "./guest.ts";
 import { DRAIN_MS } from "./limits.ts";
@@ -5,7 +6,6 @@ import { outputWarning } from "./output.ts";
 import type { CellEnd, Ended } from "./protocol.ts";
 import { keepLibraryState, throwFault } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
-import { guestError, type Thrown } from "./traceback.ts";
 
 /** What is known of the exec's end besides how its cell ended. */
 interface Closing {

@@ -1,4 +1,5 @@
-import type { CellSyntaxError } from "./checks.ts";
+import type { CellSyntaxError } from "./cells/checks.ts";
+import type { Thrown } from "./cells/traceback.ts";
 import type { Entered } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
@@ -7,7 +8,6 @@ import type { CellEnd } from "./protocol.ts";
 import { firstly, remedy } from "./remedies.ts";
 import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
-import type { Thrown } from "./traceback.ts";
 
 /** What the prelude reports when a cell has ended. */
 interface ResultReport {

@@ -3,7 +3,7 @@
  * and the prelude. Nothing here knows cells, limits or calls.
  */
 
-import type { TextPlace } from "./image.ts";
+import type { TextPlace } from "./images/image.ts";
 import type { HostText } from "./texts.ts";
 
 /** What the engine needs from the machine around it. */

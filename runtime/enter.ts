@@ -1,3 +1,4 @@
+import type { Thrown } from "./cells/traceback.ts";
 import { parseThrown, readThrown } from "./ends.ts";
 import { type Entered, MachineFault } from "./engine.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
@@ -5,7 +6,6 @@ import type { Guest } from "./guest.ts";
 import type { Json } from "./protocol.ts";
 import { idleState, throwFault } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
-import type { Thrown } from "./traceback.ts";
 
 /**
  * Calls a step of the prelude as a part of the running exec. Returns its answer, or null if the exec was stopped meanwhile.

@@ -1,14 +1,14 @@
+import { openScripts, type Scripts } from "./cells/scripts.ts";
 import { type Clock, openRunClock, type RunClock } from "./clock.ts";
 import type { Engine, EngineOptions } from "./engine.ts";
 import { type Heap, openHeap } from "./heap.ts";
-import { fromImage } from "./images.ts";
+import { fromImage } from "./images/images.ts";
 import type { GuestLibrary } from "./library.ts";
 import { DEFAULT_EXEC_LIMITS, LIMITS } from "./limits.ts";
 import { openPost } from "./post.ts";
 import { preludeSource } from "./prelude.ts";
 import type { Printed, Restoration } from "./protocol.ts";
 import { nothingRunning, type Running } from "./running.ts";
-import { openScripts, type Scripts } from "./scripts.ts";
 
 /** A guest and what its machine knows of it. The functions that drive a guest take this as their first argument. */
 export interface Guest {

@@ -1,7 +1,7 @@
-export { applyPart, countPages, mostChangesOf, problemOf } from "./changes.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";
+export { applyPart, countPages, mostChangesOf, problemOf } from "./images/changes.ts";
 export {
   type GuestImage,
   type ImageDelta,
@@ -9,8 +9,8 @@ export {
   type ImagePages,
   PAGE_BYTES,
   type PagesPart,
-} from "./image.ts";
-export { imageProblem } from "./image-compat.ts";
+} from "./images/image.ts";
+export { imageProblem } from "./images/image-compat.ts";
 export type { CallScope, Library } from "./library.ts";
 export {
   clampLimits,
@@ -20,7 +20,6 @@ export {
   LIMITS,
   MAX_EXEC_LIMITS,
 } from "./limits.ts";
-export { type Machines, processMachines } from "./machines.ts";
 export { noOutput } from "./output.ts";
 export { readGuestFile } from "./prelude.ts";
 export type {
@@ -41,5 +40,6 @@ export type {
 } from "./protocol.ts";
 export { firstly, remedy, type Wording, worded } from "./remedies.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
-export { serveSandbox } from "./serve.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";
+export { type Machines, processMachines } from "./threads/machines.ts";
+export { serveSandbox } from "./threads/serve.ts";

@@ -2,7 +2,7 @@ import { placeless } from "./ends.ts";
 import { RlmError } from "./errors.ts";
 import { appendOutput, outputWarning } from "./output.ts";
 import type { CellEnd, ExecState, Printed } from "./protocol.ts";
-import { CANCELLED, TIMED_OUT } from "./watchdog.ts";
+import { CANCELLED, TIMED_OUT } from "./threads/watchdog.ts";
 
 /** Why an exec was ended by `ExecSignals.suspend`. */
 export const SUSPENDED = "suspended";

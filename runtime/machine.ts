@@ -1,12 +1,12 @@
 import { resumeExec, settle, stopExec } from "./advance.ts";
-import { captureImage } from "./capture.ts";
+import { startCell } from "./cells/start-cell.ts";
 import { runCommand } from "./enter.ts";
 import { type GuestOptions, makeGuest } from "./guest.ts";
-import type { Baseline, ImageFormat } from "./image.ts";
-import { openImages } from "./images.ts";
+import { captureImage } from "./images/capture.ts";
+import type { Baseline, ImageFormat } from "./images/image.ts";
+import { openImages } from "./images/images.ts";
+import { adoptGuest } from "./images/restore.ts";
 import type { Answer, Checkpoint, CheckpointRequest, ExecInput, Json, ResumeInput, SliceEnd } from "./protocol.ts";
-import { adoptGuest } from "./restore.ts";
-import { startCell } from "./start-cell.ts";
 
 export interface MachineOptions extends GuestOptions {
   /** Format of the images that this build makes. */

@@ -1,4 +1,5 @@
 import { type CallScopeOptions, openCallScope } from "./call-scope.ts";
+import { callSite } from "./cells/traceback.ts";
 import { type EngineHost, MachineFault } from "./engine.ts";
 import { RlmError } from "./errors.ts";
 import type { CallScope } from "./library.ts";
@@ -6,7 +7,6 @@ import { appendOutput } from "./output.ts";
 import type { CallError, Json, Printed } from "./protocol.ts";
 import { type Running, resultRoom } from "./running.ts";
 import { type HostText, hostText } from "./texts.ts";
-import { callSite } from "./traceback.ts";
 
 export interface PostOptions extends CallScopeOptions {
   printed(part: Printed): void;

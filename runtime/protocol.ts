@@ -1,7 +1,7 @@
-import type { GuestImage, ImageDelta } from "./image.ts";
+import type { GuestError } from "./cells/traceback.ts";
+import type { GuestImage, ImageDelta } from "./images/image.ts";
 import type { ExecLimits } from "./limits.ts";
 import type { Output, Stream } from "./output.ts";
-import type { GuestError } from "./traceback.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 

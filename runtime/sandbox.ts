@@ -1,14 +1,14 @@
 import { systemClock } from "./clock.ts";
 import { isErrorCode, RlmError } from "./errors.ts";
-import type { Baseline } from "./image.ts";
-import { imageProblem } from "./image-compat.ts";
+import type { Baseline } from "./images/image.ts";
+import { imageProblem } from "./images/image-compat.ts";
 import { COMMAND_MS } from "./limits.ts";
 import { machineLost } from "./lost.ts";
-import { type MachineKind, type Machines, processMachines } from "./machines.ts";
 import type { Checkpoint, CheckpointRequest, FromThread, Json, Restoration, ToThread } from "./protocol.ts";
-import type { MachineSetup } from "./served.ts";
 import { openSlices, type Slices } from "./slices.ts";
-import { openThread } from "./thread.ts";
+import { type MachineKind, type Machines, processMachines } from "./threads/machines.ts";
+import type { MachineSetup } from "./threads/served.ts";
+import { openThread } from "./threads/thread.ts";
 
 export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
   /** Bytes of the guest's own heap. */

@@ -1,5 +1,4 @@
 import { lostEnd, SUSPENDED, withPrinted } from "./lost.ts";
-import type { Seat } from "./pool.ts";
 import type {
   Answer,
   CellEnd,
@@ -14,7 +13,8 @@ import type {
   SetAside,
   ToThread,
 } from "./protocol.ts";
-import type { Thread } from "./thread.ts";
+import type { Seat } from "./threads/pool.ts";
+import type { Thread } from "./threads/thread.ts";
 
 /** The state of an exec when its machine is at rest. */
 export type Slice = Waiting | Over;

@@ -1,5 +1,5 @@
 import { isAscii, transcode } from "node:buffer";
-import type { TextPlace } from "./image.ts";
+import type { TextPlace } from "./images/image.ts";
 import type { LibraryText } from "./library.ts";
 
 /** A text of the library, in the form in which the engine keeps it. */

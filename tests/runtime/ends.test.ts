@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resultEnd } from "../../runtime/ends.ts";
-import { imageFormat, imageProblem } from "../../runtime/image-compat.ts";
+import { imageFormat, imageProblem } from "../../runtime/images/image-compat.ts";
 import { DEFAULT_EXEC_LIMITS } from "../../runtime/limits.ts";
 import { idleState } from "../../runtime/running.ts";
 

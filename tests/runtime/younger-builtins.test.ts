@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
+import { LANGUAGE_NAMES } from "../../runtime/cells/owned-names.ts";
 import { openSandbox, type Sandbox } from "../../runtime/index.ts";
-import { LANGUAGE_NAMES } from "../../runtime/owned-names.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import {
   exec,

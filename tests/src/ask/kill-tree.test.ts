@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { openMachines } from "../../../runtime/machines.ts";
+import { openMachines } from "../../../runtime/threads/machines.ts";
 import { loadAsks } from "../../../src/asks.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { openMachines } from "../../../runtime/machines.ts";
+import { openMachines } from "../../../runtime/threads/machines.ts";
 import { openSession, type Session } from "../../../src/index.ts";
 import type { HostedOptions } from "../../../src/session/api.ts";
 import { openSessionWith } from "../../../src/session/session.ts";

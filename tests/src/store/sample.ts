@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { countPages, openChanges } from "../../../runtime/changes.ts";
+import { countPages, openChanges } from "../../../runtime/images/changes.ts";
 import { applyPart, type ImageMeta, type ImagePages, PAGE_BYTES } from "../../../runtime/index.ts";
 import type { NewCheckpoint, NewSession, StoredContext, StoredRecord } from "../../../src/store/port.ts";
 

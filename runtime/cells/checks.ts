@@ -1,0 +1,58 @@
+import type { Node, Program } from "acorn";
+import { RlmError } from "../errors.ts";
+import { declaredNames, findImport, findOuterReturn } from "./declarations.ts";
+
+/** A mistake in a cell or helper, found before it runs: line and column are 1-based. */
+export class CellSyntaxError extends RlmError {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(
+    message: string,
+    suggestion: string,
+    at: { line: number; column: number },
+    code: "js_error" | "sandbox_violation" = "js_error",
+  ) {
+    super(code, message, { suggestion, guestName: "SyntaxError" });
+    this.line = at.line;
+    this.column = at.column;
+  }
+}
+
+/** Refuses what the engine would refuse with a less clear message, and builtins that are declared. @throws CellSyntaxError */
+export function checkProgram(program: Program, reserved: ReadonlySet<string>): void {
+  const returned = findOuterReturn(program);
+  if (returned) {
+    throw new CellSyntaxError(
+      "return is not allowed outside a function",
+      "End the cell with an expression, or assign to result: `result = …`.",
+      position(returned),
+    );
+  }
+  refuseImports(program);
+  for (const { name, node } of declaredNames(program)) {
+    if (!reserved.has(name)) continue;
+    throw new CellSyntaxError(
+      `${name} is a builtin and cannot be declared again`,
+      `Choose another name, such as my_${name}.`,
+      position(node),
+    );
+  }
+}
+
+export function refuseImports(program: Node): void {
+  const imported = findImport(program);
+  if (!imported) return;
+  throw new CellSyntaxError(
+    "import is not available in a cell",
+    "There are no modules here; the builtins are global: peek, find, search, memory, ….",
+    position(imported),
+    "sandbox_violation",
+  );
+}
+
+/** Where a node begins: line and column are 1-based. */
+export const position = (node: Node) => ({
+  line: node.loc?.start.line ?? 1,
+  column: (node.loc?.start.column ?? 0) + 1,
+});

@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import type { Engine, EngineOptions, EnginePlace } from "../engine.ts";
+import { RlmError } from "../errors.ts";
+import type { Library } from "../library.ts";
+import type { CheckpointRequest } from "../protocol.ts";
+import { hostText } from "../texts.ts";
+import type { Baseline, GuestImage, ImageDelta, ImageFormat, ImageMeta, ImagePages, TextPlace } from "./image.ts";
+import { openPages } from "./pages.ts";
+
+/** Captures images of a guest, each as what changed since an earlier one. */
+export interface Images {
+  /** See `Sandbox.origin`. */
+  readonly origin: string;
+  /** Identifies the prelude of this build, see `ImageMeta.prelude`. */
+  readonly prelude: string;
+  /** @param granted bytes beyond its own limit that the guest has */
+  capture(request: Omit<CheckpointRequest, "commands">, granted: number): ImageDelta;
+  /** See `Machine.baseline`. Must be called before an image is captured. */
+  baseline(): Baseline;
+}
+
+type Texts = Pick<Library, "texts">;
+
+export interface ImagesOptions {
+  readonly library: Texts;
+  readonly engine: Engine;
+  readonly format: ImageFormat;
+  /** Source of the prelude of this build. */
+  readonly prelude: string;
+  /** The image that the guest was opened from. Its memory is kept and written to. */
+  readonly opened: GuestImage | undefined;
+}
+
+/** Must be called before anything has run in the guest. */
+export function openImages({ library, engine, prelude, opened, ...options }: ImagesOptions): Images {
+  // The prelude is part of the image, so it still has the bridge of the build that made the guest.
+  const gate = opened?.meta.gate ?? options.format;
+  const preludeHash = sha256(prelude);
+
+  function live(): Omit<ImageMeta, "gate" | "prelude" | "granted" | "texts"> & { memory: Uint8Array } {
+    const { memory, stackPointer, runtimePtr, contextPtr, entries } = engine.image();
+    return { linearBytes: memory.length, stackPointer, runtimePtr, contextPtr, entries, memory };
+  }
+
+  function baseline(): Pick<GuestImage, "id" | "memory"> {
+    const { memory: found, ...place } = live();
+    const memory = found.slice();
+    const { address, bytes } = stackOf(place);
+    memory.fill(0, address, address + bytes);
+    const id = `baseline:${sha256(memory, JSON.stringify({ gate, prelude: preludeHash, ...place }))}`;
+    return { id, memory };
+  }
+
+  const { id: origin, memory: first } = opened ?? baseline();
+  const pages = openPages(origin, first);
+
+  /** Places of texts that the library has, which images leave out. Other texts are part of the image. */
+  function texts(memory: Uint8Array, verify: boolean): TextPlace[] {
+    return engine.texts().flatMap((place) => {
+      const text = library.texts[place.name];
+      const id = text?.id() ?? null;
+      if (!text || id === null || (verify && !hostText(text.read()).isIn(part(memory, place)))) return [];
+      return [{ ...place, id }];
+    });
+  }
+
+  return {
+    origin,
+    prelude: preludeHash,
+    baseline() {
+      const { memory: _live, ...place } = live();
+      const meta = { gate, prelude: preludeHash, ...place, granted: 0, texts: [] };
+      const whole = openPages(origin, new Uint8Array(first.length));
+      const { pages } = whole.capture({ id: origin, base: origin, anchor: false, memory: first, masks: [] });
+      const memory = new Uint8Array(new SharedArrayBuffer(first.length));
+      memory.set(first);
+      return { image: { id: origin, meta, memory }, pages: shared(pages) };
+    },
+    capture({ id, base, kind }, granted) {
+      const whole = base === null || !pages.has(base);
+      const { memory, ...place } = live();
+      const listed = texts(memory, whole);
+      const meta = { gate, prelude: preludeHash, ...place, granted, texts: listed };
+      return {
+        id,
+        meta,
+        ...pages.capture({ id, base, anchor: kind === "end", memory, masks: [stackOf(place), ...listed] }),
+      };
+    },
+  };
+}
+
+function shared(pages: ImagePages): ImagePages {
+  const copy = (words: Uint32Array) => {
+    const made = new Uint32Array(new SharedArrayBuffer(words.byteLength));
+    made.set(words);
+    return made;
+  };
+  return pages.map(({ numbers, changes }) => ({ numbers: copy(numbers), changes: copy(changes) }));
+}
+
+/**
+ * Returns what the engine makes the guest of an image from: the image, and from the library the texts that were left out.
+ *
+ * @throws RlmError `checkpoint_lost` if the library has another text
+ */
+export function fromImage(
+  { meta, memory }: GuestImage,
+  library: Texts,
+): Required<Pick<EngineOptions, "image" | "texts">> {
+  const { stackPointer, runtimePtr, contextPtr, entries } = meta;
+  const texts = meta.texts.map((place) => {
+    const found = library.texts[place.name];
+    if (found?.id() !== place.id) {
+      throw new RlmError(
+        "checkpoint_lost",
+        `the checkpoint was made with another ${place.name} than the one that is loaded`,
+        {
+          suggestion: "Load the context that the session had, or start the session anew.",
+        },
+      );
+    }
+    return { place, text: hostText(found.read()) };
+  });
+  return { image: { memory, stackPointer, runtimePtr, contextPtr, entries }, texts };
+}
+
+/** The engine's stack lies at the bottom of memory. A guest at rest does not use what is left there below the stack pointer. */
+const stackOf = ({ stackPointer }: Pick<ImageMeta, "stackPointer">) => ({ address: 0, bytes: stackPointer });
+
+const part = (memory: Uint8Array, { address, bytes }: EnginePlace) => memory.subarray(address, address + bytes);
+
+function sha256(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const each of parts) hash.update(each);
+  return hash.digest("hex");
+}

@@ -1,0 +1,72 @@
+import { EvalFlags, type JSValueHandle } from "quickjs-wasi";
+import type { Engine } from "../engine.ts";
+import { attempt, call, entriesOf, exceptionIn, type Instance } from "./instance.ts";
+import type { PostFunction } from "./post.ts";
+
+type GuestCode = Pick<Engine, "startCell" | "startOwnCell" | "extend" | "runPreamble" | "compile" | "enter">;
+
+/** The ways in which host code enters the guest. */
+export function openGuestCode(instance: Instance, post: PostFunction): GuestCode {
+  const { vm } = instance;
+  return {
+    startCell: (source, filename) => start(instance, () => vm.evalCode(source, filename, EvalFlags.ASYNC)),
+    startOwnCell: (source, filename) =>
+      start(instance, () => {
+        using cell = vm.evalCode(source, filename);
+        return call(instance, cell, entriesOf(instance).builtins ?? vm.global);
+      }),
+    extend(source, config) {
+      instance.stopped = false;
+      return attempt(instance, () => extend(instance, post, source, config));
+    },
+    runPreamble(source, filename) {
+      instance.stopped = false;
+      return attempt(instance, () => {
+        using names = vm.evalCode(source, filename);
+        return call(instance, entriesOf(instance).inject, names);
+      });
+    },
+    compile: (source, filename) => attempt(instance, () => vm.evalCode(source, filename, EvalFlags.COMPILE_ONLY)),
+    enter(name, payload) {
+      instance.stopped = false;
+      return attempt(instance, () => {
+        using nameText = vm.newString(name);
+        using payloadText = vm.newString(payload);
+        return call(instance, entriesOf(instance).enter, nameText, payloadText);
+      });
+    },
+  };
+}
+
+/** Runs a cell up to its first wait; its end is posted. */
+function start(instance: Instance, cell: () => JSValueHandle): void {
+  const { finish, failed } = entriesOf(instance);
+  instance.stopped = false;
+  try {
+    using promise = cell();
+    // The engine's own subscription: a guest may have patched Promise.prototype.
+    instance.vm.promiseThenRaw(promise, finish, failed).dispose();
+  } catch (error) {
+    using exception = exceptionIn(error);
+    if (!instance.stopped) attempt(instance, () => call(instance, failed, exception.handle));
+  }
+}
+
+/** Gives the extension a `post` of its own, and uses what it returns in place of what the guest was entered by. */
+function extend(instance: Instance, post: PostFunction, source: string, config: string): JSValueHandle {
+  const { vm } = instance;
+  const { enter, inject, builtins, ...kept } = entriesOf(instance);
+  vm.unregisterHostCallback("post");
+  using extension = vm.evalCode(source, "<extension>");
+  using postHandle = vm.newFunction("post", post);
+  using configText = vm.newString(config);
+  using made = call(instance, extension, postHandle, configText, enter, inject, builtins ?? vm.undefined);
+  instance.entries = {
+    ...kept,
+    enter: made.getProp("enter"),
+    inject: made.getProp("inject"),
+    builtins: made.getProp("builtins"),
+  };
+  for (const replaced of [enter, inject, builtins]) replaced?.dispose();
+  return vm.undefined;
+}

@@ -1,0 +1,135 @@
+import { JSException, type JSValueHandle, MAX_STACK_SIZE, QuickJS, type QuickJSOptions } from "quickjs-wasi";
+import { type EngineHost, type EngineImage, type Entered, MachineFault, type PreludeEntries } from "../engine.ts";
+
+export type Entries = PreludeEntries<JSValueHandle>;
+
+/** An instance of the engine. The functions that enter its guest take it as their first argument. */
+export interface Instance {
+  readonly vm: QuickJS;
+  /** The functions and the memory of the wasm module. */
+  readonly raw: ReturnType<QuickJS["_getExports"]>;
+  /** The prelude's functions; undefined until the prelude has run. */
+  entries: Entries | undefined;
+  /** Whether `shouldStop` has ended guest code since the host last entered the guest. */
+  stopped: boolean;
+}
+
+/** Makes an instance whose prelude has not run yet, or, if an image is given, one with the guest of the image. */
+export async function openInstance(
+  wasm: WebAssembly.Module,
+  host: EngineHost,
+  image: EngineImage | undefined,
+): Promise<Instance> {
+  let instance: Instance | undefined;
+  const options: QuickJSOptions = {
+    wasm,
+    maxStackSize: MAX_STACK_SIZE,
+    timezoneOffset: 0,
+    interruptHandler: () => {
+      if (!host.shouldStop()) return false;
+      if (instance) instance.stopped = true;
+      return true;
+    },
+    onUnhandledRejection: (promise, reason, isHandled) => {
+      if (instance?.entries) tellRejection(instance, instance.entries, promise, reason, isHandled);
+    },
+    wasi: (memory) => systemCalls(memory, host),
+  };
+  const vm = image ? await QuickJS.restore({ ...image, extensions: [] }, options) : await QuickJS.create(options);
+  instance = { vm, raw: vm._getExports(), entries: undefined, stopped: false };
+  return instance;
+}
+
+function tellRejection(
+  instance: Instance,
+  { rejected }: Entries,
+  promise: JSValueHandle,
+  reason: JSValueHandle,
+  isHandled: boolean,
+): void {
+  const { vm } = instance;
+  attempt(instance, () => call(instance, rejected, promise, reason, isHandled ? vm.true : vm.false));
+}
+
+/** What the engine asks of its system. The guest can provoke each of these. */
+function systemCalls(memory: WebAssembly.Memory, host: EngineHost) {
+  return {
+    clock_time_get(_clock: number, _precision: bigint, out: number) {
+      new DataView(memory.buffer).setBigUint64(out, BigInt(Math.round(host.now() * 1e6)), true);
+      return 0;
+    },
+    // The C library's guard against overwritten stacks takes four bytes: if they were random, no two guests would be equal.
+    random_get(out: number, length: number) {
+      new Uint8Array(memory.buffer, out, length).fill(0x5a);
+      return 0;
+    },
+    // The engine's own logging is dropped: it does not belong on the process's stdout.
+    fd_write(_fd: number, vectors: number, count: number, written: number) {
+      const view = new DataView(memory.buffer);
+      let total = 0;
+      for (let i = 0; i < count; i++) total += view.getUint32(vectors + i * 8 + 4, true);
+      view.setUint32(written, total, true);
+      return 0;
+    },
+  };
+}
+
+export function call({ vm }: Instance, fn: JSValueHandle, ...args: JSValueHandle[]): JSValueHandle {
+  return vm.callFunction(fn, vm.undefined, ...args);
+}
+
+/** The prelude's functions. @throws MachineFault if the prelude has not run */
+export function entriesOf({ entries }: Instance): Entries {
+  if (!entries) throw new MachineFault("the prelude has not run");
+  return entries;
+}
+
+/**
+ * Runs guest code. An exception becomes its description.
+ *
+ * @throws MachineFault if anything else escapes
+ */
+export function attempt(instance: Instance, run: () => JSValueHandle): Entered {
+  try {
+    return { ok: true, value: takeString(run()) };
+  } catch (error) {
+    const exception = exceptionIn(error);
+    const failure = instance.stopped ? null : describe(instance, exception.handle);
+    exception.dispose();
+    return { ok: false, failure };
+  }
+}
+
+/** What a guest threw. @throws MachineFault if a host function or the engine threw */
+export function exceptionIn(error: unknown): JSException {
+  if (error instanceof JSException) return error;
+  throw fault(error);
+}
+
+/** Returns what the prelude says of the thrown value, or null if even that could not run. */
+function describe(instance: Instance, thrown: JSValueHandle): string | null {
+  try {
+    return takeText(call(instance, entriesOf(instance).describe, thrown));
+  } catch (error) {
+    exceptionIn(error).dispose();
+    return null;
+  }
+}
+
+function takeText(handle: JSValueHandle): string {
+  const text = handle.toString();
+  handle.dispose();
+  return text;
+}
+
+/** The string that a handle holds, or an empty one. */
+function takeString(handle: JSValueHandle): string {
+  if (handle.isString) return takeText(handle);
+  handle.dispose();
+  return "";
+}
+
+export function fault(error: unknown): MachineFault {
+  if (error instanceof MachineFault) return error;
+  return new MachineFault(error instanceof Error ? error.message : String(error), { cause: error });
+}

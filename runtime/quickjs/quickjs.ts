@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { JSValueHandle } from "quickjs-wasi";
+import type { Engine, EngineOptions } from "../engine.ts";
+import { openGuestCode } from "./code.ts";
+import { call, entriesOf, fault, type Instance, openInstance } from "./instance.ts";
+import { openGuestPost } from "./post.ts";
+import { findPrelude, placesOf, runPrelude } from "./prelude.ts";
+import { openStrings, type Strings } from "./strings.ts";
+
+/** The engine, compiled. It is handed to each thread. */
+export interface QuickJsBuild {
+  readonly module: WebAssembly.Module;
+  /** SHA-256 of the wasm file, hex. */
+  readonly sha256: string;
+}
+
+let build: Promise<QuickJsBuild> | undefined;
+
+/** Compiles the engine once per process. */
+export function quickJsBuild(): Promise<QuickJsBuild> {
+  build ??= readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm"))).then(async (wasm) => ({
+    module: await WebAssembly.compile(wasm),
+    sha256: createHash("sha256").update(wasm).digest("hex"),
+  }));
+  return build;
+}
+
+/** Opens a guest on quickjs-wasi. Only this folder knows the package. */
+export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptions): Promise<Engine> {
+  const { host, image, texts = [] } = options;
+  const instance = await openInstance(wasm, host, image);
+  const strings = stringsOf(instance);
+  const { post, forgetReply } = openGuestPost(instance, host, strings);
+  instance.entries = image ? findPrelude(instance, post, image) : runPrelude(instance, post, options);
+  for (const { place, text } of texts) strings.writeBack(place, text);
+  const { vm, raw } = instance;
+  return {
+    ...openGuestCode(instance, post),
+    runJob: () => runJob(instance),
+    hasJob: () => raw.qjs_is_job_pending() !== 0,
+    setMemoryLimit: (bytes) => raw.qjs_set_memory_limit(bytes),
+    heapBytes: () => vm.getMemoryUsage().mallocSize,
+    image() {
+      forgetReply();
+      return {
+        memory: new Uint8Array(raw.memory.buffer),
+        stackPointer: Number(raw.__stack_pointer.value),
+        runtimePtr: raw.qjs_get_runtime_ptr(),
+        contextPtr: raw.qjs_get_context_ptr(),
+        entries: placesOf(entriesOf(instance)),
+      };
+    },
+    texts: strings.places,
+    releaseText: strings.release,
+    [Symbol.dispose]: () => vm.dispose(),
+  };
+}
+
+function runJob(instance: Instance): "ran" | "empty" | "stopped" {
+  const { raw, vm } = instance;
+  instance.stopped = false;
+  try {
+    if (raw.qjs_is_job_pending() === 0) return "empty";
+    if (raw.qjs_execute_pending_job() < 0) vm.getException().dispose();
+    return instance.stopped ? "stopped" : "ran";
+  } catch (error) {
+    throw fault(error);
+  }
+}
+
+function stringsOf(instance: Instance): Strings<JSValueHandle> {
+  const { vm, raw } = instance;
+  return openStrings<JSValueHandle>({
+    memory: () => raw.memory.buffer,
+    newString: (text) => vm.newString(text),
+    addressOf: ({ ptr }) => raw.qjs_get_value_ptr(ptr),
+    blank(units, wide) {
+      using count = vm.newNumber(units);
+      return call(instance, entriesOf(instance).blank, count, wide ? vm.true : vm.false);
+    },
+  });
+}

@@ -1,0 +1,92 @@
+import { type EnginePlace, MachineFault } from "../engine.ts";
+import { PAGE_BYTES } from "../images/image.ts";
+import type { HostText } from "../texts.ts";
+
+/** What is needed of the engine to make strings. `Handle` is its handle of a guest value. */
+export interface StringEngine<Handle extends Disposable> {
+  /** Linear memory. The buffer is replaced when the memory grows. */
+  memory(): ArrayBuffer;
+  /** A string made in the engine's own way. */
+  newString(text: string): Handle;
+  /** A string of so many filler characters. @throws if the guest is out of memory */
+  blank(units: number, wide: boolean): Handle;
+  /** The address of a string. */
+  addressOf(string: Handle): number;
+}
+
+/** Makes strings of the engine from texts of the host, whose characters are written straight into memory. */
+export interface Strings<Handle> {
+  /** Makes a guest string. A long one is listed from now on. @throws as `blank` */
+  place(name: string, text: HostText): Handle;
+  /** Writes a text into an image that was made without it. @throws MachineFault if no such string lies at the place */
+  writeBack(place: EnginePlace, text: HostText): void;
+  places(): readonly EnginePlace[];
+  release(name: string): void;
+}
+
+/**
+ * A string of the engine in memory, as measured with quickjs-wasi 3.6.2: a reference count, then its length with the top
+ * bit set if units take two bytes, and its characters 24 bytes after the length. If this does not hold for a string, it is
+ * made in the engine's own way and is not listed.
+ */
+const COUNT_BEFORE = 4;
+const CHARACTERS_AFTER = 24;
+const WIDE = 0x80000000;
+/** What the prelude's `blank` fills with. */
+const FILLER = { latin1: Buffer.from(" ".repeat(16), "latin1"), utf16le: Buffer.from("\u0100".repeat(16), "utf16le") };
+
+export function openStrings<Handle extends Disposable>(engine: StringEngine<Handle>): Strings<Handle> {
+  const { memory, newString } = engine;
+  const listed = new Map<string, EnginePlace>();
+  const bytesAt = ({ address, bytes }: Pick<EnginePlace, "address" | "bytes">) =>
+    new Uint8Array(memory(), address, bytes);
+
+  /** The reference count of the string of this shape that has its characters at the place; 0 if there is none. */
+  function countAt({ address, bytes, encoding }: Pick<EnginePlace, "address" | "bytes" | "encoding">): number {
+    const view = new DataView(memory());
+    const start = address - CHARACTERS_AFTER;
+    if (start < COUNT_BEFORE || address + bytes > view.byteLength) return 0;
+    const length = encoding === "latin1" ? bytes : bytes / 2 + WIDE;
+    return view.getUint32(start, true) === length ? view.getInt32(start - COUNT_BEFORE, true) : 0;
+  }
+
+  const isBlank = (place: Omit<EnginePlace, "name">) => {
+    const memory = bytesAt(place);
+    const filler = FILLER[place.encoding];
+    return (
+      filler.compare(memory, 0, filler.length) === 0 && filler.compare(memory, memory.length - filler.length) === 0
+    );
+  };
+
+  return {
+    place(name, text) {
+      if (text.bytes < PAGE_BYTES) return newString(text.toString());
+      const string = engine.blank(text.units, text.encoding === "utf16le");
+      const address = engine.addressOf(string) + CHARACTERS_AFTER;
+      const place = { name, encoding: text.encoding, address, bytes: text.bytes };
+      if (countAt(place) !== 1 || !isBlank(place)) {
+        string[Symbol.dispose]();
+        return newString(text.toString());
+      }
+      text.write(bytesAt(place));
+      listed.set(name, place);
+      return string;
+    },
+    writeBack(place, text) {
+      if (text.encoding !== place.encoding || text.bytes !== place.bytes || countAt(place) < 1) {
+        throw new MachineFault(`the image holds no string for the text ${place.name}`);
+      }
+      text.write(bytesAt(place));
+      listed.set(place.name, place);
+    },
+    places() {
+      for (const [name, place] of listed) if (countAt(place) < 1) listed.delete(name);
+      return [...listed.values()];
+    },
+    release(name) {
+      const place = listed.get(name);
+      if (place && countAt(place) === 1) bytesAt(place).fill(0);
+      listed.delete(name);
+    },
+  };
+}

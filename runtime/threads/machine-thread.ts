@@ -1,0 +1,85 @@
+import { Worker } from "node:worker_threads";
+import type { Baseline, ImageFormat } from "../images/image.ts";
+import { machineLost } from "../lost.ts";
+import { type FromThread, SHARED } from "../protocol.ts";
+import type { Poolable } from "./pool.ts";
+
+/** A thread that serves machines, one after the other. */
+export interface MachineThread extends Poolable {
+  /** The words of `SHARED`. */
+  readonly shared: Int32Array;
+  send(message: unknown, transfer: readonly ArrayBuffer[]): void;
+  /** Sets what hears the thread's messages from now on, or null. */
+  listen(listener: Listener | null): void;
+}
+
+export interface Listener {
+  heard(message: FromThread): void;
+  gone(why: string): void;
+}
+
+/** What a thread is started with. */
+export interface ThreadSetup<Setup> {
+  readonly wasm: WebAssembly.Module;
+  readonly format: ImageFormat;
+  readonly shared: Int32Array;
+  /** Given to the thread's library. It must be structured-cloneable. */
+  readonly library: Setup;
+  /** Whether the thread makes the image of a fresh guest first. */
+  readonly makesBaseline: boolean;
+}
+
+/** The first message of a thread. */
+export type ThreadStart =
+  | { readonly kind: "up"; readonly baseline: Baseline | null }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** @throws RlmError `machine_lost` if the thread ends before it can serve */
+export async function startMachineThread<Setup>(
+  module: URL,
+  given: Omit<ThreadSetup<Setup>, "shared">,
+): Promise<{ thread: MachineThread; baseline: Baseline | null }> {
+  const shared = new Int32Array(new SharedArrayBuffer(SHARED.words * Int32Array.BYTES_PER_ELEMENT));
+  const setup: ThreadSetup<Setup> = { ...given, shared };
+  const worker = new Worker(module, {
+    workerData: setup,
+    // Deep recursion in the guest must meet its own limit (512 KB) long before this one.
+    resourceLimits: { stackSizeMb: 16 },
+    // Node refuses some flags of a process for a thread, such as --input-type.
+    execArgv: [],
+  });
+  const started = await new Promise<ThreadStart>((resolve) => {
+    worker.once("message", resolve);
+    worker.once("error", ({ message }) => resolve({ kind: "failed", message }));
+    worker.once("exit", () => resolve({ kind: "failed", message: "the machine's thread ended" }));
+  });
+  if (started.kind === "failed") {
+    await worker.terminate();
+    throw machineLost(started.message);
+  }
+  return { thread: threadOf(worker, shared), baseline: started.baseline };
+}
+
+function threadOf(worker: Worker, shared: Int32Array): MachineThread {
+  let listener: Listener | null = null;
+  worker.on("message", (message: FromThread) => listener?.heard(message));
+  worker.on("error", (error) => listener?.gone(error.message));
+  const gone = new Promise<void>((resolve) => {
+    worker.once("exit", () => {
+      listener?.gone("the machine's thread ended");
+      resolve();
+    });
+  });
+  return {
+    shared,
+    gone,
+    hold: (on) => (on ? worker.ref() : worker.unref()),
+    send: (message, transfer) => worker.postMessage(message, [...transfer]),
+    listen(next) {
+      listener = next;
+    },
+    async end() {
+      await worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { availableParallelism } from "node:os";
+import { backgroundClock, systemClock } from "../clock.ts";
+import type { Baseline } from "../images/image.ts";
+import { imageFormat } from "../images/image-compat.ts";
+import { LIMITS } from "../limits.ts";
+import { quickJsBuild } from "../quickjs/quickjs.ts";
+import { type MachineThread, startMachineThread } from "./machine-thread.ts";
+import { openPool, type Pool, type Seat } from "./pool.ts";
+
+/** A kind of machine. */
+export interface MachineKind<Setup> {
+  /** The module that calls `serveSandbox`. */
+  readonly entry: URL;
+  /** Given to the machine's library. It must be structured-cloneable. */
+  readonly library: Setup;
+}
+
+/** Threads for the machines of a process, and the fresh guest of each kind. */
+export interface Machines {
+  /** Returns a thread for one machine and what a fresh guest is made from. @throws RlmError `machine_lost` if none starts */
+  take<Setup>(kind: MachineKind<Setup>): Promise<{ seat: Seat<MachineThread>; baseline: Baseline }>;
+  /** Starts a thread for the next machine, if there is none yet. */
+  warm<Setup>(kind: MachineKind<Setup>): void;
+  /**
+   * Keeps one thread more until the answer is disposed of, for a machine that others like it follow: to start a thread takes
+   * longer than they do.
+   */
+  keepOneMore(): Disposable;
+}
+
+interface Kind {
+  readonly pool: Pool<MachineThread>;
+  baseline: Baseline | null;
+}
+
+/** @param cores how many machines open at once */
+export function openMachines({ cores = availableParallelism(), kept = Math.max(cores, KEPT_AT_LEAST) } = {}): Machines {
+  const kinds = new Map<string, Kind>();
+  let more = 0;
+
+  function kindOf<Setup>({ entry, library }: MachineKind<Setup>): Kind {
+    const key = JSON.stringify([entry.href, library]);
+    const found = kinds.get(key);
+    if (found) return found;
+    async function start(): Promise<MachineThread> {
+      const wasm = (await quickJsBuild()).module;
+      const makesBaseline = made.baseline === null;
+      const { thread, baseline } = await startMachineThread(entry, {
+        wasm,
+        format: await imageFormat(),
+        library,
+        makesBaseline,
+      });
+      made.baseline ??= baseline;
+      return thread;
+    }
+    const times = { clock: systemClock, background: backgroundClock, lingerMs: LIMITS.idleThreadMs };
+    const made: Kind = { pool: openPool({ start, ...times, cores, kept, more: () => more }), baseline: null };
+    kinds.set(key, made);
+    return made;
+  }
+
+  return {
+    async take(wanted) {
+      const kind = kindOf(wanted);
+      const seat = await kind.pool.take();
+      if (kind.baseline) return { seat, baseline: kind.baseline };
+      await seat.leave(false);
+      throw new Error("a thread is up and there is no fresh guest");
+    },
+    warm: (kind) => kindOf(kind).pool.warm(),
+    keepOneMore() {
+      more++;
+      return { [Symbol.dispose]: () => void more-- };
+    },
+  };
+}
+
+/** On any computer two sessions that take turns keep their machines. A thread takes about 20 MB. */
+const KEPT_AT_LEAST = 2;
+
+let shared: Machines | undefined;
+
+/** The machines of this process. A sandbox uses them unless it is given others. */
+export function processMachines(): Machines {
+  shared ??= openMachines();
+  return shared;
+}

@@ -1,0 +1,122 @@
+import type { Clock } from "../clock.ts";
+import { openSeats } from "./seats.ts";
+import { openThreads, type Threads } from "./threads.ts";
+
+/** A thread that serves one machine at a time. */
+export interface Poolable {
+  /** Resolves once the thread is gone, however it ended. */
+  readonly gone: Promise<void>;
+  /** Keeps the process alive, or lets it end. */
+  hold(on: boolean): void;
+  end(): Promise<void>;
+}
+
+/** The place of one machine in a pool: its thread, and what the machine does at the moment. */
+export interface Seat<T> {
+  readonly thread: T;
+  /** The machine is open, so the next one may be opened. */
+  opened(): void;
+  /** The machine does nothing until an answer comes (`on`), or continues. */
+  waits(on: boolean): void;
+  /** The machine is not in use. `giveUp` is called after `ms`, or earlier if the thread is needed; it must call `leave`. */
+  rest(giveUp: () => Promise<void>, ms: number): void;
+  /** The machine is used again. */
+  wake(): void;
+  /** The machine is gone. If the thread is `reusable` it serves another one; otherwise it is ended. */
+  leave(reusable: boolean): Promise<void>;
+}
+
+/**
+ * The threads of machines. As many machines open at once as there are cores. Machines that are open do not count, so one of
+ * them can wait for another one. If there are `kept` threads, a new machine takes the thread of a resting one, or waits a
+ * moment for a working one to end; only then the pool grows.
+ */
+export interface Pool<T> {
+  take(): Promise<Seat<T>>;
+  /** Starts a thread for the next machine, if there is none yet. */
+  warm(): void;
+}
+
+export interface PoolOptions<T> {
+  start(): Promise<T>;
+  readonly clock: Clock;
+  /** Timers that let the process end. */
+  readonly background: Pick<Clock, "after">;
+  /** How many machines open at once. */
+  readonly cores: number;
+  /** Threads up to this number are started as needed and kept for the next machine. */
+  readonly kept: number;
+  /** So many more are kept at the moment. */
+  more?(): number;
+  /** How long a thread without a machine stays, ms. */
+  readonly lingerMs: number;
+}
+
+/**
+ * How long a machine waits for the thread of a working one, ms: longer than a short cell takes. If starting a thread takes
+ * longer, the machine waits as long as that: while the cores are busy another thread would make all of them slower.
+ */
+const PATIENCE_MS = 100;
+
+export function openPool<T extends Poolable>(options: PoolOptions<T>): Pool<T> {
+  const { clock, background, cores } = options;
+  const kept = () => options.kept + (options.more?.() ?? 0);
+  const threads = openThreads(options);
+  const turns = openTurns(cores);
+  const seats = openSeats({ threads, kept, background, endTurn: turns.end });
+
+  /** Threads that start, open a machine, run one or end. */
+  const busy = () => threads.count() - threads.countFree() - seats.countAtRest();
+
+  async function takeThread(): Promise<T> {
+    const until = clock.monotonic() + Math.max(PATIENCE_MS, threads.startMs());
+    for (;;) {
+      const left = until - clock.monotonic();
+      const found = threads.takeFree();
+      if (found) return found;
+      if (threads.count() < kept()) return threads.begin();
+      if (seats.hasResting()) await seats.giveUpOldest();
+      else if (busy() >= cores && left > 0) await soon(threads, clock, left);
+      else return threads.begin();
+    }
+  }
+
+  return {
+    async take() {
+      await turns.take();
+      try {
+        return seats.of(await takeThread());
+      } catch (error) {
+        turns.end();
+        throw error;
+      }
+    },
+    warm() {
+      if (threads.countFree() === 0 && threads.count() < kept()) threads.keep(threads.begin());
+    },
+  };
+}
+
+/** Resolves once something changes for a machine that waits, or after `ms`. */
+async function soon({ change }: Pick<Threads<unknown>, "change">, clock: Clock, ms: number): Promise<void> {
+  let callOff = () => {};
+  await Promise.race([change(), new Promise<void>((resolve) => (callOff = clock.after(ms, resolve)))]);
+  callOff();
+}
+
+/** Lets `cores` machines open at once. The next turn goes to the machine that has waited longest. */
+function openTurns(cores: number) {
+  const waiting: (() => void)[] = [];
+  let opening = 0;
+  return {
+    async take(): Promise<void> {
+      if (opening >= cores) await new Promise<void>((resolve) => waiting.push(resolve));
+      else opening++;
+    },
+    end(): void {
+      const next = waiting.shift();
+      if (next) next();
+      else opening--;
+    },
+  };
+}

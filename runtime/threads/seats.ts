@@ -1,0 +1,94 @@
+import type { Clock } from "../clock.ts";
+import type { Poolable, Seat } from "./pool.ts";
+import type { Threads } from "./threads.ts";
+
+/** The places of machines in a pool. */
+export interface Seats<T> {
+  of(thread: T): Seat<T>;
+  /** How many seats have a machine that does nothing at the moment. */
+  countAtRest(): number;
+  hasResting(): boolean;
+  /** Gives up the machine that has rested longest. */
+  giveUpOldest(): Promise<void>;
+}
+
+export interface SeatsOptions<T> {
+  readonly threads: Threads<T>;
+  /** Threads that may stay when their machines leave. */
+  kept(): number;
+  readonly background: Pick<Clock, "after">;
+  /** Called when a machine has stopped opening: it is open, or gone. */
+  endTurn(): void;
+}
+
+type State = "opening" | "working" | "waiting" | "resting" | "left";
+
+export function openSeats<T extends Poolable>({ threads, kept, background, endTurn }: SeatsOptions<T>): Seats<T> {
+  /** The one that has rested longest comes first. Each with what gives its machine up. */
+  const resting = new Map<Seat<T>, () => Promise<void>>();
+  const states = new Map<Seat<T>, State>();
+
+  async function giveUpOldest(): Promise<void> {
+    for (const [seat, giveUp] of resting) {
+      seat.wake();
+      await giveUp();
+      return;
+    }
+  }
+
+  function move(seat: Seat<T>, state: State): void {
+    if (!states.has(seat)) return;
+    if (states.get(seat) === "opening") {
+      endTurn();
+      seat.thread.hold(false);
+    }
+    resting.delete(seat);
+    if (state === "left") states.delete(seat);
+    else states.set(seat, state);
+    threads.changed();
+  }
+
+  function of(thread: T): Seat<T> {
+    let callOff = () => {};
+    const set = (state: State) => {
+      callOff();
+      move(seat, state);
+    };
+    const seat: Seat<T> = {
+      thread,
+      opened: () => set("working"),
+      waits(on) {
+        if (states.get(seat) === (on ? "working" : "waiting")) set(on ? "waiting" : "working");
+      },
+      rest(giveUp, ms) {
+        set("resting");
+        resting.set(seat, giveUp);
+        const give = () => {
+          seat.wake();
+          void giveUp();
+        };
+        if (ms === 0) return give();
+        callOff = background.after(ms, give);
+        if (threads.count() > kept()) void giveUpOldest();
+      },
+      wake: () => set("working"),
+      async leave(reusable) {
+        if (!states.has(seat)) return;
+        set("left");
+        if (reusable && threads.count() <= kept()) threads.keep(Promise.resolve(thread));
+        else await thread.end();
+      },
+    };
+    states.set(seat, "opening");
+    thread.hold(true);
+    threads.whenGone(thread, () => set("left"));
+    return seat;
+  }
+
+  return {
+    of,
+    countAtRest: () => [...states.values()].filter((state) => state === "waiting" || state === "resting").length,
+    hasResting: () => resting.size > 0,
+    giveUpOldest,
+  };
+}

@@ -1,0 +1,100 @@
+import { systemClock } from "../clock.ts";
+import { RlmError } from "../errors.ts";
+import type { Baseline } from "../images/image.ts";
+import type { Library } from "../library.ts";
+import { LIMITS } from "../limits.ts";
+import { type Machine, openMachine } from "../machine.ts";
+import type { FromThread, Restoration } from "../protocol.ts";
+import { openQuickJs } from "../quickjs/quickjs.ts";
+import type { ThreadSetup } from "./machine-thread.ts";
+import { openPrintRelay } from "./print-relay.ts";
+
+/** What a machine is opened from. */
+export interface MachineSetup<Message> {
+  readonly memoryBytes: number;
+  /** The image of an exec's end or of a waiting exec; or that of a fresh guest. */
+  readonly from: Restoration | Baseline;
+  /** For the library, before the guest is made. */
+  readonly message?: Message;
+}
+
+/** The machine that a thread serves at the moment, and its library. */
+export interface Served<Message> {
+  readonly machine: Machine;
+  readonly library: Library<Message>;
+}
+
+/** What the machines of a thread are made with. */
+export interface Workshop<Setup, Message> {
+  readonly thread: ThreadSetup<Setup>;
+  readonly createLibrary: (setup: Setup) => Library<Message>;
+  readonly say: (message: FromThread) => void;
+}
+
+/** Makes the image of a fresh guest. */
+export async function makeBaseline<Setup, Message>(workshop: Workshop<Setup, Message>): Promise<Baseline> {
+  const library = workshop.createLibrary(workshop.thread.library);
+  using machine = await machineOf(workshop, library, LIMITS.guestHeapBytes);
+  return machine.baseline();
+}
+
+/** Opens a machine from an image. @throws RlmError `checkpoint_lost` if the image cannot be opened */
+export async function openServed<Setup, Message>(
+  workshop: Workshop<Setup, Message>,
+  { from, memoryBytes, message }: MachineSetup<Message>,
+): Promise<Served<Message>> {
+  const library = workshop.createLibrary(workshop.thread.library);
+  try {
+    if (message !== undefined) library.receive(message);
+    const machine =
+      "pages" in from
+        ? await machineOf(workshop, library, memoryBytes, freshFrom(from))
+        : await machineOf(workshop, library, memoryBytes, from).catch(unreadable);
+    return { machine, library };
+  } catch (error) {
+    library.close?.();
+    throw error;
+  }
+}
+
+function machineOf<Setup, Message>(
+  { thread, say }: Workshop<Setup, Message>,
+  library: Library<Message>,
+  memoryBytes: number,
+  restore?: Restoration,
+): Promise<Machine> {
+  return openMachine({
+    library,
+    memoryBytes,
+    clock: systemClock,
+    shared: thread.shared,
+    notice: (text) => say({ kind: "notice", text }),
+    printed: openPrintRelay(systemClock, (parts) => say({ kind: "printed", parts })),
+    openEngine: (options) => openQuickJs(thread.wasm, options),
+    format: thread.format,
+    ...(restore ? { restore } : {}),
+  });
+}
+
+const freshFrom = ({ image }: Baseline): Restoration => ({ image, pending: "keep", cells: [] });
+
+/** For an image that passed `imageProblem` and cannot be opened all the same. */
+function unreadable(cause: unknown): never {
+  if (cause instanceof RlmError) throw cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  throw new RlmError("checkpoint_lost", `the checkpoint cannot be opened: ${why}`, {
+    suggestion: "Go on from an earlier checkpoint.",
+    cause,
+  });
+}
+
+/** Closes the machine, if one is open. */
+export function closeServed<Message>(served: Served<Message> | undefined): FromThread {
+  const bytes = served?.machine.linearBytes() ?? 0;
+  served?.machine[Symbol.dispose]();
+  served?.library.close?.();
+  return { kind: "closed", isSmall: bytes <= REUSED_BYTES };
+}
+
+/** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
+const REUSED_BYTES = 16 * 2 ** 20;

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { openScripts } from "../../../runtime/cells/scripts.ts";
+
+test("cells and helpers are named as tracebacks name them", () => {
+  const scripts = openScripts(new Set());
+  expect(scripts.cell(3, "1")).toEqual({ source: "1", filename: "<cell 3>", completion: true, declared: [] });
+  expect(scripts.helper("utils", "const a = 1").filename).toBe("<helper utils>");
+});
+
+test("columns of a cell are mapped in later cells too", () => {
+  const scripts = openScripts(new Set());
+  const { source } = scripts.cell(1, "class A {} f();");
+  scripts.cell(2, "g()");
+  const run = source.indexOf("f()") + 1;
+  expect(run).toBeGreaterThan(12);
+  expect(scripts.columnOf("<cell 1>", 1, run)).toBe(12);
+  expect(scripts.columnOf("<cell 2>", 1, run)).toBe(run);
+});
+
+test("columns of a helper lose what stands before it on its first line", () => {
+  const scripts = openScripts(new Set());
+  const { source } = scripts.helper("h", "const f = () => g();\nf();");
+  expect(scripts.columnOf("<helper h>", 1, source.indexOf("g()") + 1)).toBe(17);
+  expect(scripts.columnOf("<helper h>", 2, 1)).toBe(1);
+});
+
+test("an unknown script's columns stay, and none is below one", () => {
+  const scripts = openScripts(new Set());
+  expect(scripts.columnOf("<cell 9>", 1, 7)).toBe(7);
+  scripts.helper("h", "f()");
+  expect(scripts.columnOf("<helper h>", 1, 1)).toBe(1);
+});
+
+test("a cell of the host's own gets builtins as parameters, under the name of a query", async () => {
+  const scripts = openScripts(new Set(["find"]), ["find", "help"]);
+  const { source, filename } = scripts.own("kept.push(await find(), help); // the end");
+  const kept: unknown[] = [];
+  await new Function("kept", `return ${source}`)(kept)({ find: async () => 1, help: 2 });
+  expect([kept, filename]).toEqual([[1, 2], "<query>"]);
+});

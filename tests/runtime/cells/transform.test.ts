@@ -1,0 +1,127 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { CellSyntaxError } from "../../../runtime/cells/checks.ts";
+import { HELPER_PREFIX, transformHelper } from "../../../runtime/cells/helper-script.ts";
+import { transformCell } from "../../../runtime/cells/transform.ts";
+
+const reserved = new Set(["find", "P"]);
+const transformed = (source: string) => transformCell(source, reserved).source;
+
+function errorOf(source: string): CellSyntaxError {
+  try {
+    transformCell(source, reserved);
+  } catch (error) {
+    if (error instanceof CellSyntaxError) return error;
+    throw error;
+  }
+  throw new Error(`${source} was accepted`);
+}
+
+test.each([
+  ["const a = 1", "var   a = 1"],
+  ["let a = 1, b = 2", "var a = 1, b = 2"],
+  ["let a;", "var a=void 0;"],
+  ["let a, b = 1, c;", "var a=void 0, b = 1, c=void 0;"],
+  ["class A {}", "var A=class A {};"],
+  ["class A {} class B extends A {}", "var A=class A {}; var B=class B extends A {};"],
+  ["var a; function f() {}", "var a; function f() {}"],
+  ["{ let a; const b = 1; class C {} }", "{ let a; const b = 1; class C {} }"],
+  ["for (const a of []) { let b }", "for (const a of []) { let b }"],
+  ["const f = () => { let x; class Y {} }", "var   f = () => { let x; class Y {} }"],
+])("%s becomes %s", (source, expected) => {
+  expect(transformed(source)).toBe(expected);
+});
+
+test("what acorn cannot read is left to the engine", () => {
+  const source = "let a = ;\nclass {";
+  expect(transformCell(source, reserved)).toMatchObject({ source, completion: true });
+});
+
+test.each([
+  ["1", true],
+  ["x = 1;", true],
+  ["await f()", true],
+  ["{ a: 1 }", true],
+  ["let x = 1", false],
+  ["if (1) 2", false],
+  ["1;;", false],
+  ["function f() {}", false],
+  ["", false],
+])("%j ends in an expression: %s", (source, completion) => {
+  expect(transformCell(source, reserved).completion).toBe(completion);
+});
+
+test.each([
+  ["return 1", 1, 1],
+  ["  if (a) {\n    return\n}", 2, 5],
+  ["f();\n\tconst find = 1", 2, 8],
+  ["const { a, P } = x", 1, 7],
+  ["for (var find of x);", 1, 10],
+  ["import x from 'x'", 1, 1],
+  ["a; import x from 'x'", 1, 4],
+  ["{ a: import('x') }", 1, 6],
+  ["f(() => import('x'))", 1, 9],
+])("%j is refused at %i:%i", (source, line, column) => {
+  expect(errorOf(source)).toMatchObject({ line, column });
+});
+
+test("imports are sandbox violations, the rest are errors of the cell", () => {
+  expect(errorOf("import 'x'").code).toBe("sandbox_violation");
+  expect(errorOf("import('x')").code).toBe("sandbox_violation");
+  expect(errorOf("return").code).toBe("js_error");
+});
+
+test("a helper's names are read live, and its columns are those of its author", () => {
+  const helper = transformHelper("let n = 0; const up = () => ++n;", reserved);
+  const names = new Function(`return ${helper.source}`)();
+  names.up();
+  expect([names.n, Object.keys(names)]).toEqual([1, ["n", "up"]]);
+  expect(helper.source.slice(HELPER_PREFIX.length)).toMatch(/^let n = 0;/);
+});
+
+test("names of the machine stay inside a helper of an earlier version that declares them", () => {
+  const names = new Function(`return ${transformHelper("var result = 5, Map = 1, mine = 2;", reserved).source}`)();
+  expect(Object.keys(names)).toEqual(["mine"]);
+});
+
+test("a cell's top-level names are known, also those that a block hoists", () => {
+  const source = "const { a, b: [c] } = x; function d() { var no } class E {}; if (1) { var f; let no2 }";
+  expect(transformCell(source, reserved).declared).toEqual(["a", "c", "d", "E", "f"]);
+  expect(transformCell("let a = ;", reserved).declared).toEqual([]);
+});
+
+const piece = fc.constantFrom(
+  "let a;",
+  "let b",
+  "let c, d = 1;",
+  "const e = [];",
+  "class F {}",
+  "class G { m() { return 1 } }",
+  "var h = 2;",
+  "function i() {}",
+  "{ let a }",
+  "/* comment */",
+  "'use strict';",
+  "if (0) class_;",
+  "\n",
+);
+
+test("every character of a cell keeps its line, and its column through columnOf", () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const named = pieces.map((text, i) => text.replace(/\b([a-iFG])\b/g, `$1${i}`));
+      const source = `${named.map((text, i) => `${text} ${text === "\n" ? "" : "\n".repeat(i % 2)}mark${i}();`).join("")} end();`;
+      const script = transformCell(source, reserved);
+      const written = source.split("\n");
+      const run = script.source.split("\n");
+      expect(run.length).toBe(written.length);
+      written.forEach((text, index) => {
+        for (const { 0: mark, index: at } of text.matchAll(/mark\d+|end/g)) {
+          const column = (run[index] ?? "").indexOf(`${mark}(`) + 1;
+          expect(script.columnOf(index + 1, column)).toBe(at + 1);
+        }
+      });
+    }),
+    { numRuns: 1000 },
+  );
+});
