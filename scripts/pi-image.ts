@@ -1,5 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { cpSync, writeFileSync } from "node:fs";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { piHome } from "../tests/support/pi-home.ts";
@@ -7,7 +6,7 @@ import { PI_LINES } from "../tests/support/pi-process.ts";
 import { EXTENSION } from "../tests/support/pi-scene.ts";
 import { piTerminal } from "../tests/support/pi-terminal.ts";
 import { ROOT } from "./process.ts";
-import { terminalPage } from "./terminal-page.ts";
+import { terminalImage } from "./terminal-image.ts";
 
 // Makes docs/pi.png: Pi in a terminal of tmux with a scripted model, in the middle of a cell. Needs tmux and chromium.
 
@@ -51,13 +50,7 @@ try {
   await pi.until(/● rlm_exec running \d+ s · 6 done · 5 running/);
   await pi.press("C-o");
   await pi.until(/peek_doc/);
-  const page = join(home.agent, "page.html");
-  writeFileSync(page, terminalPage(await pi.painted()));
-  const flags = ["--headless", "--no-sandbox", "--force-device-scale-factor=2", "--hide-scrollbars"];
-  const size = `--window-size=${Math.ceil(COLUMNS * 8.43) + 36},${Math.ceil(ROWS * 18.2) + 28}`;
-  const image = join(ROOT, "docs/pi.png");
-  const { status, stderr } = spawnSync("chromium", [...flags, size, `--screenshot=${image}`, `file://${page}`]);
-  if (status !== 0) throw new Error(`chromium ended with ${status}: ${stderr}`);
+  await terminalImage(pi, "docs/pi.png", { columns: COLUMNS, rows: ROWS });
 } finally {
   await server.close();
 }
