@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newUserOf } from "../tests/support/pi-installed.ts";
 import type { PiLine } from "../tests/support/pi-process.ts";
-import { pack } from "./package.ts";
+import { install, installPacked } from "./package.ts";
 import { mustRun } from "./process.ts";
 
 // The packed package in a Pi that cannot be a development dependency: npm does not install it, because it needs packages
@@ -15,7 +15,7 @@ const [, , version = "1.5.2"] = process.argv;
 const folder = await mkdtemp(join(tmpdir(), "belay-pi-newest-"));
 try {
   const line = await unpacked(version);
-  await check(line, await installed());
+  await check(line, await installPacked(folder));
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
@@ -27,19 +27,6 @@ async function unpacked(version: string): Promise<PiLine> {
   const { dependencies } = JSON.parse(await readFile(join(folder, "package/package.json"), "utf8"));
   await install(folder, ...BESIDE.map((name) => `${name}@${dependencies[name]}`));
   return { version, command: join(folder, "package/dist/bundle/cli.js") };
-}
-
-/** Answers the folder of the installed package. */
-async function installed(): Promise<string> {
-  const user = join(folder, "user");
-  await mkdir(user);
-  await install(user, await pack(folder));
-  return join(user, "node_modules/belay-rlm");
-}
-
-async function install(cwd: string, ...specs: readonly string[]): Promise<void> {
-  await writeFile(join(cwd, "package.json"), JSON.stringify({ private: true }));
-  await mustRun("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...specs], { cwd });
 }
 
 async function check(line: PiLine, belay: string): Promise<void> {

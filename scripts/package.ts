@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { mustRun, ROOT } from "./process.ts";
 
@@ -8,4 +8,18 @@ export async function pack(folder: string): Promise<string> {
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"));
   if (tarball === undefined) throw new Error(`npm pack left no tarball in ${folder}`);
   return join(folder, tarball);
+}
+
+/** Packs the checkout and installs it into a new folder `user` of this one. Answers the folder of the installed package. */
+export async function installPacked(folder: string): Promise<string> {
+  const user = join(folder, "user");
+  await mkdir(user);
+  await install(user, await pack(folder));
+  return join(user, "node_modules/belay-rlm");
+}
+
+/** Installs packages into a folder as a user would. */
+export async function install(cwd: string, ...specs: readonly string[]): Promise<void> {
+  await writeFile(join(cwd, "package.json"), JSON.stringify({ private: true }));
+  await mustRun("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", ...specs], { cwd });
 }
