@@ -28,7 +28,7 @@ export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean)
   using stop = joinSignals(asked.signal, asked.suspend);
   for (;;) {
     if (asked.suspend?.aborted) return suspendedEnvelope(host);
-    if (asked.signal?.aborted) return end(host, cancelledBy(asked.signal));
+    if (asked.signal?.aborted) return cancel(host, asked.signal);
     const { step, room } = await nextOf(host, ask, { isRetry, signal: stop.signal });
     isRetry = false;
     switch (step.kind) {
@@ -58,10 +58,15 @@ function refuseForeign({ askModels }: AskHost, { settings, signed = null }: AskI
   throw new RlmError("settings_untrusted", problem, { suggestion });
 }
 
-function cancelledBy({ reason }: AbortSignal): Ending {
-  const why = reason instanceof RlmError ? `: ${reason.message}` : "";
-  return { ok: false, code: "cancelled", message: `the ask was cancelled${why}` };
+/** The reason is kept: a call whose process ends before it is recorded is answered by it. */
+async function cancel(host: AskHost, { reason }: AbortSignal): Promise<AskEnvelope> {
+  const ended_by = reason instanceof RlmError ? { code: reason.code, message: reason.message } : null;
+  const error_message = `the ask was cancelled${ended_by ? `: ${ended_by.message}` : ""}`;
+  await host.end({ ...FAILED, error_code: "cancelled", error_message, ...(ended_by ? { ended_by } : {}) });
+  return askEnvelope(host);
 }
+
+const FAILED = { success: false, answer: null };
 
 async function nextOf(
   host: AskHost,
@@ -164,8 +169,7 @@ const replyJson = (reply: Reply): Json => JSON.parse(JSON.stringify(reply));
 
 async function end(host: AskHost, ending: Ending): Promise<AskEnvelope> {
   const { ok } = ending;
-  const failure = { success: false, answer: null };
-  if (!ok) await host.end({ ...failure, error_code: ending.code, error_message: ending.message });
+  if (!ok) await host.end({ ...FAILED, error_code: ending.code, error_message: ending.message });
   else {
     const { answer, answered_by, warnings } = ending;
     const citations = citationsOf(answer.cite, host.context).map((one) => ({ ...one }));

@@ -8,7 +8,7 @@ import type { ExecAsked, TurnRequest } from "./exec/request.ts";
 import type { AskRecords } from "./journal/account.ts";
 import type { ExecEnvelope, ExecFailure } from "./journal/envelope.ts";
 import type { RemainingBudget } from "./journal/ledger.ts";
-import type { ChildRecord } from "./journal/records.ts";
+import type { ChildRecord, EndedBy } from "./journal/records.ts";
 
 /** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
 export interface Citation {
@@ -212,6 +212,8 @@ export interface AskEnding {
   readonly error_message: string | null;
   /** What was answered, how, and where that is in P; null for a failure. */
   readonly answer: Json;
+  /** What cancelled it, if its caller said so. */
+  readonly ended_by?: EndedBy;
 }
 
 /** What an ask takes from its session. */

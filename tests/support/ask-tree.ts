@@ -3,7 +3,7 @@ import { loadAsks } from "../../src/asks.ts";
 import type { Models } from "../../src/model/index.ts";
 import type { HostedOptions } from "../../src/session/api.ts";
 import { openSessionWith } from "../../src/session/index.ts";
-import { openStore } from "../../src/store/index.ts";
+import { openStore, type Store } from "../../src/store/index.ts";
 import { type ScriptedAnswer, type SeenRequest, startModelServer } from "./model-server.ts";
 import { type Around, storeAround } from "./store-around.ts";
 
@@ -27,6 +27,8 @@ export type Scripts = Readonly<Record<string, readonly Reply[]>>;
 /** What a scene is made of beside its script. */
 interface Staging {
   readonly around?: Around;
+  /** The store as the sessions see it. */
+  readonly seen?: (store: Store) => Store;
   /** The models of the session, by the address of the scripted server. */
   readonly models?: (url: string) => Models;
 }
@@ -35,7 +37,7 @@ interface Staging {
 export async function treeScene(
   scripts: Scripts,
   options: HostedOptions = {},
-  { around = (_, run) => run(), models }: Staging = {},
+  { around = (_, run) => run(), seen = (store) => store, models }: Staging = {},
 ) {
   const server = await startModelServer((request) => {
     const { question, turn } = asked(request);
@@ -44,7 +46,7 @@ export async function treeScene(
     return typeof reply === "function" ? reply(request) : reply;
   });
   onTestFinished(() => server.close());
-  const store = storeAround(await openStore(null), around);
+  const store = seen(storeAround(await openStore(null), around));
   onTestFinished(() => store[Symbol.asyncDispose]());
   const open = (more: HostedOptions = {}) =>
     openSessionWith(

@@ -165,7 +165,15 @@ export interface Complete {
   readonly coverage?: Coverage;
   /** How an ask was answered; absent for other kinds, and for an ask that failed. */
   readonly answer?: Json;
+  /** What ended an ask that is cancelled, such as the time of its call; absent if nothing said so, and in earlier records. */
+  readonly ended_by?: EndedBy;
   readonly at: number;
+}
+
+/** A failure by its code. */
+export interface EndedBy {
+  readonly code: string;
+  readonly message: string;
 }
 
 /** The record of an exec that ran a cell: all that its envelope is made of. */

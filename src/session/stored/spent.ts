@@ -4,7 +4,7 @@ import type { Store } from "../../store/index.ts";
 import { EMPTY_ACCOUNT, follow } from "../journal/account.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
-import { type ChildRecord, readRecord } from "../journal/records.ts";
+import { type ChildRecord, type EndedBy, readRecord } from "../journal/records.ts";
 import { treeOf } from "../journal/tree.ts";
 import { childName } from "./children.ts";
 
@@ -20,6 +20,8 @@ export interface Spent extends ChildRecord {
   readonly model: string;
   /** When its first request left, ms since the epoch; null: none has, or that is not recorded. */
   readonly sent_at: number | null;
+  /** What cancelled its ask; null: it is open, has ended otherwise, or that is not recorded. */
+  readonly ended_by: EndedBy | null;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function spentBy(
   const row = await store.find(name);
   if (row?.origin !== "child" || depth > LIMITS.maxDepth) return null;
   const records = (await store.journal(row.id)).map(({ record }) => readRecord(record));
-  const { ledger, last } = records.reduce(follow, EMPTY_ACCOUNT);
+  const { ledger, last, ask } = records.reduce(follow, EMPTY_ACCOUNT);
   const results = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record] : []));
   const found = await Promise.all(
     openCalls(last).map((callId) => spentBy(store, childName(row.id, callId), depth + 1)),
@@ -54,6 +56,7 @@ export async function spentBy(
     depth_reached: Math.max(tree.depth_reached, ...below.map((one) => one.depth_reached)),
     model: results.findLast(({ name }) => name === ROOT_CALL)?.model ?? "",
     sent_at: results[0]?.sent_at ?? null,
+    ended_by: ask?.complete?.ended_by ?? null,
   };
 }
 

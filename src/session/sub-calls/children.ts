@@ -2,7 +2,7 @@ import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../bui
 import { type Clock, type Json, LIMITS, type Machines, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../joined-signal.ts";
-import { failure } from "../../model/index.ts";
+import { failure, isFailureCode } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
 import type { Asks, CellSettings, ChildEnd, Citation } from "../asks.ts";
@@ -118,6 +118,8 @@ async function answer(options: ChildrenOptions, name: string, asked: Asked): Pro
   const { store, places, depth } = options;
   const { context } = asked;
   const before = await spentBy(store, name, depth + 1);
+  const ended = before && endedBefore(before);
+  if (ended) return answeredBy(ended, before);
   using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
   using place = await places.guests(depth + 1).take(waiting.signal);
   using _kept = options.machines.keepOneMore();
@@ -134,6 +136,11 @@ async function answer(options: ChildrenOptions, name: string, asked: Asked): Pro
 }
 
 type Settlement = Answered["settlement"];
+
+/** How a child was ended by a process that did not come to record it for the call; null: it was not. */
+function endedBefore({ ended_by: by }: Spent): Settlement | null {
+  return by && isFailureCode(by.code) ? { ok: false, error: guestError(failure(by.code, by.message)) } : null;
+}
 
 const CANCELLED: Settlement = { ok: false, error: guestError(failure("cancelled", "the call was given up")) };
 

@@ -129,6 +129,33 @@ function slowBesideAnswered() {
   return { scripts, source, isAnswered: isAnswered.promise };
 }
 
+test("a call whose process dies between its deadline and its record is over in time all the same", async () => {
+  let isDead = false;
+  const seen = (store: Store): Store => ({
+    ...store,
+    async commit(id, step) {
+      if (isDead) throw new Error("the process is gone");
+      await store.commit(id, step);
+      // The child's ask has its end, and the call has none.
+      isDead ||=
+        step.records?.some((one) => one.record === "rlm_complete" && "kind" in one && one.kind === "ask") === true;
+    },
+  });
+  const { session, store, open, server } = await scene({ Slow: [cell("print(1)"), { end: "stuck" }] }, {}, { seen });
+  const source =
+    'await rlm_query("Slow", { timeout_ms: 300 }).catch(({ name, code, message }) => [name, code, message])';
+  await session.exec(source).catch(() => {});
+  await session.close().catch(() => {});
+  expect(isDead).toBe(true);
+  isDead = false;
+  await using again = await open();
+  expect((await again.resume())?.envelope).toMatchObject({
+    result_json: ["SubCallTimeoutError", "timeout", "the call took longer than 300 ms"],
+  });
+  expect(await asksOf(store, again.id)).toEqual(["cancelled"]);
+  expect(server.requests).toHaveLength(2);
+});
+
 test("a cell that ends before its child discards the child", async () => {
   const { scripts, source } = slowBesideAnswered();
   const { session, store } = await scene(scripts);
