@@ -10,6 +10,7 @@ export const rlm_batch = defineReadingTool({
   description:
     "rlm_query with the same instructions for each of many texts, in parallel. A failure stands in place of an answer.",
   promptSnippet: "Ask the same of many texts by their ids",
+  guidelines: ["To ask the same of many files use rlm_ingest, then rlm_batch with the ids that it answers."],
   parameters: Type.Object({
     instructions: Type.String(),
     targets: Type.Array(Type.String(), { minItems: 1, maxItems: 100 }),

@@ -37,6 +37,9 @@ export const rlm_query_in_conversation = defineReadingTool({
   description:
     "Answer a simple question without code. About P: finds sections, lets a model read each, merges the notes. With target, one text by its id: a model reads it all. Changes nothing but the budget. For anything more exact use rlm_exec.",
   promptSnippet: "Ask a simple question about P or one text",
+  guidelines: [
+    "rlm_query, rlm_batch and rlm_ask cost tokens: look up small things directly, or with rlm_search and rlm_peek.",
+  ],
   parameters: Type.Object({
     prompt: Type.Optional(Type.String({ description: "Question or task" })),
     instructions: Type.Optional(Type.String({ description: "The same" })),

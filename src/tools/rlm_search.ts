@@ -25,6 +25,10 @@ export const rlm_search = defineConversationTool({
   label: "RLM search",
   description: `Search this whole conversation and P, however old. Answers ids and offsets for rlm_peek, at most ${HITS}.`,
   promptSnippet: "Search all of the conversation and P",
+  guidelines: [
+    "The user sees the whole conversation, and you may not: before you say that you lack something, look for it with rlm_search.",
+    "Check that a text found with rlm_search or rlm_peek is the one that the user means.",
+  ],
   parameters: Type.Object({
     pattern: Type.String({ minLength: 1, description: "Text in any case, or /regex/flags as for find" }),
     scope: Type.Optional(Type.Array(Type.String(), { description: "Ids to search" })),

@@ -120,16 +120,38 @@ test("parameters are those of the specification", () => {
   });
 });
 
-test("all texts of the tools take at most 2,650 tokens of a request, those of rlm_ask 150, of rlm_ingest 90 and those over the conversation 250, and rlm_exec names every builtin", () => {
+test("all texts of the tools take at most 2,650 tokens of a request, those of rlm_ask 150, of rlm_ingest 90 and those over the conversation 300, and rlm_exec names every builtin", () => {
   const total = tools.reduce((sum, tool) => sum + toolTokens(tool), 0);
   expect(TOOLS_BUDGET).toBe(2_650);
   expect(total).toBeLessThanOrEqual(TOOLS_BUDGET);
   expect(toolTokens(toolNamed("rlm_ask"))).toBeLessThanOrEqual(150);
   expect(toolTokens(toolNamed("rlm_ingest"))).toBeLessThanOrEqual(90);
   const overConversation = ["rlm_peek", "rlm_search", "rlm_stats"].map((name) => toolTokens(toolNamed(name)));
-  expect(overConversation.reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(250);
+  expect(overConversation.reduce((sum, tokens) => sum + tokens, 0)).toBeLessThanOrEqual(300);
   const { description } = toolNamed("rlm_exec");
   for (const { name } of builtins) expect(description).toContain(name);
+});
+
+test("guidance stands with the tools, and names only tools that there are", () => {
+  const guidance = tools.flatMap(({ name, guidelines }) => guidelines.map((line) => ({ name, line })));
+  expect(guidance.map(({ name }) => name)).toEqual([
+    "rlm_load",
+    "rlm_exec",
+    "rlm_query",
+    "rlm_batch",
+    "rlm_search",
+    "rlm_search",
+  ]);
+  for (const { name, line } of guidance) {
+    expect(line).not.toContain("\n");
+    const named = line.match(/rlm_\w+/g) ?? [];
+    expect(named, line).toContain(name);
+    expect(NAMES, line).toEqual(expect.arrayContaining(named));
+    const { guidelines, ...bare } = toolNamed(name);
+    expect(toolTokens(toolNamed(name)) - toolTokens({ ...bare, guidelines: [] })).toBeGreaterThanOrEqual(
+      Math.floor(guidelines.join("").length / 4),
+    );
+  }
 });
 
 test("rlm_exec tells the dialect of find and the usual limits, and names no type that it does not explain", () => {
