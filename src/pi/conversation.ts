@@ -14,6 +14,7 @@ import type { BranchView } from "./branch/entries.ts";
 import { startOf } from "./branch/entries.ts";
 import { historyMessage, messagesOn } from "./branch/messages.ts";
 import type { PiContext, ToolResultMessage } from "./host.ts";
+import type { Asked, SaidObject } from "./outside/index.ts";
 import type { ReadingDecision } from "./reading.ts";
 import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
 import type { State } from "./runs/board.ts";
@@ -28,6 +29,8 @@ export interface ConversationParts {
   view(): Pick<BranchView, "head">;
   /** Decides on objects that models are to read. */
   readonly reading: ReadingDecision;
+  /** What of it is outside. */
+  readonly outside: Pick<Asked, "overview" | "size">;
   readonly board: { current(): Pick<State, "context" | "budget"> };
 }
 
@@ -42,7 +45,7 @@ export interface Conversations {
 }
 
 export function openConversations(parts: ConversationParts): Conversations {
-  const { context, answers, board, reading } = parts;
+  const { context, answers, board, reading, outside } = parts;
   const openP = openContextOfBranch(parts);
 
   const messages = (entries = context().sessionManager.getBranch()) =>
@@ -70,11 +73,15 @@ export function openConversations(parts: ConversationParts): Conversations {
     async stats() {
       const { length_chars, length_tokens_estimate, document_count } = (await historyOf(messages())).stats;
       const { context: P, budget } = board.current();
-      const usage = context().getContextUsage();
+      const { objects, epochs } = outside.overview();
+      const count = (state: SaidObject["is"]) => objects.filter(({ is }) => is === state).length;
+      const [usage, next] = [context().getContextUsage(), outside.size()];
       return {
         history: { objects: document_count, chars: length_chars, tokens_estimate: length_tokens_estimate },
+        objects: { in: count("in"), out: count("out"), folded: count("folded") },
+        epochs: epochs.length,
         context: P && { documents: P.documents, chars: P.chars, tokens_estimate: P.tokens_estimate },
-        request: { tokens: usage?.tokens ?? null, window: usage?.contextWindow ?? null },
+        request: { tokens: usage?.tokens ?? next.tokens, window: usage?.contextWindow ?? next.window },
         budget: budget && { ...budget },
       };
     },

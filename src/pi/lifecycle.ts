@@ -80,7 +80,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
   const refresh = () => showBranch(board, view(), opened);
 
   const reading = openReading({ context, opened, env: parts.env, clock });
-  const conversations = openConversations({ context, answers, opened, view, board, reading });
+  const conversations = openConversations({ context, answers, opened, view, board, reading, outside: outside.asked });
 
   async function run(tool: Tool, called: Called, phase: "opening" | "recovering"): Promise<RunOutcome> {
     const { cwd } = context();

@@ -6,6 +6,7 @@ import { OUTSIDE_ENTRY } from "../../src/pi/outside/entries.ts";
 import { type ObjectIds, rememberedIds } from "../../src/pi/outside/keys.ts";
 import { callsOf, messagesOf, type PiMessage } from "../../src/pi/outside/message.ts";
 import { type Outlook, outlook, type Rules } from "../../src/pi/outside/outlook.ts";
+import { overviewOf } from "../../src/pi/outside/overview.ts";
 
 /** A text block, as Pi has it. */
 export const said = (text: string) => ({ type: "text", text }) as const;
@@ -99,10 +100,15 @@ export function readTurns(self: Talk, turns: number, chars = 3000, from = 0): re
 /** Pi's side of the conversation, on a branch that has no P. */
 export function conversationsOf({ branch }: Talk): Conversations {
   return openConversations({
-    context: () => Object.assign(Object.create(null), { sessionManager: { getBranch: () => [...branch] } }),
+    context: () =>
+      Object.assign(Object.create(null), {
+        sessionManager: { getBranch: () => [...branch] },
+        getContextUsage: () => undefined,
+      }),
     answers: new Map(),
     opened: () => Promise.reject(new Error("the branch has no P")),
     view: () => ({ head: null }),
+    outside: { overview: () => overviewOf(branch, rememberedIds()), size: () => ({ tokens: 700, window: 8000 }) },
     reading: { allowed: () => Promise.reject(new Error("no model reads here")) },
     board: { current: () => ({ context: null, budget: null }) },
   });

@@ -31,6 +31,8 @@ test("the tools read a branch that has no P without a store, behind a compaction
   expect(await life.call("rlm_stats", {})).toMatchObject({
     success: true,
     history: { objects: 8 },
+    objects: { out: 0 },
+    epochs: 0,
     context: null,
     request: { tokens: 1_200, window: 64_000 },
     budget: null,
@@ -102,4 +104,19 @@ test("a later call has the documents of earlier messages as they are, and only n
   const after = await at("second").history();
   expect(after.documents.length).toBe(before.documents.length + 4);
   expect(before.documents.every((one, n) => one === after.documents[n])).toBe(true);
+});
+
+test("rlm_stats counts the texts that are in, out and folded, and the epochs; the request is estimated if Pi does not know", async () => {
+  const self = talk();
+  const entries = readTurns(self, 40).flatMap((next) => next.entries);
+  const { sent } = self.request();
+  const stats = await conversationsOf(self).at("stats").stats();
+  const stubs = sent.filter((message) => JSON.stringify(message).includes("[RLM externalized: ")).length;
+  expect(entries.some(({ fold }) => fold !== undefined)).toBe(true);
+  // One message stands for all that are folded.
+  expect(stats).toMatchObject({
+    objects: { in: sent.length - 1 - stubs, out: stubs, folded: self.messages().length - sent.length + 1 },
+    epochs: new Set(entries.map(({ epoch }) => epoch)).size,
+    request: { tokens: 700, window: 8000 },
+  });
 });
