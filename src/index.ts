@@ -2,7 +2,7 @@
 export { ERROR_CODES, type ErrorCode, type ExecLimits, type Json, LIMITS, RlmError } from "../runtime/index.ts";
 export type { ContextStats, SkippedFile } from "./context/index.ts";
 export { openSession } from "./open-session.ts";
-export type { QueryOptions, SearchStrategy } from "./query/index.ts";
+export type { ObjectToRead, QueryOptions, ReadingOptions, SearchStrategy } from "./query/index.ts";
 export {
   type AskDescription,
   type AskEnvelope,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { killedAt } from "../support/pi-kill.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { PI_LINES } from "../support/pi-process.ts";
+import { NEWEST_PI } from "../support/pi-process.ts";
 import { exec, loadedIn, mirrored, piScene } from "../support/pi-scene.ts";
 
 const COUNT = 11;
@@ -15,7 +15,7 @@ const FILES = { ...Object.fromEntries(names.map((name, at) => [name, small(at)])
 const says = (prompt: string) =>
   JSON.stringify({ answer: /word is (\w+)/.exec(prompt)?.[1] ?? "none", confidence: "high", evidence: [] });
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: texts that models read: the user is asked once, a killed batch asks nothing twice, a child goes on where it was",
   { timeout: 120_000 },
   async (line) => {

@@ -102,7 +102,8 @@ test.concurrent.for(NEWEST_PI)(
     }
     expect(results.filter(({ isError }) => isError)).toHaveLength(4);
     expect(pi.events.filter(({ type }) => type === "extension_error" || type === "not_json")).toEqual([]);
-    expect(pi.stderr()).toBe("");
+    // The tests' extension writes what is announced.
+    expect(pi.stderr().replaceAll(/^rlm:query:.*\n/gm, "")).toBe("");
   },
 );
 

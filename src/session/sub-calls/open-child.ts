@@ -31,8 +31,11 @@ export function childOpener({ options, given, models, state }: ParentParts): Chi
       if (progress.kind === "notice") options.onProgress?.(progress);
     };
     const { settings: _settings, ...lent } = given;
+    // Who reads a text for a query has cells, and nothing that the host could lend.
+    const { subAgents: { tools: _tools, ...policy } = {} } = options;
+    const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};
     const session = await given.openSession(
-      { ...shared, roots: [], session: name, onProgress },
+      { ...shared, ...subAgents, roots: [], session: name, onProgress },
       {
         ...lent,
         origin: "child",

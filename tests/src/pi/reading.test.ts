@@ -93,6 +93,21 @@ test("a large text is explored by a child with cells, and the branch has nothing
   expect(mirrorOn(pi.branch)).toEqual(["rlm_start query", "rlm_tool_call", "rlm_tool_result", "rlm_complete query"]);
 });
 
+test("a child that reads a text has no tools beside its cells, whatever the user lends to cells", async () => {
+  const pi = fakePi();
+  pi.branch.push(user("filler\n".repeat(10_000)));
+  const settings = { allowed_tool_overrides: ["bash"], require_approval: false };
+  grow(join(pi.folder, "../agent"), { "belay.json": JSON.stringify(settings) });
+  const life = await pi.start();
+  pi.faux.setResponses([
+    cell("var code = await llm_query('Run it', { tools: ['bash'] }).catch((error) => error.code); print(code)"),
+    cell("answer({ answer: code, confidence: 'high', evidence: [] })"),
+  ]);
+  expect(await life.call("rlm_query", { prompt: "What is it?", target: "history/0001-user" })).toMatchObject({
+    answer: "policy_violation",
+  });
+});
+
 const ELEVEN = { instructions: "What is it?" };
 
 test("rlm_batch of 11 asks the user, who is told what it takes, and answers in order", async () => {
@@ -140,6 +155,21 @@ test.each<[string, Parameters<FakePi["start"]>[0], string]>([
     error_code: "declined",
     error_message: `the texts were not read: ${why}`,
     results: [],
+  });
+  expect([mirrorOn(pi.branch), pi.faux.state.callCount]).toEqual([[], 0]);
+});
+
+test("a call that is cancelled while the user is asked sends nothing", async () => {
+  const { pi, ids } = said(11);
+  const stop = new AbortController();
+  const life = await pi.start({
+    async confirms() {
+      stop.abort();
+      return true;
+    },
+  });
+  expect(await life.call("rlm_batch", { ...ELEVEN, targets: ids }, "batch", stop.signal)).toMatchObject({
+    error_code: "cancelled",
   });
   expect([mirrorOn(pi.branch), pi.faux.state.callCount]).toEqual([[], 0]);
 });
