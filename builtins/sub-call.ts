@@ -125,8 +125,8 @@ export function checkSubCall(name: string, request: SubCallRequest, services: Se
 }
 
 /**
- * As how many sub-calls a call counts when it is made: itself, and those that are allotted to its model. If it does not say how
- * many, it is allotted the default, or as many as are left.
+ * The number of sub-calls that a call counts as when it is made: itself, and those that are allotted to its model. If it does not
+ * say how many, it is allotted the default, or as many as are left.
  */
 export function callsOf({ context, max_sub_calls }: SubCallRequest, left: number): number {
   if (!context) return 1;

@@ -18,7 +18,7 @@ export interface CallScope {
   notice(text: string): void;
   /** Checks a helper's source. @throws RlmError, a SyntaxError for the guest */
   checkHelper(name: string, source: string): void;
-  /** As how many calls those count that the guest has made in this slice. They are not sent yet. */
+  /** The number that the calls of this slice count as. They are not sent yet. */
   newCalls(): number;
   /** Wall time since this slice of the exec began, ms. */
   sliceMs(): number;

@@ -47,7 +47,7 @@ export const LIMITS = {
   errorMessageUnits: 8 * KB,
   batchPrompts: 1000,
   promptBytes: MB,
-  /** Of a sub-call with a context of its own: the places of P that it names. */
+  /** Places of P that a sub-call with a context of its own may name. */
   contextPlaces: 10_000,
   askTurns: 100,
   /** Sub-calls that such a call may allot to its model, and how many it does unless it says otherwise. */

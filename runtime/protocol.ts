@@ -106,7 +106,7 @@ export interface PendingCall {
   readonly args: readonly Json[];
   /** Where it was made, such as `<cell 1>:3`. Only present if the exec asked for sites. */
   readonly site?: string;
-  /** As how many calls it counts, if not as one: those that it may make in turn are in it. */
+  /** The number of calls that it counts as, with those that it may make in turn. Absent: 1. */
   readonly counts?: number;
 }
 

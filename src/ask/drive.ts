@@ -22,7 +22,7 @@ export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean)
   const ask = readAsk(host.records());
   if (isResumed) refuseForeign(host, ask);
   host.models.resolve(ask.settings.model);
-  // Of a child nothing is left open: its caller gets the failure.
+  // A child leaves nothing open: its caller gets the failure.
   const isChild = ask.settings.depth > 0;
   let isRetry = isResumed && !isChild;
   using stop = joinSignals(asked.signal, asked.suspend);

@@ -22,7 +22,7 @@ export function elided(said: readonly Said[], before: readonly number[], most: n
   return unitsOf(said, new Set(before)) > most ? leaveOut(said, before, most / 2) : before;
 }
 
-/** The same for a request that the provider refused, since it was too long: until half of that request is left. */
+/** Elides a request that the provider refused since it was too long, until half of that request is left. */
 export function halved(said: readonly Said[], before: readonly number[]): readonly number[] {
   return leaveOut(said, before, unitsOf(said, new Set(before)) / 2);
 }

@@ -209,7 +209,7 @@ function checkDepth(places: readonly Depth[]): void {
 /** @throws RlmError `invalid_config` if an epoch would begin too near to where it ends */
 function checkParts(own: PiKeys, path: string): void {
   const { externalize_at: at, externalize_to: to } = { ...OUTSIDE_DEFAULTS, ...own };
-  // As whole hundredths: 0.4 - 0.1 is not 0.3.
+  // Whole hundredths are compared, since 0.4 - 0.1 is not 0.3.
   if (Math.round(to * 100) <= Math.round((at - LEAST_PART) * 100)) return;
   const problem = `${path}: externalize_to is ${to} and externalize_at ${at}; an epoch must free a tenth of the window`;
   throw invalidConfig(problem, `Set externalize_to to ${(at - LEAST_PART).toFixed(2)} at the most.`);

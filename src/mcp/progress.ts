@@ -12,7 +12,7 @@ export interface Tally {
   readonly turn: Extract<Progress, { kind: "turn" }> | null;
   /** The turn of a child that a call waits for, if it has told one since the last answer. */
   readonly child: Extract<Progress, { kind: "turn" }> | null;
-  /** Of the cell that runs. */
+  /** Sub-calls of the cell that runs. */
   readonly calls: Extract<Progress, { kind: "calls" }> | null;
   readonly load: Extract<Progress, { kind: "load" }> | null;
   readonly notice: string | null;

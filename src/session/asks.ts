@@ -78,13 +78,13 @@ interface AskFields {
   readonly question: string;
   readonly turns: number;
   readonly cells: number;
-  /** Of its cells, and of all children below. */
+  /** Sub-calls of its cells and of all children below. */
   readonly sub_calls: number;
   /** Sub-calls of its own cells that had a context of their own. */
   readonly children: number;
   /** Depth of the deepest session that was reached; 0 for an ask without children that a caller asked. */
   readonly depth_reached: number;
-  /** Of its turns and sub-calls, and of all children below. */
+  /** What its turns, its sub-calls and all children below have spent. */
   readonly usage: AskUsage;
   /** Each begins with its code. */
   readonly warnings: readonly string[];
@@ -218,7 +218,7 @@ export interface AskEnding {
 
 /** What an ask takes from its session. */
 export interface AskedSession extends Pick<AskHost, "models" | "askModels"> {
-  /** Of the session: 0 if a caller opened it, else one more than its parent's. */
+  /** The depth of the session: 0 if a caller opened it, else one more than its parent's. */
   readonly depth: number;
   readonly maxDepth: number;
 }

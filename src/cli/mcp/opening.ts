@@ -18,7 +18,7 @@ import { withFolder } from "./folder.ts";
 interface Server {
   readonly args: Arguments;
   readonly host: Host;
-  /** Of the store. */
+  /** The folder of the store. */
   readonly folder: string;
 }
 

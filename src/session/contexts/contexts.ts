@@ -105,7 +105,7 @@ export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly st
 const roots = v.fallback(v.array(v.string()), []);
 const PathInput = v.object({ path: v.string(), roots });
 
-/** Of several places. Builds that do not know it tell its name. */
+/** The input of a source that has several places. Builds that do not know it tell its name. */
 type PathsInput = Readonly<v.InferOutput<typeof PathsInput>>;
 const count = v.exactOptional(v.number());
 const PathsInput = v.object({

@@ -16,7 +16,7 @@ export interface ExecParts extends RecorderParts {
   readonly limits: ExecLimits;
   readonly budget: BudgetLimits;
   readonly answers: Answers;
-  /** Of the whole tree of sessions. */
+  /** The places of the whole tree of sessions. */
   readonly places: Places;
   /** For a session that answers a call of another one. */
   readonly above?: Above;

@@ -61,7 +61,7 @@ export function spend(ledger: Ledger, record: JournalRecord, call?: Pick<ToolCal
   }
 }
 
-/** As how many sub-calls a call counts while it is open. A turn of a root model is not a sub-call. */
+/** The number of sub-calls that a call counts as while it is open. A turn of a root model is not a sub-call. */
 function countOf({ name, counts = 1 }: Pick<ToolCall, "name" | "counts">): number {
   return name === ROOT_CALL ? 0 : 1 + allotted(counts - 1);
 }

@@ -75,7 +75,7 @@ export interface ToolCall {
   readonly args: readonly Json[];
   /** SHA-256 of the arguments' JSON, hex. */
   readonly args_hash: string;
-  /** As how many sub-calls it counts until its result: itself, and those allotted to its child. Absent: 1. */
+  /** The number of sub-calls that it counts as until its result: itself, and those allotted to its child. Absent: 1. */
   readonly counts?: number;
   /** Calls that the exec has made, this one included. */
   readonly call_count: number;
@@ -93,7 +93,7 @@ export interface ToolResult {
   readonly success: boolean;
   /** The answer, or the error that the guest sees. */
   readonly value: Json;
-  /** Of a call with a child: all that the child has spent, its children's included, whatever became of it. */
+  /** If the call has a child, this is all that the child and its own children have spent, whatever became of it. */
   readonly usage: Usage;
   /** Absent if no child was made. */
   readonly child?: ChildRecord;

@@ -3,9 +3,9 @@ import { subCallsOf } from "./ledger.ts";
 
 /** What the answered sub-calls of some execs came to. */
 export interface CallTree {
-  /** Of the execs and of all children below. */
+  /** Sub-calls of the execs and of all children below. */
   readonly sub_calls: number;
-  /** Of the execs themselves. */
+  /** Children of the execs themselves. */
   readonly children: number;
   /** Depth of the deepest session that was reached. */
   readonly depth_reached: number;

@@ -5,7 +5,7 @@ import type { HistoryText, TextMessage } from "./context-message.ts";
 
 /** The conversation that cells read as `history`, in the machine's thread. */
 export interface Conversation {
-  /** Of the next exec; null: there is none. */
+  /** The conversation of the next exec; null: there is none. */
   use(history: HistoryText | null): void;
   /** @throws RlmError `context_not_loaded`, `context_lost` */
   read(): HistoryServices;

@@ -24,7 +24,7 @@ export function openPassages(text: Pick<Context["text"], "slice" | "length">): P
   const mayBeKnown = openFilter();
   // A cell that asks no model pays for no hash.
   let fresh: number[] = [];
-  /** Of `known`, while it stays as it is. */
+  /** `known` in its packed form; undefined if `known` has changed since. */
   let packed: string | undefined;
 
   function note(start: number): void {

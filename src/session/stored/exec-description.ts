@@ -31,7 +31,7 @@ export interface ExecDescription {
   /** How often it was continued in a new process, and each time. */
   readonly resumed: number;
   readonly resumes: readonly ResumeDescription[];
-  /** Of its calls; of an ask those of its turns and cells. */
+  /** Tokens of its calls; for an ask, of its turns and cells. */
   readonly tokens: number;
   readonly cost_usd: number;
   /** The request of a turn is a call of the turn. An ask makes none itself. */

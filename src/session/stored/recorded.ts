@@ -10,7 +10,7 @@ import { readRecord } from "../journal/records.ts";
 export interface RecordedAnswer {
   readonly exec_id: string;
   readonly answer: { readonly success: boolean; readonly [field: string]: Json };
-  /** The same if it is that of an ask; else null. */
+  /** The answer once more, if an ask gave it; else null. */
   readonly ask: AskEnvelope | null;
 }
 

@@ -49,7 +49,7 @@ export async function spentBy(
     usage,
     tokens: tokensOf(usage),
     cost_usd: usage.cost_usd,
-    // Of a call that was given up, what was allotted to it and not used counts no longer.
+    // If a call was given up, what was allotted to it and not used no longer counts.
     sub_calls: below.reduce((sum, one) => sum + one.sub_calls, tree.sub_calls + found.length),
     turns: records.filter((record) => record.record === "rlm_start" && record.kind === "turn").length,
     time_ms: ledger.time_ms,

@@ -30,7 +30,7 @@ export interface ChildrenOptions {
   readonly places: Places;
   /** Where the threads of their machines come from. */
   readonly machines: Pick<Machines, "keepOneMore">;
-  /** Of the session that makes the calls. Its children are one deeper. */
+  /** The depth of the session that makes the calls. Its children are one deeper. */
   readonly depth: number;
   readonly budget: BudgetLimits;
   asks(): Promise<Asks>;
@@ -69,7 +69,7 @@ export interface Children {
 
 export function openChildren(options: ChildrenOptions): Children {
   const { store, parent, depth } = options;
-  /** An exec that is suspended does not wait for its children. Whoever opens one of them again does, and who closes the session. */
+  /** An exec that is suspended does not wait for its children. Opening one of them again waits, and so does closing the session. */
   const open = new Map<string, Promise<unknown>>();
 
   async function inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -107,7 +107,7 @@ export function openChildren(options: ChildrenOptions): Children {
 
 interface Asked {
   readonly callId: string;
-  /** As how many sub-calls the call counts: itself and those that its child may make. */
+  /** The number of sub-calls that the call counts as: itself and those that its child may make. */
   readonly calls: number;
   readonly request: ChildRequest;
   readonly context: CallContext;

@@ -27,7 +27,7 @@ export function openTreePlaces(concurrency: number): Places {
   };
 }
 
-/** The same budget, but that each request also has a place: the first one `first`, if it was taken before. */
+/** A budget of which each request also takes a place. The first request has `first`, if that was taken before. */
 export function withPlaces(budget: RequestBudget, requests: Limiter, first?: Disposable): RequestBudget {
   let next = first;
   return {
