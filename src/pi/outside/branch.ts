@@ -123,14 +123,15 @@ interface Cover {
 }
 
 function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] {
-  const keeps = Map.groupBy(epochs, ({ epoch }) => epoch.epoch);
+  const parts = [...Map.groupBy(epochs, ({ epoch }) => epoch.epoch)];
+  const keeps = new Map(parts.map(([epoch, all]) => [epoch, new Set(all.flatMap(({ epoch: { keep = [] } }) => keep))]));
   const placeOf = (key: string | undefined, before: number) =>
     key !== undefined && isTimed(key) ? (of.get(key)?.findLast((place) => place < before) ?? -1) : -1;
   return epochs.map(({ at, epoch }) => ({
     epoch,
     end: placeOf(epoch.through, at),
     folded: placeOf(epoch.fold, at),
-    keep: new Set(keeps.get(epoch.epoch)?.flatMap(({ epoch: { keep } }) => keep ?? [])),
+    keep: keeps.get(epoch.epoch) ?? new Set(),
     results: new Map(
       epoch.results?.flatMap((key): [string, number][] => {
         // A prompt or an answer is never out by itself, whatever an entry says.

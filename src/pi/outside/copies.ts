@@ -33,11 +33,20 @@ export function findCopies(messages: readonly PiMessage[], onBranch: readonly Pi
   const known = new Map(onBranch.map((message) => [nameOf(message), message]));
   for (const message of messages) {
     const original = known.get(nameOf(message));
-    if (original && isDeepStrictEqual(lookedAt(message), lookedAt(original))) isCopyOf(message, original);
+    if (original && areEqual(lookedAt(message), lookedAt(original))) isCopyOf(message, original);
   }
 }
 
 let originals = new WeakMap<PiMessage, PiMessage>();
+
+/** Values that are nested too deeply to be compared count as different ones. */
+function areEqual(one: readonly unknown[], other: readonly unknown[]): boolean {
+  try {
+    return isDeepStrictEqual(one, other);
+  } catch {
+    return false;
+  }
+}
 
 /** What hardly two messages share. Those of extensions have another time on the branch. */
 function nameOf({ role, toolCallId, timestamp, customType, content }: PiMessage): string {

@@ -208,3 +208,28 @@ test("thousands of tiny messages are folded, and lines by the million are counte
   large.user("next");
   expect(JSON.stringify(large.request().sent)).toContain("bash yes '' — 5000000 lines]");
 });
+
+test("an epoch of thousands of entries costs what they hold, and keeps the texts that each of them names", () => {
+  const self = largeTalk();
+  const keys = self.messages().flatMap((message) => (message.role === "toolResult" ? [keyOf(message)] : []));
+  const through = keyOf(self.user("asked"));
+  for (let n = 0; n < 3000; n++) {
+    const others = Array.from({ length: 40 }, (_, k) => `toolResult:other_${n}_${k}`);
+    forge(self, { ...FACTS, epoch: 1, objects: 1, through, keep: [...others, keys[n % keys.length]] });
+  }
+  const outside = readOutside(self.branch);
+  expect(keys.map((key) => outside.marks(String(key), 0))).toEqual(keys.map(() => []));
+  expect(outside.marks(String(through), 0)).toHaveLength(3000);
+});
+
+test("a call whose arguments are nested more deeply than can be compared goes on with its conversation", () => {
+  const self = largeTalk();
+  let path: unknown = "deep.txt";
+  for (let depth = 0; depth < 2800; depth++) path = [path];
+  self.answer(called("deep", "read", { path }));
+  self.result("deep", filler("deep", 3000));
+  self.user("next");
+  const { outside, told } = following(self);
+  expect(stubsIn(outside.sent(self.messages()))).toBeGreaterThan(5);
+  expect(told).toEqual([]);
+});
