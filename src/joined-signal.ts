@@ -4,8 +4,8 @@ export interface JoinedSignal extends Disposable {
 }
 
 /**
- * Like `AbortSignal.any`, for work that ends. Node keeps a signal of `any` that has a listener until one of its sources
- * aborts, and with it all that the listener refers to: a session that ended well would stay in memory.
+ * Like `AbortSignal.any`, for work that ends. Node keeps a signal of `any` that has a listener until one of its sources aborts.
+ * It keeps all that the listener refers to, so a session that ended well would stay in memory.
  */
 export function joinSignals(...sources: readonly (AbortSignal | undefined)[]): JoinedSignal {
   const joined = new AbortController();

@@ -4,8 +4,8 @@ import { CellSyntaxError, checkProgram, refuseImports } from "./checks.ts";
 import { declaredNames } from "./declarations.ts";
 
 /**
- * A cell as the engine runs it: a global script with top-level await, in which top-level `const`, `let` and `class`
- * have become `var`, since a global lexical name can be declared only once in the life of a guest. Line numbers stay;
+ * A cell as the engine runs it: a global script with top-level await. Its top-level `const`, `let` and `class` have become
+ * `var`, since a guest can declare a global lexical name only once. Line numbers stay;
  * columns moved by a rewrite are mapped back by `columnOf`.
  */
 export interface CellScript {

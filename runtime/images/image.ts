@@ -55,8 +55,8 @@ export interface PagesPart {
   /** Ascending. */
   readonly numbers: Uint32Array;
   /**
-   * For each page a word with a bit for each of its 32 rows in which a word has changed; for each such row one with a bit
-   * for each such word; then the XOR of these, in order.
+   * Each page has a word with a bit for each of its 32 rows that changed. Each such row has a word with a bit for each word
+   * that changed. Then come the XORs of those words, in order.
    */
   readonly changes: Uint32Array;
 }

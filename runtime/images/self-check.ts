@@ -23,8 +23,8 @@ export function hasRoom({ engine, heap, scripts }: Guest, helpers: Json): boolea
 }
 
 /**
- * A guest with less room than this is tried out before its state is kept. Room for a helper, in bytes for each unit of its
- * code and for each name: helpers of 900 KB took 20 MB with 9,000 functions, 13 MB as one list, 70 MB with 60,000 small
+ * A guest with less room than this is tried out before its state is kept. Room for a helper, in bytes for each unit of its code
+ * and for each name. Helpers of 900 KB took 20 MB with 9,000 functions, 13 MB as one list, and 70 MB with 60,000 small
  * functions.
  */
 const ROOM_BYTES = 4 * 2 ** 20;

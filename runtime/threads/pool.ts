@@ -29,7 +29,7 @@ export interface Seat<T> {
 /**
  * The threads of machines. As many machines open at once as there are cores. Machines that are open do not count, so one of
  * them can wait for another one. If there are `kept` threads, a new machine takes the thread of a resting one, or waits a
- * moment for a working one to end; only then the pool grows.
+ * moment for a working one to end. Only then the pool grows.
  */
 export interface Pool<T> {
   take(): Promise<Seat<T>>;

@@ -6,8 +6,8 @@ import type { AskEnvelope, Asks, ChildAsked, ChildEnd } from "../session/index.t
 const CHILD_TURNS = 10;
 
 /**
- * Answers a call with context, by the ask of a child. A child is asked at most once, so what an earlier process has left is
- * gone on with: an open ask is resumed, and one that is over answers with its record.
+ * Answers a call with context, by the ask of a child. A child is asked at most once. So an ask that an earlier process left
+ * open is resumed, and one that is over answers with its record.
  *
  * @throws RlmError if the store fails: the call has no answer then, and is to be made again
  */

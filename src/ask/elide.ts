@@ -15,8 +15,8 @@ export interface Said {
 
 /**
  * The turns whose observations are left out from now on, those of `before` included. The conversation only grows until a
- * request would be over `most` characters; then the oldest observations go until half of that is left, so a provider's
- * cache of the prompt is lost once and not at each turn.
+ * request would be over `most` characters. Then the oldest observations go until half of that is left. So a provider's cache
+ * of the prompt is lost once, and not at each turn.
  */
 export function elided(said: readonly Said[], before: readonly number[], most: number): readonly number[] {
   return unitsOf(said, new Set(before)) > most ? leaveOut(said, before, most / 2) : before;

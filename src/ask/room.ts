@@ -27,8 +27,8 @@ export function roomFor(input: number, most: number, left: RemainingBudget, pric
 }
 
 /**
- * Room for a turn, once there is some: what requests of other sessions hold is more than they will take, so their ends are
- * waited for before the ask is closed.
+ * Resolves with room for a turn, once there is some. Requests of other sessions hold more than they will take, so their ends
+ * are awaited before the ask is closed.
  * @param more waits for such an end; false: nothing is held
  */
 export async function roomOnceSettled(room: () => Room, more: () => Promise<boolean>): Promise<Room> {

@@ -3,7 +3,7 @@ const ALIKE = 0.4;
 
 /**
  * The names that look most like the typed one, best first. Names of models differ by whole parts (provider, version, date)
- * rather than by a letter or two: they are compared by the letter pairs that they have in common. `src/nearest.ts`, for
+ * rather than by a letter or two. So they are compared by the letter pairs that they have in common. `src/nearest.ts`, for
  * options and keys, counts letters: it misses models under another provider, and this misses short words.
  */
 export function nearestNames(typed: string, names: Iterable<string>, most = 3): string[] {

@@ -8,8 +8,8 @@ import { PLACES } from "./schema.ts";
 import { isSealed, number, type Row, seal, value } from "./seal.ts";
 
 /**
- * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it
- * was lost: each of its parts is then read, and written again if it is damaged.
+ * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was
+ * lost. Each of its parts is then read, and written again if it is damaged.
  */
 export function insertContext(database: Database, { hash, parts, index }: StoredContext): void {
   const again = hasContext(database, hash);

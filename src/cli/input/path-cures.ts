@@ -8,8 +8,8 @@ import { commandLine } from "../flags/usage.ts";
 type Typed = Pick<SessionFlags, "command" | "contexts" | "typed">;
 
 /**
- * Looks for what people name as a context and no load can read, and gives them the line to type instead: a pattern that the
- * shell did not expand, a compressed file, a file over the limit.
+ * Gives the line to type instead of a context that no load can read. It knows a pattern that the shell did not expand, a
+ * compressed file, and a file over the limit.
  *
  * @throws RlmError `path_not_found`, `invalid_argument`, `context_too_large`
  */

@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url);
 let piAi: PiAi | undefined;
 
 /**
- * pi-ai with its list of models, loaded at the first call and blocking: a model is resolved inside synchronous code, and
+ * pi-ai with its list of models, loaded at the first call and blocking. A model is resolved inside synchronous code, and
  * commands that call none must not wait for it. Only the files that hold what is used are loaded, not the package's
  * entry, which also loads typebox's compiler, 0.27 of its 0.34 s. The package is pinned, and
  * tests/src/model/pi-ai/load.test.ts compares with the entry.

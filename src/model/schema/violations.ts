@@ -4,8 +4,8 @@ import { compileFind, find, textFromString } from "../../context/index.ts";
 import { isJsonObject, type JsonObject, pointed } from "./pointer.ts";
 
 /**
- * Schemas come from the guest and values from the model, so the time is bounded: a step is a node of the schema beside a
- * node of the value. JSON Schema libraries that compile to JavaScript must not be given a schema of the guest.
+ * Schemas come from the guest and values from the model, so the time is bounded. A step is a node of the schema beside a node
+ * of the value. JSON Schema libraries that compile to JavaScript must not be given a schema of the guest.
  */
 const MAX_STEPS = 500_000;
 const MAX_DEPTH = 400;

@@ -37,8 +37,8 @@ export async function keepEnd(work: Work, machine: Machine, { fields, context, d
 }
 
 /**
- * ▣ Keeps the end of a cell with the state that stays: that of its machine, else that of the newest checkpoint that can be
- * opened, else that before the exec.
+ * ▣ Keeps the end of a cell with the state that stays. This is the state of its machine, else of the newest checkpoint that can
+ * be opened, else that before the exec.
  */
 export async function keepCellEnd(
   work: Work,

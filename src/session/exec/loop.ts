@@ -13,8 +13,8 @@ export interface LoopParts<Answered> {
 }
 
 /**
- * Runs an exec to its end, in the order of docs/durability.md: nothing is sent before the step that waits for it is kept,
- * and the guest gets no answer that is not kept. `signal` and a commit that fails end the exec as soon as its guest is at
+ * Runs an exec to its end, in the order of docs/durability.md. Nothing is sent before the step that waits for it is kept, and
+ * the guest gets no answer that is not kept. `signal` and a commit that fails end the exec as soon as its guest is at
  * rest; `suspend` ends the machine, and nothing is kept from then on.
  */
 export async function runLoop<Answered extends { readonly settlement: Settlement }>(

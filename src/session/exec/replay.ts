@@ -12,7 +12,7 @@ export interface BeginParts {
 
 /**
  * Starts or resumes the exec and gives it its recorded answers, each by itself as it was given at first. The slice that comes
- * out has all calls that still want an answer; only what follows the last recorded answer is new, so no earlier image is taken.
+ * out has all calls that still want an answer. Only what follows the last recorded answer is new, so no earlier image is taken.
  */
 export async function begin(machine: LoopMachine, from: Beginning, parts: BeginParts): Promise<Slice> {
   const signals = { signal: parts.cancel, ...(parts.suspend ? { suspend: parts.suspend } : {}) };

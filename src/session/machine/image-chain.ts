@@ -10,8 +10,8 @@ import {
 import type { CheckpointRow, NewCheckpoint } from "../../store/index.ts";
 
 /**
- * The images of one machine, one after the other, and which one the next is based on. A step is based on the checkpoint before it, the
- * end of an exec on the end before it, so that steps can go when the exec is over.
+ * The images of one machine, one after the other, and which one the next is based on. A step is based on the checkpoint before
+ * it. The end of an exec is based on the end before it, so that steps can go when the exec is over.
  */
 export interface ImageChain {
   /** The image to capture as the next step. The machine captures it by itself when its guest waits for calls. */
