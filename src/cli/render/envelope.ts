@@ -77,7 +77,9 @@ export function showAnswer(
   if (!answer.success) showError(answer, taken, terminal);
   if (!stderr.isTerminal) return isShown;
   if (answer.sections.length > 0) {
-    stderr.write(`${amount(answer.sections.length, "section")} by ${answer.search_strategy_used}:\n`, "dim");
+    const how = answer.results ? "text" : "section";
+    const by = answer.search_strategy_used === null ? "" : ` by ${answer.search_strategy_used}`;
+    stderr.write(`${amount(answer.sections.length, how)}${by}:\n`, "dim");
     for (const section of answer.sections) stderr.write(`  ${section}\n`, "dim");
   }
   if (taken) stderr.write(`${takenLine(taken)}\n`, "dim");
