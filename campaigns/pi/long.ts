@@ -79,7 +79,15 @@ export interface LongScene extends AsyncDisposable {
 /** Files for turns that follow the talk. */
 const SPARE = 60;
 
-export async function longScene(turns: number, window: number, seed: number): Promise<LongScene> {
+/** Models that a conversation may change to; that with no usage does not say what it has counted. */
+const OTHER_MODELS = {
+  small: { contextWindow: 12_000 },
+  no_usage: {},
+  system_in_place: { compat: { supportsMidConvoSystemMessages: true } },
+};
+
+/** `compaction`: what differs in Pi's settings of it. */
+export async function longScene(turns: number, window: number, seed: number, compaction = {}): Promise<LongScene> {
   const random = seededRandom(seed);
   const facts = Array.from({ length: turns }, (_, n) => `FACT-${n}-${Math.floor(random() * 1e9).toString(36)}`);
   const texts = facts.map((fact) => fileWith(fact, 1500 + random() * 5000));
@@ -87,7 +95,8 @@ export async function longScene(turns: number, window: number, seed: number): Pr
   const files = Object.fromEntries([...texts, ...spare].map((text, n) => [`f${n}.txt`, text]));
   const meter = openMeter(window);
   const server = await startModelServer((request) => meter.answer(request));
-  const home = piHome({ url: server.url, files, window, piSettings: { compaction: { enabled: true } } });
+  const piSettings = { compaction: { enabled: true, ...compaction } };
+  const home = piHome({ url: server.url, files, window, piSettings, models: OTHER_MODELS });
   return {
     home,
     facts,
@@ -106,7 +115,11 @@ const EXTENSIONS: { readonly [strategy in Strategy]: readonly string[] } = {
   belay: [TEST_EXTENSION],
 };
 
-export const promptOf = (n: number) => `Turn ${n}: read f${n}.txt and say what it is about.`;
+export const promptOf = (n: number, ...others: readonly number[]) =>
+  `Turn ${n}: read ${[n, ...others].map((file) => `f${file}.txt`).join(", ")} and say what it is about.`;
+
+/** A prompt that is never answered to its end. */
+export const UNANSWERED = "Say nothing more.";
 
 function fileWith(fact: string, chars: number): string {
   const lines: string[] = [];
@@ -121,12 +134,14 @@ function fileWith(fact: string, chars: number): string {
 }
 
 /** Answers requests, and measures them. */
-function openMeter(window: number) {
+function openMeter(large: number) {
   let [requests, refused, breaks, uncached, largest] = [0, 0, 0, 0, 0];
   let before = "";
   return {
     answer(request: SeenRequest): ScriptedAnswer {
       const tokens = Math.ceil(request.sent.length / 4);
+      const { model } = request.body;
+      const window = model === "small" ? OTHER_MODELS.small.contextWindow : large;
       const isSummary = JSON.stringify(request.body.messages.at(-1)?.content ?? "").includes("</conversation>");
       if (!isSummary) {
         const sent = [request.body.tools, ...request.body.messages].map((part) => JSON.stringify(part)).join("\n");
@@ -139,7 +154,7 @@ function openMeter(window: number) {
         if (tokens > window) refused++;
       }
       if (tokens > window) return { status: 400, body: tooLong(tokens, window) };
-      const usage = { prompt: tokens, completion: 20 };
+      const usage = model === "no_usage" ? null : { prompt: tokens, completion: 20 };
       return isSummary ? { text: "## Goal\nFiles are read.", usage } : { ...turnOf(request), usage };
     },
     newest: () => before,
@@ -147,12 +162,14 @@ function openMeter(window: number) {
   };
 }
 
-/** A prompt that names a file is answered by reading it, and one that asks to find something by looking for it. */
+/** A prompt that names files is answered by reading them, and one that asks to find something by looking for it. */
 function turnOf({ index, prompt, body }: SeenRequest): ScriptedAnswer {
   const id = `call_${index}`;
   if (body.messages.at(-1)?.role !== "user") return { text: "It is about a fox and a dog." };
-  const [, file] = /^Turn \d+: read (f\d+\.txt)/.exec(textOf(prompt)) ?? [];
-  if (file !== undefined) return { tools: [{ id, name: "read", arguments: { path: file } }] };
+  if (textOf(prompt) === UNANSWERED) return { text: "I was about to", end: "stuck" };
+  const files = /^Turn \d+: read ([^ ]+(, [^ ]+)*) and/.exec(textOf(prompt))?.[1]?.split(", ") ?? [];
+  const read = (path: string, n: number) => ({ id: `${id}_${n}`, name: "read", arguments: { path } });
+  if (files.length > 0) return { tools: files.map(read) };
   return recallCalls(textOf(prompt), id) ?? { text: "done" };
 }
 

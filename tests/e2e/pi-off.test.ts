@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { longScene, promptOf } from "../../campaigns/pi/long.ts";
@@ -18,9 +18,8 @@ test.concurrent.for(PI_LINES)(
   "Pi $version: texts go outside by hand, come back with /rlm off, and /rlm off --compact lets the package be removed",
   { timeout: 240_000 },
   async (line) => {
-    await using scene = await longScene(20, 64_000, 4);
+    await using scene = await longScene(20, 64_000, 4, { keepRecentTokens: KEPT_TOKENS });
     const { home, newest, report } = scene;
-    keepLittle(join(home.agent, "settings.json"));
     rmSync(join(home.belay, FIRST_RUN_FILE));
     const start = (session?: string, extensions = [TEST_EXTENSION]) =>
       startPi(line, { home, extensions, ...(session === undefined ? {} : { session }) });
@@ -78,12 +77,6 @@ test.concurrent.for(PI_LINES)(
     }
   },
 );
-
-function keepLittle(settingsFile: string): void {
-  const settings = JSON.parse(readFileSync(settingsFile, "utf8"));
-  const compaction = { enabled: true, keepRecentTokens: KEPT_TOKENS };
-  writeFileSync(settingsFile, JSON.stringify({ ...settings, compaction }));
-}
 
 /** Our tools in a request. */
 function toolsIn(sent: string): readonly string[] {

@@ -1,11 +1,8 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Hardship } from "../../campaigns/pi/hardships.ts";
 import { longScene, longTalk, promptOf } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { FAULT_VARIABLE } from "../support/pi-fault.ts";
-import { entriesIn, PI_LINES, type Pi, startPi } from "../support/pi-process.ts";
+import { entriesIn, PI_LINES, startPi } from "../support/pi-process.ts";
 
 const WINDOW = 32_000;
 
@@ -26,50 +23,6 @@ test.concurrent.for(PI_LINES)(
     expect(report.breaks).toBeLessThanOrEqual(10);
     expect(report.uncachedKB).toBeLessThan(350);
     expect(report.largest).toBeLessThan(WINDOW / 2);
-  },
-);
-
-const entriesOf = async (pi: Pi) =>
-  entriesIn(await pi.sessionFile()).filter(({ customType }) => customType === "rlm_externalize").length;
-
-test.concurrent.for(PI_LINES)(
-  "Pi $version: killed behind an epoch's entry, and going on with other settings, the next process sends the same bytes",
-  { timeout: 240_000 },
-  async (line) => {
-    await using scene = await longScene(30, WINDOW, 2);
-    const { home, newest } = scene;
-    const start = (options: { session?: string; env?: NodeJS.ProcessEnv } = {}) =>
-      startPi(line, { home, extensions: [TEST_EXTENSION], ...options });
-    const fault = { at: "entry", record: "rlm_externalize", side: "after" };
-    let session = "";
-    let turn = 0;
-    {
-      await using dying = start({ env: { [FAULT_VARIABLE]: JSON.stringify(fault) } });
-      session = await dying.sessionFile();
-      const ended = dying.ended.then(() => false);
-      const prompted = () => dying.prompt(promptOf(turn)).then(() => true);
-      while (await Promise.race([ended, prompted().catch(() => ended)])) turn++;
-      expect(await dying.ended, dying.stderr()).toBe("SIGKILL");
-    }
-    expect(turn).toBeGreaterThan(2);
-    expect(newest()).not.toContain("RLM externalized");
-    // The entry is on disk and its stubs were never sent: they are sent now, and nothing more goes out.
-    await using second = start({ session });
-    await second.prompt(promptOf(turn + 1));
-    expect(newest()).toContain("RLM externalized");
-    expect(await entriesOf(second)).toBe(1);
-    const sent = newest();
-    await second.kill();
-    const settings = { externalize_min_tokens: 1000, externalize_at: 0.9, externalize_to: 0.2, manifest_tokens: 100 };
-    writeFileSync(join(home.agent, "belay.json"), JSON.stringify(settings));
-    await using third = start({ session });
-    await third.prompt(promptOf(turn + 2));
-    expect(newest().slice(0, sent.length)).toBe(sent);
-    // Back to a prompt before the epoch: the texts are there again.
-    const first = entriesIn(session).find(({ message }) => message?.role === "assistant");
-    await third.prompt(`/goto ${first?.id}`);
-    await third.prompt(promptOf(turn + 3));
-    expect(newest()).not.toContain("RLM externalized");
   },
 );
 

@@ -19,6 +19,14 @@ export default function (pi: ExtensionAPI): void {
       await context.navigateTree(entry, { summarize: false });
     },
   });
+  pi.registerCommand("again", {
+    description: "Load extensions, settings and the rest again, as /reload does",
+    handler: (_, context) => context.reload(),
+  });
+  pi.registerCommand("tools", {
+    description: "Offer these tools alone",
+    handler: async (names) => pi.setActiveTools(names.split(" ")),
+  });
   for (const channel of ["rlm:externalize", "rlm:query:start", "rlm:query:end"]) {
     pi.events.on(channel, (data) => void process.stderr.write(`${channel} ${JSON.stringify(data)}\n`));
   }

@@ -26,14 +26,16 @@ export interface PiHomeOptions {
   readonly piSettings?: object;
   /** Tokens of the model's window; default: 128,000. */
   readonly window?: number;
+  /** Further models of the provider, by id: what differs in them. */
+  readonly models?: Readonly<Record<string, object>>;
 }
 
 /** A home whose model is `mock/scripted`; removed when it is disposed of. */
-export function piHome({ url, files, settings, piSettings, window = 128_000 }: PiHomeOptions): PiHome {
+export function piHome({ url, files, settings, piSettings, window = 128_000, models = {} }: PiHomeOptions): PiHome {
   // Free of symlinks, as the loader sees it.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-pi-")));
   const [project, agent, belay] = [join(folder, "project"), join(folder, "agent"), join(folder, "belay")];
-  write(join(agent, "models.json"), JSON.stringify({ providers: { mock: providerAt(url, window) } }));
+  write(join(agent, "models.json"), JSON.stringify({ providers: { mock: providerAt(url, window, models) } }));
   write(join(agent, "settings.json"), JSON.stringify({ ...PI_SETTINGS, ...piSettings }));
   write(join(belay, FIRST_RUN_FILE), "");
   if (settings) write(join(agent, "belay.json"), JSON.stringify(settings));
@@ -64,23 +66,18 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-function providerAt(url: string, window: number): object {
-  return {
-    baseUrl: url,
-    api: "openai-completions",
-    apiKey: "key-of-the-user-123",
-    models: [
-      {
-        id: "scripted",
-        name: "Scripted",
-        reasoning: false,
-        input: ["text"],
-        contextWindow: window,
-        maxTokens: 4096,
-        cost: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
-      },
-    ],
+function providerAt(url: string, window: number, others: Readonly<Record<string, object>>): object {
+  const scripted = {
+    id: "scripted",
+    name: "Scripted",
+    reasoning: false,
+    input: ["text"],
+    contextWindow: window,
+    maxTokens: 4096,
+    cost: { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 },
   };
+  const models = [scripted, ...Object.entries(others).map(([id, differs]) => ({ ...scripted, id, ...differs }))];
+  return { baseUrl: url, api: "openai-completions", apiKey: "key-of-the-user-123", models };
 }
 
 const PI_SETTINGS = {

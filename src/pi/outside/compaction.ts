@@ -5,7 +5,7 @@ import { readOutside } from "./branch.ts";
 import { type Folded, farewell, manifest } from "./fold.ts";
 import { type ObjectIds, tokensIn, tokensOf } from "./keys.ts";
 import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
-import { type OutlookParts, outlook, type Rules } from "./outlook.ts";
+import { isOtherModel, type OutlookParts, outlook, type Rules } from "./outlook.ts";
 
 /** What Pi says of a compaction that it is about to make. */
 export interface CompactionWish {
@@ -108,11 +108,14 @@ const OursSchema = v.object({ rlm: v.literal(1) });
 function reasonOf(
   { reason, tokensBefore }: CompactionWish,
   branch: readonly BranchEntry[],
-  { window, reserve }: Rules,
+  rules: Rules,
 ): "manual" | "threshold" | "overflow" {
   if (reason === "manual" || reason === "threshold" || reason === "overflow") return reason;
   const last = messagesOf(branch).at(-1);
-  if ((last && brokeOff(last) && last.stopReason === "error") || tokensBefore > window) return "overflow";
+  if (last && brokeOff(last) && last.stopReason === "error") return "overflow";
+  const { window, reserve } = rules;
+  // What another model took in says nothing of an overflow of this one.
+  if (tokensBefore > window && !isOtherModel({ branch }, rules)) return "overflow";
   return tokensBefore > window - reserve ? "threshold" : "manual";
 }
 

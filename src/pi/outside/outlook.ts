@@ -144,7 +144,7 @@ function withPlan<M extends PiMessage>(
 }
 
 /** Whether the last answer came from another model than the one that is asked next: its cache has nothing of this. */
-function isOtherModel({ branch }: Pick<OutlookParts<PiMessage>, "branch">, { model }: Rules): boolean {
+export function isOtherModel({ branch }: Pick<OutlookParts<PiMessage>, "branch">, { model }: Rules): boolean {
   const last = branch.findLast((entry) => messageOf(entry)?.role === "assistant");
   const message = last && messageOf(last);
   if (!message || message.provider === undefined || message.model === undefined) return false;

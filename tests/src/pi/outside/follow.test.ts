@@ -178,6 +178,9 @@ test("compactions of Pi 0.73, which does not say why", () => {
   expect(outside.compacts({ ...wish, tokensBefore: 7500 })).toEqual({ cancel: true });
   expect(outside.compacts({ ...wish, tokensBefore: 6500 })).toEqual({});
   expect(outside.compacts({ ...wish, tokensBefore: 9000 }).compaction).toBeDefined();
+  // Another model, with a larger window, has given the last answer.
+  self.push({ role: "assistant", content: [said("ok")], stopReason: "stop", provider: "mock", model: "large" });
+  expect(outside.compacts({ ...wish, tokensBefore: 9000 })).toEqual({ cancel: true });
   self.push({ role: "assistant", content: [], stopReason: "error" });
   expect(outside.compacts({ ...wish, tokensBefore: 6500 }).compaction).toBeDefined();
 });
