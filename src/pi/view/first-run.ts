@@ -2,17 +2,23 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { homeFolder } from "../../home.ts";
 import { makeFolder } from "../../make-folder.ts";
+import { settingsAt } from "../opened/opened.ts";
 
 /** The file beside the store that says that the notice was shown. */
 export const FIRST_RUN_FILE = "pi-first-run";
 
-/** Tells once what Belay does by itself. If that cannot be remembered, nothing is told: it would be told at each start. */
-export function tellFirstRun(tell: (text: string) => void, env: NodeJS.ProcessEnv): void {
+/**
+ * Tells once what Belay does by itself, unless the settings say that it does not. If that cannot be remembered, nothing is
+ * told: it would be told at each start.
+ */
+export function tellFirstRun(cwd: string, tell: (text: string) => void, env: NodeJS.ProcessEnv): void {
   try {
+    if (settingsAt(cwd, env).externalize === false) return;
     const folder = homeFolder(env);
     makeFolder(folder);
     writeFileSync(join(folder, FIRST_RUN_FILE), "", { flag: "wx", mode: 0o600 });
   } catch {
+    // Wrong settings are told by what needs them.
     return;
   }
   tell(NOTICE);

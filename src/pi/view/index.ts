@@ -39,9 +39,9 @@ function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
     write: (text) => void process.stderr.write(text),
   });
   pi.on("session_tree", () => control.followBranch());
-  pi.on("session_start", (_event, { hasUI, ui }) => {
+  pi.on("session_start", (_event, { cwd, hasUI, ui }) => {
     control.followBranch();
-    if (hasUI) tellFirstRun((text) => ui.notify(text, "info"), process.env);
+    if (hasUI) tellFirstRun(cwd, (text) => ui.notify(text, "info"), process.env);
     endWidget?.();
     endWidget = hasUI ? showWidget(control.board, ui, { now: () => systemClock.now(), every }) : undefined;
   });
