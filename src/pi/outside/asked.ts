@@ -1,13 +1,12 @@
 import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
-import type { BranchEntry } from "../branch/entries.ts";
 import type { Epoch } from "../events.ts";
 import { nextMessages, readOutside } from "./branch.ts";
 import { type CompactionWish, lastCompaction, type OurCompaction } from "./compaction.ts";
 import type { EpochEntry } from "./entries.ts";
 import type { ObjectIds } from "./keys.ts";
-import type { PiMessage } from "./message.ts";
-import { outlook, type Rules, triggerOf } from "./outlook.ts";
+import { outlook, triggerOf } from "./outlook.ts";
 import { type Overview, overviewOf } from "./overview.ts";
+import type { Situation } from "./situation.ts";
 import { rawSize } from "./size.ts";
 
 /** What a person asks of the conversation outside. All of it throws if Pi has left the session, or an entry cannot be written. */
@@ -58,22 +57,12 @@ export interface NextSize {
 /** Pi's `ctx.compact`. */
 export type Compact = (options: { onComplete(): void; onError(error: Error): void }) => void;
 
-export interface AskedParts {
+export interface AskedParts extends Pick<Situation, "branch" | "baseOf" | "rules" | "room" | "window" | "keeps"> {
   readonly ids: ObjectIds;
-  branch(): readonly BranchEntry[];
   /** Writes one of our entries. */
   write(data: object): void;
   /** Tells others of an epoch that was written. */
   wrote(epoch: Epoch): void;
-  /** Tokens of what goes with the messages, estimated. */
-  baseOf(messages: readonly PiMessage[]): number;
-  /** By what more goes out; null if Pi has no model. @throws RlmError `invalid_config` */
-  rules(): Rules | null;
-  /** Tokens that a request may have, and those of the window; null if Pi has no model. */
-  room(): number;
-  window(): number | null;
-  /** By the settings texts go out. @throws RlmError `invalid_config` */
-  keeps(): boolean;
 }
 
 export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, window, keeps }: AskedParts): Asked {

@@ -30,7 +30,7 @@ export function stubbed<M extends PiMessage>(message: M, marks: readonly Mark[],
 const oneStub = once((message, text: string): PiMessage => withText(message, text));
 
 /** Whether a text of the message may go out. An answer with calls or thinking is sent as the provider made it. */
-export function isStubbable(message: PiMessage): boolean {
+function isStubbable(message: PiMessage): boolean {
   const { role } = message;
   if (role === "assistant") return blocksOf(message).every(({ type }) => type === "text");
   return role === "toolResult" || role === "user" || role === "custom" || role === "bashExecution";

@@ -1,0 +1,102 @@
+import { OUTSIDE_DEFAULTS, type PiSettings } from "../../config/index.ts";
+import type { BranchEntry } from "../branch/entries.ts";
+import type { PiActions, PiContext } from "../host.ts";
+import { type Outside, readOutside } from "./branch.ts";
+import { tokensIn } from "./keys.ts";
+import type { PiMessage } from "./message.ts";
+import type { Rules } from "./outlook.ts";
+
+/** What Pi and the settings say now: what goes out is decided by it. Throws if Pi has left the session. */
+export interface Situation {
+  branch(): readonly BranchEntry[];
+  seen(): Seen;
+  /** @throws RlmError `invalid_config` */
+  settings(): Settings;
+  /** By the settings texts go out. @throws RlmError `invalid_config` */
+  keeps(): boolean;
+  /** By what more goes out; null if there is no model whose window could be too small. @throws RlmError `invalid_config` */
+  rules(): Rules | null;
+  /** Tokens of the model's window; null if nobody knows them. */
+  window(): number | null;
+  /** Tokens that a request may have. */
+  room(): number;
+  /** Tokens of what goes with the messages, estimated. */
+  baseOf(messages: readonly PiMessage[]): number;
+  /** Pi keeps so many tokens free for an answer. */
+  reserved(tokens: number): void;
+  /** Settings are read again when they are needed next. */
+  forget(): void;
+}
+
+/** The branch, and what it says of its messages. */
+export interface Seen {
+  readonly branch: readonly BranchEntry[];
+  readonly outside: Outside;
+}
+
+type Settings = { readonly [key in keyof typeof OUTSIDE_DEFAULTS]: NonNullable<PiSettings[key]> };
+
+export interface SituationParts {
+  context(): PiContext;
+  readonly actions: Pick<PiActions, "getActiveTools" | "getAllTools">;
+  /** Settings in force. @throws RlmError `invalid_config` */
+  settings(cwd: string): PiSettings;
+}
+
+/** Tokens that Pi keeps free for an answer, until it has told another number. */
+const RESERVE = 16_384;
+
+export function openSituation({ context, actions, settings }: SituationParts): Situation {
+  let reserve = RESERVE;
+  let known: PiSettings | undefined;
+  const held = () => {
+    known ??= settings(context().cwd);
+    return { ...OUTSIDE_DEFAULTS, ...known };
+  };
+  const branch = () => context().sessionManager.getBranch();
+  return {
+    branch,
+    seen() {
+      const entries = branch();
+      return { branch: entries, outside: readOutside(entries) };
+    },
+    settings: held,
+    keeps: () => held().externalize,
+    rules: () => rulesOf(held(), context().model, reserve),
+    window: () => windowOf(context().model),
+    room: () => (windowOf(context().model) ?? Number.POSITIVE_INFINITY) - reserve,
+    baseOf: (messages) => baseTokens(messages, context(), actions),
+    reserved(tokens) {
+      reserve = tokens;
+    },
+    forget() {
+      known = undefined;
+    },
+  };
+}
+
+function windowOf(model: PiContext["model"]): number | null {
+  const window = Math.floor(model?.contextWindow ?? 0);
+  return Number.isSafeInteger(window) && window > 0 ? window : null;
+}
+
+function rulesOf(settings: Settings, model: PiContext["model"], reserve: number): Rules | null {
+  const window = windowOf(model);
+  if (!model || window === null) return null;
+  const { externalize_at: at, externalize_to: to, externalize_min_tokens: min } = settings;
+  const { manifest_tokens: manifest, warm_turns } = settings;
+  return { at, to, min, manifest, warm_turns, window, reserve, model };
+}
+
+/** Tokens of what goes with the messages, estimated. From Pi 0.87 on a message of the system has all of it. */
+function baseTokens(
+  messages: readonly PiMessage[],
+  context: Pick<PiContext, "getSystemPrompt">,
+  actions: SituationParts["actions"],
+): number {
+  if (messages.some(({ role }) => role === "system")) return 0;
+  const active = actions.getActiveTools();
+  const offered = actions.getAllTools().filter(({ name }) => active.includes(name));
+  const tools = offered.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  return tokensIn(context.getSystemPrompt().length + JSON.stringify(tools).length);
+}
