@@ -49,6 +49,10 @@ const WRONG: readonly [file: string, specifier: string][] = [
   ["src/cli/running/exec.ts", "../../session/session.ts"],
   ["src/cli/running/exec.ts", "../../config/config.ts"],
   ["src/pi/extension.ts", "../session/session.ts"],
+  ["src/read-cache/decide.ts", "../pi/index.ts"],
+  ["src/read-cache/decide.ts", "diff"],
+  ["src/read-cache/serve.ts", "@mariozechner/pi-coding-agent"],
+  ["src/pi/read-cache/follow.ts", "../../read-cache/patch.ts"],
 ];
 
 const RIGHT: readonly [file: string, specifier: string][] = [
@@ -72,6 +76,8 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/cli/running/exec.ts", "../../config/index.ts"],
   ["src/session/session.ts", "../store/index.ts"],
   ["src/store/sqlite.ts", "node:sqlite"],
+  ["src/read-cache/patch.ts", "diff"],
+  ["src/pi/extension.ts", "../read-cache/index.ts"],
   ["src/pi/extension.ts", "@mariozechner/pi-coding-agent"],
   ["src/pi/extension.ts", "../tools/index.ts"],
   ["tests/runtime/machine.test.ts", "../../runtime/machine.ts"],

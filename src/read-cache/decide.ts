@@ -1,0 +1,82 @@
+import { digest } from "./digest.ts";
+import { candidateOf, isOfOneState, type Known } from "./known.ts";
+import { diffText, markerText } from "./marker.ts";
+import type { Patch } from "./patch.ts";
+import type { Shown } from "./proof.ts";
+import { FULL, scopeOf } from "./scope.ts";
+
+/** One read: what Pi would send, of which state of the file, and what the model knows of the file. */
+export interface Question {
+  readonly shown: Shown;
+  /** SHA-256 of the whole file. */
+  readonly hash: string;
+  readonly file: string;
+  readonly known: Known;
+  /** The path as the model gave it. */
+  readonly path: string;
+  readonly isRefreshOffered: boolean;
+}
+
+export interface DecideParts {
+  /** The whole file as it was at this hash; null if the text is not there. */
+  earlier(hash: string): Promise<string | null>;
+  patch(before: string, after: string): Promise<Patch | null>;
+  isAborted(): boolean;
+}
+
+/** How a read is answered. `text` stands in the place of Pi's; null: Pi's own is sent. */
+export type Answer =
+  | { readonly mode: "full"; readonly text: null }
+  | { readonly mode: "baseline_fallback"; readonly baseHash: string; readonly text: null }
+  | { readonly mode: "unchanged" | "unchanged_range" | "diff"; readonly baseHash: string; readonly text: string };
+
+/** Returns null if the read was aborted. */
+export async function decide(question: Question, parts: DecideParts): Promise<Answer | null> {
+  const { shown, hash, known } = question;
+  const candidate = candidateOf(known, shown);
+  if (!candidate) return { mode: "full", text: null };
+  const base = candidate.hash;
+  const whole: Answer = { mode: "baseline_fallback", baseHash: base, text: null };
+  if (!isOfOneState(known, candidate)) return whole;
+  const isEdited = known.edited > candidate.seq;
+  const isFull = scopeOf(shown) === FULL;
+  const marker = (elsewhere: boolean): Answer => ({
+    mode: isFull ? "unchanged" : "unchanged_range",
+    baseHash: base,
+    text: markerText(shown, { elsewhere, isRefreshOffered: question.isRefreshOffered }),
+  });
+  // The model takes its own edit for what stands there, and something else has undone it.
+  if (base === hash || !isFull) {
+    if (isEdited) return whole;
+    if (base === hash) return marker(false);
+    const lines = candidate.shown ?? linesDigest(await parts.earlier(base), shown);
+    return lines === digest(shown.body) ? marker(true) : whole;
+  }
+  const earlier = await parts.earlier(base);
+  if (parts.isAborted()) return null;
+  const text = earlier === null ? null : await usefulDiff(earlier, question, parts);
+  return text === null ? whole : { mode: "diff", baseHash: base, text };
+}
+
+/** Digest of the same lines of an earlier text; null if it does not have them. */
+function linesDigest(earlier: string | null, { start, end }: Shown): string | null {
+  const lines = earlier?.split("\n") ?? [];
+  return lines.length < end ? null : digest(lines.slice(start - 1, end).join("\n"));
+}
+
+const MOST_BYTES = 51_200;
+const MOST_LINES = 2_000;
+/** A diff that is hardly shorter than the file is harder to read than the file. */
+const MOST_OF_BYTES = 0.9;
+const MOST_OF_LINES = 0.85;
+
+async function usefulDiff(earlier: string, question: Question, { patch }: DecideParts): Promise<string | null> {
+  const { file, path, shown } = question;
+  const made = await patch(earlier, file);
+  if (!made) return null;
+  const text = diffText(path, made, shown.total);
+  const bytes = Buffer.byteLength(text);
+  const lines = text.split("\n").length;
+  const isUseful = bytes < MOST_OF_BYTES * Buffer.byteLength(file) && lines <= MOST_OF_LINES * shown.total;
+  return isUseful && bytes <= MOST_BYTES && lines <= MOST_LINES ? text : null;
+}

@@ -1,0 +1,26 @@
+/** Lines that a path names at its end. */
+export interface Suffix {
+  /** The path before them. */
+  readonly path: string;
+  readonly offset: number;
+  readonly limit: number;
+  /** What is wrong with the lines; null if they can be. */
+  readonly problem: string | null;
+}
+
+/** The lines of `path:n` or `path:n-m`; null if the path has no such end. It may be the whole name of a file. */
+export function suffixOf(named: string): Suffix | null {
+  const [, path = "", first = "", last = first] = SUFFIX.exec(named) ?? [];
+  if (path === "") return null;
+  const [start, end] = [Number(first), Number(last)];
+  const range = last === first ? first : `${first}-${last}`;
+  const problem = start < 1 || end < start ? badRange(range, named) : null;
+  return { path, offset: start, limit: end - start + 1, problem };
+}
+
+/** What is said of lines that cannot be. */
+export function badRange(range: string, named: string): string {
+  return `Invalid range ${range} in ${named}: lines count from 1, and the end is not before the start`;
+}
+
+const SUFFIX = /^(.+):(\d{1,9})(?:-(\d{1,9}))?$/s;

@@ -1,0 +1,74 @@
+import { sha256 } from "./digest.ts";
+
+/** Where texts are kept over the end of a process. Both may reject. */
+export interface TextStore {
+  keep(hash: string, text: string): Promise<void>;
+  /** null if it is not there, or if the store is not open yet. */
+  read(hash: string): Promise<string | null>;
+}
+
+/** Whole files as the model knows them, by hash: diffs begin there. Nothing of it is waited for but a read. */
+export interface Texts {
+  keep(hash: string, text: string): void;
+  /** null if it is lost or damaged. */
+  read(hash: string): Promise<string | null>;
+  /** Resolves when the store has what was kept so far. */
+  settled(): Promise<void>;
+  /** What the store said last when it failed; null if it works. */
+  problem(): string | null;
+}
+
+/** Texts that stay in memory; each has at most 50 KB, since Pi shows no more at once. */
+const IN_MEMORY = 64;
+/** Texts that wait for the store, at the most: one that does not answer must not fill the memory. */
+const WAITING = 64;
+
+export function openTexts(store: TextStore): Texts {
+  const memory = new Map<string, string>();
+  const waiting = new Set<Promise<void>>();
+  const stored = new Set<string>();
+  let problem: string | null = null;
+
+  function remember(hash: string, text: string): void {
+    memory.delete(hash);
+    memory.set(hash, text);
+    for (const [oldest] of memory) if (memory.size > IN_MEMORY) memory.delete(oldest);
+  }
+
+  async function put(hash: string, text: string): Promise<void> {
+    try {
+      await store.keep(hash, text);
+      problem = null;
+    } catch (error) {
+      stored.delete(hash);
+      problem = messageOf(error);
+    }
+  }
+
+  return {
+    keep(hash, text) {
+      remember(hash, text);
+      if (stored.has(hash) || waiting.size >= WAITING) return;
+      stored.add(hash);
+      const work = put(hash, text).finally(() => waiting.delete(work));
+      waiting.add(work);
+    },
+    async read(hash) {
+      const known = memory.get(hash);
+      if (known !== undefined) return known;
+      try {
+        const text = await store.read(hash);
+        if (text === null || sha256(text) !== hash) return null;
+        remember(hash, text);
+        return text;
+      } catch (error) {
+        problem = messageOf(error);
+        return null;
+      }
+    },
+    settled: async () => void (await Promise.all(waiting)),
+    problem: () => problem,
+  };
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
