@@ -4,6 +4,17 @@ import { packText, unpackText } from "./pack.ts";
 import type { Step } from "./port.ts";
 import { isSealed, type Row, seal, value } from "./seal.ts";
 
+/** The key of a text that is kept by the SHA-256 of it. */
+export const textKey = (hash: string) => `text:${hash}`;
+
+/** Texts are kept for so long, ms, whatever becomes of answers. */
+const TEXT_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Drops texts that are too old; answers how many they were. */
+export function dropOldTexts(database: Database, now: number): number {
+  return database.run("DELETE FROM cache WHERE key GLOB 'text:*' AND at < ?", now - TEXT_MS);
+}
+
 export function keepAnswers(database: Database, answers: NonNullable<Step["cache"]>): void {
   for (const { key, value, at } of answers) {
     const content = JSON.stringify(value);

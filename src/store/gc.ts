@@ -1,5 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
 import { displayName } from "../ids.ts";
+import { dropOldTexts } from "./cache.ts";
 import { deleteCheckpoint } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
@@ -77,8 +78,8 @@ function sweep(database: Database, { namedMs, now }: GcRule, anyOpen: boolean) {
   const checkpoints = dropUnreached(database);
   const contexts = anyOpen ? 0 : dropContexts(database);
   if (!anyOpen) dropBaselines(database);
-  const cached = namedMs === null ? 0 : database.run("DELETE FROM cache WHERE at < ?", now - namedMs);
-  return { checkpoints, contexts, cached };
+  const answers = namedMs === null ? 0 : database.run("DELETE FROM cache WHERE at < ?", now - namedMs);
+  return { checkpoints, contexts, cached: answers + dropOldTexts(database, now) };
 }
 
 /** Drops checkpoints that no session reaches and that no reached one is based on. */

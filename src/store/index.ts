@@ -1,3 +1,4 @@
+export { textKey } from "./cache.ts";
 export type {
   CheckpointRow,
   Collected,

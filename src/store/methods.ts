@@ -37,6 +37,7 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
     contextIndex: make("contextIndex"),
     hasContext: make("hasContext"),
     cached: make("cached"),
+    keepText: make("keepText"),
     fork: make("fork"),
     remove: make("remove"),
     gc: make("gc"),

@@ -43,8 +43,10 @@ export interface Store extends AsyncDisposable {
   contextIndex(hash: string): Promise<Json>;
   hasContext(hash: string): Promise<boolean>;
 
-  /** An answer that a commit has put into the cache, or null. */
+  /** An answer that a commit has put into the cache, or a text that was kept there, or null. */
   cached(key: string): Promise<Json>;
+  /** Keeps a text by the SHA-256 of it, for 30 days from `at` (ms since the epoch). Read it with `cached(textKey(hash))`. */
+  keepText(hash: string, text: string, at: number): Promise<void>;
 
   /**
    * Makes a session at the checkpoint (default: that of the newest exec's end). The journal up to it is copied, images are

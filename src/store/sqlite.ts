@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { readAnswer } from "./cache.ts";
+import { keepAnswers, readAnswer, textKey } from "./cache.ts";
 import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint, shown } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import { guarded } from "./failure.ts";
@@ -58,7 +58,10 @@ function checkpointMethods({ database, guard, reading }: Access): CheckpointMeth
   };
 }
 
-type ContextMethods = Pick<SyncMethods, "putContext" | "context" | "contextIndex" | "hasContext" | "cached">;
+type ContextMethods = Pick<
+  SyncMethods,
+  "putContext" | "context" | "contextIndex" | "hasContext" | "cached" | "keepText"
+>;
 
 function contextMethods({ database, guard, reading }: Access): ContextMethods {
   return {
@@ -67,6 +70,8 @@ function contextMethods({ database, guard, reading }: Access): ContextMethods {
     contextIndex: (hash) => reading(() => readIndex(database, hash)),
     hasContext: (hash) => reading(() => hasContext(database, hash)),
     cached: (key) => reading(() => readAnswer(database, key)),
+    keepText: (hash, text, at) =>
+      guard(() => database.write(() => keepAnswers(database, [{ key: textKey(hash), value: text, at }]))),
   };
 }
 

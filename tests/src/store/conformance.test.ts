@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { textKey } from "../../../src/store/cache.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -234,6 +235,32 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     await store.commit("S1", { cache: [{ key: "k", value: { text: "a" }, at: 5 }] });
     await store.commit("S1", { cache: [{ key: "k", value: { text: "b" }, at: 6 }] });
     expect(await store.cached("k")).toEqual({ text: "b" });
+  });
+
+  stored("a text is kept by its hash, without a session, and is there a second time at no cost", async (store) => {
+    const hash = "a".repeat(64);
+    const text = "\ufeffone\r\n\u2028";
+    expect(await store.cached(textKey(hash))).toBeNull();
+    await store.keepText(hash, text, 5);
+    await store.keepText(hash, text, 6);
+    expect(await store.cached(textKey(hash))).toBe(text);
+  });
+
+  stored("gc drops texts after 30 days, whatever else it drops", async (store) => {
+    const days = 24 * 60 * 60 * 1000;
+    const [old, young] = ["a".repeat(64), "b".repeat(64)];
+    await store.create(sessionOf("S1"));
+    await store.commit("S1", { cache: [{ key: "k", value: 1, at: 5 }] });
+    await store.keepText(old, "old", 5);
+    await store.keepText(young, "young", 5);
+    await store.keepText(young, "young", 2 * days);
+    const rule = { ...NEVER, now: 31 * days };
+    expect(await store.gc({ ...rule, dryRun: true })).toMatchObject({ cached: 1 });
+    expect(await store.cached(textKey(old))).toBe("old");
+    expect(await store.gc(rule)).toMatchObject({ cached: 1 });
+    expect(await store.cached(textKey(old))).toBeNull();
+    expect([await store.cached(textKey(young)), await store.cached("k")]).toEqual(["young", 1]);
+    await store.release("S1");
   });
 
   stored("a fork stands where its checkpoint stood, and the parent is untouched", async (store) => {

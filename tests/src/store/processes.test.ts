@@ -6,11 +6,14 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../scripts/process.ts";
+import { sha256 } from "../../../src/read-cache/digest.ts";
+import { textKey } from "../../../src/store/cache.ts";
 import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { folderWith } from "../../support/tree.ts";
-import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
+import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf, TEXTS } from "./sample.ts";
 
+const KEEPER = new URL("./keeper.ts", import.meta.url);
 const HOLDER = new URL("./holder.ts", import.meta.url);
 
 async function holder(folder: string) {
@@ -263,3 +266,14 @@ test("a damaged session can still be dropped, and the others be seen", async () 
 });
 
 const THREAD = new URL("../../../src/store/thread.ts", import.meta.url).href;
+
+test("two processes that keep the same texts at once do not harm them", async () => {
+  const folder = join(folderWith(), "store");
+  await using store = await openStore(folder);
+  const other = spawn(process.execPath, [fileURLToPath(KEEPER), folder], { stdio: "inherit" });
+  const ended = once(other, "exit");
+  for (const text of TEXTS) await store.keepText(sha256(text), text, 5);
+  expect(await ended).toEqual([0, null]);
+  for (const text of TEXTS) expect(await store.cached(textKey(sha256(text)))).toBe(text);
+  expect(await store.verify()).toEqual([]);
+});

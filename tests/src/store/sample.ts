@@ -85,3 +85,6 @@ export function contextOf(...texts: readonly string[]): StoredContext {
 export function plain({ parts, ...rest }: StoredContext) {
   return { ...rest, parts: parts.map(({ hash, bytes }) => ({ hash, text: Buffer.from(bytes).toString() })) };
 }
+
+/** Texts of some KB, all different. */
+export const TEXTS: readonly string[] = Array.from({ length: 60 }, (_, n) => `text ${n}\n`.repeat(500));

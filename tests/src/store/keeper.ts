@@ -1,0 +1,7 @@
+import { sha256 } from "../../../src/read-cache/digest.ts";
+import { openStore } from "../../../src/store/thread.ts";
+import { TEXTS } from "./sample.ts";
+
+// A process of its own: keeps the sample's texts in the store that it is told, and ends.
+await using store = await openStore(process.argv[2] ?? "");
+for (const text of TEXTS) await store.keepText(sha256(text), text, 6);
