@@ -48,5 +48,7 @@ export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ ...OUTSIDE_DEFAULTS, ...READING_DEFAULTS, ...INGEST_DEFAULTS }).map(
     ([key, value]): [string, string] => [key, String(value)],
   ),
+  ["read_cache", "false"],
+  ["read_cache_exclude", "none"],
   ["roots", "the project"],
 ]);

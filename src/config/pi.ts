@@ -5,6 +5,7 @@ import { readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { lowered } from "./lowered.ts";
 import { INGEST_DEFAULTS, INGEST_ENTRIES } from "./pi-ingest.ts";
+import { exempted, READ_CACHE_ENTRIES } from "./pi-read-cache.ts";
 import { READING_DEFAULTS, READING_ENTRIES } from "./pi-reading.ts";
 import { invalidConfig } from "./problems.ts";
 import { KEYS, type Settings, variableOf } from "./settings.ts";
@@ -49,6 +50,7 @@ const PiSchema = v.strictObject({
   compaction: v.exactOptional(v.picklist(["objects", "pi"], COMPACTION)),
   ...READING_ENTRIES,
   ...INGEST_ENTRIES,
+  ...READ_CACHE_ENTRIES,
 });
 
 /** What holds of the conversation's old texts if no file says otherwise. */
@@ -86,8 +88,11 @@ const LOWERED_KEYS = ["confirm_calls", "max_ingest_files", "max_ingest_bytes"] a
 const LOWERED = { ...READING_DEFAULTS, ...INGEST_DEFAULTS };
 type Lowered = { readonly [key in (typeof LOWERED_KEYS)[number]]?: number };
 
-/** A project may choose the model, have texts stay as they are and lower these, and nothing else of Pi's own keys. */
-const OF_PROJECTS: readonly string[] = ["sub_model", "externalize", ...LOWERED_KEYS];
+/** What a project may only switch off. */
+const PROJECT_OFF = ["externalize", "read_cache"] as const;
+
+/** A project may choose the model, switch these off, lower these, exempt files, and set nothing else of Pi's own keys. */
+const OF_PROJECTS: readonly string[] = ["sub_model", "read_cache_exclude", ...PROJECT_OFF, ...LOWERED_KEYS];
 const PI_USER_ONLY = OWN_KEYS.filter((key) => !OF_PROJECTS.includes(key));
 
 /** Where Pi's configuration is looked for. */
@@ -125,9 +130,8 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
   const project = partOf(readPiProject(places), projectFile);
   const refused = PI_USER_ONLY.find((key) => Object.hasOwn(project.own, key));
   if (refused) throw invalidConfig(`${projectFile}: a project may not set ${refused}`, `Set it in ${agentFile}.`);
-  if (project.own.externalize === true) {
-    throw invalidConfig(`${projectFile}: a project may set externalize to false only`, `Set it in ${agentFile}.`);
-  }
+  const on = PROJECT_OFF.find((key) => project.own[key] === true);
+  if (on) throw invalidConfig(`${projectFile}: a project may set ${on} to false only`, `Set it in ${agentFile}.`);
   checkParts(user.own, agentFile);
   const named = { path: projectFile, folder: places.cwd, userFile: agentFile };
   const projects = projectSettings(project.settings, named);
@@ -146,7 +150,7 @@ export function readPiConfig(places: PiConfigPlaces): PiSettings {
     ...settings
   } = { ...users, ...projects, ...limits, ...asked };
   const lesser = loweredOwn(user.own, project.own, { projectFile, userFile: agentFile });
-  return { ...given(settings), ...user.own, ...project.own, ...lesser };
+  return { ...given(settings), ...user.own, ...project.own, ...lesser, ...exempted(user.own, project.own) };
 }
 
 /** The lesser of the project's numbers and the user's. @throws RlmError `invalid_config` if the project raises one */

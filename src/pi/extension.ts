@@ -9,7 +9,8 @@ import { tools } from "../tools/pi-tools.ts";
 import { compactionReason, onRequest } from "./host.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { lentTools } from "./opened/lent-tools.ts";
-import type { OpenedParts } from "./opened/opened.ts";
+import { type OpenedParts, settingsAt } from "./opened/opened.ts";
+import { openReadCache, type ReadCache } from "./read-cache/index.ts";
 import type { ProgressDetails } from "./runs/details.ts";
 
 /** What a test may replace, and what shows. */
@@ -29,7 +30,13 @@ export function belayExtension(given: Partial<ExtensionParts> = {}): (pi: Extens
   return (pi) => {
     const lifecycle = openLifecycle(parts, pi);
     for (const tool of tools) pi.registerTool(definition(tool, lifecycle, parts.renderers[tool.name]));
-    follow(pi, lifecycle);
+    const readCache = openReadCache(pi, {
+      settings: (cwd) => settingsAt(cwd, parts.env),
+      store: async () => (await lifecycle.opened()).store,
+      clock: parts.clock,
+      write: (text) => void process.stderr.write(text),
+    });
+    follow(pi, lifecycle, readCache);
     parts.attach(pi, lifecycle);
   };
 }
@@ -67,8 +74,11 @@ function definition(tool: Tool, lifecycle: Lifecycle, renderers: Renderers | und
   };
 }
 
-function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
-  pi.on("session_start", (_event, context) => lifecycle.arrived(context, "start"));
+function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): void {
+  pi.on("session_start", (_event, context) => {
+    lifecycle.arrived(context, "start");
+    readCache.arrived(context);
+  });
   pi.on("session_tree", (_event, context) => lifecycle.arrived(context, "tree"));
   pi.on("session_before_tree", (_event, { ui }) => {
     if (!lifecycle.isRecovering() || !lifecycle.board.current().running) return {};
@@ -81,7 +91,11 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   pi.on("before_agent_start", async () => {
     await lifecycle.prompted();
   });
-  onRequest(pi, (messages) => [...lifecycle.messages(messages)]);
+  onRequest(pi, (messages) => {
+    const sent = [...lifecycle.messages(messages)];
+    readCache.requested(sent);
+    return sent;
+  });
   pi.on("session_before_compact", (event) => {
     const { firstKeptEntryId, tokensBefore, messagesToSummarize, settings } = event.preparation;
     const about = { firstKeptEntryId, tokensBefore, summarized: messagesToSummarize, reserve: settings.reserveTokens };
@@ -93,7 +107,10 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   });
   pi.on("agent_end", () => lifecycle.rested());
   pi.on("session_compact", () => lifecycle.rested());
-  pi.on("session_shutdown", () => lifecycle.left());
+  pi.on("session_shutdown", async () => {
+    await readCache.left();
+    await lifecycle.left();
+  });
 }
 
 function isFailure(toolName: string, details: unknown): boolean {

@@ -121,3 +121,17 @@ test("unknown keys are named, with what was meant", () => {
   expect(refusal({ agent: { sub_model: "scripted" } })).toContain("sub_model must be PROVIDER/ID");
   expect(refusal({ agent: { max_tokens: "many" } })).toContain("max_tokens must be a whole number");
 });
+
+test("the read cache is the user's to turn on; a project may turn it off and exempt more files", () => {
+  const agent = { read_cache: true, read_cache_exclude: ["*.secret"] };
+  const project = { read_cache: false, read_cache_exclude: ["notes*"] };
+  expect(read({ agent, project }).settings).toEqual({ read_cache: false, read_cache_exclude: ["*.secret", "notes*"] });
+  expect(refusal({ project: { read_cache: true } })).toBe(
+    "~/project/.pi/belay.json: a project may set read_cache to false only | Set it in ~/agent/belay.json.",
+  );
+  for (const names of ["*.secret", [""], ["a/b"], ["x".repeat(101)], Array(101).fill("a"), [7]]) {
+    expect(refusal({ agent: { read_cache_exclude: names } })).toContain(
+      "read_cache_exclude must be a list of at most 100 names of files",
+    );
+  }
+});

@@ -1,0 +1,125 @@
+import type { ToolResultEvent } from "@mariozechner/pi-coding-agent";
+import type { Clock } from "../../../runtime/index.ts";
+import {
+  FULL,
+  type Meta,
+  openTexts,
+  prove,
+  readPath,
+  readTextFile,
+  type Served,
+  serve,
+  type TextStore,
+} from "../../read-cache/index.ts";
+import type { BranchEntry } from "../branch/entries.ts";
+import { settledWithin } from "../waiting.ts";
+import { type BranchReading, callsIn, knownAt } from "./happened.ts";
+import { readIn, withLines } from "./reads.ts";
+import { openSent, type SentToModel } from "./sent.ts";
+
+/** What is used of the context of an event. */
+export interface ReadContext {
+  readonly cwd: string;
+  readonly signal: AbortSignal | undefined;
+  readonly sessionManager: { getBranch(): readonly BranchEntry[] };
+}
+
+export interface FollowParts {
+  /** Names of files that are never looked at, beside those that hold secrets. */
+  exempt(): readonly string[];
+  readonly store: TextStore;
+  /** The model has the tool that asks for a text again. */
+  isRefreshOffered(): boolean;
+  readonly clock: Clock;
+}
+
+/** Reads that Pi answers, one after the other. Nothing here rejects: what fails leaves Pi's own answer. */
+export interface ReadFollower extends Pick<SentToModel, "requested" | "posted" | "hasAsked"> {
+  /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
+  called(input: Record<string, unknown>, context: Pick<ReadContext, "cwd">): Promise<string | null>;
+  /** What is sent in the place of Pi's answer, and what is kept beside it; null: Pi's answer stays as it is. */
+  answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null>;
+  /** How a branch is read now. */
+  reading(context: Pick<ReadContext, "cwd" | "sessionManager">): BranchReading;
+  readonly failures: { readonly count: number; readonly last: string };
+  /** What the store said last when it failed; null if it works. */
+  storeProblem(): string | null;
+  /** Waits for a time until the store has the texts. */
+  left(): Promise<void>;
+}
+
+/** ms that the end of Pi waits for the store. */
+const CLOSE_MS = 2_000;
+
+export function openReadFollower({ exempt, store, isRefreshOffered, clock }: FollowParts): ReadFollower {
+  const sent = openSent();
+  const texts = openTexts(store);
+  const served = openServed();
+  const failures = { count: 0, last: "" };
+  let gate: Promise<unknown> = Promise.resolve();
+
+  const reading: ReadFollower["reading"] = ({ cwd, sessionManager }) => {
+    return { branch: sessionManager.getBranch(), cwd, wasSent: sent.has, served: served.find };
+  };
+
+  async function answer(event: ToolResultEvent, context: ReadContext): Promise<Served | null> {
+    const read = readIn(event);
+    if (!read) return null;
+    const pathKey = await readPath(read.path, context.cwd);
+    const file = await readTextFile(pathKey, exempt());
+    const shown = file && prove(read, file.text);
+    if (!shown) return null;
+    const now = reading(context);
+    const known = knownAt(pathKey, event.toolCallId, now);
+    const { path, text } = read;
+    const isAborted = () => context.signal?.aborted === true;
+    const answered = await serve(
+      { path, pathKey, file, text, shown, known, isRefreshOffered: isRefreshOffered() },
+      { earlier: texts.read, isAborted },
+    );
+    if (!answered || isAborted()) return null;
+    if (answered.meta.scopeKey === FULL) texts.keep(file.hash, file.text);
+    served.note(now.branch, event.toolCallId, answered.meta);
+    return answered;
+  }
+
+  return {
+    requested: sent.requested,
+    posted: sent.posted,
+    hasAsked: sent.hasAsked,
+    reading,
+    failures,
+    storeProblem: texts.problem,
+    called: (input, { cwd }) => withLines(input, cwd).catch(() => null),
+    answered(event, context) {
+      // One at a time: reads of one answer see one another.
+      const turn = gate
+        .then(() => answer(event, context))
+        .catch((error: unknown) => {
+          failures.count += 1;
+          failures.last = error instanceof Error ? error.message : String(error);
+          return null;
+        });
+      gate = turn;
+      return turn;
+    },
+    left: async () => void (await settledWithin(texts.settled(), CLOSE_MS, clock)),
+  };
+}
+
+/** Answers that are kept for calls without a result on the branch: those of one answer of the model, and so not many. */
+const SERVED = 256;
+
+/** Providers may give an id again, so that the entry with the call is a part of the key. */
+function openServed() {
+  const served = new Map<string, Meta>();
+  const keyOf = ({ id = "" }: BranchEntry, call: string) => `${id} ${call}`;
+  return {
+    find: (entry: BranchEntry, call: string) => served.get(keyOf(entry, call)),
+    note(branch: readonly BranchEntry[], call: string, meta: Meta) {
+      const entry = branch.findLast((one) => callsIn(one).some(({ id }) => id === call));
+      if (entry) served.set(keyOf(entry, call), meta);
+      for (const [oldest] of served) if (served.size > SERVED) served.delete(oldest);
+    },
+  };
+}

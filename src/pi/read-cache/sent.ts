@@ -1,0 +1,61 @@
+import type { PiMessage } from "../outside/index.ts";
+import { blocksOf } from "../outside/message.ts";
+
+/** What the model had when it made its newest calls. Messages and payload are kept by reference, and read when asked for. */
+export interface SentToModel {
+  /** The messages of a request, as Belay leaves them. */
+  requested(messages: readonly PiMessage[]): void;
+  /** What goes to the provider in the end: other extensions may have taken texts out behind Belay. */
+  posted(payload: unknown): void;
+  /** Whether this process has made a request. */
+  hasAsked(): boolean;
+  /** Whether the model has this text as the result of this call. */
+  has(call: string, text: string): boolean;
+}
+
+export function openSent(): SentToModel {
+  let messages: readonly PiMessage[] | null = null;
+  /** null: nothing was posted since, as by a provider of an extension's own; the messages decide alone. */
+  let strings: (() => readonly string[]) | null = null;
+  return {
+    requested(next) {
+      messages = next;
+      strings = null;
+    },
+    posted(payload) {
+      let found: readonly string[] | undefined;
+      strings = () => {
+        found ??= stringsIn(payload);
+        return found;
+      };
+    },
+    hasAsked: () => messages !== null,
+    has(call, text) {
+      const isThere = messages?.some(
+        (message) => message.role === "toolResult" && message.toolCallId === call && textOf(message) === text,
+      );
+      return isThere === true && (strings === null || strings().some((string) => string.includes(text)));
+    },
+  };
+}
+
+function textOf(message: PiMessage): string | null {
+  const [block, ...others] = blocksOf(message);
+  return block?.type === "text" && others.length === 0 ? block.text : null;
+}
+
+/** Every string of a payload; each object is looked into once. */
+function stringsIn(payload: unknown): readonly string[] {
+  const strings: string[] = [];
+  const seen = new Set<object>();
+  const open: unknown[] = [payload];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value === "string") strings.push(value);
+    else if (typeof value === "object" && value !== null && !seen.has(value)) {
+      seen.add(value);
+      for (const inner of Object.values(value)) open.push(inner);
+    }
+  }
+  return strings;
+}
