@@ -1,16 +1,21 @@
 import { parseArgs } from "node:util";
 import { bundleCommands } from "../tests/support/command.ts";
+import type { PiLine } from "../tests/support/pi-process.ts";
 import { piLines, script, seedOf, wholeNumber } from "./arguments.ts";
 import { HARDSHIPS } from "./pi/hardships.ts";
 import { type LongReport, longTalk, type Strategy } from "./pi/long.ts";
+import { readsAgain } from "./pi/reads.ts";
 
 // Long conversations in real Pi processes: what the requests come to with Belay, with nothing, and with another rule.
 
-const USAGE = "npm run pi-long -- [--turns N] [--window TOKENS] [--seed N] [--pi VERSION|CLI.js]";
+const USAGE = `npm run pi-long -- [--turns N] [--window TOKENS] [--seed N] [--pi VERSION|CLI.js]
+       npm run pi-long -- --reads [--seed N] [--pi VERSION|CLI.js]`;
+const READS = { reads: 60, changes: 20 };
 const STRATEGIES: readonly Strategy[] = ["nothing", "seed", "belay"];
 
-await script(USAGE, read, async ({ lines, ...options }) => {
+await script(USAGE, read, async ({ lines, reads, ...options }) => {
   await bundleCommands();
+  if (reads) return readAgain(lines, options.seed);
   console.log(`seed ${options.seed}, ${options.turns} turns, window ${options.window}`);
   console.log(
     row(["Pi", "strategy", "requests", "refused", "breaks", "uncached KB", "largest", "compactions", "entries"]),
@@ -26,6 +31,21 @@ await script(USAGE, read, async ({ lines, ...options }) => {
   }
   return 0;
 });
+
+/** Reads of few files: what they come to with the read cache and without. */
+async function readAgain(lines: readonly PiLine[], seed: number): Promise<number> {
+  console.log(`seed ${seed}, ${READS.reads} reads, ${READS.changes} changes`);
+  console.log(row(["Pi", "read cache", "of reads", "window", "input"]));
+  for (const line of lines) {
+    for (const isCached of [false, true]) {
+      const { readTokens, windowTokens, inputTokens, modes } = await readsAgain({ line, isCached, seed, ...READS });
+      const counts = [readTokens, windowTokens, inputTokens].map((count) => count.toLocaleString("en-US"));
+      const answers = [...modes].map(([mode, count]) => `${count} ${mode}`).join(", ");
+      console.log(`${row([line.version, isCached ? "on" : "off", ...counts])}  ${answers}`);
+    }
+  }
+  return 0;
+}
 
 function cells(report: LongReport): readonly string[] {
   const { requests, refused, breaks, uncachedKB, largest, compactions, entries } = report;
@@ -43,6 +63,7 @@ function read(args: string[]) {
     window: { type: "string", default: "64000" },
     seed: { type: "string", default: "1" },
     pi: { type: "string" },
+    reads: { type: "boolean", default: false },
   } as const;
   const { values } = parseArgs({ args, options });
   return {
@@ -50,5 +71,6 @@ function read(args: string[]) {
     turns: wholeNumber("turns", values.turns),
     window: wholeNumber("window", values.window),
     seed: seedOf(values.seed),
+    reads: values.reads,
   };
 }
