@@ -6,8 +6,8 @@ code;
 history.find("a");
 //=> {"success":false,"error_code":"context_not_loaded","error_message":"Error: there is no conversation here"}
 //---
-await llm_query("What?", { context: [{ start: 0, end: 4, of: "history" }] });
-//=> {"success":false,"error_code":"js_error","error_message":"TypeError: llm_query: context[0] is a place of the history, not of P"}
+await llm_query("What?", { context: [[0, 4], [0, 4, "history"]] });
+//=> {"success":false,"error_code":"js_error","error_message":"TypeError: llm_query: context has places of P and of the history"}
 //---
 let history = 1;
 history + 1;
