@@ -2,20 +2,13 @@ import type { BranchEntry } from "../branch/entries.ts";
 import { once } from "./copies.ts";
 import { type EpochEntry, type OutsideEntries, readEntries } from "./entries.ts";
 import { isResultKey, isTimed, keyOf, resultKey } from "./keys.ts";
+import { type Cover, type Mark, marksBy } from "./marks.ts";
 import { callsOf, messageOf, type PiMessage } from "./message.ts";
-
-/** What may make a stub of a message: its entry's bounds. */
-export interface Mark {
-  /** Tokens that the text must have. */
-  readonly min: number;
-  /** UTF-16 units that stay of it; null: none. */
-  readonly preview: number | null;
-}
 
 /** What a branch says of its messages. Messages with equal keys are told apart by their order, from 0. */
 export interface Outside {
   readonly entries: OutsideEntries;
-  /** The marks of a message, in the order of their entries. */
+  /** The marks of a message that may make a stub of it, in the order of their entries. */
   marks(key: string, n: number): readonly Mark[];
   isFolded(key: string, n: number): boolean;
   /** The entry of the newest fold; null if nothing is folded. */
@@ -38,16 +31,13 @@ export function readOutside(branch: readonly BranchEntry[]): Outside {
 function outsideOf(places: Places, entries: OutsideEntries): Outside {
   const { of, kept, compacted, answer } = places;
   const covers = coversOf(places, entries);
+  const marks = marksBy(covers);
   const folding = covers.findLast(({ folded }) => folded >= 0);
   return {
     entries,
     marks(key, n) {
       const at = of.get(key)?.[n];
-      if (at === undefined) return [];
-      return covers.flatMap(({ end, keep, results, epoch: { min, preview } }): Mark[] => [
-        ...(at <= end && !keep.has(key) ? [{ min, preview: null }] : []),
-        ...(results.get(key) === n ? [{ min: 0, preview }] : []),
-      ]);
+      return at === undefined ? [] : marks(key, n, at);
     },
     isFolded: (key, n) => (of.get(key)?.[n] ?? Number.POSITIVE_INFINITY) <= (folding?.folded ?? -1),
     fold: folding?.epoch ?? null,
@@ -109,18 +99,6 @@ const keysOf = once((message): readonly string[] => {
   const key = keyOf(message);
   return [...(key === null ? [] : [key]), ...callsOf(message).map(({ id }) => resultKey(id))];
 });
-
-/** What an entry covers. */
-interface Cover {
-  readonly epoch: EpochEntry;
-  /** Everything up to this place, and everything folded up to that one; -1: nothing. */
-  readonly end: number;
-  readonly folded: number;
-  /** Keys that stay, whichever entry of the epoch says so. */
-  readonly keep: ReadonlySet<string>;
-  /** Results behind it: which ones of their keys. */
-  readonly results: ReadonlyMap<string, number>;
-}
 
 function coversOf({ of }: Places, { epochs }: OutsideEntries): readonly Cover[] {
   const parts = [...Map.groupBy(epochs, ({ epoch }) => epoch.epoch)];

@@ -1,6 +1,6 @@
-import type { Mark } from "./branch.ts";
 import { isCopyOf, once } from "./copies.ts";
 import { type ObjectIds, objectText, tokensIn } from "./keys.ts";
+import type { Mark } from "./marks.ts";
 import { blocksOf, type Call, type PiMessage } from "./message.ts";
 
 // The first version of stubs. What it writes stands in requests that providers keep, and must never change: another way of

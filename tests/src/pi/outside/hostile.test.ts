@@ -219,7 +219,7 @@ test("an epoch of thousands of entries costs what they hold, and keeps the texts
   }
   const outside = readOutside(self.branch);
   expect(keys.map((key) => outside.marks(String(key), 0))).toEqual(keys.map(() => []));
-  expect(outside.marks(String(through), 0)).toHaveLength(3000);
+  expect(outside.marks(String(through), 0)).toEqual([{ min: 1, preview: null }]);
 });
 
 test("a call whose arguments are nested more deeply than can be compared goes on with its conversation", () => {

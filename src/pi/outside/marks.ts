@@ -1,0 +1,99 @@
+import type { EpochEntry } from "./entries.ts";
+
+/** What may make a stub of a message: its entry's bounds. */
+export interface Mark {
+  /** Tokens that the text must have. */
+  readonly min: number;
+  /** UTF-16 units that stay of it; null: none. */
+  readonly preview: number | null;
+}
+
+/** What an entry covers. */
+export interface Cover {
+  readonly epoch: EpochEntry;
+  /** Everything up to this place, and everything folded up to that one; -1: nothing. */
+  readonly end: number;
+  readonly folded: number;
+  /** Keys that stay, whichever entry of the epoch says so. */
+  readonly keep: ReadonlySet<string>;
+  /** Results behind it: which ones of their keys. */
+  readonly results: ReadonlyMap<string, number>;
+}
+
+/** The marks of the n-th message of a key, which is at this place of the branch. */
+export type Marks = (key: string, n: number, at: number) => readonly Mark[];
+
+/**
+ * The marks of messages, in the order of their entries. A mark that asks for as many tokens as an earlier one makes no stub
+ * that the earlier one does not make, and is left out: few entries are looked at for a message, however many there are.
+ */
+export function marksBy(covers: readonly Cover[]): Marks {
+  const reach = reachOf(covers);
+  const least = leastFrom(covers);
+  const results = resultsIn(covers);
+  return (key, n, at) => {
+    const result = results.get(key)?.find((one) => one.n === n);
+    const last = result?.order ?? covers.length - 1;
+    const marks: Mark[] = [];
+    let bound = Number.POSITIVE_INFINITY;
+    for (let order = firstReaching(reach, at); order <= last && (least[order] ?? bound) < bound; order++) {
+      const cover = covers[order];
+      if (!cover || at > cover.end || cover.keep.has(key) || cover.epoch.min >= bound) continue;
+      bound = cover.epoch.min;
+      marks.push({ min: bound, preview: null });
+    }
+    return result ? [...marks, { min: 0, preview: result.preview }] : marks;
+  };
+}
+
+/** How far each entry or one before it goes: never less than the one before. */
+function reachOf(covers: readonly Cover[]): readonly number[] {
+  let furthest = -1;
+  return covers.map(({ end }) => {
+    furthest = Math.max(furthest, end);
+    return furthest;
+  });
+}
+
+/** The fewest tokens that each entry or one behind it asks for. */
+function leastFrom(covers: readonly Cover[]): readonly number[] {
+  let least = Number.POSITIVE_INFINITY;
+  return covers
+    .toReversed()
+    .map(({ epoch: { min } }) => {
+      least = Math.min(least, min);
+      return least;
+    })
+    .reverse();
+}
+
+/** A result that an entry names: which one of its key, and the place of the entry. */
+interface Named {
+  readonly n: number;
+  readonly order: number;
+  readonly preview: number;
+}
+
+function resultsIn(covers: readonly Cover[]): ReadonlyMap<string, readonly Named[]> {
+  const named = new Map<string, Named[]>();
+  for (const [order, { results, epoch }] of covers.entries()) {
+    for (const [key, n] of results) {
+      const one = { n, order, preview: epoch.preview };
+      const known = named.get(key);
+      if (known) known.push(one);
+      else named.set(key, [one]);
+    }
+  }
+  return named;
+}
+
+/** The first that goes as far as this place; their number if none does. */
+function firstReaching(reach: readonly number[], at: number): number {
+  let [low, high] = [0, reach.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((reach[middle] ?? 0) < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
