@@ -1,7 +1,8 @@
-import { existsSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { objectId } from "../../src/context/index.ts";
+import { FIRST_RUN_FILE } from "../../src/pi/view/first-run.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
 import { entriesIn, PI_LINES } from "../support/pi-process.ts";
 import { piScene } from "../support/pi-scene.ts";
@@ -52,7 +53,7 @@ test.concurrent.for(PI_LINES)(
     expect(envelopeOf(resultTo(request, asked, 3))).toMatchObject({ error_code: "object_not_found" });
     const errors = entriesIn(file).map(({ message }) => message?.isError);
     expect(errors.filter(Boolean)).toHaveLength(1);
-    expect(existsSync(home.belay)).toBe(false);
+    expect(readdirSync(home.belay)).toEqual([FIRST_RUN_FILE]);
     expect(second.events.filter(({ type }) => type === "extension_error")).toEqual([]);
   },
 );
