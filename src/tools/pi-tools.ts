@@ -8,7 +8,7 @@ import { rlm_ingest } from "./rlm_ingest.ts";
 import { rlm_load } from "./rlm_load.ts";
 import { rlm_load_append } from "./rlm_load_append.ts";
 import { rlm_peek } from "./rlm_peek.ts";
-import { rlm_query_in_conversation } from "./rlm_query.ts";
+import { rlm_query_in_conversation } from "./rlm_query_in_conversation.ts";
 import { rlm_search } from "./rlm_search.ts";
 import { rlm_stats } from "./rlm_stats.ts";
 

@@ -84,7 +84,7 @@ test("what a session is asked to do refuses options that it does not know, and v
     ),
     expect.stringMatching(/^load\(\): unknown option root; did you mean roots\? \|/),
     expect.stringMatching(
-      /^load\(\): the argument must be a path, or an object with text and name, and is of type object/,
+      /^load\(\): the argument must be a path, an object with text and name, or one with paths, and is of type object/,
     ),
     expect.stringMatching(/^resume\(\): unknown option signals; did you mean signal\? \|/),
   ]);
