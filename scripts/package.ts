@@ -3,8 +3,18 @@ import { join } from "node:path";
 import { mustRun, ROOT } from "./process.ts";
 
 /** Builds and packs the checkout as npm would publish it. Answers the tarball's path, within `folder`. */
-export async function pack(folder: string): Promise<string> {
-  await mustRun("npm", ["pack", "--pack-destination", folder], { cwd: ROOT });
+export function pack(folder: string): Promise<string> {
+  return packWith([], folder);
+}
+
+/** As `pack`, without the types: for those who only run what is installed. */
+export async function packWithoutTypes(folder: string): Promise<string> {
+  await mustRun(process.execPath, ["scripts/build.ts", "--no-types"], { cwd: ROOT });
+  return await packWith(["--ignore-scripts"], folder);
+}
+
+async function packWith(flags: readonly string[], folder: string): Promise<string> {
+  await mustRun("npm", ["pack", ...flags, "--pack-destination", folder], { cwd: ROOT });
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"));
   if (tarball === undefined) throw new Error(`npm pack left no tarball in ${folder}`);
   return join(folder, tarball);

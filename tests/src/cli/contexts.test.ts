@@ -15,7 +15,7 @@ test("a session goes on with its variables, and -c must be what it has", async (
   const folder = folderWith({ "docs/a.md": "alpha", "more.md": "beta" });
   const [docs, more, home] = ["docs", "more.md", "home"].map((name) => join(folder, name));
   const run = (code: string, ...args: string[]) =>
-    belay(["exec", "-e", code, "-s", "s", ...args, "--json"], { home: String(home), input: "from stdin" });
+    belayHere(["exec", "-e", code, "-s", "s", ...args, "--json"], { home: String(home) });
   const withDocs = ["-c", String(docs)];
   expect(json(await run("let n = 1; P.includes('alpha')", ...withDocs))).toMatchObject({ result_json: true });
   expect(json(await run("n += 1", ...withDocs))).toMatchObject({ result_json: 2 });
@@ -32,9 +32,10 @@ test("a session goes on with its variables, and -c must be what it has", async (
   expect(json(appended)).toMatchObject({ result_json: [3, true, true] });
   const reloaded = await run("[typeof n, P.includes('ALPHA')]", ...withDocs, "--reload");
   expect(json(reloaded)).toMatchObject({ result_json: ["undefined", true] });
-  const piped = await run("P", "-c", "-", "--reload");
-  expect(json(piped)).toMatchObject({ result_json: "from stdin" });
-  expect(json(await run("P.length", "-c", "-"))).toMatchObject({ result_json: 10 });
+  const piped = (code: string, ...args: string[]) =>
+    belay(["exec", "-e", code, "-s", "s", "-c", "-", ...args, "--json"], { home: String(home), input: "from stdin" });
+  expect(json(await piped("P", "--reload"))).toMatchObject({ result_json: "from stdin" });
+  expect(json(await piped("P.length"))).toMatchObject({ result_json: 10 });
 });
 
 test("a session without a context is not reset by -c in passing", async () => {

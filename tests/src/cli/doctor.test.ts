@@ -1,10 +1,23 @@
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { checkMcp } from "../../../src/cli/doctor/mcp.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, startBelay, temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
+
+// A server is a process that loads all modules: it is started only where the check of it is looked at.
+vi.mock("../../../src/cli/doctor/mcp.ts", async (original) => {
+  const module = await original<typeof import("../../../src/cli/doctor/mcp.ts")>();
+  return { checkMcp: vi.fn(module.checkMcp) };
+});
+
+/** The command, without a server. */
+function doctor(...[args, options]: Parameters<typeof belayHere>) {
+  vi.mocked(checkMcp).mockResolvedValueOnce({ state: "ok", detail: "not started" });
+  return belayHere(["doctor", ...args], options);
+}
 
 test("doctor names every check, and cures what is wrong with the store folder", async () => {
   const folder = temporaryFolder();
@@ -13,7 +26,7 @@ test("doctor names every check, and cures what is wrong with the store folder", 
   chmodSync(shared, 0o755);
   writeFileSync(join(folder, "file"), "");
   const [warned, failed] = await Promise.all([
-    belayHere(["doctor"], { home: shared }),
+    doctor([], { home: shared }),
     belayHere(["doctor", "--json"], { home: join(folder, "file", "home") }),
   ]);
   expect(warned).toMatchObject({ code: 0, stderr: "" });
@@ -58,7 +71,7 @@ test("doctor looks at the settings, and whether there is a key for the model", a
   const folder = folderWith({ "home/config.json": '{ "model": "anthropic/claude-sonnet-4-5", "api_key_env": "K" }' });
   const home = join(folder, "home");
   const settings = async (env: Record<string, string>) => {
-    const { stdout } = await belayHere(["doctor", "--json"], { home, cwd: folder, env });
+    const { stdout } = await doctor(["--json"], { home, cwd: folder, env });
     return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "settings");
   };
   const [keyed, keyless, wrong] = await Promise.all([
@@ -74,7 +87,7 @@ test("doctor looks at the settings, and whether there is a key for the model", a
 test("doctor reads the whole store, and finds what is damaged there", async () => {
   const home = join(temporaryFolder(), "home");
   const sessions = async () => {
-    const run = await belayHere(["doctor", "--json", "--store", home]);
+    const run = await doctor(["--json", "--store", home]);
     const { checks } = JSON.parse(run.stdout);
     return { code: run.code, ...checks.find(({ name }: { name: string }) => name === "sessions") };
   };
