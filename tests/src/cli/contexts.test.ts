@@ -6,7 +6,7 @@ import { checkPaths } from "../../../src/cli/input/sources.ts";
 import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, type Run, startBelay } from "./belay.ts";
+import { finished, type Run, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const json = ({ stdout }: Run) => JSON.parse(stdout);
@@ -33,7 +33,10 @@ test("a session goes on with its variables, and -c must be what it has", async (
   const reloaded = await run("[typeof n, P.includes('ALPHA')]", ...withDocs, "--reload");
   expect(json(reloaded)).toMatchObject({ result_json: ["undefined", true] });
   const piped = (code: string, ...args: string[]) =>
-    belay(["exec", "-e", code, "-s", "s", "-c", "-", ...args, "--json"], { home: String(home), input: "from stdin" });
+    belayHere(["exec", "-e", code, "-s", "s", "-c", "-", ...args, "--json"], {
+      home: String(home),
+      input: "from stdin",
+    });
   expect(json(await piped("P", "--reload"))).toMatchObject({ result_json: "from stdin" });
   expect(json(await piped("P.length"))).toMatchObject({ result_json: 10 });
 });

@@ -82,7 +82,7 @@ test("cells run in the order given, in one session, until one fails", async () =
 
 test("a cell comes from stdin; without a context only its builtins fail", async () => {
   const [ran, failed] = await Promise.all([
-    belay(["exec", "-q", "-"], { input: "memory.put('n', 6);\nmemory.get('n') * 7" }),
+    belayHere(["exec", "-q", "-"], { input: "memory.put('n', 6);\nmemory.get('n') * 7" }),
     belayHere(["exec", "--json", "-e", "peek(0, 1)"]),
   ]);
   expect(ran).toEqual({ code: 0, stdout: "42\n", stderr: "" });

@@ -8,7 +8,7 @@ import { openSigner } from "../../../src/signed-settings.ts";
 import { openStore } from "../../../src/store/thread.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
+import { finished, startBelay, temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "the victim's key";
@@ -186,7 +186,7 @@ test("settings of a store that was moved, and of an earlier version, do not coun
 test("what is loaded in the REPL may be read by the session's next command", async () => {
   const folder = folderWith({ "a.txt": "alpha" });
   const home = join(folder, "home");
-  await belay(["repl", "-s", "work"], { home, cwd: folder, input: ".load a.txt\n" });
+  await belayHere(["repl", "-s", "work"], { home, cwd: folder, input: ".load a.txt\n" });
   expect(await doubtAbout(home, "work")).toBeNull();
   await using store = await openStore(home);
   const row = await store.find("work");

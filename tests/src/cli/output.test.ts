@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
-import { belay, temporaryFolder } from "./belay.ts";
+import { temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const LARGE = '"x".repeat(3_000_000)';
@@ -29,7 +29,7 @@ test("what is left out ends with code 3, a number and a flag, and the flag bring
     belayHere(["exec", "-e", LARGE, "--max-result-bytes", "4000000"], { cwd }),
     belayHere(["exec", "--json", "-e", "print('y'.repeat(5000)); 1", "--max-output-bytes", "1000", "-q"], { cwd }),
     belayHere(["exec", "-e", "find('e').matches.length", "-c", "a.txt", "--max-find-results", "7"], { cwd }),
-    belay(["repl"], { cwd, input: "result = new Map()\n1\n" }),
+    belayHere(["repl"], { cwd, input: "result = new Map()\n1\n" }),
   ]);
   const left = "the result has 2.9 MB, and the limit is 1 MB, so it is left out; --output FILE writes it";
   expect(result).toMatchObject({ code: 3, stdout: "1\n", stderr: expect.stringContaining(`warning: ${left}`) });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
 import { belay, finished, startBelay, untilSearched } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 const script = (...lines: string[]) => `${lines.join("\n")}\n`;
 
@@ -27,7 +28,7 @@ test("piped lines are grouped into cells, and state stays from one to the next",
 
 test("an open cell is dropped by .break, run by two empty lines, and run at the end of the input", async () => {
   const input = script("lost(", ".break", "1 + 1", "open(", "", "", "2 + 2", "last(");
-  const run = await belay(["repl"], { input });
+  const run = await belayHere(["repl"], { input });
   expect(run).toMatchObject({ code: 1, stdout: "2\n4\n" });
   expect(run.stderr.match(/^SyntaxError: |<cell \d+>/gm)).toEqual([
     "SyntaxError: ",
@@ -54,7 +55,7 @@ test("dot-commands load contexts and show what the session holds", async () => {
     ".stats now",
     ".stats",
   );
-  const { code, stdout, stderr } = await belay(["repl", "-c", "docs", "-q"], { cwd, input });
+  const { code, stdout, stderr } = await belayHere(["repl", "-c", "docs", "-q"], { cwd, input });
   expect(stdout.split("\n").slice(0, 6)).toEqual([
     "seen       5 bytes  [1,2]",
     "[1, 2]",
@@ -74,7 +75,7 @@ test("dot-commands load contexts and show what the session holds", async () => {
 
 test("help, and hints for what was probably meant", async () => {
   const input = script(".help", ".help search", ".help nothing", ".stat", ".stats", ".load nowhere", ".load", "exit");
-  const { stdout, stderr } = await belay(["repl"], { input });
+  const { stdout, stderr } = await belayHere(["repl"], { input });
   for (const expected of [".memory [KEY]", "  memory.put(key: string, value: Json): void", "BM25", "example:"]) {
     expect(stdout).toContain(expected);
   }
@@ -110,11 +111,11 @@ test("Ctrl-C cancels the running cell and keeps the state; where nothing runs it
 
 test("a named session goes on in the next REPL, and tells its name", async () => {
   const home = join(folderWith(), "home");
-  const first = await belay(["repl", "--session", "notes"], { home, input: script("let n = 41", ".session") });
+  const first = await belayHere(["repl", "--session", "notes"], { home, input: script("let n = 41", ".session") });
   expect(first).toEqual({ code: 0, stdout: "notes\nbelay repl --session notes\n", stderr: "" });
-  const second = await belay(["repl", "-s", "notes"], { home, input: script("n += 1", ".resume") });
+  const second = await belayHere(["repl", "-s", "notes"], { home, input: script("n += 1", ".resume") });
   expect(second).toEqual({ code: 1, stdout: "42\n", stderr: "nothing is unfinished\n" });
-  const unkept = await belay(["repl", "--no-store"], { home, input: script(".session") });
+  const unkept = await belayHere(["repl", "--no-store"], { home, input: script(".session") });
   expect(unkept.stdout).toBe("this session is not kept; --session NAME keeps one\n");
 });
 
@@ -128,14 +129,14 @@ test("what an earlier process left unfinished is offered: nothing else runs befo
   };
   await begun();
   const offer = "unfinished cell: n = 2; for (;;) {}\n.resume finishes it, .discard gives it up\n";
-  const refused = await belay(["repl", "-s", "notes"], { home, input: script("n", ".discard", "n") });
+  const refused = await belayHere(["repl", "-s", "notes"], { home, input: script("n", ".discard", "n") });
   expect(refused).toMatchObject({ code: 1, stdout: "1\n" });
   expect(refused.stderr).toMatch(
     /^unfinished cell: n = 2; .*\n.*\nerror: a cell of session notes was interrupted \(exec_unfinished\)\n/,
   );
   await begun();
   const limits = ["--max-execution-ms", "50"];
-  const resumed = await belay(["repl", "-s", "notes", ...limits], { home, input: script(".resume", "n") });
+  const resumed = await belayHere(["repl", "-s", "notes", ...limits], { home, input: script(".resume", "n") });
   expect(resumed).toMatchObject({ code: 1, stdout: "2\n" });
   expect(resumed.stderr.startsWith(`${offer}TimeoutError: `)).toBe(true);
 });

@@ -5,7 +5,7 @@ import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/index.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, type Run, temporaryFolder } from "./belay.ts";
+import { type Run, temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const json = ({ stdout }: Run) => JSON.parse(stdout);
@@ -152,7 +152,7 @@ test("a label is shown by sessions and show; a session goes on with it until ano
   expect((await run("show", "plain")).stdout).not.toContain("label");
   expect(json(await run("show", "main", "--json")).session.label).toBe(long);
   expect(json(await run("sessions", "--json")).sessions).toMatchObject([{ label: long }, { label: null }]);
-  const repl = await belay(["repl", "-s", "main"], { home, cwd, input: ".load docs\nP.length > 0\n" });
+  const repl = await belayHere(["repl", "-s", "main"], { home, cwd, input: ".load docs\nP.length > 0\n" });
   expect(repl).toMatchObject({ code: 0, stdout: "true\n" });
   await run("exec", "-e", "3", "-s", "plain", "--label", "b");
   await run("exec", "-e", "3", "-s", "plain", "--label", "");

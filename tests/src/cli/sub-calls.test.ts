@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, hasTerminal, type Run, startBelay, startOnTerminal } from "./belay.ts";
+import { finished, hasTerminal, type Run, startBelay, startOnTerminal } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "fake-key-4711-of-the-tests";
@@ -84,7 +84,7 @@ test("a project's file that grants something ends the run before anything is don
   const cwd = folderWith({ "belay.config.json": '{ "base_url": "http://127.0.0.1:1/v1" }' });
   const [full, repl, query] = await Promise.all([
     belayHere([...cell("1"), "--json"], { cwd }),
-    belay(["repl"], { cwd, input: "1\n" }),
+    belayHere(["repl"], { cwd, input: "1\n" }),
     belayHere(["query", "why", "-c", "."], { cwd }),
   ]);
   for (const run of [repl, query]) {
@@ -129,7 +129,7 @@ test("a limit of cost without a price ends the run before anything is done", asy
   const env = { BELAY_BASE_URL: "http://127.0.0.1:9/v1", BELAY_MODEL: "local/x", BELAY_MAX_COST_USD: "0.5" };
   const [full, repl, freed, taken] = await Promise.all([
     belayHere([...cell("1"), "--json"], { env }),
-    belay(["repl"], { env, input: "1\n" }),
+    belayHere(["repl"], { env, input: "1\n" }),
     belayHere([...cell("1"), "--max-cost-usd", "", "-q"], { env }),
     belayHere([...cell("1"), "--base-url", "", "--model", "openai/gpt-4o-mini", "-q"], { env }),
   ]);
