@@ -13,30 +13,31 @@ const stateOf = (folder: string) => {
   return existsSync(file) ? readFileSync(file, "utf8") === WHOLE : null;
 };
 
+/** Before an operation the store is as it was after the one before. */
+const side = "before";
+
 test("a FILE is whole or missing wherever the run is killed, and resume writes it", async () => {
   const seen = new Set<string>();
   for (let operation = 1; ; operation++) {
-    for (const side of ["before", "after"] as const) {
-      const folder = mkdtempSync(join(tmpdir(), "belay-output-"));
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      const [home, cwd] = [join(folder, "home"), folder];
-      const kill = { how: "operation", operation, side, waitMs: 0 } as const;
-      const life = await live(ARGS, { cwd, home, key: "none", kill });
-      const where = `${side} ${operation} of ${life.operations.join(", ")}`;
-      const killed = stateOf(folder);
-      expect(killed, where).not.toBe(false);
-      if (!life.interrupted) {
-        expect([life.code, killed, life.stdout], where).toEqual([0, true, ""]);
-        expect(seen).toEqual(new Set(["missing, resumed", "whole, resumed", "whole, over"]));
-        return;
-      }
-      const resumed = await live(["resume", "work"], { cwd: tmpdir(), home, key: "none", kill: null });
-      // Before its start was recorded there is nothing to resume.
-      if (resumed.code === 1) continue;
-      const isOver = resumed.stderr.includes("nothing is unfinished");
-      seen.add(`${killed ? "whole" : "missing"}, ${isOver ? "over" : "resumed"}`);
-      expect(stateOf(folder), where).toBe(true);
-      expect(readdirSync(folder).sort(), where).toEqual(["home", "out.txt"]);
+    const folder = mkdtempSync(join(tmpdir(), "belay-output-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const [home, cwd] = [join(folder, "home"), folder];
+    const kill = { how: "operation", operation, side, waitMs: 0 } as const;
+    const life = await live(ARGS, { cwd, home, key: "none", kill });
+    const where = `${side} ${operation} of ${life.operations.join(", ")}`;
+    const killed = stateOf(folder);
+    expect(killed, where).not.toBe(false);
+    if (!life.interrupted) {
+      expect([life.code, killed, life.stdout], where).toEqual([0, true, ""]);
+      expect(seen).toEqual(new Set(["missing, resumed", "whole, resumed", "whole, over"]));
+      return;
     }
+    const resumed = await live(["resume", "work"], { cwd: tmpdir(), home, key: "none", kill: null });
+    // Before its start was recorded there is nothing to resume.
+    if (resumed.code === 1) continue;
+    const isOver = resumed.stderr.includes("nothing is unfinished");
+    seen.add(`${killed ? "whole" : "missing"}, ${isOver ? "over" : "resumed"}`);
+    expect(stateOf(folder), where).toBe(true);
+    expect(readdirSync(folder).sort(), where).toEqual(["home", "out.txt"]);
   }
 }, 120_000);

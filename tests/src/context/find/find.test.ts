@@ -66,7 +66,7 @@ const windows = fc
   .map(([smallest, factor]) => ({ smallest, largest: smallest * factor, effort: 1e6 }));
 
 test("windows of any size find what one pass of Rust's regex over the whole text finds", () => {
-  fc.assert(fc.property(source, flags, texts, windows, expectOnePass), { numRuns: 500 });
+  fc.assert(fc.property(source, flags, texts, windows, expectOnePass), { numRuns: 200 });
 });
 
 test.each([
