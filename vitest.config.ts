@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 import { COMPILED } from "./tests/support/command.ts";
 
 /** Tests that start many processes: to start one takes the longer the more memory its parent has. */
-const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/walk.test.ts"];
+const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/load/walk.test.ts"];
 
 export default defineConfig({
   test: {

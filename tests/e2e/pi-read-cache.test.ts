@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { resultTo } from "../support/pi-model.ts";
-import { entriesIn, PI_LINES, type Pi, startPi } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI, PI_LINES, type Pi, startPi } from "../support/pi-process.ts";
 import { type PiScene, piScene } from "../support/pi-scene.ts";
 
 const V1 = Array.from({ length: 61 }, (_, n) => `const value${n + 1} = "${"x".repeat(20)}";`).join("\n");
@@ -142,7 +142,7 @@ test.concurrent.for(PI_LINES)(
 const OTHER = join(ROOT, "tests/support/pi-other-extension.ts");
 
 test.concurrent.for(
-  PI_LINES.flatMap((line) => [
+  NEWEST_PI.flatMap((line) => [
     { line, version: line.version, order: "before", extensions: [OTHER, TEST_EXTENSION] },
     { line, version: line.version, order: "after", extensions: [TEST_EXTENSION, OTHER] },
   ]),
