@@ -1,0 +1,42 @@
+/** Says who should try a job next, and nothing else. It may hand a ticket out twice, late, or after the job is over: rows and fences decide. */
+export interface Dispatcher extends AsyncDisposable {
+  /** Queues tickets. A job with a waiting ticket gets no second one, so whoever is in doubt offers again. */
+  offer(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void>;
+  /**
+   * Hands tickets to `attempt`, at most `concurrency` at once, until `signal` aborts; resolves when the last try has returned. A
+   * rejected attempt counts like a death of the process; a ticket that has used up its lapses goes to `dead`.
+   */
+  work(
+    how: WorkOptions,
+    attempt: (tried: Tried) => Promise<Verdict>,
+    dead: (ticket: Ticket, why: string) => Promise<void>,
+  ): Promise<void>;
+  /** Makes `changed` of these tries abort, and offers the jobs again in case nobody is alive to notice. */
+  nudge(tries: readonly { readonly ticket: Ticket; readonly id: string }[]): Promise<void>;
+}
+
+export interface WorkOptions {
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+}
+
+/** That somebody should try a job. */
+export interface Ticket {
+  readonly run: string;
+  readonly n: number;
+  /** The lowest is tried first. */
+  readonly rank: number;
+  /** Not before so many ms. */
+  readonly afterMs?: number;
+}
+
+export interface Tried extends Ticket {
+  readonly id: string;
+  /** How often the ticket came back because its worker went silent. */
+  readonly lapses: number;
+  /** A hint to read the job's row again. */
+  readonly changed: AbortSignal;
+}
+
+/** What a try says of its ticket: the job needs no further try, or it should be tried again after so many ms. */
+export type Verdict = "over" | { readonly againMs: number };

@@ -1,0 +1,235 @@
+import type { Json } from "../../../runtime/index.ts";
+
+/**
+ * The jobs of runs, as rows. They say what is true of a job; a dispatcher only says who should try it. A change of a job that is
+ * being tried is made under the fence of its session's lease: with an older fence it changes nothing and answers false.
+ * Instants are those of the store's clock: PostgreSQL's, or the machine's.
+ */
+export interface Jobs {
+  /** Makes a run, or answers the one of this name. @throws `run_differs` if that one does something else */
+  open(run: NewRun): Promise<{ readonly run: RunRow; readonly made: boolean }>;
+  /** Adds jobs, 1,000 at the most, behind those that the run has. Answers which of them are new: an id is taken once. */
+  add(run: string, jobs: readonly NewJob[]): Promise<readonly boolean[]>;
+  /** By name or id; null if there is none. */
+  run(nameOrId: string): Promise<RunRow | null>;
+  /** The newest first, 1,000 at the most. */
+  runs(page: { readonly after: string | null; readonly limit: number }): Promise<readonly RunRow[]>;
+  read(key: JobKey): Promise<JobOfRun | null>;
+  /** By the id that the user gave; null if the run has none such. */
+  find(run: string, id: string): Promise<JobRow | null>;
+  /** In their order, 1,000 at the most, without results. */
+  list(run: string, page: JobPage): Promise<readonly JobRow[]>;
+  /** The result of a job that is done, as JSON; null if it has none. @throws `store_corrupt` */
+  result(key: JobKey): Promise<string | null>;
+  counts(run: string): Promise<Counts>;
+
+  /** A try takes the job: `running` (`cancelling` stays), and what earlier tries held becomes doubtful. false: it is final. */
+  begin(key: JobKey, taking: Try): Promise<boolean>;
+  finish(key: JobKey, fence: number, outcome: Outcome): Promise<boolean>;
+  /** The try gives the job back, or parks it. */
+  put(key: JobKey, fence: number, back: Back): Promise<boolean>;
+  /**
+   * `cancel`: waiting and parked jobs become cancelled, running ones cancelling. `retry`: final ones that are not done wait again
+   * with an attempt and a session of their own. `pause` and `resume` change the run; `resume` makes parked jobs wait.
+   * Answers the jobs that somebody tries now, with their tickets.
+   */
+  change(run: string, change: Change): Promise<readonly Tried[]>;
+  /** The limits that a run has from now on. */
+  limit(run: string, limits: RunLimits): Promise<void>;
+  /** Drops a run that nobody works on, with the sessions of its jobs. @throws `session_busy` */
+  remove(run: string): Promise<void>;
+  /**
+   * Jobs that somebody should try, by rank, of runs that are open and have this queue: waiting ones whose time has come by
+   * `overdueMs`, and running or cancelling ones whose session nobody has held for as long.
+   */
+  due(page: DuePage): Promise<readonly DueJob[]>;
+  /** Jobs of this process's folder that nobody holds although they are `running`: their lapses are counted. */
+  lapse(run: string): Promise<number>;
+
+  /** Holds money before a request. `wait`: others hold it. `never`: the limit is spent. On disk when it answers `held`. */
+  reserve(hold: Hold): Promise<"held" | "wait" | "never">;
+  /** What a request really took: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
+  give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
+  /** Takes the next instants of a rate; answers how long to wait for them, ms. */
+  slot(rate: Rate, cost: number): Promise<number>;
+  /** Nobody sends under this rate for as long: the provider said so. */
+  hush(rate: Rate, ms: number): Promise<void>;
+}
+
+export type JobState = "waiting" | "running" | "parked" | "cancelling" | "done" | "failed" | "cancelled";
+
+/** A job by its run's id and its number, from 0, dense. */
+export interface JobKey {
+  readonly run: string;
+  readonly n: number;
+}
+
+/** Integers. Dollars are counted in 10⁻⁹, rounded up. */
+export interface Amount {
+  readonly nanodollars: number;
+  readonly tokens: number;
+  readonly sub_calls: number;
+}
+
+/** null: no limit. */
+export type RunLimits = { readonly [Name in keyof Amount]: number | null };
+
+export interface NewRun {
+  /** A ULID. */
+  readonly id: string;
+  /** Unique. */
+  readonly name: string;
+  readonly queue: string;
+  /** 1 to 8: how fast it advances beside other runs. */
+  readonly share: number;
+  /** What each job does: the script, its settings. Never a key or a place. */
+  readonly spec: Json;
+  /** SHA-256 of what two submissions of one run have in common. */
+  readonly hash: string;
+  readonly limits: RunLimits;
+}
+
+export interface RunRow extends NewRun {
+  /** `paused`: nobody begins a job; those that run go on. */
+  readonly state: "open" | "paused";
+  /** Why it is paused, such as `budget`. */
+  readonly why: string | null;
+  readonly spent: Amount;
+  /** Held by requests in flight. */
+  readonly held: Amount;
+  /** Held by requests of which nobody knows what they took. */
+  readonly doubtful: Amount;
+  /** ms since the epoch. */
+  readonly created_at: number;
+}
+
+export interface NewJob {
+  /** Unique in the run; given by the user, or made of the input. */
+  readonly id: string;
+  /** A ULID, of the session that the job will have. */
+  readonly session: string;
+  readonly input: Json;
+  /** Hash of its context, which the store has; null: it has none. */
+  readonly context: string | null;
+}
+
+export interface JobRow extends JobKey, NewJob {
+  readonly state: JobState;
+  /** Why it waits or is parked, such as `budget`, `provider` or an error code. */
+  readonly why: string | null;
+  /** The lowest is tried first. */
+  readonly rank: number;
+  /** Not before this instant, ms since the epoch; null: at once. */
+  readonly run_at: number | null;
+  /** Id of the ticket by which it was tried last. */
+  readonly ticket: string | null;
+  readonly fence: number;
+  /** Image format of the build that began it; another build cannot go on with it. null: it has no image. */
+  readonly engine: string | null;
+  /** Tries that ended by a failure that counts. */
+  readonly attempts: number;
+  readonly lapses: number;
+  /** Recorded answers of its session at the last lapse. */
+  readonly answers: number;
+  readonly spent: Amount;
+  /** What its end says beside the result; null: it has not ended. */
+  readonly told: Json;
+  /** ms since the epoch; null: not yet. */
+  readonly begun_at: number | null;
+  readonly ended_at: number | null;
+}
+
+export interface JobOfRun {
+  readonly job: JobRow;
+  readonly run: RunRow;
+}
+
+export interface JobPage {
+  readonly states?: readonly JobState[];
+  /** The first number. */
+  readonly from: number;
+  readonly limit: number;
+}
+
+export interface Counts extends Readonly<Record<JobState, number>> {
+  /** Processes that hold sessions of jobs of the run. */
+  readonly workers: number;
+}
+
+export interface Try {
+  readonly ticket: string;
+  readonly fence: number;
+  readonly engine: string | null;
+  readonly lapses: number;
+  /** Recorded answers of the session. */
+  readonly answers: number;
+}
+
+export interface Outcome {
+  readonly state: "done" | "failed" | "cancelled";
+  /** JSON; null: the cell gave none. */
+  readonly result: string | null;
+  /** `error_code`, `error`, `suggestion`, `output`, `sub_calls`, `tokens`, `cost_usd`, `ms`, `resumed` … */
+  readonly told: Json;
+}
+
+export interface Back {
+  readonly state: "waiting" | "parked";
+  readonly why: string | null;
+  /** It is not tried before. */
+  readonly afterMs: number;
+  /** Whether the try counts as an attempt. */
+  readonly counts: boolean;
+}
+
+export type Change =
+  | { readonly to: "cancel"; readonly ids: readonly string[] | null }
+  | {
+      readonly to: "retry";
+      readonly ids: readonly string[] | null;
+      readonly states: readonly ("failed" | "cancelled")[];
+      readonly fresh: boolean;
+    }
+  | { readonly to: "pause"; readonly why: string | null }
+  | { readonly to: "resume" };
+
+export interface Tried extends JobKey {
+  readonly ticket: string;
+  readonly rank: number;
+}
+
+export interface DuePage {
+  readonly queue: string;
+  /** Behind this one, in the order of ranks; null: from the first on. */
+  readonly after: DueJob | null;
+  readonly limit: number;
+  readonly overdueMs: number;
+}
+
+export interface DueJob extends JobKey {
+  readonly rank: number;
+  readonly lapses: number;
+  /** ms until it may be tried; 0: now. */
+  readonly afterMs: number;
+}
+
+export interface Hold extends JobKey {
+  readonly call: string;
+  /** Number of the request within its call. */
+  readonly attempt: number;
+  readonly fence: number;
+  readonly amount: Amount;
+}
+
+/** What a call has really spent, kept with its record. Its holds go. */
+export interface Settled extends JobKey {
+  readonly call: string;
+  readonly spent: Amount;
+}
+
+/** So much of something in a minute, for all that send by one key. */
+export interface Rate {
+  /** Provider, base URL and 8 hex digits of SHA-256 of the key, and what is counted. */
+  readonly key: string;
+  readonly perMinute: number;
+}
