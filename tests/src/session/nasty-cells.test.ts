@@ -22,10 +22,10 @@ const CELLS = {
   "a helper of 250 KB": helper("large", "function large_N(a, b) { return [a + b * N, { a, b }] }", 250_000),
   "a helper of 900 KB": helper(
     "larger",
-    "const larger_N = { at: N, text: 'text of N, with some more in it' };",
+    `const larger_N = { at: N, text: '${"text of N, with some more in it, ".repeat(20)}' };`,
     900_000,
   ),
-  "a helper of many names": helper("names", "const tiny_N=()=>N;", 200_000),
+  "a helper of many names": helper("names", "const tiny_N=()=>N;", 60_000),
   "a helper that takes memory": "helpers.add('hungry', 'const hungry = new Array(1e6).fill(1);')",
   "a helper that fills the heap":
     "helpers.add('fills', 'globalThis.kept = []; for (;;) kept.push(new Array(1e5).fill(1));')",
