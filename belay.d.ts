@@ -157,6 +157,12 @@ declare const history: {
   stats(): Stats;
 };
 
+/**
+ * The input of the job that the cell runs for, frozen: one of the values that its run was given. It is null outside a
+ * run, and in cells that answer a call with a context of its own.
+ */
+declare const job: unknown;
+
 /** Writes its values and a newline to stdout: strings as they are, anything else as a readable text. */
 declare function print(...values: unknown[]): void;
 

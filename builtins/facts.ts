@@ -14,6 +14,8 @@ const Facts = v.object({
   depth_left: count,
   /** Why no sub-call can be made at all, or null. */
   no_model: v.fallback(v.nullable(v.string()), null),
+  /** The input of the job that the exec is of, as JSON; null: it is of none. */
+  job: v.fallback(v.nullable(v.string()), null),
 });
 
 const NO_FACTS = v.parse(Facts, {});

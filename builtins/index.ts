@@ -10,6 +10,7 @@ import { find_routes } from "./find_routes.ts";
 import { help } from "./help.ts";
 import { helpers } from "./helpers.ts";
 import { history } from "./history.ts";
+import { job } from "./job.ts";
 import { limits } from "./limits.ts";
 import { list_docs } from "./list_docs.ts";
 import { llm_query } from "./llm_query.ts";
@@ -64,6 +65,7 @@ export const builtins: readonly Builtin[] = [
   answer,
   rlm_query,
   history,
+  job,
 ];
 
 /** The library of a session's machine: the builtins over the services, and what `receive` does with host messages. */

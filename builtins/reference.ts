@@ -12,7 +12,7 @@ export function cellReference(
   conversation = false,
 ): string {
   const isCore = ({ name }: Builtin) => CORE.has(name) || (recursion === "explained" && name === RECURSIVE);
-  const absent = [...(recursion === "absent" ? [RECURSIVE] : []), ...(conversation ? [] : [CONVERSATION])];
+  const absent = [JOB, ...(recursion === "absent" ? [RECURSIVE] : []), ...(conversation ? [] : [CONVERSATION])];
   const known = defined.filter(({ name }) => !absent.includes(name));
   const core = known.filter(isCore);
   const further = known.filter((builtin) => !isCore(builtin)).map(({ name }) => name);
@@ -29,6 +29,8 @@ const CORE: ReadonlySet<string> = new Set([
 
 const RECURSIVE = "rlm_query";
 const CONVERSATION = "history";
+/** Scripts of runs are written by people: no model that is told of builtins has a job. */
+const JOB = "job";
 
 /** The line of a builtin, without what it says of calls with a context of their own. */
 const plainLine = (builtin: Builtin) =>

@@ -55,6 +55,8 @@ export interface SessionParts {
   readonly above: Above;
   /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */
   readonly excerpt: ExcerptInput;
+  /** The input of the job that the session is of: cells read it as `job`. */
+  readonly job: Json;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext: (hash: string) => Context | null;
   /** Where the threads of its machines come from; default: those of the process. */
@@ -125,6 +127,7 @@ export async function setUp(
     answers: given.answers ?? answersOf(options, given, asking, { ...plain, max_depth: maxDepth }),
     places,
     ...(given.above ? { above: given.above } : {}),
+    job: given.job === undefined ? null : JSON.stringify(given.job),
     onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
     onRestart: options.onRestart ?? "send",
     keepSteps: options.keepSteps ?? false,

@@ -19,6 +19,7 @@ export interface ExecCalls extends LoopCalls<Answered> {
 export interface ExecCallsOptions {
   readonly parts: {
     readonly answers: Answers;
+    readonly job: string | null;
     readonly onRestart: OnRestart;
     /** Called whenever a sub-call is sent or answered. */
     readonly onCalls?: (progress: CallProgress) => void;
@@ -51,7 +52,12 @@ export function openCalls({ parts, budget, time, ledger, from, history, suspend 
     });
   };
   return {
-    facts: (): Json => ({ ...parts.answers.facts, ...budget.left(), remaining_time_ms: time.left() }),
+    facts: (): Json => ({
+      ...parts.answers.facts,
+      ...budget.left(),
+      remaining_time_ms: time.left(),
+      job: parts.job,
+    }),
     async answer(call, signal) {
       const hasChild = parts.answers.resumes?.(call) === true;
       if (hasChild) children.add(call.id);

@@ -20,6 +20,8 @@ export interface ExecParts extends RecorderParts {
   readonly places: Places;
   /** For a session that answers a call of another one. */
   readonly above?: Above;
+  /** The input of the job that the session is of, as JSON; null: it is of none. */
+  readonly job: string | null;
   readonly onRestart: OnRestart;
   /** Called whenever a sub-call is sent or answered. */
   readonly onCalls?: (progress: CallProgress) => void;

@@ -33,6 +33,7 @@ function scene(
         resumes: ({ args }) => args.length > 1,
       },
       onRestart,
+      job: null,
       onCalls: (told) => progress.push(told),
     },
     budget: openBudget(BUDGET, EMPTY_LEDGER),

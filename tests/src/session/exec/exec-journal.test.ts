@@ -63,6 +63,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     parts: {
       answers: { facts: {}, answer: (_, context) => answer(context), repeatable: () => true },
       onRestart: "send",
+      job: null,
     },
     budget,
     time,
