@@ -24,7 +24,7 @@ function collectedText({ sessions, checkpoints, contexts, cached, bytes }: Colle
     ...(sessions.length > 0 ? [amount(sessions.length, "session")] : []),
     ...(checkpoints > 0 ? [amount(checkpoints, "checkpoint")] : []),
     ...(contexts > 0 ? [amount(contexts, "context")] : []),
-    ...(cached > 0 ? [amount(cached, "cached answer")] : []),
+    ...(cached > 0 ? [amount(cached, "cached answer or text", "cached answers and texts")] : []),
   ];
   if (went.length === 0 && bytes === 0) return "nothing to drop\n";
   const listed = sessions.map((name) => `${dryRun ? "would drop" : "dropped"} ${name}\n`).join("");

@@ -50,7 +50,10 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
     failed = what;
     if (!isFirst) return;
     const why = error instanceof Error ? error.message : String(error);
-    tell(`RLM: old texts of the conversation no longer go out until Pi starts again (externalize_failed): ${why}`);
+    const cure = "/rlm off --compact leaves the conversation to Pi.";
+    tell(
+      `RLM: old texts of the conversation no longer go out until Pi starts again (externalize_failed): ${why}. ${cure}`,
+    );
   }
 
   const asked = openAsked({ ids, write, wrote: announced, ...now });
