@@ -1,4 +1,5 @@
 export { textKey } from "./cache.ts";
+export type { Change, JobKey, JobState, Jobs, RunLimits, RunRow } from "./jobs/port.ts";
 export type {
   CheckpointRow,
   Collected,

@@ -1,0 +1,109 @@
+import type { Json } from "../../runtime/index.ts";
+import type { Models } from "../model/index.ts";
+import type { CallProgress, DryRun, HostedOptions, LoadSource } from "../session/index.ts";
+import type { Change, JobKey, JobState, Jobs, RunLimits, RunRow, Store } from "../store/index.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { RunSpec } from "./spec.ts";
+
+/** A store with its runs. */
+export type JobStore = Store & { readonly jobs: Jobs };
+
+/** The runs of a store (`openRuns(store)`), as the command submits and changes them. Reading is done with `store.jobs`. */
+export interface Runs {
+  /**
+   * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 1,000 at a time, so a
+   * run of any size takes bounded memory. Nothing is offered to a dispatcher.
+   * @throws RlmError `run_differs` if the run of this name does something else
+   */
+  submit(run: Submission, jobs: AsyncIterable<JobInput> | Iterable<JobInput>): Promise<Submitted>;
+  /** Keeps a context in the store, for {@link JobInput.context}. @throws as `load` */
+  keepContext(
+    source: LoadSource,
+    options: { readonly cwd: string; readonly roots: readonly string[] },
+  ): Promise<string>;
+  /**
+   * Changes the run or its jobs in the store, tells the workers that try them, and offers what may be tried again. Without a
+   * dispatcher a worker notices by its next sweep.
+   */
+  change(run: RunRow, change: Change, dispatcher: Dispatcher | null): Promise<void>;
+  /** Offers every job of the queue that may be tried now. */
+  offer(queue: string, dispatcher: Dispatcher): Promise<void>;
+  /** Runs the script over this input with placeholders for answers. Nothing is sent or kept. */
+  dryRun(spec: RunSpec, job: Pick<JobInput, "input" | "context">, own: WorkerSession): Promise<DryRun>;
+}
+
+export interface Submission {
+  readonly name: string;
+  readonly queue: string;
+  /** 1 to 8. */
+  readonly share: number;
+  readonly spec: RunSpec;
+  readonly limits: RunLimits;
+}
+
+export interface JobInput {
+  /** Unique in the run. */
+  readonly id: string;
+  readonly input: Json;
+  /** Hash of its context, which the store has; null: it has none. */
+  readonly context: string | null;
+}
+
+export interface Submitted {
+  readonly run: RunRow;
+  /** False if the run was there already. */
+  readonly made: boolean;
+  /** Jobs that are new, and that the run had. */
+  readonly added: number;
+  readonly known: number;
+}
+
+/** What this process brings to the sessions of jobs: no row can raise, add or replace any of it. */
+export type WorkerSession = Pick<
+  HostedOptions,
+  | "cwd"
+  | "indexDir"
+  | "baseUrl"
+  | "apiKeyEnv"
+  | "limits"
+  | "budget"
+  | "memoryMb"
+  | "concurrency"
+  | "maxDepth"
+  | "subAgents"
+> & {
+  /** `provider/id` of the models that jobs may ask, in scripts too; null: each that a key is there for. */
+  readonly models: readonly string[] | null;
+};
+
+/** Of `work(options)`, which resolves when the last try has returned. */
+export interface WorkOptions {
+  readonly store: JobStore;
+  /** The queues that are served, each with its dispatcher. */
+  readonly queues: readonly { readonly name: string; readonly dispatcher: Dispatcher }[];
+  /** Jobs at once, over all queues. */
+  readonly concurrency: number;
+  /** No further job is begun; those that run are finished. */
+  readonly signal: AbortSignal;
+  /** Every job is suspended where it is, and its ticket given back. */
+  readonly suspend: AbortSignal;
+  readonly session: WorkerSession;
+  /** Answers calls in the place of those that `session` names: for tests. */
+  readonly openModels?: (model: string | null) => Models;
+  readonly onProgress?: (progress: WorkProgress) => void;
+}
+
+/** What happens to the jobs that this process tries. */
+export type WorkProgress =
+  | { readonly kind: "begun"; readonly key: JobKey; readonly id: string; readonly resumed: boolean }
+  | { readonly kind: "calls"; readonly key: JobKey; readonly progress: CallProgress }
+  /** The try is over. `state` is what it left the job in; null: it changed nothing. */
+  | {
+      readonly kind: "left";
+      readonly key: JobKey;
+      readonly id: string;
+      readonly state: JobState | null;
+      readonly why: string | null;
+    }
+  /** A sentence for the log, such as that the run was paused and why. */
+  | { readonly kind: "said"; readonly text: string };

@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import * as v from "valibot";
+import { type Json, LIMITS, RlmError } from "../../runtime/index.ts";
+
+/**
+ * What each job of a run does, as the run's row has it. Whoever can write to the store can write a row, so nothing here is a key,
+ * a place or a permission, and all numbers are bounded. What a worker allows by its own flags counts beside it.
+ */
+export type RunSpec = Readonly<v.InferOutput<typeof Spec>>;
+
+/** So much of something in a minute, of a provider. */
+export type ProviderRate = Readonly<v.InferOutput<typeof ProviderRate>>;
+
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+const countUpTo = (most: number) => v.pipe(count, v.maxValue(most));
+const orNull = <S extends v.GenericSchema>(schema: S) => v.optional(v.nullable(schema), null);
+/** A text that can be shown on one line. */
+const Label = v.pipe(v.string(), v.maxLength(500), v.regex(/^\P{Cc}*$/u));
+
+const ProviderRate = v.object({
+  /** As in `provider/model`. */
+  provider: Label,
+  perMinute: v.pipe(v.number(), v.finite(), v.gtValue(0)),
+  of: v.picklist(["requests", "tokens"]),
+});
+
+const Spec = v.object({
+  /** `name`: the file, for tracebacks. */
+  script: v.object({ name: Label, source: v.pipe(v.string(), v.maxLength(LIMITS.sourceBytes)) }),
+  /** `provider/id` of sub-calls; null: cells make none. */
+  model: orNull(Label),
+  /** Limits of the cell, as in {@link ExecLimits}. */
+  limits: v.optional(
+    v.object({
+      max_output_bytes: v.exactOptional(count),
+      max_execution_ms: v.exactOptional(count),
+      max_find_results: v.exactOptional(count),
+      max_result_bytes: v.exactOptional(countUpTo(LIMITS.wholeResultBytes)),
+    }),
+    {},
+  ),
+  /** What one job may spend. */
+  budget: v.optional(
+    v.object({
+      max_tokens: v.exactOptional(count),
+      max_sub_calls: v.exactOptional(count),
+      max_time_ms: v.exactOptional(count),
+      max_cost_usd: v.exactOptional(v.nullable(v.pipe(v.number(), v.finite(), v.gtValue(0)))),
+    }),
+    {},
+  ),
+  /** No context, one that all jobs share, or one of each job's own. */
+  context: v.picklist(["none", "shared", "each"]),
+  /** MB. */
+  memory_mb: v.exactOptional(v.pipe(countUpTo(2048), v.minValue(8))),
+  /** Sub-calls of one job in flight at once. */
+  call_concurrency: v.exactOptional(countUpTo(LIMITS.maxConcurrency)),
+  max_turns: v.exactOptional(count),
+  max_depth: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(LIMITS.maxDepth))),
+  /** How often a job whose machine or context was lost is tried again. */
+  retries: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(100)), 2),
+  /** What happens to a call that the run's limits have no room for. */
+  on_budget: v.optional(v.picklist(["park", "fail"]), "park"),
+  /** What happens to calls that were in flight when a process ended. */
+  on_restart: v.optional(v.picklist(["send", "fail"]), "send"),
+  /** Answers of identical plain calls are taken from the store, whatever made them. */
+  cache: v.optional(v.boolean(), false),
+  keep_steps: v.optional(v.boolean(), false),
+  /** Images of jobs that are done stay. */
+  keep_sessions: v.optional(v.boolean(), false),
+  /** The run is paused after so many failures. */
+  fail_fast: orNull(count),
+  rates: v.optional(v.pipe(v.array(ProviderRate), v.maxLength(100)), []),
+});
+
+/** @throws RlmError `store_corrupt` for a row that this build cannot read */
+export function readSpec(spec: Json): RunSpec {
+  const read = v.safeParse(Spec, spec);
+  if (read.success) return read.output;
+  const place = v.getDotPath(read.issues[0]) ?? "the whole";
+  throw new RlmError("store_corrupt", `what the run does cannot be read: ${place} is wrong`, {
+    suggestion: "Submit the run again under another name, or use the version of Belay that made it.",
+  });
+}
+
+/** A specification with its defaults. @throws RlmError `invalid_argument` naming the field */
+export function newSpec(spec: v.InferInput<typeof Spec>): RunSpec {
+  const read = v.safeParse(Spec, spec);
+  if (read.success) return read.output;
+  const [issue] = read.issues;
+  throw new RlmError("invalid_argument", `a run's ${v.getDotPath(issue) ?? "specification"}: ${issue.message}`, {
+    suggestion: "Correct it, or leave it out.",
+  });
+}
+
+/** SHA-256, hex, of what makes a run another one: script, model, limits, budget of a job, and what its contexts are. */
+export function hashOfRun({ script, model, limits, budget, context }: RunSpec): string {
+  const what = [script.source, model, sorted(limits), sorted(budget), context];
+  return createHash("sha256").update(JSON.stringify(what)).digest("hex");
+}
+
+const sorted = (fields: object) => Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
