@@ -14,7 +14,7 @@ export async function benchAsk(): Promise<Report> {
   // The folder lies in the checkout, where the packages are found.
   const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
   try {
-    await bundle(folder, [...ENTRIES, "src/store/shared"]);
+    await bundle(folder, [...ENTRIES, "src/store/thread/shared"]);
     const args = ["--expose-gc", PROCESS, join(folder, "src/index.js"), join(folder, "store")];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       env: { ...process.env, OPENAI_API_KEY: "none" },

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Session } from "../src/index.ts";
 import { openSessionWith } from "../src/session/session.ts";
 import type { Store } from "../src/store/port.ts";
-import { openStore } from "../src/store/thread.ts";
+import { openStore } from "../src/store/thread/thread.ts";
 import { startModelServer } from "../tests/support/model-server.ts";
 import { buildCommand } from "./built.ts";
 import { type Contestant, type Measured, median, p95, takeTurns, timed } from "./measure.ts";

@@ -83,7 +83,7 @@ async function parts(): Promise<Record<string, number[]>> {
     at("../runtime/machines.js").href
   );
   const { openSandbox }: typeof import("../runtime/sandbox.ts") = await import(at("../runtime/sandbox.js").href);
-  const { shareStore }: typeof import("../src/store/shared.ts") = await import(at("store/shared.js").href);
+  const { shareStore }: typeof import("../src/store/thread/shared.ts") = await import(at("store/shared.js").href);
   const kind = { entry: at("machine-thread-entry.js"), library: null, memoryBytes: 2 ** 27 };
   const samples: Record<string, number[]> = {};
   async function part<T>(name: string, work: () => Promise<T>): Promise<T> {

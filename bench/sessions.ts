@@ -12,7 +12,7 @@ const PROCESS = fileURLToPath(new URL("./sessions-process.ts", import.meta.url))
 const MB = 2 ** 20;
 const ROUNDS = 20;
 /** What the process measures beside the library as it is published. */
-const PARTS = ["runtime/machines", "runtime/sandbox", "src/store/shared"];
+const PARTS = ["runtime/machines", "runtime/sandbox", "src/store/thread/shared"];
 const PROCESSES = 3;
 
 /** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */

@@ -2,4 +2,4 @@ import { silenceSqliteWarning } from "./sqlite-warning.ts";
 
 // The store's thread in the library and in Pi, as in machine-thread-entry.ts.
 silenceSqliteWarning();
-await import("./store/thread-entry.ts");
+await import("./store/thread/thread-entry.ts");

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { RlmError } from "../../runtime/index.ts";
-import type { SyncStore } from "../../src/store/methods.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/sqlite.ts";
+import type { SyncStore } from "../../src/store/thread/methods.ts";
 import {
   checkpointOf,
   contextOf,

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { readRecord } from "../../src/session/journal/records.ts";
 import type { Store } from "../../src/store/port.ts";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { CELL_FILES, cellOf, promptOf } from "../../tests/support/pi-cells.ts";
 import { FAULT_VARIABLE, type PiFault } from "../../tests/support/pi-fault.ts";
 import type { Pi, PiLine } from "../../tests/support/pi-process.ts";

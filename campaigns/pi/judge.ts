@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { cellResult, toldOf } from "../../tests/support/pi-cells.ts";
 import { entriesIn } from "../../tests/support/pi-process.ts";
 import { mirrored, type PiScene, resultsOnDisk } from "../../tests/support/pi-scene.ts";

@@ -1,4 +1,3 @@
-export { textKey } from "./cache.ts";
 export type { Change, JobKey, JobState, Jobs, RunLimits, RunRow } from "./jobs/port.ts";
 export type {
   CheckpointRow,
@@ -12,5 +11,6 @@ export type {
   StoredContext,
   StoredRecord,
 } from "./port.ts";
-export { shareStore } from "./shared.ts";
-export { openStore } from "./thread.ts";
+export { textKey } from "./sqlite/cache.ts";
+export { shareStore } from "./thread/shared.ts";
+export { openStore } from "./thread/thread.ts";

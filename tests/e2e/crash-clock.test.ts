@@ -5,7 +5,7 @@ import { ulid } from "ulid";
 import { expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { lengthAnswers } from "../support/length-answers.ts";
 
 const DAY_MS = 86_400_000;

@@ -5,7 +5,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { live } from "../support/crash-life.ts";
 import { findingsInStore } from "../support/crash-store-check.ts";
 

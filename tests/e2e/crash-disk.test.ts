@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ROOT, run } from "../../scripts/process.ts";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { belay, ENV, finished, type Run } from "../src/cli/belay.ts";
 import { COMMAND } from "../support/command.ts";
 import { findingsInStore } from "../support/crash-store-check.ts";

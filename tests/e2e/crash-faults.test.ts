@@ -6,7 +6,7 @@ import { RlmError } from "../../src/index.ts";
 import type { Session } from "../../src/session/api.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { DISK_FAILURES, type FailingOptions, failingStore } from "../support/failing-store.ts";
 import { lengthAnswers } from "../support/length-answers.ts";
 

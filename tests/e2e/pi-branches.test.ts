@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
 import { entriesIn, NEWEST_PI, type Pi, type PiEvent } from "../support/pi-process.ts";
 import { exec, mirrored, type PiScene, piScene } from "../support/pi-scene.ts";

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.ts";
 import { cellTask, type KillPoint, killedAt, timesAsked } from "../support/pi-kill.ts";

@@ -5,7 +5,7 @@ import type { Session, SessionOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
-import { openStore } from "../../src/store/thread.ts";
+import { openStore } from "../../src/store/thread/thread.ts";
 
 /** What happened, in order: records as they were committed, and calls as they were sent and answered. */
 export type Happening =

@@ -6,7 +6,7 @@ import type { SessionOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { SessionParts } from "../../src/session/setup.ts";
-import { shareStore } from "../../src/store/shared.ts";
+import { shareStore } from "../../src/store/thread/shared.ts";
 
 type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
 

@@ -1,5 +1,5 @@
-import { eachMethod, type Method, type Methods } from "../../src/store/methods.ts";
 import type { Store } from "../../src/store/port.ts";
+import { eachMethod, type Method, type Methods } from "../../src/store/thread/methods.ts";
 
 /** A method of the store's port. */
 export type Operation = Method;

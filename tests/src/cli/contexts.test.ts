@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkPaths } from "../../../src/cli/input/sources.ts";
 import { openSession } from "../../../src/index.ts";
-import { openStore } from "../../../src/store/thread.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, type Run, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";

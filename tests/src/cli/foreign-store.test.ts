@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { loadAsks } from "../../../src/asks.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
 import { openSigner } from "../../../src/signed-settings.ts";
-import { openStore } from "../../../src/store/thread.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, startBelay, temporaryFolder } from "./belay.ts";

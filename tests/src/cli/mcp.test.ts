@@ -70,7 +70,7 @@ test("what is listed is answered before anything that works with sessions is loa
   expect(modulesIn(file)).toContain("src/mcp/listed-tools.ts");
   expect(modulesIn(file).filter(heavy)).toEqual([]);
   await call("rlm_status");
-  expect(modulesIn(file)).toEqual(expect.arrayContaining(["src/session/session.ts", "src/store/thread.ts"]));
+  expect(modulesIn(file)).toEqual(expect.arrayContaining(["src/session/session.ts", "src/store/thread/thread.ts"]));
 });
 
 test("on a terminal the server says what it is and how it is registered", async () => {

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { folderSession } from "../../../src/mcp/session-name.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { shareStore } from "../../../src/store/thread/shared.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { folderWith } from "../../support/tree.ts";
 import { ERAS, heldClock, openPair, type PairOptions, type Project, project } from "./pair.ts";

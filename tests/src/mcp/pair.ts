@@ -6,7 +6,7 @@ import type { AnswerLimits } from "../../../src/mcp/calls.ts";
 import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { shareStore } from "../../../src/store/thread/shared.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -10,7 +10,7 @@ import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
 import type { PiActions, PiContext, ToolResultMessage } from "../../../src/pi/host.ts";
 import { type Lifecycle, openLifecycle } from "../../../src/pi/lifecycle.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { shareStore } from "../../../src/store/thread/shared.ts";
 import type { ToolEnvelope } from "../../../src/tools/index.ts";
 import { tools } from "../../../src/tools/pi-tools.ts";
 import { folderWith, type Tree } from "../../support/tree.ts";

@@ -9,7 +9,7 @@ import { readRecord } from "../../../src/session/journal/records.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import { describeSession } from "../../../src/session/stored/description.ts";
 import type { Step, Store } from "../../../src/store/port.ts";
-import { openStore } from "../../../src/store/thread.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import { openAsyncSession } from "../../support/async-session.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -6,7 +6,7 @@ import type { ImageFormat } from "../../../runtime/images/image.ts";
 import { imageFormat } from "../../../runtime/images/image-compat.ts";
 import type { Session } from "../../../src/session/api.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { openStore } from "../../../src/store/thread.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import {
   FINISHED,
   INTERRUPTED,

@@ -7,7 +7,7 @@ import { openSessionWith } from "../../../src/session/session.ts";
 import type { SessionParts } from "../../../src/session/setup.ts";
 import { FREE } from "../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { shareStore } from "../../../src/store/thread/shared.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
 
 const TEXT = "alpha beta\ngamma";

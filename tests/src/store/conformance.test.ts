@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { textKey } from "../../../src/store/cache.ts";
 import type { GcRule, Store } from "../../../src/store/port.ts";
-import { openStore } from "../../../src/store/thread.ts";
+import { textKey } from "../../../src/store/sqlite/cache.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import {
   changed,

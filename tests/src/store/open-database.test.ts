@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../../src/store/open-database.ts";
-import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { folderWith } from "../../support/tree.ts";
 
 // A kill cannot show whether a commit waits for the disk: the settings that make it so are looked at.

@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import { sha256 } from "../../../src/read-cache/digest.ts";
-import { textKey } from "../../../src/store/cache.ts";
-import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
-import { openStore } from "../../../src/store/thread.ts";
+import { textKey } from "../../../src/store/sqlite/cache.ts";
+import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf, TEXTS } from "./sample.ts";
 
@@ -265,7 +265,7 @@ test("a damaged session can still be dropped, and the others be seen", async () 
   expect(existsSync(join(folder, "locks", "S1.db"))).toBe(false);
 });
 
-const THREAD = new URL("../../../src/store/thread.ts", import.meta.url).href;
+const THREAD = new URL("../../../src/store/thread/thread.ts", import.meta.url).href;
 
 test("two processes that keep the same texts at once do not harm them", async () => {
   const folder = join(folderWith(), "store");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore } from "../../../src/index.ts";
-import { shareStore } from "../../../src/store/shared.ts";
+import { shareStore } from "../../../src/store/thread/shared.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const newFolder = () => join(folderWith({ "store/": "" }), "store");

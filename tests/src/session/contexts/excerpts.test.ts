@@ -7,7 +7,7 @@ import { type ExcerptInput, excerptInput, rangesInParent } from "../../../../src
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { openStore } from "../../../../src/store/thread.ts";
+import { openStore } from "../../../../src/store/thread/thread.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 test("a child's context is loaded once, and its source is in its journal", async () => {

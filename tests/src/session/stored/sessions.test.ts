@@ -4,7 +4,7 @@ import { openSessionWith } from "../../../../src/session/session.ts";
 import { describeSession } from "../../../../src/session/stored/description.ts";
 import { forkSession, listSessions, removeSession, sessionNamed } from "../../../../src/session/stored/sessions.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { openStore } from "../../../../src/store/thread.ts";
+import { openStore } from "../../../../src/store/thread/thread.ts";
 
 async function emptyStore(): Promise<Store> {
   const store = await openStore(null);

@@ -1,9 +1,9 @@
-import { RlmError } from "../../runtime/errors.ts";
-import { firstly } from "../../runtime/remedies.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import { firstly } from "../../../runtime/remedies.ts";
+import { corrupt } from "../failure.ts";
+import type { NewSession, SessionRow } from "../port.ts";
+import { isSealed, number, type Row, seal, text, textOrNull, value } from "../rows/seal.ts";
 import type { Database } from "./database.ts";
-import { corrupt } from "./failure.ts";
-import type { NewSession, SessionRow } from "./port.ts";
-import { isSealed, number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
 export interface Session {

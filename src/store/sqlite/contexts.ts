@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Json } from "../../runtime/index.ts";
+import type { Json } from "../../../runtime/index.ts";
+import { contextLost, misuse } from "../failure.ts";
+import type { StoredContext } from "../port.ts";
+import { CHUNK_BYTES, pack, packText, unpack, unpackText } from "../rows/pack.ts";
+import { isSealed, number, type Row, seal, value } from "../rows/seal.ts";
 import type { Database } from "./database.ts";
-import { contextLost, misuse } from "./failure.ts";
-import { CHUNK_BYTES, pack, packText, unpack, unpackText } from "./pack.ts";
-import type { StoredContext } from "./port.ts";
 import { PLACES } from "./schema.ts";
-import { isSealed, number, type Row, seal, value } from "./seal.ts";
 
 /**
  * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was

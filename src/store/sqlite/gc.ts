@@ -1,13 +1,13 @@
-import type { Json } from "../../runtime/index.ts";
-import { displayName } from "../ids.ts";
+import type { Json } from "../../../runtime/index.ts";
+import { displayName } from "../../ids.ts";
+import type { Collected, GcRule } from "../port.ts";
+import { unpackText } from "../rows/pack.ts";
+import { number, type Row, text } from "../rows/seal.ts";
 import { dropOldTexts } from "./cache.ts";
 import { deleteCheckpoint } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
-import { unpackText } from "./pack.ts";
-import type { Collected, GcRule } from "./port.ts";
-import { number, type Row, text } from "./seal.ts";
 import { familyOf, listedIds, readSession, type Session, sessionIds } from "./sessions.ts";
 
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */

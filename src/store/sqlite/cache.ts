@@ -1,8 +1,8 @@
-import type { Json } from "../../runtime/index.ts";
+import type { Json } from "../../../runtime/index.ts";
+import type { Step } from "../port.ts";
+import { packText, unpackText } from "../rows/pack.ts";
+import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Database } from "./database.ts";
-import { packText, unpackText } from "./pack.ts";
-import type { Step } from "./port.ts";
-import { isSealed, type Row, seal, value } from "./seal.ts";
 
 /** The key of a text that is kept by the SHA-256 of it. */
 export const textKey = (hash: string) => `text:${hash}`;

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { RlmError } from "../../runtime/errors.ts";
+import { RlmError } from "../../../runtime/errors.ts";
 import { isLocked, openFileLocks } from "./file-locks.ts";
 
 /** Who may write to which session. */

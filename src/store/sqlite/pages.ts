@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { countPages, type ImagePages, mostChangesOf, type PagesPart, problemOf } from "../../runtime/index.ts";
+import { countPages, type ImagePages, mostChangesOf, type PagesPart, problemOf } from "../../../runtime/index.ts";
+import { misuse } from "../failure.ts";
+import { pack, unpack } from "../rows/pack.ts";
 import type { Database } from "./database.ts";
-import { misuse } from "./failure.ts";
-import { pack, unpack } from "./pack.ts";
 import { PLACES } from "./schema.ts";
 
 /** Pages ready to be written. */

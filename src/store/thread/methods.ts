@@ -1,5 +1,5 @@
-import type { ErrorCode } from "../../runtime/index.ts";
-import type { Store } from "./port.ts";
+import type { ErrorCode } from "../../../runtime/index.ts";
+import type { Store } from "../port.ts";
 
 /** Names of the store's methods. */
 export type Method = Exclude<keyof Store, symbol>;

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { Row } from "./seal.ts";
+import type { Row } from "../rows/seal.ts";
 
 /** A connection that keeps its statements, and whose transactions end whatever happens. */
 export interface Database {

@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 import { parentPort, type Transferable, workerData } from "node:worker_threads";
-import { RlmError } from "../../runtime/errors.ts";
-import { remedy } from "../../runtime/remedies.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import { remedy } from "../../../runtime/remedies.ts";
+import { openSqliteStore } from "../sqlite/sqlite.ts";
 import type { Answer, Arguments, Method, Request, Results, SentError, StoreSetup, SyncMethods } from "./methods.ts";
-import { openSqliteStore } from "./sqlite.ts";
 
 // The store's thread: carries out requests one after the other.
 const port = parentPort;

@@ -1,5 +1,6 @@
-import { RlmError } from "../../runtime/errors.ts";
-import { displayName } from "../ids.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import { displayName } from "../../ids.ts";
+import { text } from "../rows/seal.ts";
 import { answerOf } from "./cache.ts";
 import { decode, hasCheckpoint, reachedBy } from "./checkpoints.ts";
 import { readHead, readPart } from "./contexts.ts";
@@ -8,7 +9,6 @@ import { isRunning } from "./gc.ts";
 import { pagesAreWhole } from "./images.ts";
 import { readRecords } from "./journal.ts";
 import type { Leases } from "./lease.ts";
-import { text } from "./seal.ts";
 import { holderOf, readSession, sessionIds } from "./sessions.ts";
 
 /** Looks through the whole store; a line for each finding. Lines that begin with `info: ` are not errors. */

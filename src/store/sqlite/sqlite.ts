@@ -1,12 +1,12 @@
 import { join } from "node:path";
+import { guarded } from "../failure.ts";
+import type { SyncMethods, SyncStore } from "../thread/methods.ts";
 import { keepAnswers, readAnswer, textKey } from "./cache.ts";
 import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint, shown } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
-import { guarded } from "./failure.ts";
 import { gc } from "./gc.ts";
 import { readImage } from "./images.ts";
 import { openFileLeases, openMemoryLeases } from "./lease.ts";
-import type { SyncMethods, SyncStore } from "./methods.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 import { packPages } from "./pages.ts";
 import { type Access, sessionMethods } from "./session-methods.ts";

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
-import type { SQLOutputValue } from "node:sqlite";
-import { corrupt } from "./failure.ts";
+import { corrupt } from "../failure.ts";
 
-/** A row as SQLite gives it. Nothing in it is trusted before its seal is. */
-export type Row = Readonly<Record<string, SQLOutputValue>>;
-
-/** What a column is given. */
+/** A value of a column. */
 export type Field = null | number | bigint | string | Uint8Array;
+
+/** A row as a database gives it. Nothing in it is trusted before its seal is. */
+export type Row = Readonly<Record<string, Field>>;
 
 /** SHA-256 over the fields of a row: their order, types, lengths and values. */
 export function seal(fields: readonly Field[]): Buffer {
@@ -30,7 +29,7 @@ export function isSealed(row: Row, fields: readonly Field[]): boolean {
   return row.sha256 instanceof Uint8Array && seal(fields).equals(row.sha256);
 }
 
-export function value(row: Row, column: string): SQLOutputValue {
+export function value(row: Row, column: string): Field {
   return row[column] ?? null;
 }
 

@@ -1,10 +1,10 @@
+import { misuse } from "../failure.ts";
+import type { Step } from "../port.ts";
 import { keepAnswers } from "./cache.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
-import { misuse } from "./failure.ts";
 import { appendRecords } from "./journal.ts";
 import { packPages } from "./pages.ts";
-import type { Step } from "./port.ts";
 import { readSession, type Session, updateSession } from "./sessions.ts";
 
 /**

@@ -1,10 +1,10 @@
-import type { ImageMeta } from "../../runtime/index.ts";
+import type { ImageMeta } from "../../../runtime/index.ts";
+import { checkpointLost, corrupt } from "../failure.ts";
+import type { CheckpointRow, NewCheckpoint } from "../port.ts";
+import { packText, unpackText } from "../rows/pack.ts";
+import { blob, isSealed, number, type Row, seal, text, textOrNull, value } from "../rows/seal.ts";
 import type { Database } from "./database.ts";
-import { checkpointLost, corrupt } from "./failure.ts";
-import { packText, unpackText } from "./pack.ts";
 import { deletePages, insertPages, type PackedPages } from "./pages.ts";
-import type { CheckpointRow, NewCheckpoint } from "./port.ts";
-import { blob, isSealed, number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 
 /** A row of `checkpoints`, verified. Baselines have no session. */
 export interface Checkpoint extends Omit<CheckpointRow, "session" | "kind"> {

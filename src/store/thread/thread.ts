@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { type Transferable, Worker } from "node:worker_threads";
-import { RlmError } from "../../runtime/errors.ts";
-import type { ImagePages } from "../../runtime/index.ts";
-import { entryUrl } from "../entries.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import type { ImagePages } from "../../../runtime/index.ts";
+import { entryUrl } from "../../entries.ts";
+import type { Step, Store, StoredContext } from "../port.ts";
 import {
   type Answer,
   type Arguments,
@@ -12,7 +13,6 @@ import {
   type Results,
   type StoreSetup,
 } from "./methods.ts";
-import type { Step, Store, StoredContext } from "./port.ts";
 
 /**
  * Opens the store in a folder, made if it is missing; null: a store in memory, for this process alone. It works in

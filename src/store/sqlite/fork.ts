@@ -1,8 +1,8 @@
+import { checkpointNotFound } from "../failure.ts";
+import type { NewSession } from "../port.ts";
 import { addReach, type Checkpoint, reachedBy } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
-import { checkpointNotFound } from "./failure.ts";
 import { copyRecords } from "./journal.ts";
-import type { NewSession } from "./port.ts";
 import { insertSession, readSession, type Session, updateSession } from "./sessions.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */

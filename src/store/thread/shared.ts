@@ -1,5 +1,5 @@
-import { LIMITS } from "../../runtime/index.ts";
-import type { Store } from "./port.ts";
+import { LIMITS } from "../../../runtime/index.ts";
+import type { Store } from "../port.ts";
 import { openStore } from "./thread.ts";
 
 /** A store that several users in this process have open. */

@@ -1,16 +1,16 @@
-import { RlmError } from "../../runtime/errors.ts";
-import { remedy } from "../../runtime/remedies.ts";
-import { displayName } from "../ids.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import { remedy } from "../../../runtime/remedies.ts";
+import { displayName } from "../../ids.ts";
+import { misuse } from "../failure.ts";
+import type { NewSession, Readable, SessionRow } from "../port.ts";
+import type { SyncMethods } from "../thread/methods.ts";
 import { readableCheckpoints, shown } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
-import { misuse } from "./failure.ts";
 import { blank, fork } from "./fork.ts";
 import { removeSession } from "./gc.ts";
 import { readableRecords, readRecords } from "./journal.ts";
 import { checkSessionId, type Leases } from "./lease.ts";
-import type { SyncMethods } from "./methods.ts";
-import type { NewSession, Readable, SessionRow } from "./port.ts";
 import {
   describe,
   findSession,

@@ -1,8 +1,8 @@
+import { corrupt } from "../failure.ts";
+import type { JournalRow, StoredRecord } from "../port.ts";
+import { packText, unpackText } from "../rows/pack.ts";
+import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Database } from "./database.ts";
-import { corrupt } from "./failure.ts";
-import { packText, unpackText } from "./pack.ts";
-import type { JournalRow, StoredRecord } from "./port.ts";
-import { isSealed, type Row, seal, value } from "./seal.ts";
 import type { Session } from "./sessions.ts";
 
 /** Writes records after the session's last one; answers the bytes that they take. */

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { isBusy } from "./failure.ts";
+import { isBusy } from "../failure.ts";
 
 /** Exclusive locks on files, each until it is disposed of. */
 export interface FileLocks extends Disposable {
