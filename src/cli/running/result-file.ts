@@ -16,7 +16,7 @@ export function checkResultFile(path: string): void {
     closeSync(openSync(probe, "wx", MODE));
     rmSync(probe);
   } catch (error) {
-    throw failed(path, error);
+    throw outputFailed(path, error);
   }
 }
 
@@ -41,7 +41,7 @@ export async function writeResultFile(path: string, pieces: Iterable<string>, ru
     return bytes;
   } catch (error) {
     if (!target.isSpecial) await rm(temporary, { force: true });
-    throw failed(path, error);
+    throw outputFailed(path, error);
   }
 }
 
@@ -76,7 +76,7 @@ function* chunks(pieces: Iterable<string>): Iterable<Buffer> {
 }
 
 /** A rename is on disk once its folder is. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
     await folder.sync();
@@ -85,7 +85,8 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-interface Target {
+/** Where a result goes. */
+export interface Target {
   /** Where a link leads. */
   readonly path: string;
   /** Permissions; null if nothing is there yet. */
@@ -94,7 +95,7 @@ interface Target {
   readonly isSpecial: boolean;
 }
 
-function targetOf(path: string): Target {
+export function targetOf(path: string): Target {
   try {
     const stats = statSync(path);
     const isSpecial = !stats.isFile() && !stats.isDirectory();
@@ -107,7 +108,8 @@ function targetOf(path: string): Target {
 
 const besides = (path: string, run: string) => join(dirname(path), `.${basename(path)}.${run}.part`);
 
-function failed(path: string, error: unknown): RlmError {
+/** Why a result cannot be written to this path. */
+export function outputFailed(path: string, error: unknown): RlmError {
   if (error instanceof RlmError) return error;
   const code = errorCode(error);
   const folder = dirname(path);

@@ -1,0 +1,63 @@
+import { pipeline, Readable } from "node:stream";
+import { CsvError, type Parser, parse } from "csv-parse";
+import type { Input } from "./jsonl.ts";
+import { BadLine, LINE_BYTES, linesOf, placeOf } from "./lines.ts";
+
+/** An object of strings for each row, by the names in the header (RFC 4180). @throws BadLine */
+export async function* csvRows(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Input> {
+  let header: readonly string[] | null = null;
+  for await (const { row, number } of rowsOf(chunks, name)) {
+    const at = placeOf(number, name);
+    if (header === null) header = checkedHeader(row, at);
+    else yield { at, value: Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])) };
+  }
+}
+
+/** A file may have both. */
+const ENDS = ["\r\n", "\n"];
+
+interface Row {
+  readonly row: readonly string[];
+  /** The line on which the row ends. */
+  readonly number: number;
+}
+
+async function* rowsOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Row> {
+  const parser = parse({ info: true, max_record_size: LINE_BYTES, record_delimiter: ENDS, skip_empty_lines: true });
+  // A failure of either side destroys the parser, which then rejects below.
+  pipeline(Readable.from(withEnds(chunks, name)), parser, () => {});
+  try {
+    yield* readRows(parser);
+  } catch (error) {
+    throw error instanceof CsvError ? badRow(error, name) : error;
+  }
+}
+
+async function* readRows(parser: Parser): AsyncIterable<Row> {
+  for await (const { record, info } of parser) yield { row: record, number: info.lines };
+}
+
+async function* withEnds(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<string> {
+  for await (const { text } of linesOf(chunks, name)) yield `${text}\n`;
+}
+
+function checkedHeader(row: readonly string[], at: string): readonly string[] {
+  const empty = row.findIndex((column) => column.trim() === "");
+  if (empty !== -1) throw new BadLine(at, `has no name for column ${empty + 1}`, "The first row names the columns.");
+  const twice = row.find((column, index) => row.indexOf(column) !== index);
+  if (twice === undefined) return row;
+  throw new BadLine(at, `names two columns ${JSON.stringify(twice.slice(0, 80))}`, "Rename one of them.");
+}
+
+const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
+  CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "has another number of fields than the header",
+  CSV_QUOTE_NOT_CLOSED: "has a quote that is not closed",
+  CSV_INVALID_CLOSING_QUOTE: "goes on after a closing quote; a quote within a field is doubled",
+  INVALID_OPENING_QUOTE: "has a quote within a field that does not begin with one; such a field stands in quotes",
+  CSV_MAX_RECORD_SIZE: "belongs to a row of more than 1 MB",
+};
+
+function badRow(error: CsvError, name: string): BadLine {
+  const lines = Number("lines" in error ? error.lines : 1);
+  return new BadLine(placeOf(lines, name), PROBLEMS[error.code] ?? error.message.slice(0, 200));
+}

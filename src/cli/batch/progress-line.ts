@@ -1,0 +1,86 @@
+import { compact, dollars, duration } from "../../figures.ts";
+import type { Counts, RunRow } from "../../store/index.ts";
+
+/** Where a run stands, at an instant of a clock of this process (ms). */
+export interface Standing {
+  readonly at: number;
+  readonly counts: Counts;
+  readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
+}
+
+/** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11) · 2.1 calls/s · ~4 min`. */
+export function progressText(now: Standing, speed: Speed): string {
+  const { counts, run } = now;
+  const parts = [
+    `${counts.done}/${jobsIn(counts)} done`,
+    ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
+    ...(counts.cancelled > 0 ? [`${counts.cancelled} cancelled`] : []),
+    ...(counts.parked > 0 ? [`${counts.parked} parked`] : []),
+    ...runningPart(counts),
+    ...spentParts(run),
+    ...(speed.callsPerSecond === null ? [] : [`${speed.callsPerSecond.toFixed(1)} calls/s`]),
+    ...(speed.leftMs === null ? [] : [`~${left(speed.leftMs)}`]),
+  ];
+  return parts.join(" · ");
+}
+
+export const jobsIn = ({ waiting, running, parked, cancelling, done, failed, cancelled }: Counts) =>
+  waiting + running + parked + cancelling + done + failed + cancelled;
+
+/** Jobs that are over. */
+const overIn = ({ done, failed, cancelled }: Counts) => done + failed + cancelled;
+
+function runningPart({ running, cancelling, workers }: Counts): string[] {
+  const active = running + cancelling;
+  if (active === 0) return [];
+  return [`${active} running${workers > 1 ? ` on ${workers} workers` : ""}`];
+}
+
+const USD = 1e-9;
+
+function spentParts({ spent, held, doubtful, limits }: Standing["run"]): string[] {
+  const heldUsd = (held.nanodollars + doubtful.nanodollars) * USD;
+  const heldText = heldUsd > 0 ? ` (held ${dollars(heldUsd)})` : "";
+  if (limits.nanodollars !== null) {
+    return [`${dollars(spent.nanodollars * USD)} of ${dollars(limits.nanodollars * USD)}${heldText}`];
+  }
+  if (spent.nanodollars > 0) return [`${dollars(spent.nanodollars * USD)}${heldText}`];
+  return spent.tokens > 0 ? [`${compact(spent.tokens)} tokens`] : [];
+}
+
+/** `~4 min`, `~40 s`: no more digits than an estimate has. */
+function left(ms: number): string {
+  const minutes = ms / 60_000;
+  if (minutes < 1) return duration(Math.max(1000, Math.ceil(ms / 10_000) * 10_000));
+  return minutes < 90 ? `${Math.round(minutes)} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+/** How fast a run goes. null: not known yet. */
+export interface Speed {
+  readonly callsPerSecond: number | null;
+  readonly leftMs: number | null;
+}
+
+/** What is before this counts no more. */
+const WINDOW_MS = 60_000;
+/** A shorter time says little. */
+const LEAST_MS = 2000;
+
+/** Follows a run by looks at it. */
+export function openSpeed(): (now: Standing) => Speed {
+  const looks: Standing[] = [];
+  return (now) => {
+    looks.push(now);
+    while (looks.length > 2 && now.at - (looks[1]?.at ?? now.at) >= WINDOW_MS) looks.shift();
+    const [before = now] = looks;
+    const ms = now.at - before.at;
+    if (ms < LEAST_MS) return { callsPerSecond: null, leftMs: null };
+    const calls = now.run.spent.sub_calls - before.run.spent.sub_calls;
+    const over = overIn(now.counts) - overIn(before.counts);
+    const rest = jobsIn(now.counts) - overIn(now.counts);
+    return {
+      callsPerSecond: calls > 0 ? (calls * 1000) / ms : null,
+      leftMs: over > 0 && rest > 0 ? (rest * ms) / over : null,
+    };
+  };
+}

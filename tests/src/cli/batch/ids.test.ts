@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { canonicalJson } from "../../../../src/cli/batch/canonical.ts";
+import { openIds } from "../../../../src/cli/batch/ids.ts";
+import { nextName, runName } from "../../../../src/cli/batch/run-name.ts";
+import { spool } from "../../../../src/cli/batch/spool.ts";
+import type { Json } from "../../../../src/index.ts";
+import { collected } from "../../../support/collected.ts";
+
+function idsOf(values: readonly Json[], named: string | null = null, usual: "id" | "path" = "id"): string[] {
+  const idOf = openIds(named, usual);
+  return values.map((value, index) => idOf({ at: `line ${index + 1}`, value }));
+}
+
+const hash = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+
+test("an id is the input's id, or a hash of its canonical JSON, with a number for equal inputs", () => {
+  const equal = hash('{"a":[1,2],"b":null}');
+  expect(
+    idsOf([
+      { id: "x" },
+      { id: 7 },
+      { b: null, a: [1, 2] },
+      { a: [1, 2], b: null },
+      "text",
+      { b: null, a: [1, 2] },
+      { id: null },
+    ]),
+  ).toEqual(["x", "7", equal, `${equal}-2`, hash('"text"'), `${equal}-3`, hash('{"id":null}')]);
+});
+
+test("a made id steps aside for a given one", () => {
+  const text = hash('"text"');
+  expect(idsOf([{ id: text }, "text", { id: `${text}-3` }, "text"])).toEqual([
+    text,
+    `${text}-2`,
+    `${text}-3`,
+    `${text}-4`,
+  ]);
+});
+
+test("--id names the field, which each input must have", () => {
+  expect(idsOf([{ id: 1, isbn: "a" }], "isbn")).toEqual(["a"]);
+  expect(() => idsOf([{ isbn: "a" }, { id: 1 }], "isbn")).toThrow(
+    expect.objectContaining({ at: "line 2", message: 'has no field "isbn", which --id names' }),
+  );
+  expect(() => idsOf(["text"], "length")).toThrow("has no field");
+});
+
+test.each(["", "a\nb", "a\u0000", "\ud800", "x".repeat(201), true, [1], { a: 1 }])("%j cannot be an id", (id) => {
+  expect(() => idsOf([{ id }])).toThrow('has "id" that cannot be an id');
+});
+
+test("an id that is given twice names both lines", () => {
+  expect(() => idsOf([{ id: "x" }, { id: "y" }, { id: "x" }])).toThrow(
+    expect.objectContaining({ at: "line 3", message: 'has the id "x", and so has line 1' }),
+  );
+  expect(() => idsOf([{ id: 7 }, { id: "7" }])).toThrow("has the id");
+});
+
+test("a file is known by its path, unless that is too long", () => {
+  const path = `${"x".repeat(250)}.txt`;
+  expect(idsOf([{ path: "in/a.txt" }, { path }], null, "path")).toEqual(["in/a.txt", hash(JSON.stringify({ path }))]);
+});
+
+test("canonical JSON is the same for equal values, and different for others", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+      const [one, other] = [JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b))];
+      expect(JSON.parse(canonicalJson(one) ?? "")).toEqual(one);
+      let isEqual = true;
+      try {
+        expect(one).toStrictEqual(other);
+      } catch {
+        isEqual = false;
+      }
+      expect(canonicalJson(one) === canonicalJson(other)).toBe(isEqual);
+    }),
+  );
+});
+
+test("a run is called by its script and what it does", async () => {
+  expect(runName("/jobs/reviews.js", "3f2a91c0ffff")).toBe("reviews-3f2a91c0");
+  expect(runName("../my cells (2).js", "3f2a91c0ffff")).toBe("my-cells-2--3f2a91c0".replace("2--", "2--"));
+  expect(runName("._.js", "3f2a91c0ffff")).toBe("run-3f2a91c0");
+  expect(await nextName("a", async (name) => ["a-2", "a-3"].includes(name))).toBe("a-4");
+});
+
+test("jobs come back from the temporary file as they were read, and a bad one leaves nothing behind", async () => {
+  const input = { id: "\u2028", text: "é".repeat(2 ** 20) };
+  {
+    await using spooled = await spool(
+      [
+        { at: "1", value: input },
+        { at: "2", value: 2 },
+      ],
+      openIds(null, "id"),
+      ({ at }) => `c${at}`,
+    );
+    expect(spooled.count).toBe(2);
+    expect(await collected(spooled.jobs())).toEqual([
+      { id: "\u2028", input, context: "c1" },
+      { id: hash("2"), input: 2, context: "c2" },
+    ]);
+  }
+  await expect(spool([{ at: "1", value: { id: "" } }], openIds(null, "id"), () => null)).rejects.toThrow(
+    "cannot be an id",
+  );
+});

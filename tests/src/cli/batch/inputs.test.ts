@@ -1,0 +1,142 @@
+import { join } from "node:path";
+import { chdir, cwd } from "node:process";
+import { Readable } from "node:stream";
+import { expect, onTestFinished, test } from "vitest";
+import { csvRows } from "../../../../src/cli/batch/csv.ts";
+import { inputsOf } from "../../../../src/cli/batch/inputs.ts";
+import { type Input, jsonLines } from "../../../../src/cli/batch/jsonl.ts";
+import { collected } from "../../../support/collected.ts";
+import { folderWith, type Tree } from "../../../support/tree.ts";
+
+const MB = 2 ** 20;
+
+/** A stream of these bytes, in pieces of a few, so that lines and characters are cut anywhere. */
+function pieces(text: string | Uint8Array, size = 3): Readable {
+  const bytes = Buffer.from(text);
+  const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) =>
+    bytes.subarray(n * size, (n + 1) * size),
+  );
+  return Readable.from(parts);
+}
+
+const valuesOf = async (inputs: AsyncIterable<Input> | Iterable<Input>) =>
+  (await collected(inputs)).map(({ value }) => value);
+
+const jsonl = (text: string | Uint8Array) => valuesOf(jsonLines(pieces(text), "jobs.jsonl"));
+const csv = (text: string | Uint8Array) => valuesOf(csvRows(pieces(text), "jobs.csv"));
+
+function inFolder(tree: Tree): void {
+  const before = cwd();
+  onTestFinished(() => chdir(before));
+  chdir(folderWith(tree));
+}
+
+test("each line of .jsonl is a value, whatever its end, and blank lines are none", async () => {
+  expect(await jsonl('{"a":1}\n\n"é😀"\r\n  \nnull\n[1,\u2028 2]'.replace("\u2028", ""))).toEqual([
+    { a: 1 },
+    "é😀",
+    null,
+    [1, 2],
+  ]);
+  expect(await jsonl('\ufeff{"a":"\u2028"}\n')).toEqual([{ a: "\u2028" }]);
+  expect(await jsonl("")).toEqual([]);
+});
+
+test.each([
+  ['{"a":1}\n{"a":\n', "line 2 of jobs.jsonl", "is not valid JSON: Unexpected end of JSON input"],
+  ['1\n\n\nnope "\u0000secret"', "line 4 of jobs.jsonl", "is not valid JSON: Unexpected token 'o'"],
+  [Buffer.from([0x22, 0xff, 0x22]), "line 1 of jobs.jsonl", "is not UTF-8 text"],
+  [
+    `1\n${"[".repeat(100_000)}${"]".repeat(100_000)}`,
+    "line 2 of jobs.jsonl",
+    "is nested too deeply, or has a number too large for JavaScript",
+  ],
+  ["1e999", "line 1 of jobs.jsonl", "is nested too deeply, or has a number too large for JavaScript"],
+])("a bad line of .jsonl is named: %#", async (text, at, message) => {
+  await expect(jsonl(text)).rejects.toMatchObject({ at, message });
+});
+
+test("a line has 1 MB at the most, and a longer one is refused before its end is read", async () => {
+  const most = JSON.stringify("x".repeat(MB - 2));
+  expect(await valuesOf(jsonLines(pieces(most, 2 ** 16), "a"))).toHaveLength(1);
+  let read = 0;
+  async function* endless() {
+    for (;;) {
+      read += 1;
+      yield Buffer.alloc(2 ** 16, "x");
+    }
+  }
+  await expect(valuesOf(jsonLines(endless(), "a"))).rejects.toMatchObject({
+    at: "line 1 of a",
+    message: "is longer than 1 MB",
+  });
+  expect(read).toBe(17);
+});
+
+test("rows of .csv are objects of strings by the header", async () => {
+  expect(await csv('id,text\n1,"a, ""b""\r\nc"\r\n\n2,\n')).toEqual([
+    { id: "1", text: 'a, "b"\r\nc' },
+    { id: "2", text: "" },
+  ]);
+  const odd = await csv("\ufeff__proto__,constructor\nx,y");
+  expect(odd.map((row) => Object.entries(row ?? {}))).toEqual([
+    [
+      ["__proto__", "x"],
+      ["constructor", "y"],
+    ],
+  ]);
+});
+
+test.each([
+  ["a,b\n1,2\n3\n", "line 3 of jobs.csv", "has another number of fields than the header"],
+  ['a\n"x', "line 2 of jobs.csv", "has a quote that is not closed"],
+  ['a\n"x"y\n', "line 2 of jobs.csv", "goes on after a closing quote; a quote within a field is doubled"],
+  ["a,a\n1,2\n", "line 1 of jobs.csv", 'names two columns "a"'],
+  ["a,\n1,2\n", "line 1 of jobs.csv", "has no name for column 2"],
+  [Buffer.from("a\nok\nna\xefve\n", "latin1"), "line 3 of jobs.csv", "is not UTF-8 text"],
+  [`a\n"${"x\n".repeat(MB)}"`, expect.stringMatching(/^line \d+ of jobs.csv$/), "belongs to a row of more than 1 MB"],
+])("a bad row of .csv is named: %#", async (text, at, message) => {
+  await expect(valuesOf(csvRows(pieces(text, 2 ** 16), "jobs.csv"))).rejects.toMatchObject({ at, message });
+});
+
+test("a folder makes a job of each file, and says what it leaves out", async () => {
+  inFolder({ "in/b.txt": "b", "in/a/c d.txt": "c", "in/x.log": "x", "in/.gitignore": "*.log\n" });
+  const found = await inputsOf("in");
+  expect(found).toMatchObject({ kind: "files", leftOut: ["1 file or folder that .gitignore names"] });
+  expect(await valuesOf(found.all)).toEqual([
+    { path: "in/.gitignore" },
+    { path: "in/a/c d.txt" },
+    { path: "in/b.txt" },
+  ]);
+});
+
+test("a pattern makes a job of each file that it matches, in the order of their paths", async () => {
+  inFolder({ "in/b.txt": "b", "in/a.txt": "a", "in/d.txt/": "", "in/e.md": "e", "10.txt": "", "9.txt": "" });
+  expect(await valuesOf((await inputsOf("**/*.txt")).all)).toEqual([
+    { path: "10.txt" },
+    { path: "9.txt" },
+    { path: "in/a.txt" },
+    { path: "in/b.txt" },
+  ]);
+});
+
+test.each([
+  ["*.xyz", "no file matches *.xyz"],
+  ["missing.jsonl", "--jobs missing.jsonl: no such file, or no file in it"],
+  ["empty", "--jobs empty: no such file, or no file in it"],
+  [
+    "one.txt",
+    "--jobs reads .jsonl (a JSON value on each line) and .csv; a pattern or a folder makes a job of each file, and one.txt is one file",
+  ],
+])("--jobs %s is refused", async (jobs, message) => {
+  inFolder({ "one.txt": "1", "empty/": "" });
+  await expect(inputsOf(jobs)).rejects.toMatchObject({ message, tryThis: "belay help batch" });
+});
+
+test("a file is read by its extension, whatever its case", async () => {
+  inFolder({ "A.JSONL": "1\n", "b.Csv": "x\n2\n", "c.ndjson": "3" });
+  const all = await Promise.all(
+    ["A.JSONL", "b.Csv", join(cwd(), "c.ndjson")].map(async (path) => valuesOf((await inputsOf(path)).all)),
+  );
+  expect(all).toEqual([[1], [{ x: "2" }], [3]]);
+});
