@@ -141,11 +141,18 @@ export interface RequestEstimate {
   readonly input_tokens: number;
   readonly max_tokens: number;
   readonly cost_usd: number;
+  /** `provider/id`; absent: nothing is sent to a model of a known provider. */
+  readonly model?: string;
 }
 
 export interface Reservation {
   /** Replaces the estimate by what the provider charged. Called once. */
   settle(usage: Usage): void;
+  /**
+   * The provider refused the request because of its rate, and told how long to wait, ms; null: it did not. Called before `settle`.
+   * Who holds a rate passes it on, and may wait until the call ends.
+   */
+  limited?(retryAfterMs: number | null): Promise<void>;
 }
 
 /** The budget as a sub-call sees it. */

@@ -31,6 +31,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   const signer = parts.store || folder === null ? {} : { signer: openSigner(folder, process.env) };
   const isInMemory = !parts.store && folder === null;
   const release = async (id: string) => {
+    if (parts.leased) return;
     // A session in memory ends with its handle.
     await (isInMemory ? store.remove(id) : store.release(id));
   };
@@ -41,7 +42,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
     const newId = parts.newId ?? newUlid;
     const clock = parts.clock ?? systemClock;
     const fresh = { id: newId(), origin: parts.origin ?? "library", at: clock.now() };
-    const row = await leasedRow(store, options, fresh, parts.settings);
+    const row = parts.leased ?? (await leasedRow(store, options, fresh, parts.settings));
     try {
       const given = { random: Math.random, ...signer, ...parts, store, newId, clock, openSession: openSessionWith };
       const setup = await setUp(options, given, row, isInMemory);
@@ -51,7 +52,7 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
         await closeStore();
       });
     } catch (error) {
-      await store.release(row.id);
+      if (!parts.leased) await store.release(row.id);
       throw error;
     }
   } catch (error) {

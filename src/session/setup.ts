@@ -27,11 +27,12 @@ import { type GuestOptions, openGuest } from "./machine/guest.ts";
 import { type IndexFolder, openIndexFolder } from "./machine/index-folder.ts";
 import { memoryBytesOf } from "./options.ts";
 import { openAnswers } from "./sub-calls/answers.ts";
-import { openCache } from "./sub-calls/cache.ts";
+import { openCache, openScopedCache } from "./sub-calls/cache.ts";
 import { type Children, openChildren } from "./sub-calls/children.ts";
 import { childOpener, type OpenSession } from "./sub-calls/open-child.ts";
 import { openTreePlaces, type Places } from "./sub-calls/places.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
+import type { RunPart } from "./sub-calls/run-part.ts";
 
 /** What a test or another host may replace. */
 export interface SessionParts {
@@ -57,6 +58,12 @@ export interface SessionParts {
   readonly excerpt: ExcerptInput;
   /** The input of the job that the session is of: cells read it as `job`. */
   readonly job: Json;
+  /** The run that the session of a job takes money from. */
+  readonly run: RunPart;
+  /** What answers of plain calls are kept under, for a later session with the same; absent: the option `cache` says. */
+  readonly cacheScope: string;
+  /** The session, if the caller has its lease already: then the caller gives it back. */
+  readonly leased: SessionRow;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext: (hash: string) => Context | null;
   /** Where the threads of its machines come from; default: those of the process. */
@@ -127,6 +134,7 @@ export async function setUp(
     answers: given.answers ?? answersOf(options, given, asking, { ...plain, max_depth: maxDepth }),
     places,
     ...(given.above ? { above: given.above } : {}),
+    ...(given.run ? { run: given.run } : {}),
     job: given.job === undefined ? null : JSON.stringify(given.job),
     onCalls: (progress) => options.onProgress?.({ kind: "calls", ...progress }),
     onRestart: options.onRestart ?? "send",
@@ -204,12 +212,19 @@ function answersOf(options: HostedOptions, given: Given, asking: Asking, setting
     children,
     settings,
     depthLeft: given.asks ? Math.max(0, settings.max_depth - (given.above?.depth ?? 0)) : 0,
-    limitsCost: (given.above?.limits ?? budgetOf(options)).max_cost_usd !== null,
+    limitsCost: (given.above?.limits ?? budgetOf(options)).max_cost_usd !== null || given.run?.limitsCost === true,
+    run: given.run,
     policy: options.subAgents ?? {},
-    cache: options.cache ? openCache(given.store, models, options.baseUrl) : null,
+    cache: cacheOf(options, given, asking),
     clock: given.clock,
     random: given.random,
   });
+}
+
+function cacheOf({ cache, baseUrl }: HostedOptions, { store, cacheScope: scope }: Given, { models, state }: Asking) {
+  if (cache) return openCache(store, { models, baseUrl });
+  if (scope === undefined) return null;
+  return openScopedCache(store, { models, baseUrl }, { scope, calls: () => state().account.last?.calls ?? [] });
 }
 
 function concurrencyOf({ concurrency = LIMITS.concurrency }: HostedOptions): number {

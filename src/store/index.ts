@@ -1,4 +1,4 @@
-export type { Change, Counts, JobKey, JobRow, JobState, Jobs, RunLimits, RunRow } from "./jobs/port.ts";
+export type { Change, Counts, JobKey, JobRow, JobState, Jobs, RunLimits, RunRow, Settled } from "./jobs/port.ts";
 export type {
   CheckpointRow,
   Collected,

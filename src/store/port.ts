@@ -1,4 +1,5 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
+import type { Settled } from "./jobs/port.ts";
 
 /**
  * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
@@ -110,6 +111,8 @@ export interface Step {
   readonly facts?: object;
   /** Replaces the session's settings. */
   readonly settings?: Json;
+  /** What calls took whose records are in this step: their holds go, and run and job count it. */
+  readonly settle?: readonly Settled[];
   /** Answers for the cache. */
   readonly cache?: readonly { readonly key: string; readonly value: Json; readonly at: number }[];
 }

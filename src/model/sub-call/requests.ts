@@ -99,7 +99,7 @@ export function openRequests(
 
   /** A retry gives its reservation back while it waits, and reserves again. */
   async function send(request: Omit<ModelRequest, "timeoutMs">): Promise<ModelAnswer> {
-    const estimate = estimateRequest(request, model.price);
+    const estimate = { ...estimateRequest(request, model.price), model: model.id };
     const reservation = await budget.reserve(estimate, signal);
     if ("code" in reservation) return unsent(reservation);
     let usage = NO_USAGE;
@@ -110,6 +110,7 @@ export function openRequests(
       spent = { ...spent, requests: spent.requests + 1, sent_at: spent.sent_at ?? left.at };
       const answer = await model.complete({ ...request, timeoutMs }, signal);
       usage = chargeOf(answer, estimate, model);
+      if (!answer.ok && answer.error.code === "rate_limited") await reservation.limited?.(answer.retryAfterMs ?? null);
       return answer;
     } finally {
       spent = { ...spent, usage: addUsage(spent.usage, usage) };

@@ -59,7 +59,9 @@ export async function execCell(
     complete: { ...complete, end, state },
     unfinished,
   });
-  if (signals.suspend?.aborted && lost !== null) {
+  // The exec of a job whose commit failed is not over: a later process goes on where the store is.
+  const isGivenBack = work.parts.run !== undefined && work.recorder.hasFailed();
+  if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
     await giveUp(work, kind, machine);
     return outcome(completeOf(work, fields), true);
   }

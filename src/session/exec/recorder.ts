@@ -6,6 +6,7 @@ import { factsAfter, follow } from "../journal/account.ts";
 import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../journal/records.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
+import { type RunPart, spentOn } from "../sub-calls/run-part.ts";
 import type { SessionState } from "./session-state.ts";
 
 export interface RecorderParts {
@@ -13,6 +14,8 @@ export interface RecorderParts {
   readonly session: string;
   readonly store: Store;
   readonly clock: Clock;
+  /** For the session of a job, and those below it: it is told what calls took when their records are kept. */
+  readonly run?: RunPart;
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
   /** Called with the session's new state after each commit. */
   moved(next: SessionState): void;
@@ -30,6 +33,8 @@ export interface Recorder {
   capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture>;
   /** Keeps what was captured together with the records that name it. */
   keep(capture: Capture, kept: Kept): Promise<void>;
+  /** Whether a commit of this exec has failed. */
+  hasFailed(): boolean;
 }
 
 export interface Capture extends Captured {
@@ -50,19 +55,28 @@ export interface Kept {
 type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
 export function openRecorder(parts: RecorderParts, exec_id: string, before: SessionState): Recorder {
-  const { store, session, clock } = parts;
+  const { store, session, clock, run } = parts;
   let current = before;
+  let failed = false;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
     const facts = factsAfter(current.account, records, contextFacts(context));
-    await store.commit(session, { records, facts, ...more });
+    const results = run ? records.filter((record) => record.record === "rlm_tool_result") : [];
+    const settle = run ? results.map((result) => run.settles(result.call_id, spentOn(result))) : [];
+    const step = { records, facts, ...more, ...(settle.length > 0 ? { settle } : {}) };
+    await store.commit(session, step).catch((error: unknown) => {
+      failed = true;
+      throw error;
+    });
     // Other records may have been kept meanwhile.
     current = { account: records.reduce(follow, current.account), context };
     parts.moved(current);
+    for (const { call_id } of results) run?.recorded(call_id);
   }
 
   return {
     state: () => current,
+    hasFailed: () => failed,
     commit: (records, more = {}) => write(records, more, current.context),
     async capture(machine, kind, image) {
       const since = clock.monotonic() - (image?.ms ?? 0);

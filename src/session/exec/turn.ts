@@ -5,6 +5,7 @@ import { ROOT_CALL } from "../journal/ledger.ts";
 import { type Complete, hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { withPlaces } from "../sub-calls/places.ts";
+import { withRun } from "../sub-calls/run-part.ts";
 import { inFlight } from "./interrupted.ts";
 import type { ExecAsked, ExecOutcome, TurnRequest, TurnTaken } from "./request.ts";
 import { openTime } from "./time.ts";
@@ -29,11 +30,16 @@ export async function execTurn(
   const budget = openBudget(parts.budget, recorder.state().account.ledger, { above: parts.above?.budget });
   const from = parts.clock.monotonic();
   using time = openTime(parts.clock, from, budget.left().remaining_time_ms);
-  using stopped = joinSignals(signal, suspend, time.over);
+  using ended = joinSignals(signal, suspend);
+  using stopped = joinSignals(ended.signal, time.over);
   const { requests } = parts.places;
   using place = await requests.take(stopped.signal);
   const taken = await request.take({
-    budget: withPlaces(budget.open(call_id), requests, place),
+    budget: withPlaces(
+      withRun(budget.open(call_id), parts.run, { id: call_id, counts: 0, ended: ended.signal }),
+      requests,
+      place,
+    ),
     signal: stopped.signal,
   });
   if (suspend?.aborted) return { kind: "turn", unfinished: true };

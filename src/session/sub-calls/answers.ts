@@ -9,6 +9,7 @@ import { type Limiter, openLimiter } from "./concurrency.ts";
 import { type Places, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
+import { type RunPart, withRun } from "./run-part.ts";
 import { traceOf } from "./trace.ts";
 
 /** For cells that make a sub-call without a model. */
@@ -22,6 +23,8 @@ export interface AnswersOptions extends PlanOptions {
   readonly concurrency: number;
   readonly places: Places;
   readonly children: Pick<Children, "answer" | "discard" | "unrecorded">;
+  /** For the session of a job, and those below it. */
+  readonly run?: RunPart | undefined;
   /** What children take over. */
   readonly settings: CellSettings;
   /** Levels of children below the session. */
@@ -56,6 +59,8 @@ export function openAnswers(options: AnswersOptions): Answers {
     // A child would load its context, and then refuse it.
     const flaw = request.schema === undefined ? null : await schemaFlaw(request.schema, context.signal);
     if (flaw) return refused(flaw);
+    const full = await options.run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
+    if (full) return refused(full);
     if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
     const { gate } = gateOf(call.id, request);
     using stopped = joinSignals(context.signal, context.timeOver);
@@ -98,7 +103,7 @@ async function ask(
   context: CallContext,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const cacheKey = options.cache?.keyOf(request) ?? null;
+  const cacheKey = options.cache?.keyOf(request, id) ?? null;
   const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
   const plan = await planSubCall(options, request);
@@ -110,11 +115,12 @@ async function ask(
   using place = await requests.take(signal);
   if (!place) return refused(CANCELLED);
   context.begun();
+  const budget = withRun(context.budget, options.run, { id, counts: 1, ended: context.signal });
   const outcome = await runSubCall(
     plan.call,
     {
       models: options.models,
-      budget: withPlaces(context.budget, requests, place),
+      budget: withPlaces(budget, requests, place),
       tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       conversation: id,

@@ -1,35 +1,98 @@
 import { createHash } from "node:crypto";
-import type { SubCallRequest } from "../../../builtins/index.ts";
+import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Json, LIMITS } from "../../../runtime/index.ts";
 import type { Models } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
+import type { ToolCall } from "../journal/records.ts";
 
 /** Answers of earlier identical plain calls. */
 export interface AnswerCache {
   /** The key under which a call's answer is kept; null: the answer must not be used again. */
-  keyOf(request: SubCallRequest): string | null;
+  keyOf(request: SubCallRequest, callId: string): string | null;
   find(key: string): Promise<{ readonly value: Json } | null>;
 }
 
-export function openCache(store: Pick<Store, "cached">, models: Models, baseUrl: string | undefined): AnswerCache {
+interface Asking {
+  readonly models: Models;
+  readonly baseUrl: string | undefined;
+}
+
+/** One for all sessions of the store: a call that asks the same gets the same answer. */
+export function openCache(store: Pick<Store, "cached">, asking: Asking): AnswerCache {
   return {
-    keyOf({ prompt, system, schema, or_text, model, max_tokens, tools, context }) {
-      // What a sub-agent reads may have changed. What a model finds by itself in a context depends on its turns and the budget.
-      if (tools?.length !== 0 || context) return null;
-      const asked = [
-        model ?? models.fallback,
-        baseUrl ?? null,
-        prompt,
-        system ?? null,
-        schema ?? null,
-        max_tokens ?? LIMITS.subCallMaxTokens,
-        ...(or_text ? [{ or_text }] : []),
-      ];
-      return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
+    keyOf(request) {
+      const asked = askedBy(request, asking);
+      return asked && digest(asked);
     },
-    async find(key) {
-      const found = await store.cached(key);
-      return typeof found === "object" && found !== null && "value" in found ? { value: found.value } : null;
-    },
+    find: (key) => find(store, key),
   };
+}
+
+/**
+ * One for sessions that run the same cell anew. A cell may ask the same several times and want different answers, so its second call
+ * gets what the second call got before.
+ *
+ * @param scope names what these sessions have in common
+ * @param calls the running exec's so far, in their order
+ */
+export function openScopedCache(
+  store: Pick<Store, "cached">,
+  asking: Asking,
+  { scope, calls }: { readonly scope: string; calls(): readonly ToolCall[] },
+): AnswerCache {
+  const keyed = openKeyed(scope, asking);
+  return {
+    keyOf: (_request, callId) => keyed(calls(), callId),
+    find: (key) => find(store, key),
+  };
+}
+
+/** The keys of an exec's calls, each with its number among those that ask the same. Each record is looked at once. */
+function openKeyed(scope: string, asking: Asking): (calls: readonly ToolCall[], callId: string) => string | null {
+  let exec: string | undefined;
+  let seen = 0;
+  const keys = new Map<string, string>();
+  const times = new Map<string, number>();
+  return (calls, callId) => {
+    if (calls[0]?.call_id !== exec) {
+      exec = calls[0]?.call_id;
+      seen = 0;
+      keys.clear();
+      times.clear();
+    }
+    for (const { call_id, name, args } of calls.slice(seen)) {
+      const asked = askedBy(readSubCall(name, args), asking);
+      if (!asked) continue;
+      const same = digest(asked);
+      const number = times.get(same) ?? 0;
+      times.set(same, number + 1);
+      keys.set(call_id, digest([scope, number, ...asked]));
+    }
+    seen = calls.length;
+    return keys.get(callId) ?? null;
+  };
+}
+
+/** What a plain call asks; null: what a sub-agent reads may have changed, and what a model finds by itself depends on its turns. */
+function askedBy(
+  { prompt, system, schema, or_text, model, max_tokens, tools, context }: SubCallRequest,
+  { models, baseUrl }: Asking,
+): readonly Json[] | null {
+  if (tools?.length !== 0 || context) return null;
+  return [
+    model ?? models.fallback,
+    baseUrl ?? null,
+    prompt,
+    system ?? null,
+    schema ?? null,
+    max_tokens ?? LIMITS.subCallMaxTokens,
+    ...(or_text ? [{ or_text }] : []),
+  ];
+}
+
+const digest = (asked: readonly Json[]) => createHash("sha256").update(JSON.stringify(asked)).digest("hex");
+
+async function find(store: Pick<Store, "cached">, key: string): ReturnType<AnswerCache["find"]> {
+  const found = await store.cached(key);
+  return typeof found === "object" && found !== null && "value" in found ? { value: found.value } : null;
 }

@@ -30,7 +30,7 @@ export function childOpener({ options, given, models, state }: ParentParts): Chi
       if (progress.kind === "turn") options.onProgress?.({ ...progress, path: [callId, ...progress.path] });
       if (progress.kind === "notice") options.onProgress?.(progress);
     };
-    const { settings: _settings, job: _job, ...lent } = given;
+    const { settings: _settings, job: _job, cacheScope: _scope, leased: _leased, ...lent } = given;
     // Who reads a text for a query has cells, and nothing that the host could lend.
     const { subAgents: { tools: _tools, ...policy } = {} } = options;
     const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};

@@ -41,6 +41,7 @@ export function withPlaces(budget: RequestBudget, requests: Limiter, first?: Dis
         return held;
       }
       return {
+        ...held,
         settle(usage) {
           held.settle(usage);
           place[Symbol.dispose]();

@@ -160,7 +160,9 @@ test("a plain completion: one request, its text and what it cost", async () => {
       timeoutMs: 120_000,
     },
   ]);
-  expect(budget.reserved).toEqual([{ input_tokens: 9, max_tokens: 100, cost_usd: (9 * 1000 + 100 * 2000) / 1e6 }]);
+  expect(budget.reserved).toEqual([
+    { input_tokens: 9, max_tokens: 100, model: model.id, cost_usd: (9 * 1000 + 100 * 2000) / 1e6 },
+  ]);
   expect(budget.settled).toEqual([USAGE]);
 });
 

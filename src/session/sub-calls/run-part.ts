@@ -1,0 +1,71 @@
+import { NO_USAGE, type RequestBudget, type Reservation, type SubCallError, tokensOf } from "../../model/index.ts";
+import type { Settled } from "../../store/index.ts";
+import { ROOT_CALL, subCallsOf } from "../journal/ledger.ts";
+import type { ToolResult } from "../journal/records.ts";
+
+/**
+ * What a run lends to the session of one of its jobs, and to all sessions below it: the run's money and the providers' rates. A
+ * request comes to it after the local budget, so nothing is held in the run for a request that its session refuses.
+ */
+export interface RunPart {
+  /** Models without a known price cannot be asked: the run's dollars are limited. */
+  readonly limitsCost: boolean;
+  /**
+   * Holds what a request may take, and waits until its provider's rate allows it. If the run has no room or the provider none for
+   * a long time, it may wait until the call ends: the job is then suspended, and the call is made again later.
+   */
+  reserve(call: RunCall, ...request: Parameters<RequestBudget["reserve"]>): Promise<Reservation | SubCallError>;
+  /** Holds the sub-call that a call with a context of its own counts as. null: it is held. */
+  count(call: RunCall, signal: AbortSignal): Promise<SubCallError | null>;
+  /** What the commit of a call's record settles. */
+  settles(call: string, spent: Settled["spent"]): Settled;
+  /** The record of a call is committed. */
+  recorded(call: string): void;
+}
+
+export interface RunCall {
+  /** Unique among the sessions of the job. */
+  readonly id: string;
+  /** 0 for a turn of a root model. */
+  readonly counts: 0 | 1;
+  /** Aborts when the call is to end, whatever its own time. */
+  readonly ended: AbortSignal;
+}
+
+/** A budget of which each request also takes from the run. What the levels hold is given back in reverse order. */
+export function withRun(budget: RequestBudget, run: RunPart | undefined, call: RunCall): RequestBudget {
+  if (!run) return budget;
+  return {
+    async reserve(estimate, signal) {
+      const here = await budget.reserve(estimate, signal);
+      if (!("settle" in here)) return here;
+      const there = await run.reserve(call, estimate, signal);
+      if (!("settle" in there)) {
+        here.settle(NO_USAGE);
+        return there;
+      }
+      return {
+        ...there,
+        settle(usage) {
+          there.settle(usage);
+          here.settle(usage);
+        },
+      };
+    },
+  };
+}
+
+/**
+ * What a call took by its record, as its run counts it. What a child took is settled by the child's own records: the call itself is
+ * one sub-call.
+ */
+export function spentOn(result: ToolResult): Settled["spent"] {
+  if (result.child) return { nanodollars: 0, tokens: 0, sub_calls: 1 };
+  const sub_calls = result.name === ROOT_CALL ? 0 : subCallsOf(result);
+  return { nanodollars: nanodollars(result.usage.cost_usd), tokens: tokensOf(result.usage), sub_calls };
+}
+
+/** Dollars in integers of 10⁻⁹, rounded up. A sum in floating point that is a little too large does not round up. */
+export function nanodollars(cost_usd: number): number {
+  return Math.max(0, Math.ceil(cost_usd * 1e9 - 1e-6));
+}
