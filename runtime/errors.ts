@@ -56,6 +56,10 @@ export const ERROR_CODES = [
   "object_not_found",
   "object_ambiguous",
   "declined",
+  "lease_lost",
+  "run_differs",
+  "run_not_found",
+  "job_crashed",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -201,6 +201,19 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The user, asked whether models may read so many texts, said no or did not answer. Nothing was sent.",
     cure: "Read fewer texts at a time, or raise `confirm_calls` in `belay.json`.",
   },
+  lease_lost: {
+    meaning: "Another process took the session over, since this one had not been heard of for too long.",
+    cure: "Nothing was lost: the other process goes on. Read the session again to see how far it is.",
+  },
+  run_differs: {
+    meaning: "A run of this name does something else: its script, model, limits or contexts differ.",
+    cure: "Choose another name for the run, or submit what it was begun with.",
+  },
+  run_not_found: { meaning: "The store has no run of this name.", cure: "`belay jobs` lists the runs." },
+  job_crashed: {
+    meaning: "The processes that tried the job died again and again.",
+    cure: "Look at what the job does with memory, then try it again: `belay jobs retry RUN ID`.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",

@@ -1,5 +1,5 @@
 import type { GuestImage, ImageMeta, ImagePages, Json } from "../../runtime/index.ts";
-import type { Settled } from "./jobs/port.ts";
+import type { Jobs, Settled } from "./jobs/port.ts";
 
 /**
  * Keeps sessions. The store knows rows, not what they mean: a journal record is JSON with a kind, a checkpoint an
@@ -61,6 +61,8 @@ export interface Store extends AsyncDisposable {
   gc(rule: GcRule): Promise<Collected>;
   /** Everything that can be checked without being repaired; one line for each finding, none if all is well. */
   verify(): Promise<readonly string[]>;
+
+  readonly jobs: Jobs;
 }
 
 export interface NewSession {
@@ -68,8 +70,8 @@ export interface NewSession {
   readonly id: string;
   /** Unique, chosen by a person; null for a session without a name. That of a child is `<id of its parent>.<id of its call>`. */
   readonly name: string | null;
-  /** `child`: it answers a call of another session, and goes with it. Its parent's holder alone opens it. */
-  readonly origin: "child" | "command" | "library" | "mcp" | "pi";
+  /** `batch`: a job of a run. `child`: it answers a call of another session, and goes with it. Its parent's holder alone opens it. */
+  readonly origin: "batch" | "child" | "command" | "library" | "mcp" | "pi";
   /** What a later process needs to continue as this one began (model, limits …); never a key. */
   readonly settings: Json;
   /** ms since the epoch. */

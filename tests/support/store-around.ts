@@ -1,5 +1,5 @@
 import type { Store } from "../../src/store/port.ts";
-import { eachMethod, type Method, type Methods } from "../../src/store/thread/methods.ts";
+import { eachMethod, type Method } from "../../src/store/thread/methods.ts";
 
 /** A method of the store's port. */
 export type Operation = Method;
@@ -22,13 +22,17 @@ export type Around = <T>(name: Operation, run: () => Promise<T>) => Promise<T>;
 
 /** A store whose every operation goes through `around`. */
 export function storeAround(store: Store, around: Around): Store {
-  const methods: Methods = store;
   return {
     ...eachMethod(
       (name) =>
         (...args) =>
-          around(name, () => methods[name](...args)),
+          around(name, () => methodOf(store, name)(...args)),
     ),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
+}
+
+function methodOf(store: Store, name: Operation) {
+  const [first, ofJobs] = name.split(".");
+  return ofJobs === undefined ? Reflect.get(store, first ?? "") : Reflect.get(store.jobs, ofJobs);
 }

@@ -49,6 +49,10 @@ export function number(row: Row, column: string): number {
   return found;
 }
 
+export function numberOrNull(row: Row, column: string): number | null {
+  return row[column] === null ? null : number(row, column);
+}
+
 export function blob(row: Row, column: string): Uint8Array {
   const found = row[column];
   if (!(found instanceof Uint8Array)) throw misfit(column, found);

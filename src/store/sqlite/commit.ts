@@ -3,6 +3,7 @@ import type { Step } from "../port.ts";
 import { keepAnswers } from "./cache.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
+import { settle } from "./jobs/money.ts";
 import { appendRecords } from "./journal.ts";
 import { packPages } from "./pages.ts";
 import { readSession, type Session, updateSession } from "./sessions.ts";
@@ -24,6 +25,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
     if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
     const gone = letGo(database, id, drop);
     keepAnswers(database, cache);
+    for (const settled of step.settle ?? []) settle(database, settled);
     const next = {
       ...session,
       head,

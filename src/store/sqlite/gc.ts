@@ -48,7 +48,7 @@ export function removeSession(database: Database, id: string): readonly string[]
   return gone;
 }
 
-function deleteFamily(database: Database, id: string): readonly string[] {
+export function deleteFamily(database: Database, id: string): readonly string[] {
   const family = familyOf(database, id);
   for (const one of family) database.run("DELETE FROM sessions WHERE id = ?", one);
   return family;
@@ -64,6 +64,7 @@ function isPast(database: Database, id: string, rule: GcRule): boolean {
   }
   const age = rule.now - session.changed_at;
   if (session.origin === "pi" && !rule.pi) return false;
+  if (session.origin === "batch" && database.get("SELECT n FROM jobs WHERE session = ?", id)) return false;
   if (session.origin === "pi" || session.name !== null) return rule.namedMs !== null && age > rule.namedMs;
   return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
 }
@@ -120,6 +121,8 @@ const HASH = /\b[0-9a-f]{64}\b/g;
 function* keptTexts(database: Database): Iterable<string> {
   const of = (row: Row, ...columns: string[]) => columns.map((column) => unpackText(row, column) ?? "").join("\n");
   for (const row of database.each("SELECT facts, settings FROM sessions")) yield of(row, "facts", "settings");
+  for (const row of database.each("SELECT DISTINCT context FROM jobs WHERE context IS NOT NULL"))
+    yield of(row, "context");
   for (const row of database.each("SELECT meta, beside FROM checkpoints")) yield of(row, "meta", "beside");
   for (const row of database.each("SELECT content FROM journal")) yield of(row, "content");
 }

@@ -52,6 +52,38 @@ export const MIGRATIONS: readonly string[] = [
   "",
   // The tables stay. Rows may have the origin `child`, and a load may read a slice of another context.
   "",
+  // Jobs of runs. Their session is a row of `sessions` once it is opened; the origin is then `batch`.
+  `
+  CREATE TABLE runs (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, queue TEXT NOT NULL, share INTEGER NOT NULL, spec TEXT NOT NULL,
+    hash TEXT NOT NULL, state TEXT NOT NULL, why TEXT, created_at REAL NOT NULL, first_rank INTEGER NOT NULL,
+    lim_usd INTEGER, lim_tokens INTEGER, lim_calls INTEGER,
+    spent_usd INTEGER NOT NULL DEFAULT 0, spent_tokens INTEGER NOT NULL DEFAULT 0, spent_calls INTEGER NOT NULL DEFAULT 0,
+    held_usd INTEGER NOT NULL DEFAULT 0, held_tokens INTEGER NOT NULL DEFAULT 0, held_calls INTEGER NOT NULL DEFAULT 0,
+    doubtful_usd INTEGER NOT NULL DEFAULT 0, doubtful_tokens INTEGER NOT NULL DEFAULT 0,
+    doubtful_calls INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE jobs (
+    run TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL, state TEXT NOT NULL, why TEXT, rank INTEGER NOT NULL,
+    run_at REAL, changed_at REAL NOT NULL, ticket TEXT, fence INTEGER NOT NULL DEFAULT 0, session TEXT NOT NULL, engine TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0, lapses INTEGER NOT NULL DEFAULT 0, answers INTEGER NOT NULL DEFAULT 0,
+    input ANY NOT NULL, context TEXT, result ANY, told ANY,
+    spent_usd INTEGER NOT NULL DEFAULT 0, spent_tokens INTEGER NOT NULL DEFAULT 0, spent_calls INTEGER NOT NULL DEFAULT 0,
+    begun_at REAL, ended_at REAL, UNIQUE (run, n), UNIQUE (run, id)
+  ) STRICT;
+  CREATE INDEX jobs_by_rank ON jobs (rank, run, n) WHERE state IN ('waiting', 'running', 'cancelling');
+  CREATE INDEX jobs_by_state ON jobs (run, state, n);
+  CREATE INDEX jobs_by_session ON jobs (session);
+
+  CREATE TABLE holds (
+    run TEXT NOT NULL, n INTEGER NOT NULL, call TEXT NOT NULL, attempt INTEGER NOT NULL, fence INTEGER NOT NULL,
+    usd INTEGER NOT NULL, tokens INTEGER NOT NULL, calls INTEGER NOT NULL, PRIMARY KEY (run, n, call, attempt)
+  ) STRICT, WITHOUT ROWID;
+
+  -- tat: the instant from which the next may be sent, ms since the epoch.
+  CREATE TABLE rates (key TEXT PRIMARY KEY, tat REAL NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -165,4 +165,11 @@ function originOf(origin: string): NewSession["origin"] {
   throw corrupt(`a session's origin is ${origin}`);
 }
 
-const ORIGINS = ["child", "command", "library", "mcp", "pi"] as const satisfies readonly NewSession["origin"][];
+const ORIGINS = [
+  "batch",
+  "child",
+  "command",
+  "library",
+  "mcp",
+  "pi",
+] as const satisfies readonly NewSession["origin"][];

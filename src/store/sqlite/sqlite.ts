@@ -6,6 +6,7 @@ import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint, shown } fro
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import { gc } from "./gc.ts";
 import { readImage } from "./images.ts";
+import { jobMethods } from "./jobs/index.ts";
 import { openFileLeases, openMemoryLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 import { packPages } from "./pages.ts";
@@ -17,7 +18,7 @@ import { verify } from "./verify.ts";
  * Opens the store in a folder, which is made if it is missing; null: a store in memory.
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
  */
-export function openSqliteStore(folder: string | null, holder: Holder): SyncStore {
+export function openSqliteStore(folder: string | null, holder: Holder, now = Date.now): SyncStore {
   const database = guarded(folder, () => openDatabase(folder));
   const leases = folder === null ? openMemoryLeases() : openFileLeases(join(folder, LOCKS_FOLDER));
   const access: Access = {
@@ -30,6 +31,7 @@ export function openSqliteStore(folder: string | null, holder: Holder): SyncStor
     ...sessionMethods(access, holder),
     ...checkpointMethods(access),
     ...contextMethods(access),
+    ...jobMethods(access, now),
     gc: (rule) => access.guard(() => gc(database, leases, rule)),
     verify: () => access.reading(() => verify(database, leases)),
     [Symbol.dispose]() {

@@ -7,6 +7,7 @@ import { readHead, readPart } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import { isRunning } from "./gc.ts";
 import { pagesAreWhole } from "./images.ts";
+import { wrongSums } from "./jobs/money.ts";
 import { readRecords } from "./journal.ts";
 import type { Leases } from "./lease.ts";
 import { holderOf, readSession, sessionIds } from "./sessions.ts";
@@ -15,7 +16,7 @@ import { holderOf, readSession, sessionIds } from "./sessions.ts";
 export function verify(database: Database, leases: Leases): string[] {
   const found: string[] = [];
   // If the file itself is damaged, each part may be unreadable in its own way. The other parts are still checked.
-  for (const part of [integrity, sessions, checkpoints, contexts, cache, strays]) {
+  for (const part of [integrity, sessions, checkpoints, contexts, cache, wrongSums, strays]) {
     try {
       found.push(...part(database, leases));
     } catch (error) {

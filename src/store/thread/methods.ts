@@ -1,18 +1,22 @@
 import type { ErrorCode } from "../../../runtime/index.ts";
+import type { Jobs } from "../jobs/port.ts";
 import type { Store } from "../port.ts";
 
-/** Names of the store's methods. */
-export type Method = Exclude<keyof Store, symbol>;
+/** Names of the store's methods, and those of its jobs behind `jobs.`. */
+type Port = Omit<Store, symbol | "jobs"> & { readonly [Name in keyof Jobs as `jobs.${Name}`]: Jobs[Name] };
+export type Method = Exclude<keyof Port, symbol>;
 
-export type Arguments = { readonly [Name in Method]: Parameters<Store[Name]> };
-export type Results = { readonly [Name in Method]: Awaited<ReturnType<Store[Name]>> };
+export type Arguments = { readonly [Name in Method]: Parameters<Port[Name]> };
+export type Results = { readonly [Name in Method]: Awaited<ReturnType<Port[Name]>> };
 
 export type MethodOf<Name extends Method> = (...args: Arguments[Name]) => Promise<Results[Name]>;
 /** The port of the store without its end. */
-export type Methods = { readonly [Name in Method]: MethodOf<Name> };
+export type Methods = Omit<Store, typeof Symbol.asyncDispose>;
 
 /** The methods, answering at once. */
 export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
+/** Those of jobs. */
+export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
 /** What runs in the store's thread. */
 export type SyncStore = Disposable & SyncMethods;
 
@@ -42,6 +46,29 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
     remove: make("remove"),
     gc: make("gc"),
     verify: make("verify"),
+    jobs: {
+      open: make("jobs.open"),
+      add: make("jobs.add"),
+      run: make("jobs.run"),
+      runs: make("jobs.runs"),
+      read: make("jobs.read"),
+      find: make("jobs.find"),
+      list: make("jobs.list"),
+      result: make("jobs.result"),
+      counts: make("jobs.counts"),
+      begin: make("jobs.begin"),
+      finish: make("jobs.finish"),
+      put: make("jobs.put"),
+      change: make("jobs.change"),
+      due: make("jobs.due"),
+      lapse: make("jobs.lapse"),
+      limit: make("jobs.limit"),
+      remove: make("jobs.remove"),
+      reserve: make("jobs.reserve"),
+      give: make("jobs.give"),
+      slot: make("jobs.slot"),
+      hush: make("jobs.hush"),
+    },
   };
 }
 

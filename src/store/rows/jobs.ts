@@ -1,0 +1,119 @@
+import type { Json } from "../../../runtime/index.ts";
+import { corrupt } from "../failure.ts";
+import type { Amount, JobRow, JobState, RunLimits, RunRow } from "../jobs/port.ts";
+import { unpackText } from "./pack.ts";
+import { number, numberOrNull, type Row, text, textOrNull } from "./seal.ts";
+
+// Rows of runs and jobs. Both databases have the same columns.
+
+/** Columns of a run, but what it may spend and has spent. */
+export const RUN_COLUMNS = [
+  "id",
+  "name",
+  "queue",
+  "share",
+  "spec",
+  "hash",
+  "state",
+  "why",
+  "created_at",
+  "first_rank",
+] as const;
+
+/** An amount's columns begin with one of these. */
+type Sum = "lim" | "spent" | "held" | "doubtful";
+
+/** The columns of a sum of money, in the order of {@link fieldsOfAmount}. */
+export const amountColumns = (of: Sum) => [`${of}_usd`, `${of}_tokens`, `${of}_calls`] as const;
+
+export const fieldsOfAmount = ({ nanodollars, tokens, sub_calls }: RunLimits) => [nanodollars, tokens, sub_calls];
+
+export const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
+
+/** @throws RlmError `store_corrupt` */
+export function decodeRun(row: Row): RunRow {
+  return {
+    id: text(row, "id"),
+    name: text(row, "name"),
+    queue: text(row, "queue"),
+    share: number(row, "share"),
+    spec: jsonOf(row, "spec"),
+    hash: text(row, "hash"),
+    state: runStateOf(text(row, "state")),
+    why: textOrNull(row, "why"),
+    created_at: number(row, "created_at"),
+    limits: limitsOf(row),
+    spent: amountOf(row, "spent"),
+    held: amountOf(row, "held"),
+    doubtful: amountOf(row, "doubtful"),
+  };
+}
+
+/** @throws RlmError `store_corrupt` */
+export function decodeJob(row: Row): JobRow {
+  return {
+    run: text(row, "run"),
+    n: number(row, "n"),
+    id: text(row, "id"),
+    state: jobStateOf(text(row, "state")),
+    why: textOrNull(row, "why"),
+    rank: number(row, "rank"),
+    run_at: numberOrNull(row, "run_at"),
+    ticket: textOrNull(row, "ticket"),
+    fence: number(row, "fence"),
+    session: text(row, "session"),
+    engine: textOrNull(row, "engine"),
+    attempts: number(row, "attempts"),
+    lapses: number(row, "lapses"),
+    answers: number(row, "answers"),
+    input: jsonOf(row, "input"),
+    context: textOrNull(row, "context"),
+    spent: amountOf(row, "spent"),
+    told: row.told === null ? null : jsonOf(row, "told"),
+    begun_at: numberOrNull(row, "begun_at"),
+    ended_at: numberOrNull(row, "ended_at"),
+  };
+}
+
+function amountOf(row: Row, of: Exclude<Sum, "lim">): Amount {
+  const [nanodollars, tokens, sub_calls] = amountColumns(of);
+  return { nanodollars: number(row, nanodollars), tokens: number(row, tokens), sub_calls: number(row, sub_calls) };
+}
+
+function limitsOf(row: Row): RunLimits {
+  const [nanodollars, tokens, sub_calls] = amountColumns("lim");
+  return {
+    nanodollars: numberOrNull(row, nanodollars),
+    tokens: numberOrNull(row, tokens),
+    sub_calls: numberOrNull(row, sub_calls),
+  };
+}
+
+function jsonOf(row: Row, column: string): Json {
+  const content = unpackText(row, column);
+  try {
+    if (content !== null) return JSON.parse(content);
+  } catch {}
+  throw corrupt(`the ${column} of ${String(row.name ?? row.id)} is damaged`);
+}
+
+function runStateOf(state: string): RunRow["state"] {
+  if (state === "open" || state === "paused") return state;
+  throw corrupt(`a run's state is ${state}`);
+}
+
+function jobStateOf(state: string): JobState {
+  const known = JOB_STATES.find((one) => one === state);
+  if (known) return known;
+  throw corrupt(`a job's state is ${state}`);
+}
+
+export const JOB_STATES = [
+  "waiting",
+  "running",
+  "parked",
+  "cancelling",
+  "done",
+  "failed",
+  "cancelled",
+] as const satisfies readonly JobState[];

@@ -1,0 +1,55 @@
+import { RlmError } from "../../../../runtime/errors.ts";
+import { text } from "../../rows/seal.ts";
+import type { SyncJobs } from "../../thread/methods.ts";
+import { deleteFamily } from "../gc.ts";
+import type { Access } from "../session-methods.ts";
+import { countJobs, dueJobs, findJob, listJobs, readJobOfRun, readResult } from "./jobs.ts";
+import { give, hush, reserve, slot } from "./money.ts";
+import { addJobs, findRun, listRuns, openRun, readRun, setLimits } from "./runs.ts";
+import { begin, change, finish, lapse, putBack } from "./tries.ts";
+
+/** What the store can do with runs and their jobs. @param now the clock, ms since the epoch */
+export function jobMethods({ database, leases, guard, reading }: Access, now: () => number): SyncJobs {
+  const writing = <T>(work: () => T) => guard(() => database.write(work));
+  return {
+    "jobs.open": (run) => writing(() => openRun(database, run, now())),
+    "jobs.add": (run, jobs) => writing(() => addJobs(database, run, jobs, now())),
+    "jobs.run": (nameOrId) => reading(() => findRun(database, nameOrId)),
+    "jobs.runs": ({ after, limit }) => reading(() => listRuns(database, after, atMost(limit))),
+    "jobs.read": (key) => reading(() => readJobOfRun(database, key)),
+    "jobs.find": (run, id) => reading(() => findJob(database, run, id)),
+    "jobs.list": (run, page) => reading(() => listJobs(database, run, { ...page, limit: atMost(page.limit) })),
+    "jobs.result": (key) => reading(() => readResult(database, key)),
+    "jobs.counts": (run) => reading(() => countJobs(database, leases, run)),
+    "jobs.begin": (key, taking) => writing(() => begin(database, key, taking, now())),
+    "jobs.finish": (key, fence, outcome) => writing(() => finish(database, key, fence, outcome, now())),
+    "jobs.put": (key, fence, back) => writing(() => putBack(database, key, fence, back, now())),
+    "jobs.change": (run, wanted) => writing(() => change(database, run, wanted, now())),
+    "jobs.limit": (run, limits) => writing(() => setLimits(database, run, limits)),
+    "jobs.remove": (run) => writing(() => removeRun({ database, leases }, run)),
+    "jobs.due": (page) => reading(() => dueJobs(database, leases, { ...page, limit: atMost(page.limit) }, now())),
+    "jobs.lapse": (run) => writing(() => lapse(database, leases, run, now())),
+    "jobs.reserve": (hold) => writing(() => reserve(database, hold)),
+    "jobs.give": (hold, spent) => writing(() => give(database, hold, spent)),
+    "jobs.slot": (rate, cost) => writing(() => slot(database, rate, cost, now())),
+    "jobs.hush": (rate, ms) => writing(() => hush(database, rate, ms, now())),
+  };
+}
+
+const PAGE = 1000;
+
+const atMost = (limit: number) => Math.min(limit, PAGE);
+
+/** @throws RlmError `session_busy` if a job of it is being tried, `run_not_found` */
+function removeRun({ database, leases }: Pick<Access, "database" | "leases">, run: string): void {
+  const { name } = readRun(database, run);
+  const sessions = database.all("SELECT session FROM jobs WHERE run = ?", run).map((row) => text(row, "session"));
+  if (sessions.some((session) => leases.busy(session))) {
+    throw new RlmError("session_busy", `jobs of the run ${name} are being tried`, {
+      suggestion: "Cancel the run, or wait until it is over.",
+    });
+  }
+  for (const session of sessions) deleteFamily(database, session);
+  for (const table of ["holds", "jobs"]) database.run(`DELETE FROM ${table} WHERE run = ?`, run);
+  database.run("DELETE FROM runs WHERE id = ?", run);
+}

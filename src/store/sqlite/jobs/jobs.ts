@@ -1,0 +1,89 @@
+import { corrupt } from "../../failure.ts";
+import type { Counts, DueJob, DuePage, JobKey, JobOfRun, JobPage, JobRow } from "../../jobs/port.ts";
+import { decodeJob, JOB_STATES } from "../../rows/jobs.ts";
+import { unpackText } from "../../rows/pack.ts";
+import { number, text } from "../../rows/seal.ts";
+import type { Database } from "../database.ts";
+import type { Leases } from "../lease.ts";
+import { readRun } from "./runs.ts";
+
+/** All of a job but its result, which may be large. */
+const SHOWN = `run, n, id, state, why, rank, run_at, changed_at, ticket, fence, session, engine, attempts, lapses, answers,
+  input, context, told, spent_usd, spent_tokens, spent_calls, begun_at, ended_at`;
+
+function readJob(database: Database, { run, n }: JobKey): JobRow | null {
+  const row = database.get(`SELECT ${SHOWN} FROM jobs WHERE run = ? AND n = ?`, run, n);
+  return row ? decodeJob(row) : null;
+}
+
+export function readJobOfRun(database: Database, key: JobKey): JobOfRun | null {
+  const job = readJob(database, key);
+  return job ? { job, run: readRun(database, key.run) } : null;
+}
+
+export function findJob(database: Database, run: string, id: string): JobRow | null {
+  const row = database.get(`SELECT ${SHOWN} FROM jobs WHERE run = ? AND id = ?`, run, id);
+  return row ? decodeJob(row) : null;
+}
+
+/** In the order of their numbers. */
+export function listJobs(database: Database, run: string, { states = JOB_STATES, from, limit }: JobPage): JobRow[] {
+  const marks = states.map(() => "?").join(", ");
+  const listed = `SELECT ${SHOWN} FROM jobs WHERE run = ? AND n >= ? AND state IN (${marks}) ORDER BY n LIMIT ?`;
+  return database.all(listed, run, from, ...states, limit).map(decodeJob);
+}
+
+/** JSON; null if the job has no result. @throws RlmError `store_corrupt` */
+export function readResult(database: Database, { run, n }: JobKey): string | null {
+  const row = database.get("SELECT result FROM jobs WHERE run = ? AND n = ?", run, n);
+  if (!row || row.result === null) return null;
+  const result = unpackText(row, "result");
+  if (result === null) throw corrupt(`the result of job ${n} of run ${run} is damaged`);
+  return result;
+}
+
+export function countJobs(database: Database, leases: Leases, run: string): Counts {
+  const counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0 };
+  for (const row of database.all("SELECT state, count(*) AS n FROM jobs WHERE run = ? GROUP BY state", run)) {
+    const state = JOB_STATES.find((one) => one === row.state);
+    if (state) counts[state] = number(row, "n");
+  }
+  const running = `SELECT s.id, s.pid, s.host FROM jobs j JOIN sessions s ON s.id = j.session
+    WHERE j.run = ? AND j.state IN ('running', 'cancelling')`;
+  const holders = database.all(running, run).filter((row) => leases.busy(text(row, "id")));
+  return { ...counts, workers: new Set(holders.map(({ pid, host }) => `${pid} ${host}`)).size };
+}
+
+/** Waiting jobs whose time has come, and begun ones that nobody holds, by rank. */
+export function dueJobs(database: Database, leases: Leases, page: DuePage, now: number): DueJob[] {
+  const due: DueJob[] = [];
+  let after = page.after;
+  while (due.length < page.limit) {
+    const rows = database.all(
+      DUE,
+      ...[page.queue, page.overdueMs, now - page.overdueMs],
+      ...[after?.rank ?? null, after?.run ?? "", after?.n ?? -1, page.limit],
+    );
+    for (const row of rows) {
+      after = {
+        run: text(row, "run"),
+        n: number(row, "n"),
+        rank: number(row, "rank"),
+        lapses: number(row, "lapses"),
+        afterMs: Math.max(0, number(row, "due_at") - now),
+      };
+      const isFree = row.state === "waiting" || !leases.busy(text(row, "session"));
+      if (isFree && due.length < page.limit) due.push(after);
+    }
+    if (rows.length < page.limit) break;
+  }
+  return due;
+}
+
+const DUE = `SELECT j.run, j.n, j.rank, j.lapses, j.state, j.session, coalesce(j.run_at, 0) AS due_at
+  FROM jobs j JOIN runs r ON r.id = j.run
+  WHERE j.state IN ('waiting', 'running', 'cancelling') AND r.queue = ?1
+    AND (r.state = 'open' OR j.state = 'cancelling')
+    AND (?2 = 0 OR coalesce(j.run_at, j.changed_at) <= ?3)
+    AND (?4 IS NULL OR (j.rank, j.run, j.n) > (?4, ?5, ?6))
+  ORDER BY j.rank, j.run, j.n LIMIT ?7`;

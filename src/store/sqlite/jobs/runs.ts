@@ -1,0 +1,90 @@
+import { RlmError } from "../../../../runtime/errors.ts";
+import type { NewJob, NewRun, RunLimits, RunRow } from "../../jobs/port.ts";
+import { LOWEST_RANK, rankOf } from "../../jobs/rank.ts";
+import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS } from "../../rows/jobs.ts";
+import { packText } from "../../rows/pack.ts";
+import { number, type Row } from "../../rows/seal.ts";
+import type { Database } from "../database.ts";
+
+/** Makes the run, or answers the one of its name. @throws RlmError `run_differs` */
+export function openRun(
+  database: Database,
+  run: NewRun,
+  now: number,
+): { readonly run: RunRow; readonly made: boolean } {
+  const known = database.get("SELECT * FROM runs WHERE name = ?", run.name);
+  if (known && known.hash !== run.hash) throw differs(run.name);
+  if (known) return { run: decodeRun(known), made: false };
+  const columns = [...RUN_COLUMNS, ...amountColumns("lim")];
+  const { id, name, queue, share, hash, limits } = run;
+  const fields = [id, name, queue, share, JSON.stringify(run.spec), hash, "open", null, now, firstRank(database)];
+  database.run(
+    `INSERT INTO runs (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+    ...[...fields, ...fieldsOfAmount(limits)],
+  );
+  return { run: readRun(database, id), made: true };
+}
+
+function differs(name: string): RlmError {
+  return new RlmError("run_differs", `the run ${name} was begun with another script, model, limits or contexts`, {
+    suggestion: "Choose another name for this run, or submit what the run was begun with.",
+  });
+}
+
+/** The highest rank of a running job, else the lowest of a waiting one: a new run begins at once. */
+function firstRank(database: Database): number {
+  const row = database.get(`SELECT coalesce(
+    (SELECT max(rank) FROM jobs WHERE state = 'running'),
+    (SELECT min(rank) FROM jobs WHERE state = 'waiting'), ${LOWEST_RANK}) AS rank`);
+  return row ? number(row, "rank") : LOWEST_RANK;
+}
+
+/** @throws RlmError `run_not_found` */
+export function readRun(database: Database, id: string): RunRow {
+  return decodeRun(rowOfRun(database, id));
+}
+
+/** Adds jobs behind those that the run has. Answers which of them are new. */
+export function addJobs(database: Database, run: string, jobs: readonly NewJob[], now: number): readonly boolean[] {
+  const row = rowOfRun(database, run);
+  const [first, share] = [number(row, "first_rank"), number(row, "share")];
+  let n = number(database.get("SELECT coalesce(max(n) + 1, 0) AS n FROM jobs WHERE run = ?", run) ?? {}, "n");
+  return jobs.map(({ id, session, input, context }) => {
+    const added = database.run(
+      `INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, context)
+        VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?) ON CONFLICT (run, id) DO NOTHING`,
+      ...[run, n, id, rankOf(first, n, share), now, session, packText(JSON.stringify(input)), context],
+    );
+    n += added;
+    return added === 1;
+  });
+}
+
+export function findRun(database: Database, nameOrId: string): RunRow | null {
+  const row =
+    database.get("SELECT * FROM runs WHERE name = ?", nameOrId) ??
+    database.get("SELECT * FROM runs WHERE id = ?", nameOrId);
+  return row ? decodeRun(row) : null;
+}
+
+/** The newest first, behind the run with this id. */
+export function listRuns(database: Database, after: string | null, limit: number): RunRow[] {
+  const behind = "SELECT * FROM runs WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2";
+  return database.all(behind, after, limit).map(decodeRun);
+}
+
+export function setLimits(database: Database, run: string, limits: RunLimits): void {
+  const set = amountColumns("lim").map((column) => `${column} = ?`);
+  const changed = database.run(`UPDATE runs SET ${set.join(", ")} WHERE id = ?`, ...fieldsOfAmount(limits), run);
+  if (changed === 0) throw runNotFound(run);
+}
+
+function rowOfRun(database: Database, id: string): Row {
+  const row = database.get("SELECT * FROM runs WHERE id = ?", id);
+  if (row) return row;
+  throw runNotFound(id);
+}
+
+function runNotFound(id: string): RlmError {
+  return new RlmError("run_not_found", `the store has no run ${id}`, { suggestion: "`belay jobs` lists the runs." });
+}

@@ -1,0 +1,221 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
+import type { Store } from "../../../../src/store/port.ts";
+import { openStore } from "../../../../src/store/thread/thread.ts";
+import { folderWith } from "../../../support/tree.ts";
+import { recordOf, sessionOf } from "../sample.ts";
+
+const STORES = [
+  { kind: "in a folder", folder: () => join(folderWith(), "store") },
+  { kind: "in memory", folder: () => null },
+];
+
+const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
+const NONE: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
+const tokens = (count: number): Amount => ({ nanodollars: 0, tokens: count, sub_calls: 0 });
+
+const runOf = (id: string, more: Partial<NewRun> = {}): NewRun => ({
+  ...{
+    id,
+    name: `run ${id}`,
+    queue: "default",
+    share: 1,
+    spec: { script: "1" },
+    hash: "a".repeat(64),
+    limits: UNLIMITED,
+  },
+  ...more,
+});
+const jobsOf = (run: string, count: number, from = 0) =>
+  Array.from({ length: count }, (_, at) => {
+    const id = `job-${from + at}`;
+    return { id, session: `${run}-${from + at}`, input: { id, n: from + at }, context: null };
+  });
+const tryOf = (ticket: string, more: Partial<Try> = {}): Try => ({
+  ...{ ticket, fence: 0, engine: null, lapses: 0, answers: 0 },
+  ...more,
+});
+const DONE: Outcome = { state: "done", result: '{"a":1}', told: { ms: 4 } };
+const PAGE = { queue: "default", after: null, limit: 100, overdueMs: 0 };
+
+describe.each(STORES)("jobs of a store $kind", ({ folder }) => {
+  const stored = (name: string, work: (store: Store) => Promise<void>) =>
+    test(name, async () => {
+      await using store = await openStore(folder());
+      await work(store);
+      expect(await store.verify()).toEqual([]);
+    });
+
+  stored("a run is made once by its name, and another one of the name is refused", async ({ jobs }) => {
+    expect(await jobs.open(runOf("R1"))).toMatchObject({ made: true, run: { id: "R1", state: "open", spent: NONE } });
+    expect(await jobs.open(runOf("R2", { name: "run R1" }))).toMatchObject({ made: false, run: { id: "R1" } });
+    const other = jobs.open(runOf("R3", { name: "run R1", hash: "b".repeat(64) }));
+    await expect(other).rejects.toMatchObject({ code: "run_differs", message: expect.stringContaining("run R1") });
+    expect((await jobs.run("run R1"))?.id).toBe("R1");
+    expect((await jobs.run("R1"))?.spec).toEqual({ script: "1" });
+    expect(await jobs.run("R2")).toBeNull();
+    await jobs.open(runOf("R4"));
+    expect((await jobs.runs({ after: null, limit: 10 })).map(({ id }) => id)).toEqual(["R4", "R1"]);
+    expect((await jobs.runs({ after: "R4", limit: 10 })).map(({ id }) => id)).toEqual(["R1"]);
+  });
+
+  stored("jobs are added once by their ids, numbered without gaps, and listed in order", async ({ jobs }) => {
+    await jobs.open(runOf("R1"));
+    expect(await jobs.add("R1", jobsOf("R1", 3))).toEqual([true, true, true]);
+    expect(await jobs.add("R1", jobsOf("R1", 3, 1))).toEqual([false, false, true]);
+    await expect(jobs.add("none", jobsOf("none", 1))).rejects.toMatchObject({ code: "run_not_found" });
+    const all = await jobs.list("R1", { from: 0, limit: 10 });
+    expect(all.map(({ n, id }) => [n, id])).toEqual([0, 1, 2, 3].map((n) => [n, `job-${n}`]));
+    expect(all[2]).toMatchObject({ input: { id: "job-2", n: 2 }, state: "waiting", attempts: 0, told: null });
+    expect((await jobs.list("R1", { from: 2, limit: 1 })).map(({ n }) => n)).toEqual([2]);
+    expect(await jobs.find("R1", "job-3")).toMatchObject({ n: 3 });
+    expect(await jobs.find("R1", "job-4")).toBeNull();
+    expect(await jobs.read({ run: "R1", n: 9 })).toBeNull();
+    expect(await jobs.counts("R1")).toMatchObject({ waiting: 4, done: 0, workers: 0 });
+  });
+
+  stored("a try begins, gives back and finishes a job; with an older fence it changes nothing", async ({ jobs }) => {
+    await jobs.open(runOf("R1"));
+    await jobs.add("R1", jobsOf("R1", 1));
+    const key = { run: "R1", n: 0 };
+    expect(await jobs.begin(key, tryOf("t1", { fence: 3, engine: "e1" }))).toBe(true);
+    expect(await jobs.begin(key, tryOf("t0", { fence: 2 }))).toBe(false);
+    expect(await jobs.put(key, 2, { state: "waiting", why: null, afterMs: 0, counts: true })).toBe(false);
+    expect(await jobs.finish(key, 2, DONE)).toBe(false);
+    expect((await jobs.read(key))?.job).toMatchObject({ state: "running", ticket: "t1", fence: 3, attempts: 0 });
+    const back = { state: "waiting", why: "machine_lost", afterMs: 60_000, counts: true } as const;
+    expect(await jobs.put(key, 3, back)).toBe(true);
+    expect((await jobs.read(key))?.job).toMatchObject({ state: "waiting", why: "machine_lost", attempts: 1 });
+    const [due] = await jobs.due(PAGE);
+    expect(due?.afterMs).toBeGreaterThan(50_000);
+    expect(await jobs.due({ ...PAGE, overdueMs: 1 })).toEqual([]);
+    expect(await jobs.begin(key, tryOf("t2", { fence: 4 }))).toBe(true);
+    expect(await jobs.finish(key, 3, DONE)).toBe(false);
+    expect(await jobs.finish(key, 4, DONE)).toBe(true);
+    expect(await jobs.finish(key, 4, { ...DONE, result: "2" })).toBe(false);
+    expect(await jobs.begin(key, tryOf("t3", { fence: 5 }))).toBe(false);
+    expect((await jobs.read(key))?.job).toMatchObject({ state: "done", engine: "e1", told: { ms: 4 }, run_at: null });
+    expect(await jobs.result(key)).toBe('{"a":1}');
+    expect(await jobs.due(PAGE)).toEqual([]);
+  });
+
+  stored("runs that are open together advance in proportion to their shares", async ({ jobs }) => {
+    await jobs.open(runOf("R1"));
+    await jobs.add("R1", jobsOf("R1", 40));
+    await jobs.begin({ run: "R1", n: 8 }, tryOf("t1"));
+    await jobs.open(runOf("R2", { share: 4 }));
+    await jobs.add("R2", jobsOf("R2", 40));
+    const due = await jobs.due({ ...PAGE, limit: 45 });
+    const ranks = due.map(({ rank }) => rank);
+    expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
+    const behind = due.filter(({ run, n }) => run === "R2" || n > 8).slice(0, 25);
+    expect(behind.filter(({ run }) => run === "R2")).toHaveLength(20);
+    const rest = await jobs.due({ ...PAGE, after: due.at(-1) ?? null });
+    expect(new Set([...due, ...rest].map(({ run, n }) => `${run} ${n}`)).size).toBe(80);
+  });
+
+  stored("cancel, pause, resume and retry change what waits, and name what is being tried", async ({ jobs }) => {
+    await jobs.open(runOf("R1"));
+    await jobs.add("R1", jobsOf("R1", 4));
+    await jobs.begin({ run: "R1", n: 0 }, tryOf("t0"));
+    await jobs.begin({ run: "R1", n: 1 }, tryOf("t1"));
+    await jobs.put({ run: "R1", n: 1 }, 0, { state: "parked", why: "budget", afterMs: 0, counts: false });
+    await jobs.change("R1", { to: "pause", why: "budget" });
+    expect(await jobs.run("R1")).toMatchObject({ state: "paused", why: "budget" });
+    expect(await jobs.due(PAGE)).toEqual([]);
+    await jobs.change("R1", { to: "resume" });
+    expect((await jobs.counts("R1")).waiting).toBe(3);
+    const tried = await jobs.change("R1", { to: "cancel", ids: ["job-0", "job-3"] });
+    expect(tried).toEqual([{ run: "R1", n: 0, rank: expect.any(Number), ticket: "t0" }]);
+    expect(await jobs.counts("R1")).toMatchObject({ waiting: 2, cancelling: 1, cancelled: 1 });
+    expect(await jobs.put({ run: "R1", n: 0 }, 0, { state: "waiting", why: null, afterMs: 0, counts: false })).toBe(
+      true,
+    );
+    expect((await jobs.read({ run: "R1", n: 0 }))?.job.state).toBe("cancelling");
+    await jobs.finish({ run: "R1", n: 0 }, 0, { state: "cancelled", result: null, told: null });
+    const before = (await jobs.read({ run: "R1", n: 3 }))?.job.session;
+    await jobs.change("R1", { to: "retry", ids: null, states: ["cancelled"], fresh: false });
+    expect(await jobs.counts("R1")).toMatchObject({ waiting: 4, cancelled: 0 });
+    const after = (await jobs.read({ run: "R1", n: 3 }))?.job;
+    expect(after).toMatchObject({ attempts: 0, ended_at: null, begun_at: null });
+    expect(after?.session).not.toBe(before);
+    await expect(jobs.change("none", { to: "resume" })).rejects.toMatchObject({ code: "run_not_found" });
+  });
+
+  stored(
+    "64 at once want 7 of 100: exactly 14 get it, and the others wait until something is given back",
+    async ({ jobs }) => {
+      await jobs.open(runOf("R1", { limits: { ...UNLIMITED, tokens: 100 } }));
+      await jobs.add("R1", jobsOf("R1", 64));
+      const holds = Array.from({ length: 64 }, (_, n): Hold => {
+        return { run: "R1", n, call: "c", attempt: 1, fence: 0, amount: tokens(7) };
+      });
+      const answers = await Promise.all(holds.map((hold) => jobs.reserve(hold)));
+      expect(answers.filter((answer) => answer === "held")).toHaveLength(14);
+      expect(answers.filter((answer) => answer === "wait")).toHaveLength(50);
+      await jobs.give({ run: "R1", n: 0, call: "c", attempt: 1, fence: 0 }, tokens(2));
+      expect((await jobs.run("R1"))?.held).toEqual(tokens(93));
+      expect(await jobs.reserve({ ...hold(holds, 63), attempt: 2 })).toBe("held");
+      expect(await jobs.reserve({ ...hold(holds, 62), amount: tokens(101) })).toBe("never");
+    },
+  );
+
+  stored("an answer's record settles its call; what a try that vanished held counts in full", async (store) => {
+    const { jobs } = store;
+    await jobs.open(runOf("R1", { limits: { ...UNLIMITED, tokens: 100 } }));
+    await jobs.add("R1", jobsOf("R1", 2));
+    const key = { run: "R1", n: 0 };
+    await store.create(sessionOf("R1-0", { origin: "batch" }));
+    await jobs.begin(key, tryOf("t1", { fence: 1 }));
+    for (const call of ["a", "b"]) await jobs.reserve({ ...key, call, attempt: 1, fence: 1, amount: tokens(40) });
+    await store.commit("R1-0", { records: [recordOf("E1", 2)], settle: [{ ...key, call: "a", spent: tokens(30) }] });
+    expect(await jobs.run("R1")).toMatchObject({ spent: tokens(30), held: tokens(40), doubtful: NONE });
+    await jobs.begin(key, tryOf("t2", { fence: 2 }));
+    expect(await jobs.run("R1")).toMatchObject({ spent: tokens(30), held: NONE, doubtful: tokens(40) });
+    expect(await jobs.reserve({ ...key, call: "b", attempt: 1, fence: 2, amount: tokens(31) })).toBe("never");
+    expect(await jobs.reserve({ ...key, call: "b", attempt: 1, fence: 2, amount: tokens(30) })).toBe("held");
+    await store.commit("R1-0", { records: [recordOf("E1", 2)], settle: [{ ...key, call: "b", spent: tokens(10) }] });
+    expect(await jobs.run("R1")).toMatchObject({ spent: tokens(40), held: NONE, doubtful: tokens(40) });
+    expect((await jobs.read(key))?.job.spent).toEqual(tokens(40));
+    await jobs.limit("R1", UNLIMITED);
+    expect(await jobs.reserve({ ...key, n: 1, call: "c", attempt: 1, fence: 0, amount: tokens(1e6) })).toBe("held");
+  });
+
+  stored("a rate hands out instants that lie apart, and none while it is hushed", async ({ jobs }) => {
+    const rate = { key: "local", perMinute: 60 };
+    const waits: number[] = [];
+    for (let n = 0; n < 10; n++) waits.push(await jobs.slot(rate, 1));
+    const apart = waits.slice(1).map((wait, at) => wait - (waits[at] ?? 0));
+    // A slot is 1,111 ms; what the calls themselves took is less than one.
+    for (const gap of apart) expect(gap).toBeGreaterThan(0);
+    expect(waits.at(-1)).toBeGreaterThan(8000);
+    await jobs.hush({ key: "other", perMinute: 60 }, 100_000);
+    expect(await jobs.slot({ key: "other", perMinute: 60 }, 1)).toBeGreaterThan(90_000);
+  });
+
+  stored("a running job whose session nobody holds is due, and its lapse is counted", async (store) => {
+    const { jobs } = store;
+    await jobs.open(runOf("R1"));
+    await jobs.add("R1", jobsOf("R1", 1));
+    await store.create(sessionOf("R1-0", { origin: "batch" }));
+    await jobs.begin({ run: "R1", n: 0 }, tryOf("t1"));
+    expect(await jobs.due(PAGE)).toEqual([]);
+    expect((await jobs.counts("R1")).workers).toBe(1);
+    expect(await jobs.lapse("R1")).toBe(0);
+    await expect(jobs.remove("R1")).rejects.toMatchObject({ code: "session_busy" });
+    await store.release("R1-0");
+    expect(await jobs.due(PAGE)).toHaveLength(1);
+    expect(await jobs.lapse("R1")).toBe(1);
+    expect((await jobs.read({ run: "R1", n: 0 }))?.job).toMatchObject({ state: "waiting", lapses: 1 });
+    await jobs.remove("R1");
+    expect(await jobs.run("R1")).toBeNull();
+    expect(await store.find("R1-0")).toBeNull();
+  });
+});
+
+function hold(holds: readonly Hold[], n: number): Hold {
+  const found = holds[n];
+  if (!found) throw new Error(`no hold ${n}`);
+  return found;
+}
