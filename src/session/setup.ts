@@ -10,7 +10,7 @@ import type { Context } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, openModels, withFallback } from "../model/index.ts";
 import type { Signer } from "../signed-settings.ts";
-import type { SessionRow, Store } from "../store/index.ts";
+import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 import { type AskModels, openAskModels } from "./ask-models.ts";
 import type { Asks, CellSettings } from "./asks.ts";
@@ -63,7 +63,7 @@ export interface SessionParts {
   /** What answers of plain calls are kept under, for a later session with the same; absent: the option `cache` says. */
   readonly cacheScope: string;
   /** The session, if the caller has its lease already: then the caller gives it back. */
-  readonly leased: SessionRow;
+  readonly leased: Lease;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext: (hash: string) => Context | null;
   /** Where the threads of its machines come from; default: those of the process. */
@@ -103,12 +103,7 @@ export interface Setup {
 }
 
 /** @throws RlmError `context_lost`, `store_failed`, `store_corrupt` */
-export async function setUp(
-  options: HostedOptions,
-  given: Given,
-  row: SessionRow,
-  isInMemory: boolean,
-): Promise<Setup> {
+export async function setUp(options: HostedOptions, given: Given, row: Lease, isInMemory: boolean): Promise<Setup> {
   const { store, clock } = given;
   const cwd = options.cwd ?? process.cwd();
   const granted = openGranted(options.roots ?? [cwd], cwd);
@@ -131,6 +126,7 @@ export async function setUp(
   const parts: ExecParts = {
     session: row.id,
     store,
+    lost: row.lost,
     answers: given.answers ?? answersOf(options, given, asking, { ...plain, max_depth: maxDepth }),
     places,
     ...(given.above ? { above: given.above } : {}),

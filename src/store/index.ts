@@ -3,6 +3,7 @@ export type {
   CheckpointRow,
   Collected,
   JournalRow,
+  Lease,
   NewCheckpoint,
   NewSession,
   SessionRow,

@@ -8,17 +8,17 @@ import type { Jobs, Settled } from "./jobs/port.ts";
  */
 export interface Store extends AsyncDisposable {
   /** Makes a session and takes its lease. @throws `session_exists` for a name that is taken */
-  create(session: NewSession): Promise<SessionRow>;
+  create(session: NewSession): Promise<Lease>;
   /** Takes the lease of a session: until `release` or the end of the process no other process writes to it. @throws
    * `session_busy` naming the process that has it, `session_not_found` */
-  lease(id: string): Promise<SessionRow>;
+  lease(id: string): Promise<Lease>;
   release(id: string): Promise<void>;
   /** By name, id or the end of an id (six characters or more) that fits one session alone; null if there is none. */
   find(nameOrId: string): Promise<SessionRow | null>;
   /** Every session but children, the one changed last first. */
   list(): Promise<readonly SessionRow[]>;
 
-  /** One transaction, on disk when this resolves. The caller holds the lease. */
+  /** One transaction, on disk when this resolves. The caller holds the lease. @throws `lease_lost` */
   commit(session: string, step: Step): Promise<void>;
   /** The session's records from `from` on (default: the first), verified. @throws `store_corrupt` naming seq */
   journal(session: string, from?: number): Promise<readonly JournalRow[]>;
@@ -76,6 +76,14 @@ export interface NewSession {
   readonly settings: Json;
   /** ms since the epoch. */
   readonly at: number;
+}
+
+/** A session whose lease this store has. */
+export interface Lease extends SessionRow {
+  /** Grows with each lease of the session, and goes with every write. 0 if the lease is a lock of the file system. */
+  readonly fence: number;
+  /** Aborts, with the reason `lease_lost`, once another process may have the session. A lock of the file system is never lost. */
+  readonly lost: AbortSignal;
 }
 
 export interface SessionRow {

@@ -28,6 +28,8 @@ export function storeAround(store: Store, around: Around): Store {
         (...args) =>
           around(name, () => methodOf(store, name)(...args)),
     ),
+    create: (session) => around("create", () => store.create(session)),
+    lease: (id) => around("lease", () => store.lease(id)),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

@@ -33,7 +33,7 @@ export function mirrored(store: Store, target: MirrorTarget): MirroredStore {
   const used = new Set<string>();
   const children = new Set<string>();
   const inAsks = openExecsOfAsks();
-  const seen = (row: SessionRow) => {
+  const seen = <Row extends SessionRow>(row: Row) => {
     heads.set(row.id, row.head);
     if (row.origin === "child") children.add(row.id);
     return row;

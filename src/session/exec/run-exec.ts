@@ -1,4 +1,5 @@
 import { type CellEnd, RlmError } from "../../../runtime/index.ts";
+import { joinSignals } from "../../joined-signal.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { execAtOnce } from "./at-once.ts";
 import { execCell } from "./cell.ts";
@@ -14,7 +15,7 @@ import { completeOf, type ExecParts, resumeOf, startOf, unstarted, type Work } f
 /**
  * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in
  * one commit with the state that it leaves. A cell that fails is an outcome. Rejects if the caller asked for something
- * that cannot be done, or if the store fails; the session's state is then what the store has.
+ * that cannot be done, if the store fails or if the lease is lost; the session's state is then what the store has.
  *
  * @param interrupted the records of an exec that has begun and not ended: it is finished in place of a new one
  */
@@ -24,6 +25,30 @@ export async function runExec(
   request: ExecRequest,
   asked: ExecAsked = {},
   interrupted: ExecRecords | null = null,
+): Promise<ExecOutcome> {
+  const { lost } = parts;
+  if (!lost) return runLeased(parts, before, request, asked, interrupted);
+  using suspend = joinSignals(asked.suspend, lost);
+  try {
+    return await runLeased(parts, before, request, { ...asked, suspend: suspend.signal }, interrupted);
+  } finally {
+    await throwIfLost(parts, lost);
+  }
+}
+
+/** Whatever became of the exec here, another process may have gone on with it. @throws RlmError `lease_lost` */
+async function throwIfLost({ guest }: ExecParts, lost: AbortSignal): Promise<void> {
+  if (!lost.aborted) return;
+  await guest.end();
+  lost.throwIfAborted();
+}
+
+async function runLeased(
+  parts: ExecParts,
+  before: SessionState,
+  request: ExecRequest,
+  asked: ExecAsked,
+  interrupted: ExecRecords | null,
 ): Promise<ExecOutcome> {
   const work = openWork(parts, before, interrupted?.start.exec_id ?? parts.newId());
   const { recorder, exec_id } = work;

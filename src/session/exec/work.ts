@@ -18,6 +18,8 @@ export interface ExecParts extends RecorderParts {
   readonly answers: Answers;
   /** The places of the whole tree of sessions. */
   readonly places: Places;
+  /** Aborts once another process may have the session. Absent: that cannot happen. */
+  readonly lost?: AbortSignal;
   /** For a session that answers a call of another one. */
   readonly above?: Above;
   /** The input of the job that the session is of, as JSON; null: it is of none. */

@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import type { NewSession, SessionRow, Store } from "../../store/index.ts";
+import type { Lease, NewSession, Store } from "../../store/index.ts";
 import type { HostedOptions } from "../api.ts";
 import { refuseChild } from "./children.ts";
 import { type RemarkOptions, remarksNow, withRemarks } from "./remarks.ts";
@@ -14,7 +14,7 @@ export async function leasedRow(
   { session: named, ...options }: Pick<HostedOptions, "session"> & RemarkOptions,
   fresh: Omit<NewSession, "name" | "settings">,
   settings?: (session: string) => Json,
-): Promise<SessionRow> {
+): Promise<Lease> {
   const found = named === undefined ? null : await store.find(named);
   if (found && fresh.origin !== "child") await refuseChild(store, found);
   if (!found) {

@@ -43,11 +43,12 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
   /** The rows of sessions that were committed to since their leases were taken. */
   const known = new Map<string, Session>();
   const row = (id: string): SessionRow => describe(database, id, leases.busy(id));
+  const leased = (id: string) => ({ ...row(id), fence: 0 });
   return {
     create: (session) =>
       guard(() => {
         createSession(database, leases, session, holder);
-        return database.read(() => row(session.id));
+        return database.read(() => leased(session.id));
       }),
     lease: (id) =>
       guard(() => {
@@ -58,7 +59,7 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
           leases.drop(id);
           throw error;
         }
-        return database.read(() => row(id));
+        return database.read(() => leased(id));
       }),
     release: (id) =>
       guard(() => {

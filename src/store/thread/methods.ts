@@ -1,17 +1,25 @@
 import type { ErrorCode } from "../../../runtime/index.ts";
 import type { Jobs } from "../jobs/port.ts";
-import type { Store } from "../port.ts";
+import type { Lease, NewSession, Store } from "../port.ts";
 
 /** Names of the store's methods, and those of its jobs behind `jobs.`. */
-type Port = Omit<Store, symbol | "jobs"> & { readonly [Name in keyof Jobs as `jobs.${Name}`]: Jobs[Name] };
+type Port = Omit<Store, symbol | keyof Leasing | "jobs"> &
+  Leasing & { readonly [Name in keyof Jobs as `jobs.${Name}`]: Jobs[Name] };
 export type Method = Exclude<keyof Port, symbol>;
+
+/** A lease on its way between threads. The signal of its loss stays with the caller. */
+export type SentLease = Omit<Lease, "lost">;
+interface Leasing {
+  create(session: NewSession): Promise<SentLease>;
+  lease(id: string): Promise<SentLease>;
+}
 
 export type Arguments = { readonly [Name in Method]: Parameters<Port[Name]> };
 export type Results = { readonly [Name in Method]: Awaited<ReturnType<Port[Name]>> };
 
 export type MethodOf<Name extends Method> = (...args: Arguments[Name]) => Promise<Results[Name]>;
 /** The port of the store without its end. */
-export type Methods = Omit<Store, typeof Symbol.asyncDispose>;
+export type Methods = Omit<Store, typeof Symbol.asyncDispose | keyof Leasing> & Leasing;
 
 /** The methods, answering at once. */
 export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
@@ -81,6 +89,12 @@ export type Request =
 export type Answer<Value = unknown> =
   | { readonly id: number; readonly ok: true; readonly value: Value }
   | { readonly id: number; readonly ok: false; readonly error: SentError };
+
+/** From the store's thread, beside the answers: it has lost the lease of a session. */
+export interface Loss {
+  readonly lost: string;
+  readonly error: SentError;
+}
 
 /** An RlmError on its way between threads. */
 export interface SentError {

@@ -3,14 +3,17 @@ import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
 import type { ImagePages } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
-import type { Step, Store, StoredContext } from "../port.ts";
+import type { Lease, Step, Store, StoredContext } from "../port.ts";
 import {
   type Answer,
   type Arguments,
   eachMethod,
+  type Loss,
   type Method,
   type Request,
   type Results,
+  type SentError,
+  type SentLease,
   type StoreSetup,
 } from "./methods.ts";
 
@@ -25,14 +28,30 @@ export async function openStore(
   { entry = entryUrl("store-thread-entry"), onEnd = () => {} } = {},
 ): Promise<Store> {
   const setup: StoreSetup = { folder };
-  const thread = await startThread(entry, setup, onEnd);
+  /** Ends of leases, by their sessions. */
+  const losses = new Map<string, AbortController>();
+  const thread = await startThread(entry, setup, {
+    ended: onEnd,
+    lost: ({ lost, error }) => losses.get(lost)?.abort(errorOf(error)),
+  });
   const { ask } = thread;
+  const leased = (sent: SentLease): Lease => {
+    const loss = new AbortController();
+    losses.set(sent.id, loss);
+    return { ...sent, lost: loss.signal };
+  };
   return {
     ...eachMethod(
       (name) =>
         (...args) =>
           ask(name, args),
     ),
+    create: async (session) => leased(await ask("create", [session])),
+    lease: async (id) => leased(await ask("lease", [id])),
+    release(id) {
+      losses.delete(id);
+      return ask("release", [id]);
+    },
     commit(session, step) {
       const { checkpoint } = step;
       if (!checkpoint) return ask("commit", [session, step]);
@@ -58,8 +77,13 @@ interface StoreThread {
   close(): Promise<void>;
 }
 
-/** @param onEnd told when the thread can answer no more, whatever the reason */
-async function startThread(entry: URL, setup: StoreSetup, onEnd: () => void): Promise<StoreThread> {
+interface ThreadEvents {
+  /** The thread can answer no more, whatever the reason. */
+  ended(): void;
+  lost(loss: Loss): void;
+}
+
+async function startThread(entry: URL, setup: StoreSetup, events: ThreadEvents): Promise<StoreThread> {
   // Flags of a caller such as --input-type are refused for a thread.
   const worker = new Worker(entry, { workerData: setup, execArgv: [] });
   /** By the ids of the requests that are not answered. */
@@ -71,11 +95,12 @@ async function startThread(entry: URL, setup: StoreSetup, onEnd: () => void): Pr
 
   const end = (why: string, cause?: unknown) => {
     ended ??= threadEnded(why, cause);
-    onEnd();
+    events.ended();
     for (const { reject } of waiting.values()) reject(ended);
     waiting.clear();
   };
-  worker.on("message", (answer: Answer<never>) => {
+  worker.on("message", (answer: Answer<never> | Loss) => {
+    if ("lost" in answer) return events.lost(answer);
     waiting.get(answer.id)?.resolve(answer);
     waiting.delete(answer.id);
   });
@@ -98,7 +123,7 @@ async function startThread(entry: URL, setup: StoreSetup, onEnd: () => void): Pr
     waiting.set(id, asked);
     const answer = await awake(asked.promise);
     if (answer.ok) return answer.value;
-    throw new RlmError(answer.error.code, answer.error.message, { suggestion: answer.error.suggestion });
+    throw errorOf(answer.error);
   }
 
   function send(method: Request["method"], args: readonly unknown[], buffers: readonly Transferable[] = []) {
@@ -125,6 +150,10 @@ async function startThread(entry: URL, setup: StoreSetup, onEnd: () => void): Pr
       return closing;
     },
   };
+}
+
+function errorOf({ code, message, suggestion }: SentError): RlmError {
+  return new RlmError(code, message, { suggestion });
 }
 
 function threadEnded(why: string, cause?: unknown): RlmError {

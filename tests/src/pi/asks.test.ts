@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type FauxResponseStep, fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { mirrored } from "../../../src/pi/branch/mirror.ts";
-import type { SessionRow, Store } from "../../../src/store/port.ts";
+import type { Lease, Store } from "../../../src/store/port.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, type Life, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
 
@@ -200,7 +200,7 @@ test("nothing that a child does is told to the branch", async () => {
   const row = (id: string, origin: string) => JSON.parse(JSON.stringify({ id, origin, head: null }));
   const kept: string[] = [];
   const inner: Pick<Store, "create" | "lease" | "commit"> = {
-    create: async ({ id, origin }): Promise<SessionRow> => row(id, origin),
+    create: async ({ id, origin }): Promise<Lease> => row(id, origin),
     lease: async (id) => row(id, id),
     commit: async (session) => void kept.push(session),
   };
