@@ -12,6 +12,10 @@ async function scene(refuse: (call: string) => boolean = () => false) {
   const log: string[] = [];
   const settled: Settled[] = [];
   const kept = await shareStore(null);
+  const limits = { nanodollars: null, tokens: null, sub_calls: null };
+  const id = `run ${++runs}`;
+  await kept.jobs.open({ id, name: id, queue: "default", share: 1, spec: null, hash: "", limits });
+  await kept.jobs.add(id, [{ id: "job", session: `${id} job`, input: null, context: null }]);
   const store: Store = {
     ...kept,
     async commit(session, step) {
@@ -36,11 +40,13 @@ async function scene(refuse: (call: string) => boolean = () => false) {
       log.push(`count ${tail(id)}`);
       return null;
     },
-    settles: (call, spent) => ({ run: "r", n: 0, call, spent }),
+    settles: (call, spent) => ({ run: id, n: 0, call, spent }),
     recorded: (call) => log.push(`recorded ${tail(call)}`),
   };
   return { run, store, log, settled };
 }
+
+let runs = 0;
 
 const sum = (all: readonly Settled[]) =>
   all.reduce(
