@@ -1,6 +1,9 @@
 /** Says who should try a job next, and nothing else. It may hand a ticket out twice, late, or after the job is over: rows and fences decide. */
 export interface Dispatcher extends AsyncDisposable {
-  /** Queues tickets. A job with a waiting ticket gets no second one, so whoever is in doubt offers again. */
+  /**
+   * Queues tickets; resolves when all of them are taken. A job with a waiting ticket gets no second one, so whoever is in doubt
+   * offers again.
+   */
   offer(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void>;
   /**
    * Hands tickets to `attempt`, at most `concurrency` at once, until `signal` aborts; resolves when the last try has returned. A
@@ -28,9 +31,11 @@ export interface Ticket {
   readonly rank: number;
   /** Not before so many ms. */
   readonly afterMs?: number;
+  /** How often its tries died, as far as the job's row counts them. A queue of its own counts by itself. */
+  readonly lapses?: number;
 }
 
-export interface Tried extends Ticket {
+export interface Tried extends Omit<Ticket, "afterMs"> {
   readonly id: string;
   /** How often the ticket came back because its worker went silent. */
   readonly lapses: number;

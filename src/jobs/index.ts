@@ -9,4 +9,5 @@ export type {
   WorkProgress,
 } from "./api.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";
+export { openInProcess } from "./in-process.ts";
 export { hashOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";

@@ -1,0 +1,143 @@
+import PQueue from "p-queue";
+import type { Dispatcher, Ticket, Tried, Verdict } from "./dispatcher.ts";
+
+/** What may be set otherwise in tests. The numbers are those of pg-boss's queues. */
+export interface InProcessOptions {
+  /** Tickets that are held at once; the others wait where they are offered from. */
+  readonly held?: number;
+  /** Lapses after which a ticket is dead. */
+  readonly mostLapses?: number;
+  /** How long a ticket waits after its first lapse, ms. The time doubles with each, up to 60 times as long. */
+  readonly retryMs?: number;
+}
+
+interface Handlers {
+  attempt(tried: Tried): Promise<Verdict>;
+  dead(ticket: Ticket, why: string): Promise<void>;
+}
+
+interface Source {
+  next(): Promise<IteratorResult<Ticket>>;
+  readonly taken: PromiseWithResolvers<void>;
+}
+
+/** Hands tickets out in this process alone. They live as long as it does: the rows say what is to be offered again. */
+export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: InProcessOptions = {}): Dispatcher {
+  const queue = new PQueue({ concurrency: 1, autoStart: false });
+  /** Keys of tickets that wait, here or for their time. */
+  const waiting = new Set<string>();
+  const timers = new Set<NodeJS.Timeout>();
+  const trying = new Map<string, { readonly ticket: Ticket; readonly changed: AbortController }>();
+  const running = new Set<Promise<void>>();
+  const sources: Source[] = [];
+  let handlers: Handlers | null = null;
+  let filling = false;
+  let lastId = 0;
+
+  function add(ticket: Ticket, lapses: number): void {
+    const key = keyOf(ticket);
+    if (waiting.has(key)) return;
+    waiting.add(key);
+    const { afterMs = 0 } = ticket;
+    if (afterMs <= 0) {
+      enqueue(ticket, lapses);
+      return;
+    }
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      enqueue(ticket, lapses);
+    }, afterMs);
+    timers.add(timer);
+  }
+
+  function enqueue(ticket: Ticket, lapses: number): void {
+    const trial = () => {
+      waiting.delete(keyOf(ticket));
+      const run = tryOnce(ticket, lapses).finally(() => running.delete(run));
+      running.add(run);
+      void fill();
+      return run;
+    };
+    void queue.add(trial, { priority: -ticket.rank }).catch(() => {});
+  }
+
+  async function tryOnce(ticket: Ticket, lapses: number): Promise<void> {
+    if (!handlers) return;
+    const id = String(++lastId);
+    const changed = new AbortController();
+    trying.set(id, { ticket, changed });
+    try {
+      const { run, n, rank } = ticket;
+      const verdict = await handlers.attempt({ run, n, rank, id, lapses, changed: changed.signal });
+      if (verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, 0);
+    } catch (error) {
+      await lapsed(ticket, lapses + 1, error);
+    } finally {
+      trying.delete(id);
+    }
+  }
+
+  async function lapsed(ticket: Ticket, lapses: number, error: unknown): Promise<void> {
+    const why = error instanceof Error ? error.message : String(error);
+    if (lapses > mostLapses) return handlers?.dead(ticket, why);
+    add({ ...ticket, afterMs: retryMs * Math.min(2 ** (lapses - 1), 60) }, lapses);
+  }
+
+  /** Takes tickets from what was offered for as long as there is room. One source follows the other. */
+  async function fill(): Promise<void> {
+    if (filling) return;
+    filling = true;
+    try {
+      while (waiting.size < held) {
+        const [source] = sources;
+        if (!source) return;
+        const next = await source.next().catch((error: unknown) => {
+          source.taken.reject(error);
+          return { done: true, value: undefined } as const;
+        });
+        if (next.done) {
+          sources.shift();
+          source.taken.resolve();
+        } else {
+          add(next.value, next.value.lapses ?? 0);
+        }
+      }
+    } finally {
+      filling = false;
+    }
+  }
+
+  return {
+    offer(tickets) {
+      const iterator = Symbol.asyncIterator in tickets ? tickets[Symbol.asyncIterator]() : tickets[Symbol.iterator]();
+      const taken = Promise.withResolvers<void>();
+      sources.push({ next: async () => iterator.next(), taken });
+      void fill();
+      return taken.promise;
+    },
+    async work({ concurrency, signal }, attempt, dead) {
+      handlers = { attempt, dead };
+      queue.concurrency = concurrency;
+      queue.start();
+      void fill();
+      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      queue.pause();
+      await Promise.all(running);
+    },
+    async nudge(tries) {
+      for (const { ticket, id } of tries) {
+        trying.get(id)?.changed.abort();
+        add(ticket, 0);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      queue.pause();
+      queue.clear();
+      for (const timer of timers) clearTimeout(timer);
+      for (const { taken } of sources.splice(0)) taken.resolve();
+      await Promise.all(running);
+    },
+  };
+}
+
+const keyOf = ({ run, n }: Ticket) => `${run} ${n}`;

@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+import type { Dispatcher, Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
+import { openInProcess } from "../../../src/jobs/in-process.ts";
+
+const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n, rank: n, ...more });
+
+/** What a worker does with the tickets that it gets, and what it was told. */
+async function working(
+  dispatcher: Dispatcher,
+  attempt: (tried: Tried, count: number) => Promise<Verdict>,
+  { concurrency = 1 } = {},
+) {
+  const tried: number[] = [];
+  const dead: string[] = [];
+  const stop = new AbortController();
+  let wake = () => {};
+  const work = dispatcher.work(
+    { concurrency, signal: stop.signal },
+    async (one) => {
+      tried.push(one.n);
+      try {
+        return await attempt(one, tried.filter((n) => n === one.n).length);
+      } finally {
+        wake();
+      }
+    },
+    async ({ n }, why) => {
+      dead.push(`${n}: ${why}`);
+      wake();
+    },
+  );
+  return {
+    tried,
+    dead,
+    /** Resolves once this holds. */
+    async until(holds: () => boolean) {
+      while (!holds()) await new Promise<void>((resolve) => (wake = resolve));
+    },
+    async stop() {
+      stop.abort();
+      await work;
+    },
+  };
+}
+
+test("tickets are tried in the order of their ranks, and a job has one that waits", async () => {
+  await using dispatcher = openInProcess();
+  await dispatcher.offer([ticket(3), ticket(1), ticket(2), ticket(3), ticket(1)]);
+  const worker = await working(dispatcher, async () => "over");
+  await worker.until(() => worker.tried.length === 3);
+  await worker.stop();
+  expect(worker.tried).toEqual([1, 2, 3]);
+});
+
+test("a job that is being tried can be offered again, and is tried again after it", async () => {
+  await using dispatcher = openInProcess();
+  await dispatcher.offer([ticket(1)]);
+  const worker = await working(dispatcher, async (_, count) => {
+    if (count === 1) await dispatcher.offer([ticket(1), ticket(1)]);
+    return "over";
+  });
+  await worker.until(() => worker.tried.length === 2);
+  await worker.stop();
+  expect(worker.tried).toEqual([1, 1]);
+});
+
+test("a verdict gives the ticket back, and one that is to wait waits behind those that need not", async () => {
+  await using dispatcher = openInProcess();
+  await dispatcher.offer([ticket(1), ticket(2, { afterMs: 30 }), ticket(3)]);
+  const worker = await working(dispatcher, async ({ n }, count) => (n === 1 && count === 1 ? { againMs: 60 } : "over"));
+  await worker.until(() => worker.tried.length === 4);
+  await worker.stop();
+  expect(worker.tried).toEqual([1, 3, 2, 1]);
+});
+
+test("a rejected attempt is a lapse: the ticket comes back with its count, and after five it is dead", async () => {
+  await using dispatcher = openInProcess({ retryMs: 1 });
+  const lapses: number[] = [];
+  await dispatcher.offer([ticket(1), ticket(2, { lapses: 4 })]);
+  const worker = await working(dispatcher, async (tried) => {
+    if (tried.n === 1) lapses.push(tried.lapses);
+    throw new Error("a defect");
+  });
+  await worker.until(() => worker.dead.length === 2);
+  await worker.stop();
+  expect(lapses).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(worker.tried.filter((n) => n === 2)).toHaveLength(2);
+  expect(worker.dead.toSorted()).toEqual(["1: a defect", "2: a defect"]);
+});
+
+test("a nudge aborts `changed` of the try, and the job is tried again", async () => {
+  await using dispatcher = openInProcess();
+  await dispatcher.offer([ticket(1), ticket(2)]);
+  const began = Promise.withResolvers<Tried>();
+  const worker = await working(dispatcher, async (tried, count) => {
+    if (tried.n === 2 || count > 1) return "over";
+    began.resolve(tried);
+    await new Promise((resolve) => tried.changed.addEventListener("abort", resolve));
+    return "over";
+  });
+  const { id } = await began.promise;
+  await dispatcher.nudge([{ ticket: ticket(1), id }]);
+  await worker.until(() => worker.tried.length === 3);
+  await worker.stop();
+  expect(worker.tried.toSorted()).toEqual([1, 1, 2]);
+});
+
+test("work ends when it is told to, after the tries that run, and leaves the others", async () => {
+  await using dispatcher = openInProcess();
+  await dispatcher.offer([ticket(1), ticket(2), ticket(3)]);
+  const hold = Promise.withResolvers<Verdict>();
+  const began = Promise.withResolvers<void>();
+  const worker = await working(
+    dispatcher,
+    (tried) => {
+      if (tried.n === 2) began.resolve();
+      return hold.promise;
+    },
+    { concurrency: 2 },
+  );
+  await began.promise;
+  const stopped = worker.stop();
+  hold.resolve("over");
+  await stopped;
+  expect(worker.tried).toEqual([1, 2]);
+});
+
+test("of 100,000 tickets few are held at a time, and what a source throws its offer throws", async () => {
+  await using dispatcher = openInProcess({ held: 50 });
+  let taken = 0;
+  const source = (function* () {
+    for (let n = 0; n < 100_000; n++) {
+      taken += 1;
+      yield ticket(n);
+    }
+  })();
+  void dispatcher.offer(source);
+  const worker = await working(dispatcher, async () => "over", { concurrency: 4 });
+  await worker.until(() => worker.tried.length >= 500);
+  expect(taken - worker.tried.length).toBeLessThanOrEqual(60);
+  await worker.stop();
+  const broken = (async function* () {
+    yield ticket(1);
+    throw new Error("the store failed");
+  })();
+  await using other = openInProcess();
+  await expect(other.offer(broken)).rejects.toThrow("the store failed");
+});
