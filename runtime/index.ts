@@ -10,7 +10,7 @@ export {
   PAGE_BYTES,
   type PagesPart,
 } from "./images/image.ts";
-export { imageProblem } from "./images/image-compat.ts";
+export { imageFormat, imageProblem } from "./images/image-compat.ts";
 export type { CallScope, Library } from "./library.ts";
 export {
   clampLimits,

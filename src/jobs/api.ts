@@ -1,12 +1,8 @@
 import type { Json } from "../../runtime/index.ts";
-import type { Models } from "../model/index.ts";
 import type { CallProgress, DryRun, HostedOptions, LoadSource } from "../session/index.ts";
-import type { Change, JobKey, JobState, Jobs, RunLimits, RunRow, Store } from "../store/index.ts";
+import type { Change, JobKey, JobState, RunLimits, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { RunSpec } from "./spec.ts";
-
-/** A store with its runs. */
-export type JobStore = Store & { readonly jobs: Jobs };
 
 /** The runs of a store (`openRuns(store)`), as the command submits and changes them. Reading is done with `store.jobs`. */
 export interface Runs {
@@ -26,8 +22,8 @@ export interface Runs {
    * dispatcher a worker notices by its next sweep.
    */
   change(run: RunRow, change: Change, dispatcher: Dispatcher | null): Promise<void>;
-  /** Offers every job of the queue that may be tried now. */
-  offer(queue: string, dispatcher: Dispatcher): Promise<void>;
+  /** Offers every job of the run's queue that may be tried. Counts the lapses of those that a process of this folder left. */
+  offer(run: RunRow, dispatcher: Dispatcher): Promise<void>;
   /** Runs the script over this input with placeholders for answers. Nothing is sent or kept. */
   dryRun(spec: RunSpec, job: Pick<JobInput, "input" | "context">, own: WorkerSession): Promise<DryRun>;
 }
@@ -78,18 +74,18 @@ export type WorkerSession = Pick<
 
 /** Of `work(options)`, which resolves when the last try has returned. */
 export interface WorkOptions {
-  readonly store: JobStore;
+  readonly store: Store;
+  /** Folder or URL of the store, for a process that tries a job apart; null: it is in memory, and all are tried here. */
+  readonly place: string | null;
   /** The queues that are served, each with its dispatcher. */
   readonly queues: readonly { readonly name: string; readonly dispatcher: Dispatcher }[];
-  /** Jobs at once, over all queues. */
+  /** Jobs at once. Queues share them out evenly, one each at the least. */
   readonly concurrency: number;
   /** No further job is begun; those that run are finished. */
   readonly signal: AbortSignal;
   /** Every job is suspended where it is, and its ticket given back. */
   readonly suspend: AbortSignal;
   readonly session: WorkerSession;
-  /** Answers calls in the place of those that `session` names: for tests. */
-  readonly openModels?: (model: string | null) => Models;
   readonly onProgress?: (progress: WorkProgress) => void;
 }
 

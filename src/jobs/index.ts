@@ -1,6 +1,5 @@
 export type {
   JobInput,
-  JobStore,
   Runs,
   Submission,
   Submitted,
@@ -10,4 +9,6 @@ export type {
 } from "./api.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";
 export { openInProcess } from "./in-process.ts";
+export { openRuns } from "./runs.ts";
 export { hashOfRun, newSpec, type ProviderRate, type RunSpec } from "./spec.ts";
+export { work } from "./worker.ts";

@@ -35,6 +35,7 @@ export type {
   TurnProgress,
 } from "./asks.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
+export { loadIntoStore } from "./contexts/load-apart.ts";
 export type { ExecAsked, TurnTaken } from "./exec/request.ts";
 export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { Coverage } from "./journal/coverage.ts";
@@ -79,3 +80,4 @@ export {
   summaryOf,
 } from "./stored/sessions.ts";
 export { sleep } from "./sub-calls/answers.ts";
+export { nanodollars, type RunPart } from "./sub-calls/run-part.ts";

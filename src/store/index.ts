@@ -1,4 +1,23 @@
-export type { Change, Counts, JobKey, JobRow, JobState, Jobs, RunLimits, RunRow, Settled } from "./jobs/port.ts";
+export { LONGEST_WAIT_MS } from "./jobs/money.ts";
+export type {
+  Amount,
+  Back,
+  Change,
+  Counts,
+  DueJob,
+  Hold,
+  JobKey,
+  JobOfRun,
+  JobRow,
+  JobState,
+  Jobs,
+  NewJob,
+  Outcome,
+  Rate,
+  RunLimits,
+  RunRow,
+  Settled,
+} from "./jobs/port.ts";
 export type {
   CheckpointRow,
   Collected,

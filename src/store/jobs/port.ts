@@ -50,7 +50,10 @@ export interface Jobs {
   reserve(hold: Hold): Promise<"held" | "wait" | "never">;
   /** What a request really took: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
   give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
-  /** Takes the next instants of a rate; answers how long to wait for them, ms. */
+  /**
+   * Takes the next instants of a rate; answers how long to wait for them, ms. Takes none if that is longer than `LONGEST_WAIT_MS`:
+   * the job waits out of memory, and asks again.
+   */
   slot(rate: Rate, cost: number): Promise<number>;
   /** Nobody sends under this rate for as long: the provider said so. */
   hush(rate: Rate, ms: number): Promise<void>;

@@ -1,5 +1,5 @@
 import { misuse } from "../../failure.ts";
-import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
+import { intervalOf, LONGEST_WAIT_MS, mayHold, minus, plus } from "../../jobs/money.ts";
 import type { Amount, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
 import { amountColumns, fieldsOfAmount, NOTHING } from "../../rows/jobs.ts";
 import { number, type Row } from "../../rows/seal.ts";
@@ -66,11 +66,12 @@ function setSum(database: Database, run: string, of: "held" | "spent" | "doubtfu
   database.run(`UPDATE runs SET ${set.join(", ")} WHERE id = ?`, ...fieldsOfAmount(amount), run);
 }
 
-/** Takes the next instants of a rate; answers how long to wait for the first of them, ms. */
+/** Takes the next instants of a rate, unless they are too far; answers how long to wait for the first of them, ms. */
 export function slot(database: Database, { key, perMinute }: Rate, cost: number, now: number): number {
   const from = Math.max(tatOf(database, key) ?? now, now);
-  setTat(database, key, from + intervalOf(perMinute) * cost);
-  return from - now;
+  const wait = from - now;
+  if (wait <= LONGEST_WAIT_MS) setTat(database, key, from + intervalOf(perMinute) * cost);
+  return wait;
 }
 
 /** Nobody sends under this rate for so long. */

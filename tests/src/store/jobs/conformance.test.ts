@@ -192,6 +192,9 @@ describe.each(STORES)("jobs of a store $kind", ({ folder }) => {
     expect(waits.at(-1)).toBeGreaterThan(8000);
     await jobs.hush({ key: "other", perMinute: 60 }, 100_000);
     expect(await jobs.slot({ key: "other", perMinute: 60 }, 1)).toBeGreaterThan(90_000);
+    await jobs.hush({ key: "far", perMinute: 1 }, 200_000);
+    const far = await jobs.slot({ key: "far", perMinute: 1 }, 1000);
+    expect(await jobs.slot({ key: "far", perMinute: 1 }, 1)).toBeLessThanOrEqual(far);
   });
 
   stored("a running job whose session nobody holds is due, and its lapse is counted", async (store) => {

@@ -1,0 +1,74 @@
+import type { ErrorCode, Json } from "../../runtime/index.ts";
+import type { Back, JobRow, Outcome } from "../store/index.ts";
+import type { Suspended } from "./stops.ts";
+
+/** How the session of a job came out of a try. */
+export type JobEnd =
+  /** Its last exec is over, and recorded. `code` is null if it succeeded; `result` is JSON. */
+  | { readonly kind: "over"; readonly code: ErrorCode | null; readonly result: string | null; readonly told: Json }
+  /** It stands where it was: it was suspended, or the store refused its records. */
+  | { readonly kind: "unfinished" };
+
+/** What a try does with its job at last. */
+export type LastStep =
+  | { readonly kind: "finish"; readonly outcome: Outcome }
+  /** The row is put back. The ticket comes again after `afterMs`; null: not by itself. */
+  | { readonly kind: "put"; readonly back: Back; readonly afterMs: number | null }
+  /** The row stays as it is, and the ticket comes again. */
+  | { readonly kind: "again"; readonly afterMs: number };
+
+/** A ticket that met a failing store, or lost its lease, comes again after this, ms. */
+export const STORE_MS = 5000;
+
+/** Failures that are no fault of the cell, so that the job is tried again. */
+export const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["machine_lost", "context_lost"]);
+
+/** @param random from 0 to 1 */
+export function stepAfter(
+  end: JobEnd,
+  { attempts }: Pick<JobRow, "attempts">,
+  {
+    retries,
+    suspended,
+    random,
+  }: {
+    readonly retries: number;
+    readonly suspended: Suspended | null;
+    readonly random: () => number;
+  },
+): LastStep {
+  if (end.kind === "unfinished") return unfinished(suspended);
+  const { code, result, told } = end;
+  if (code !== null && TRIED_AGAIN.has(code) && attempts < retries) {
+    const afterMs = retryMs(attempts, random());
+    return { kind: "put", back: { state: "waiting", why: code, afterMs, counts: true }, afterMs };
+  }
+  const state = code === null ? "done" : code === "cancelled" ? "cancelled" : "failed";
+  return { kind: "finish", outcome: { state, result, told } };
+}
+
+function unfinished(suspended: Suspended | null): LastStep {
+  switch (suspended?.why) {
+    case "stopped":
+    case "day":
+      return { kind: "put", back: { state: "waiting", why: null, afterMs: 0, counts: false }, afterMs: 0 };
+    case "budget":
+      return { kind: "put", back: { state: "parked", why: "budget", afterMs: 0, counts: false }, afterMs: null };
+    case "provider": {
+      const afterMs = suspended.afterMs ?? 0;
+      return { kind: "put", back: { state: "waiting", why: "provider", afterMs, counts: false }, afterMs };
+    }
+    case "left":
+    case "store_failed":
+    case undefined:
+      return { kind: "again", afterMs: STORE_MS };
+  }
+}
+
+const FIRST_RETRY_MS = 5000;
+const MOST_RETRY_MS = 600_000;
+
+/** 5 s, four times as long with each attempt, 10 min at the most; more or less by a fifth. */
+function retryMs(attempts: number, random: number): number {
+  return Math.round(Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 4 ** attempts) * (0.8 + 0.4 * random));
+}

@@ -1,0 +1,201 @@
+import { type Clock, type Json, RlmError } from "../../runtime/index.ts";
+import { loadAsks } from "../asks.ts";
+import type { Context } from "../context/index.ts";
+import { type Models, openModels } from "../model/index.ts";
+import {
+  type ExecEnvelope,
+  openSessionWith,
+  type Resumed,
+  type RunPart,
+  readRecord,
+  type Session,
+  sleep,
+  summaryOf,
+} from "../session/index.ts";
+import type { JobOfRun, JobRow, Lease, Store } from "../store/index.ts";
+import type { WorkerSession, WorkProgress } from "./api.ts";
+import { type JobEnd, TRIED_AGAIN } from "./job-end.ts";
+import { openMoney } from "./money.ts";
+import { openParking } from "./parking.ts";
+import { openRates } from "./rates.ts";
+import { jobOptions, onlyThese } from "./session-options.ts";
+import type { RunSpec } from "./spec.ts";
+import type { Stops } from "./stops.ts";
+import type { JobLease, JobSession } from "./try-parts.ts";
+
+export interface JobSessionsParts {
+  readonly store: Store;
+  readonly own: WorkerSession;
+  readonly contextOf: (hash: string) => Promise<Context>;
+  /** Models by the one that calls without a name ask. */
+  readonly openModels: (model: string | null) => Models;
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly onProgress: (progress: WorkProgress) => void;
+}
+
+/** Takes the lease of a job's session, which is made if it is missing. @throws RlmError `session_busy` */
+export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promise<JobLease> {
+  const { store, clock } = parts;
+  const { session: id } = found.job;
+  const leased = await leaseOf(store, { id, at: clock.now() });
+  const { fence } = leased;
+  return {
+    fence,
+    answers: async () => (await recordsOf(store, id)).filter(({ record }) => record === "rlm_tool_result").length,
+    async open(spec, stops) {
+      const session = await openJobSession(parts, found, spec, { leased, stops });
+      return jobSession(store, session, spec, found.job);
+    },
+    release: () => store.release(id),
+  };
+}
+
+async function leaseOf(store: Store, { id, at }: { readonly id: string; readonly at: number }): Promise<Lease> {
+  if (await store.find(id)) return store.lease(id);
+  try {
+    return await store.create({ id, name: null, origin: "batch", settings: null, at });
+  } catch (error) {
+    // Another try has made it meanwhile.
+    if (error instanceof RlmError && error.code === "session_exists") return store.lease(id);
+    throw error;
+  }
+}
+
+interface Opening {
+  readonly leased: Lease;
+  readonly stops: Pick<Stops, "park" | "suspend">;
+}
+
+/** Opens the session with the job's context, its input, and a share in the money of its run. */
+async function openJobSession(
+  parts: JobSessionsParts,
+  found: JobOfRun,
+  spec: RunSpec,
+  opening: Opening,
+): Promise<Session> {
+  const { store, own, clock, random, onProgress } = parts;
+  const { job } = found;
+  const key = { run: job.run, n: job.n };
+  const context = job.context === null ? null : await parts.contextOf(job.context);
+  return openSessionWith(
+    {
+      ...jobOptions(spec, own),
+      onProgress: (progress) => {
+        if (progress.kind === "calls") onProgress({ kind: "calls", key, progress });
+      },
+    },
+    {
+      store,
+      clock,
+      random,
+      leased: opening.leased,
+      asks: loadAsks,
+      models: onlyThese(parts.openModels(spec.model), own.models),
+      job: job.input,
+      run: runPart(parts, found, spec, opening),
+      cacheScope: `${job.run}/${job.n}`,
+      ...(context ? contextParts(context) : {}),
+    },
+  );
+}
+
+/** The session loads the context by its hash: it reads no path. */
+export function contextParts(context: Context) {
+  return {
+    excerpt: { kind: "slice", of: context.hash, ranges: [[0, context.text.length]] },
+    heldContext: (hash: string) => (hash === context.hash ? context : null),
+  } as const;
+}
+
+function runPart(
+  { store, own, env, clock, random }: JobSessionsParts,
+  { job, run }: JobOfRun,
+  spec: RunSpec,
+  { leased, stops }: Opening,
+): RunPart {
+  const account = { baseUrl: own.baseUrl, apiKeyEnv: own.apiKeyEnv, env };
+  return openMoney({
+    jobs: store.jobs,
+    key: { run: job.run, n: job.n },
+    fence: leased.fence,
+    onBudget: spec.on_budget,
+    limitsCost: run.limits.nanodollars !== null,
+    rates: openRates({ jobs: store.jobs, rates: spec.rates, account }),
+    parking: openParking(stops.park),
+    suspended: stops.suspend,
+    random,
+    sleep: (ms, signal) => sleep(clock, ms, signal),
+  });
+}
+
+function jobSession(store: Store, session: Session, spec: RunSpec, job: JobRow): JobSession {
+  const endOf = async (envelope: ExecEnvelope): Promise<JobEnd> => {
+    if (!envelope.success && envelope.resumable) return { kind: "unfinished" };
+    return {
+      kind: "over",
+      code: envelope.success ? null : envelope.error_code,
+      result: envelope.success ? JSON.stringify(envelope.result_json) : null,
+      told: { ...told(envelope), ...(await spentBy(store, session.id)) },
+    };
+  };
+  return {
+    async run(signals) {
+      const last = cellOf(await session.resume(signals));
+      if (last && !(last.isRecorded && (await isToRunAgain(store, session.id, last.envelope, job)))) {
+        return endOf(last.envelope);
+      }
+      return endOf(await session.exec(spec.script.source, { name: spec.script.name, ...signals }));
+    },
+    async discard() {
+      await session.discard();
+      return spentBy(store, session.id);
+    },
+    close: () => session.close(),
+  };
+}
+
+/** The newest exec, if it is that of a script; else the context has been loaded, or nothing has been done. */
+function cellOf(resumed: Resumed | null): { readonly isRecorded: boolean; readonly envelope: ExecEnvelope } | null {
+  if (resumed?.kind !== "cell" || !resumed.envelope || "answer" in resumed.envelope) return null;
+  return { isRecorded: resumed.how === "replayed", envelope: resumed.envelope };
+}
+
+/** Whether the recorded end is one that an earlier try has counted as an attempt already. */
+async function isToRunAgain(
+  store: Store,
+  session: string,
+  envelope: ExecEnvelope,
+  { attempts }: JobRow,
+): Promise<boolean> {
+  if (envelope.success || !TRIED_AGAIN.has(envelope.error_code)) return false;
+  const ends = (await recordsOf(store, session)).filter((record) => record.record === "rlm_complete");
+  const lost = ends.filter(({ error_code }) => [...TRIED_AGAIN].some((code) => code === error_code));
+  return lost.length <= attempts;
+}
+
+async function recordsOf(store: Store, session: string) {
+  return (await store.journal(session)).map(({ record }) => readRecord(record));
+}
+
+/** What is kept of an end beside its result. */
+function told(envelope: ExecEnvelope): { readonly [field: string]: Json } {
+  const { stdout, execution_time_ms, resumed, session_id } = envelope;
+  const ended = { output: stdout, ms: execution_time_ms, resumed, session: session_id };
+  if (envelope.success) return ended;
+  const { error_code, error_message, suggestion } = envelope;
+  return { error_code, error: error_message, suggestion, ...ended };
+}
+
+async function spentBy(store: Store, session: string): Promise<{ readonly [field: string]: Json }> {
+  const row = await store.find(session);
+  if (!row) return {};
+  const { sub_calls, tokens, cost_usd } = summaryOf(row);
+  return { sub_calls, tokens, cost_usd };
+}
+
+/** The models that the worker's own flags reach. */
+export function modelsBy(own: WorkerSession, env: NodeJS.ProcessEnv): (model: string | null) => Models {
+  return (model) => openModels({ model: model ?? undefined, baseUrl: own.baseUrl, apiKeyEnv: own.apiKeyEnv, env });
+}

@@ -1,0 +1,118 @@
+import { failure, type Reservation, type SubCallError, tokensOf } from "../model/index.ts";
+import { nanodollars, type RunPart } from "../session/index.ts";
+import { type Amount, type Hold, type JobKey, type Jobs, LONGEST_WAIT_MS } from "../store/index.ts";
+import type { Parking } from "./parking.ts";
+import type { Rates } from "./rates.ts";
+
+export interface MoneyParts {
+  readonly jobs: Pick<Jobs, "reserve" | "give">;
+  readonly key: JobKey;
+  readonly fence: number;
+  readonly onBudget: "park" | "fail";
+  readonly limitsCost: boolean;
+  readonly rates: Rates;
+  readonly parking: Parking;
+  /** Aborted when the job is suspended: requests that are out then may have been charged. */
+  readonly suspended: AbortSignal;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Resolves after `ms`, or as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+type Call = Parameters<RunPart["reserve"]>[0];
+
+/** The first wait for money that others hold, and the longest, ms. */
+const FIRST_WAIT_MS = 250;
+const MOST_WAIT_MS = 4000;
+
+/** How a job takes money of its run, and places of the providers' rates. */
+export function openMoney(parts: MoneyParts): RunPart {
+  const { jobs, key, fence, parking, rates } = parts;
+  let attempts = 0;
+  /** Calls that have been held as a sub-call. */
+  const counted = new Set<string>();
+
+  /** Holds the amount in the run. A failure: the call ends with it. */
+  async function hold(call: Call, amount: Amount, signal: AbortSignal): Promise<Hold | SubCallError> {
+    const wanted: Hold = { ...key, call: call.id, attempt: attempts++, fence, amount };
+    for (let ms = FIRST_WAIT_MS; ; ms = Math.min(2 * ms, MOST_WAIT_MS)) {
+      const reason = parking.reason();
+      if (reason) return waitParked(call, reason);
+      const held = await jobs.reserve(wanted).catch(() => null);
+      if (held === "held") return wanted;
+      if (held === null) return waitParked(call, STORE_FAILED);
+      if (held === "never") return parts.onBudget === "fail" ? SPENT : waitParked(call, NO_MONEY);
+      await parts.sleep(ms * (0.5 + parts.random() / 2), signal);
+      if (signal.aborted) return CANCELLED;
+    }
+  }
+
+  async function waitParked(call: Call, parked: Parameters<Parking["wait"]>[1]): Promise<SubCallError> {
+    await parking.wait(call.id, parked, call.ended);
+    return CANCELLED;
+  }
+
+  /** The record of the call frees the whole hold, so the run does not depend on this. */
+  const give = (held: Hold, spent: Amount) => jobs.give(held, spent).catch(() => {});
+
+  /** Waits for the place of a request in the rate. A failure: the call ends with it. */
+  async function place(call: Call, model: string, tokens: number, signal: AbortSignal): Promise<SubCallError | null> {
+    const ms = await rates.turn(model, tokens).catch(() => null);
+    if (ms === null) return waitParked(call, STORE_FAILED);
+    if (ms > LONGEST_WAIT_MS) return waitParked(call, { why: "provider", afterMs: ms });
+    if (ms > 0) await parts.sleep(ms, signal);
+    return signal.aborted ? CANCELLED : null;
+  }
+
+  function reservation(call: Call, held: Hold, model: string | undefined): Reservation {
+    let isFree = false;
+    return {
+      settle(usage) {
+        if (isFree || parts.suspended.aborted) return;
+        const spent = { nanodollars: nanodollars(usage.cost_usd), tokens: tokensOf(usage) };
+        void give(held, { ...spent, sub_calls: held.amount.sub_calls });
+      },
+      async limited(retryAfterMs) {
+        if (model === undefined || retryAfterMs === null) return;
+        await rates.hush(model, retryAfterMs).catch(() => {});
+        if (retryAfterMs <= LONGEST_WAIT_MS) return;
+        isFree = true;
+        await give(held, { ...NOTHING, sub_calls: held.amount.sub_calls });
+        await parking.wait(call.id, { why: "provider", afterMs: retryAfterMs }, call.ended);
+      },
+    };
+  }
+
+  return {
+    limitsCost: parts.limitsCost,
+    async reserve(call, { input_tokens, max_tokens, cost_usd, model }, signal) {
+      const tokens = input_tokens + max_tokens;
+      const sub_calls = counted.has(call.id) ? 0 : call.counts;
+      const held = await hold(call, { nanodollars: nanodollars(cost_usd), tokens, sub_calls }, signal);
+      if ("code" in held) return held;
+      counted.add(call.id);
+      const refusal = model === undefined ? null : await place(call, model, tokens, signal);
+      if (refusal) {
+        await give(held, { ...NOTHING, sub_calls });
+        return refusal;
+      }
+      parking.sent(call.id);
+      return reservation(call, held, model);
+    },
+    async count(call, signal) {
+      const held = await hold(call, { ...NOTHING, sub_calls: 1 }, signal);
+      return "code" in held ? held : null;
+    },
+    settles: (call, spent) => ({ ...key, call, spent }),
+    recorded: parking.recorded,
+  };
+}
+
+const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
+const NO_MONEY = { why: "budget", afterMs: null } as const;
+const STORE_FAILED = { why: "store_failed", afterMs: null } as const;
+const CANCELLED = failure("cancelled", "the call was cancelled");
+const SPENT = failure("budget_exceeded", "the run's limit has no room for the request", {
+  suggestion: "Finish with what there is; the run's limits are those of all its jobs together.",
+});

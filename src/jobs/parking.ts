@@ -1,0 +1,45 @@
+/** Why a job is to be suspended, and when it can go on at the earliest. */
+export interface Parked {
+  /** `budget`, `provider`, or `store_failed` if the store did not answer. */
+  readonly why: "budget" | "provider" | "store_failed";
+  /** ms from now; null: when somebody resumes the run. */
+  readonly afterMs: number | null;
+}
+
+/**
+ * Suspends a job that has to wait for long. Answers that are already paid for are kept first: the job is suspended once every call
+ * that has been sent is recorded, or waits here too.
+ */
+export interface Parking {
+  /** The call waits until it is ended, which the suspension does. */
+  wait(call: string, parked: Parked, ended: AbortSignal): Promise<void>;
+  /** The first reason; null: the job goes on. */
+  reason(): Parked | null;
+  /** A request of the call is on its way. */
+  sent(call: string): void;
+  recorded(call: string): void;
+}
+
+export function openParking(suspend: (parked: Parked) => void): Parking {
+  const open = new Set<string>();
+  const waiting = new Set<string>();
+  let reason: Parked | null = null;
+  const suspendIfQuiet = () => {
+    if (reason && [...open].every((call) => waiting.has(call))) suspend(reason);
+  };
+  return {
+    async wait(call, parked, ended) {
+      reason ??= parked;
+      waiting.add(call);
+      suspendIfQuiet();
+      if (!ended.aborted) await new Promise((resolve) => ended.addEventListener("abort", resolve, { once: true }));
+      waiting.delete(call);
+    },
+    reason: () => reason,
+    sent: (call) => open.add(call),
+    recorded(call) {
+      open.delete(call);
+      suspendIfQuiet();
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { JobOfRun } from "../store/index.ts";
+import type { Verdict } from "./dispatcher.ts";
+
+/** How long a ticket waits if another build has begun its job, ms: a worker of that build may fetch it. */
+const OTHER_BUILD_MS = 60_000;
+
+/**
+ * What the row says before anything is done: the verdict, or null if the job is to be tried.
+ * @param isForeign another build has begun it, whose images this one cannot read
+ */
+export function standingOf(found: JobOfRun | null, now: number, isForeign: boolean): Verdict | null {
+  if (!found) return "over";
+  const { job, run } = found;
+  switch (job.state) {
+    case "done":
+    case "failed":
+    case "cancelled":
+      return "over";
+    case "cancelling":
+      // Nobody begins a job of a paused run; this one is only to be ended.
+      return null;
+    case "parked":
+      return "over";
+    case "waiting":
+    case "running":
+  }
+  if (run.state === "paused") return "over";
+  if (job.run_at !== null && job.run_at > now) return { againMs: job.run_at - now };
+  if (isForeign) return { againMs: OTHER_BUILD_MS };
+  return null;
+}

@@ -1,0 +1,73 @@
+import type { JobOfRun, Jobs } from "../store/index.ts";
+import type { Tried } from "./dispatcher.ts";
+import type { Parked } from "./parking.ts";
+
+/** Why a try was suspended. `left`: the job is another try's, or over. */
+export type Suspended = { readonly why: "stopped" | "day" | "left" } | Parked;
+
+/** What can stop a try while its cell runs. */
+export interface Stops extends Disposable {
+  /** The cell is to end: somebody cancels the job. */
+  readonly cancel: AbortSignal;
+  /** The cell is to stop where it is. */
+  readonly suspend: AbortSignal;
+  /** null: nothing suspended it. */
+  suspended(): Suspended | null;
+  park(parked: Parked): void;
+}
+
+export interface StopsParts {
+  readonly jobs: Pick<Jobs, "read">;
+  /** The worker is to stop. */
+  readonly stopped: AbortSignal;
+  /** Calls back after `ms`; the answer calls it off. */
+  after(ms: number, then: () => void): () => void;
+}
+
+/** A try lasts at most so long, ms; the ticket's expiry after 24 h is the net below. */
+const DAY_MS = 23 * 3600_000;
+/** A ticket tells once that its job has changed. From then on the row is read as often as this, ms. */
+const LOOK_MS = 10_000;
+
+export function openStops({ jobs, stopped, after }: StopsParts, ticket: Tried, fence: number): Stops {
+  const cancel = new AbortController();
+  const suspend = new AbortController();
+  const over = new AbortController();
+  let why: Suspended | null = null;
+  let callOffLook = () => {};
+  const stop = (reason: Suspended) => {
+    if (over.signal.aborted) return;
+    why ??= reason;
+    suspend.abort();
+  };
+  const on = (signal: AbortSignal, then: () => void) => {
+    if (signal.aborted) then();
+    else signal.addEventListener("abort", then, { signal: over.signal });
+  };
+
+  /** The ticket's signal is a hint alone: the row says whether the job goes on. */
+  async function look(): Promise<void> {
+    const found = await jobs.read(ticket).catch(() => undefined);
+    if (over.signal.aborted) return;
+    if (found?.job.state === "cancelling") cancel.abort();
+    else if (found !== undefined && !isOurs(found)) stop({ why: "left" });
+    callOffLook = after(LOOK_MS, () => void look());
+  }
+  const isOurs = (found: JobOfRun | null) =>
+    found?.job.state === "running" && found.job.ticket === ticket.id && found.job.fence === fence;
+
+  const callOffDay = after(DAY_MS, () => stop({ why: "day" }));
+  on(stopped, () => stop({ why: "stopped" }));
+  on(ticket.changed, () => void look());
+  return {
+    cancel: cancel.signal,
+    suspend: suspend.signal,
+    suspended: () => why,
+    park: stop,
+    [Symbol.dispose]() {
+      over.abort();
+      callOffDay();
+      callOffLook();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Json } from "../../runtime/index.ts";
+import type { JobOfRun, JobState, Jobs } from "../store/index.ts";
+import type { JobEnd } from "./job-end.ts";
+import type { RunSpec } from "./spec.ts";
+import type { Stops } from "./stops.ts";
+
+/** What a try works with. `docs/durability.md` says what a process that takes over finds after each of its steps. */
+export interface TryParts {
+  readonly jobs: Pick<Jobs, "begin" | "change" | "counts" | "finish" | "put" | "read">;
+  /** The image format of this build, and whether it can read another one. */
+  readonly engine: { readonly own: string; isForeign(engine: string): Promise<boolean> };
+  /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
+  refusal(spec: RunSpec): string | null;
+  /** Takes the lease of the job's session, which is made if it is missing. @throws RlmError `session_busy` */
+  lease(found: JobOfRun): Promise<JobLease>;
+  /** The worker is to stop. */
+  readonly stopped: AbortSignal;
+  /** ms since the epoch. */
+  now(): number;
+  /** From 0 to 1. */
+  random(): number;
+  after(ms: number, then: () => void): () => void;
+  /** For people: that a job began, and what its try left it in. */
+  begun(found: JobOfRun): void;
+  left(found: JobOfRun, state: JobState | null, why: string | null): void;
+  said(text: string): void;
+}
+
+/** The right to write to the session of a job. */
+export interface JobLease {
+  readonly fence: number;
+  /** Recorded answers of the session. */
+  answers(): Promise<number>;
+  /** Opens the session. Its money is that of the run, and `stops` can park it. @throws RlmError `context_lost` … */
+  open(spec: RunSpec, stops: Pick<Stops, "park" | "suspend">): Promise<JobSession>;
+  release(): Promise<void>;
+}
+
+export interface JobSession {
+  /** Finishes from the record if the cell is over; goes on if it was interrupted; else runs the script. */
+  run(signals: { readonly signal: AbortSignal; readonly suspend: AbortSignal }): Promise<JobEnd>;
+  /** Gives up what was interrupted, and tells what the job has spent. */
+  discard(): Promise<Json>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,134 @@
+import { RlmError } from "../../runtime/index.ts";
+import type { JobOfRun } from "../store/index.ts";
+import type { Tried, Verdict } from "./dispatcher.ts";
+import { type JobEnd, STORE_MS, stepAfter } from "./job-end.ts";
+import { type RunSpec, readSpec } from "./spec.ts";
+import { standingOf } from "./standing.ts";
+import { openStops, type Stops } from "./stops.ts";
+import type { JobLease, TryParts } from "./try-parts.ts";
+
+/** How long a ticket waits whose session another try has open, ms. */
+const BUSY_MS = 15_000;
+
+/** One try of a job, from its ticket to the verdict. It rejects only because of a defect of Belay. */
+export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
+  try {
+    const found = await parts.jobs.read(ticket);
+    const engine = found?.job.engine ?? null;
+    const early = standingOf(found, parts.now(), engine !== null && (await parts.engine.isForeign(engine)));
+    if (!found || early !== null) return early ?? "over";
+    const spec = runnable(parts, found);
+    if (typeof spec === "string") return await pauseRun(parts, found, spec);
+    await using lease = disposable(await parts.lease(found));
+    const answers = ticket.lapses === 0 ? 0 : await lease.answers();
+    const taking = { ticket: ticket.id, fence: lease.fence, engine: parts.engine.own, lapses: ticket.lapses, answers };
+    if (!(await parts.jobs.begin(found.job, taking))) return "over"; // ▣ running
+    if (isGettingOn(ticket, answers, found)) return { againMs: 0 };
+    return await underLease(parts, ticket, found, spec, lease);
+  } catch (error) {
+    return verdictOf(error);
+  }
+}
+
+/** The job is this try's as long as the lease lasts. */
+async function underLease(
+  parts: TryParts,
+  ticket: Tried,
+  before: JobOfRun,
+  spec: RunSpec,
+  lease: JobLease,
+): Promise<Verdict> {
+  const { jobs } = parts;
+  const wasTried = before.job.state !== "waiting";
+  const found = wasTried ? ((await jobs.read(ticket)) ?? before) : before;
+  parts.begun(found);
+  using stops = openStops({ jobs, stopped: parts.stopped, after: parts.after }, ticket, lease.fence);
+  const end = await sessionEnd(found, spec, lease, stops);
+  const step = stepAfter(end, found.job, { retries: spec.retries, suspended: stops.suspended(), random: parts.random });
+  switch (step.kind) {
+    case "finish": {
+      const { state } = step.outcome;
+      const isFinished = await jobs.finish(found.job, lease.fence, step.outcome); // ▣ done, failed or cancelled
+      parts.left(found, isFinished ? state : null, isFinished ? codeIn(end) : null);
+      return isFinished && state === "failed" ? await failFast(parts, found, spec) : "over";
+    }
+    case "put": {
+      const { state, why } = step.back;
+      if (why === "budget") await jobs.change(found.run.id, { to: "pause", why }); // ▣ before the job: it comes again with the run
+      const isPut = await jobs.put(found.job, lease.fence, step.back); // ▣ waiting or parked
+      parts.left(found, isPut ? state : null, isPut ? why : null);
+      return isPut && step.afterMs !== null ? { againMs: step.afterMs } : "over";
+    }
+    case "again":
+      parts.left(found, null, codeIn(end));
+      return { againMs: step.afterMs };
+  }
+}
+
+/** Opens the session and runs it to its end, or until it is stopped. */
+async function sessionEnd(found: JobOfRun, spec: RunSpec, lease: JobLease, stops: Stops): Promise<JobEnd> {
+  try {
+    const session = await lease.open(spec, stops);
+    try {
+      if (found.job.state === "cancelling") return { ...CANCELLED, told: await session.discard() };
+      return await session.run({ signal: stops.cancel, suspend: stops.suspend });
+    } finally {
+      await session.close();
+    }
+  } catch (error) {
+    if (!(error instanceof RlmError) || GIVEN_BACK.has(error.code)) throw error;
+    const { code, message, suggestion } = error;
+    return { kind: "over", code, result: null, told: { error_code: code, error: message, suggestion } };
+  }
+}
+
+/** Pauses the run after so many failures as it allows. */
+async function failFast(parts: TryParts, found: JobOfRun, { fail_fast }: RunSpec): Promise<Verdict> {
+  if (fail_fast === null) return "over";
+  const { failed } = await parts.jobs.counts(found.run.id);
+  return failed < fail_fast ? "over" : pauseRun(parts, found, `${failed} of its jobs have failed`);
+}
+
+const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;
+
+const codeIn = (end: JobEnd) => (end.kind === "over" ? end.code : null);
+
+/** A ticket that has lapsed often, although the job records answers: its neighbours end the processes. It becomes a new ticket. */
+function isGettingOn({ lapses }: Tried, answers: number, { job }: JobOfRun): boolean {
+  return lapses >= LAPSES_LOOKED_AT && answers > job.answers;
+}
+
+const LAPSES_LOOKED_AT = 3;
+
+/** What the run does, or why no worker of the queue does it. */
+function runnable(parts: TryParts, { run }: JobOfRun): RunSpec | string {
+  try {
+    const spec = readSpec(run.spec);
+    return parts.refusal(spec) ?? spec;
+  } catch (error) {
+    if (error instanceof RlmError) return error.message;
+    throw error;
+  }
+}
+
+/** The workers of a queue allow the same models, so none of them would run it. */
+async function pauseRun({ jobs, said }: TryParts, { run }: JobOfRun, why: string): Promise<Verdict> {
+  await jobs.change(run.id, { to: "pause", why });
+  said(`run ${run.name} is paused: ${why}`);
+  return "over";
+}
+
+/** What the store or another holder did to the try counts as nothing: the ticket comes again. Anything else is a defect. */
+function verdictOf(error: unknown): Verdict {
+  if (!(error instanceof RlmError)) throw error;
+  if (error.code === "session_busy") return { againMs: BUSY_MS };
+  if (GIVEN_BACK.has(error.code)) return { againMs: STORE_MS };
+  throw error;
+}
+
+const GIVEN_BACK: ReadonlySet<string> = new Set(["lease_lost", "store_failed", "session_busy"]);
+
+/** A lease whose release fails lapses by itself. */
+export function disposable(lease: JobLease): JobLease & AsyncDisposable {
+  return { ...lease, [Symbol.asyncDispose]: () => lease.release().catch(() => {}) };
+}

@@ -1,0 +1,17 @@
+import type { Store } from "../../store/index.ts";
+import type { LoadSource } from "../api.ts";
+import { loadRequest } from "../exec/request.ts";
+import { keepContext } from "./contexts.ts";
+
+/** Loads a context and keeps it in the store, for sessions that are opened later. Answers its hash. @throws as `load` */
+export async function loadIntoStore(
+  store: Store,
+  source: LoadSource,
+  options: Parameters<typeof loadRequest>[2],
+): Promise<string> {
+  const request = loadRequest("load", source, options);
+  if (request.kind !== "load") throw new Error("a load made another request");
+  const context = await request.read(null);
+  await keepContext(store, context);
+  return context.hash;
+}
