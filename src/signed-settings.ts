@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Json } from "../runtime/index.ts";
+import { isServer, shownPlace } from "./store-place.ts";
 import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
 
 /**
@@ -21,8 +22,9 @@ export interface Signer {
   look(): { readonly path: string; readonly isThere: boolean; readonly problem: string | null };
 }
 
-export function openSigner(folder: string, env: NodeJS.ProcessEnv): Signer {
-  const store = realOf(resolve(folder));
+/** @param place of the store */
+export function openSigner(place: string, env: NodeJS.ProcessEnv): Signer {
+  const store = isServer(place) ? shownPlace(place) : realOf(resolve(place));
   const path = keyPath(env);
   const refused = isInside(path, store) ? { problem: "lies in the store" } : null;
   const made = (): UserKey => refused ?? makeUserKey(path);

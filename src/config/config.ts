@@ -43,4 +43,4 @@ export function readVariables(env: ConfigPlaces["env"]): AskedSettings {
 }
 
 /** Variables of Belay that are not settings. */
-const OTHERS = ["BELAY_HOME", "BELAY_DEBUG", "BELAY_SESSION"];
+const OTHERS = ["BELAY_HOME", "BELAY_STORE", "BELAY_DEBUG", "BELAY_SESSION"];

@@ -16,11 +16,6 @@ interface Handlers {
   dead(ticket: Ticket, why: string): Promise<void>;
 }
 
-interface Source {
-  next(): Promise<IteratorResult<Ticket>>;
-  readonly taken: PromiseWithResolvers<void>;
-}
-
 /** Hands tickets out in this process alone. They live as long as it does: the rows say what is to be offered again. */
 export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: InProcessOptions = {}): Dispatcher {
   const queue = new PQueue({ concurrency: 1, autoStart: false });
@@ -29,9 +24,11 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
   const timers = new Set<NodeJS.Timeout>();
   const trying = new Map<string, { readonly ticket: Ticket; readonly changed: AbortController }>();
   const running = new Set<Promise<void>>();
-  const sources: Source[] = [];
+  const offers = openOffers(
+    () => waiting.size < held,
+    (ticket) => add(ticket, ticket.lapses ?? 0),
+  );
   let handlers: Handlers | null = null;
-  let filling = false;
   let lastId = 0;
 
   function add(ticket: Ticket, lapses: number): void {
@@ -55,7 +52,7 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
       waiting.delete(keyOf(ticket));
       const run = tryOnce(ticket, lapses).finally(() => running.delete(run));
       running.add(run);
-      void fill();
+      void offers.fill();
       return run;
     };
     void queue.add(trial, { priority: -ticket.rank }).catch(() => {});
@@ -83,43 +80,13 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
     add({ ...ticket, afterMs: retryMs * Math.min(2 ** (lapses - 1), 60) }, lapses);
   }
 
-  /** Takes tickets from what was offered for as long as there is room. One source follows the other. */
-  async function fill(): Promise<void> {
-    if (filling) return;
-    filling = true;
-    try {
-      while (waiting.size < held) {
-        const [source] = sources;
-        if (!source) return;
-        const next = await source.next().catch((error: unknown) => {
-          source.taken.reject(error);
-          return { done: true, value: undefined } as const;
-        });
-        if (next.done) {
-          sources.shift();
-          source.taken.resolve();
-        } else {
-          add(next.value, next.value.lapses ?? 0);
-        }
-      }
-    } finally {
-      filling = false;
-    }
-  }
-
   return {
-    offer(tickets) {
-      const iterator = Symbol.asyncIterator in tickets ? tickets[Symbol.asyncIterator]() : tickets[Symbol.iterator]();
-      const taken = Promise.withResolvers<void>();
-      sources.push({ next: async () => iterator.next(), taken });
-      void fill();
-      return taken.promise;
-    },
+    offer: (tickets) => offers.add(tickets),
     async work({ concurrency, signal }, attempt, dead) {
       handlers = { attempt, dead };
       queue.concurrency = concurrency;
       queue.start();
-      void fill();
+      void offers.fill();
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       queue.pause();
       await Promise.all(running);
@@ -134,8 +101,51 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
       queue.pause();
       queue.clear();
       for (const timer of timers) clearTimeout(timer);
-      for (const { taken } of sources.splice(0)) taken.resolve();
+      offers.end();
       await Promise.all(running);
+    },
+  };
+}
+
+interface Source {
+  next(): Promise<IteratorResult<Ticket>>;
+  readonly taken: PromiseWithResolvers<void>;
+}
+
+/** What was offered and is not taken yet: one source after the other, for as long as there is room. */
+function openOffers(hasRoom: () => boolean, take: (ticket: Ticket) => void) {
+  const sources: Source[] = [];
+  let isFilling = false;
+
+  async function fill(): Promise<void> {
+    if (isFilling) return;
+    isFilling = true;
+    for (let [source] = sources; source && hasRoom(); [source] = sources) await takeOne(source);
+    isFilling = false;
+  }
+
+  async function takeOne({ next, taken }: Source): Promise<void> {
+    try {
+      const { done, value } = await next();
+      if (!done) return take(value);
+      taken.resolve();
+    } catch (error) {
+      taken.reject(error);
+    }
+    sources.shift();
+  }
+
+  return {
+    fill,
+    add(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void> {
+      const iterator = Symbol.asyncIterator in tickets ? tickets[Symbol.asyncIterator]() : tickets[Symbol.iterator]();
+      const taken = Promise.withResolvers<void>();
+      sources.push({ next: async () => iterator.next(), taken });
+      void fill();
+      return taken.promise;
+    },
+    end() {
+      for (const { taken } of sources.splice(0)) taken.resolve();
     },
   };
 }

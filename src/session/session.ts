@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
 import type { RlmError } from "../../runtime/index.ts";
 import { systemClock } from "../../runtime/index.ts";
 import { checkSessionName } from "../session-name.ts";
 import { openSigner } from "../signed-settings.ts";
 import { shareStore } from "../store/index.ts";
+import { placeOf } from "../store-place.ts";
 import type { HostedOptions, Session } from "./api.ts";
 import { loadOnce } from "./contexts/load-once.ts";
 import { sessionOver } from "./methods.ts";
@@ -25,11 +25,11 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
   if (options.session !== undefined && options.store === undefined && !parts.store) throw nameWithoutStore();
   memoryBytesOf(options);
   await pace();
-  const folder = options.store === undefined ? null : resolve(options.store);
+  const place = options.store === undefined ? null : placeOf(options.store);
   const entry = parts.storeEntry;
-  const store = parts.store ?? (await shareStore(folder, entry ? { entry } : {}));
-  const signer = parts.store || folder === null ? {} : { signer: openSigner(folder, process.env) };
-  const isInMemory = !parts.store && folder === null;
+  const store = parts.store ?? (await shareStore(place, entry ? { entry } : {}));
+  const signer = parts.store || place === null ? {} : { signer: openSigner(place, process.env) };
+  const isInMemory = !parts.store && place === null;
   const release = async (id: string) => {
     if (parts.leased) return;
     // A session in memory ends with its handle.
@@ -62,5 +62,5 @@ export async function openSessionWith(options: HostedOptions, parts: Partial<Ses
 }
 
 function nameWithoutStore(): RlmError {
-  return refused("openSession(): session names a session, but no store is given to keep it", "Name a folder: store.");
+  return refused("openSession(): session names a session, but no store is given to keep it", "Name a place: store.");
 }

@@ -2,7 +2,7 @@ import { listSessions } from "../../session/index.ts";
 import type { Command } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { storeFolder } from "../flags/values.ts";
+import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { showingFailures, withStore } from "../store/opened-store.ts";
 import { completionScript, SHELLS } from "./scripts.ts";
@@ -29,7 +29,7 @@ const SESSIONS = "sessions";
 
 function names(args: Arguments, host: Host): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
-    const found = await withStore(storeFolder(args), host, listSessions);
+    const found = await withStore(storePlace(args), host, listSessions);
     const named = found.flatMap(({ name }) => (name === null ? [] : [name]));
     stdout.write(named.map((name) => `${name}\n`).join(""));
   });

@@ -1,6 +1,6 @@
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/values.ts";
+import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { processTerminal, type Style } from "../render/terminal.ts";
 import { version } from "../version.ts";
@@ -11,7 +11,7 @@ export async function doctorCommand(args: Arguments, host: Host): Promise<number
   const terminal = processTerminal(() => {});
   const { stdout } = terminal;
   const checks: Check[] = [];
-  for (const check of checkInstallation({ folder: storeFolder(args), host, terminal })) checks.push(await check());
+  for (const check of checkInstallation({ folder: storePlace(args), host, terminal })) checks.push(await check());
   const isWell = checks.every(({ state }) => state !== "failed");
   if (args.get(JSON_OUTPUT)) {
     stdout.writeRaw(`${JSON.stringify({ success: isWell, version: version(), checks })}\n`);

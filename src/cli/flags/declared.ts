@@ -87,9 +87,9 @@ const LIMIT_FLAGS: readonly Flag[] = [
 
 export const STORE = flag({
   name: "store",
-  type: path("DIR"),
+  type: path("DIR|URL"),
   heading: "session",
-  help: "folder that keeps sessions (default BELAY_HOME, or ~/.belay)",
+  help: "folder, or URL of PostgreSQL (postgres://…), that keeps sessions (default BELAY_STORE, BELAY_HOME, or ~/.belay)",
 });
 
 export const SESSION = flag({

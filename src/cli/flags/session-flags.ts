@@ -21,7 +21,7 @@ import {
 } from "./declared.ts";
 import type { Flag } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
-import { checkName, settingsIn, storeFolder } from "./values.ts";
+import { checkName, settingsIn, storePlace } from "./values.ts";
 
 /** What the flags of a command that opens a session ask for. */
 export interface SessionFlags {
@@ -69,7 +69,7 @@ export function sessionFlags(args: Arguments, command: string): SessionFlags {
     command,
     contexts,
     settings: settingsIn(args, help),
-    store: args.get(NO_STORE) ? null : storeFolder(args),
+    store: args.get(NO_STORE) ? null : storePlace(args),
     isStoreNamed: args.isGiven(STORE),
     session,
     change: args.get(RELOAD) ? "reload" : args.get(APPEND) ? "append" : null,

@@ -1,8 +1,8 @@
-import { resolve } from "node:path";
 import { RlmError } from "../../../runtime/index.ts";
 import { type AskedSettings, settingsFromTexts } from "../../config/index.ts";
 import { homeFolder } from "../../home.ts";
 import { checkSessionName } from "../../session-name.ts";
+import { placeOf } from "../../store-place.ts";
 import type { Arguments } from "./arguments.ts";
 import { ROOT, SESSION_FLAGS, STORE } from "./declared.ts";
 import type { Flag } from "./flag.ts";
@@ -35,10 +35,10 @@ function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The folder that --store names, or the usual one. */
-export function storeFolder(args: Pick<Arguments, "get">): string {
-  const named = args.get(STORE);
-  return named === undefined ? homeFolder(process.env) : resolve(named);
+/** The place that --store or BELAY_STORE names, or the usual folder. */
+export function storePlace(args: Pick<Arguments, "get">): string {
+  const named = args.get(STORE) ?? (process.env.BELAY_STORE || undefined);
+  return named === undefined ? homeFolder(process.env) : placeOf(named);
 }
 
 /** @throws UsageError for a name that a session cannot have */

@@ -6,7 +6,7 @@ import { openSigner } from "../../signed-settings.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ROOT, SESSION } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { checkName, settingsIn, storeFolder } from "../flags/values.ts";
+import { checkName, settingsIn, storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { folderIn } from "./folder.ts";
 
@@ -19,7 +19,7 @@ import { folderIn } from "./folder.ts";
 export function sessionSource(args: Arguments, host: Host): SessionSource {
   const help = commandLine(["help", "mcp"]);
   settingsIn(args, help);
-  const folder = storeFolder(args);
+  const folder = storePlace(args);
   const signer = openSigner(folder, process.env);
   const opening = async () => (await import("./opening.ts")).openingOf({ args, host, folder });
   return {

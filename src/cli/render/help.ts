@@ -68,6 +68,7 @@ const EXIT_CODES = [
 ] as const;
 
 const ENVIRONMENT = [
+  ["BELAY_STORE", "folder or URL (postgres://…) that keeps sessions, if --store does not name it"],
   ["BELAY_HOME", "folder of sessions, config.json, search indexes and the REPL's history (default ~/.belay)"],
   ["NO_COLOR", "no colours on a terminal"],
 ] as const;

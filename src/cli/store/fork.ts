@@ -2,11 +2,12 @@ import { ulid } from "ulid";
 import { displayName } from "../../ids.ts";
 import { forkSession } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
+import { shownPlace } from "../../store-place.ts";
 import type { ForkFlags } from "../commands/fork.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
-import { checkName, storeFolder } from "../flags/values.ts";
+import { checkName, storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 
@@ -17,17 +18,17 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
   if (name !== null) checkName("name", name, commandLine(["help", "fork"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
     const at = Date.now();
-    const folder = storeFolder(args);
-    const made = await withStore(folder, host, (store) => {
+    const place = storePlace(args);
+    const made = await withStore(place, host, (store) => {
       const id = ulid(at);
-      const settings = openSigner(folder, process.env).forFork(id);
+      const settings = openSigner(place, process.env).forFork(id);
       const forking = { id, name, origin: "command", checkpoint: checkpoint || null, at, settings } as const;
       return forkSession(store, session, forking);
     });
     if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
     const called = displayName(made);
     stdout.write(`${called}\n`);
-    const store = args.isGiven(STORE) ? ["--store", folder] : [];
+    const store = args.isGiven(STORE) ? ["--store", shownPlace(place)] : [];
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
     if (stderr.isTerminal) stderr.write(`continue with: ${commandLine([...next, ...store])}\n`, "dim");
   });

@@ -3,7 +3,7 @@ import type { Collected } from "../../store/index.ts";
 import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/values.ts";
+import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { ANONYMOUS_MS } from "./daily-gc.ts";
 import { showingFailures, withStore } from "./opened-store.ts";
@@ -13,7 +13,7 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
   const { olderThan: namedMs = null, pi = false, dryRun = false } = own;
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
   return showingFailures(args, async ({ stdout }) => {
-    const collected = await withStore(storeFolder(args), host, (store) => store.gc(rule));
+    const collected = await withStore(storePlace(args), host, (store) => store.gc(rule));
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, dry_run: dryRun, ...collected })}\n`);
     else stdout.write(collectedText(collected, dryRun));
   });

@@ -1,6 +1,7 @@
 import { folderProblem } from "../../home.ts";
 import { RlmError } from "../../index.ts";
 import type { Store } from "../../store/index.ts";
+import { isServer } from "../../store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -8,20 +9,20 @@ import type { Host } from "../host.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 
-/** Opens the store in this folder (null: in memory). @throws RlmError `store_failed` for a folder that cannot be written */
-export async function openStoreIn(folder: string | null, host: Host, cure = KEEP_NOTHING): Promise<Store> {
-  const problem = folder === null ? null : folderProblem(folder);
-  if (problem === null) return host.openStore(folder);
+/** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a folder that cannot be written */
+export async function openStoreIn(place: string | null, host: Host, cure = KEEP_NOTHING): Promise<Store> {
+  const problem = place === null || isServer(place) ? null : folderProblem(place);
+  if (problem === null) return host.openStore(place);
   throw new RlmError("store_failed", `sessions cannot be kept: ${problem}`, {
-    suggestion: `Name a folder that can be written with --store DIR or BELAY_HOME${cure}.`,
+    suggestion: `Name a place that can be written with --store DIR or BELAY_HOME${cure}.`,
   });
 }
 
 const KEEP_NOTHING = ", or keep nothing with --no-store";
 
 /** Opens a store for commands that only look, closes it after the work. */
-export async function withStore<T>(folder: string, host: Host, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStoreIn(folder, host, "");
+export async function withStore<T>(place: string, host: Host, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStoreIn(place, host, "");
   try {
     return await work(store);
   } finally {

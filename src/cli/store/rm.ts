@@ -3,7 +3,7 @@ import { displayName } from "../../ids.ts";
 import { removeSession, sessionNamed } from "../../session/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { storeFolder } from "../flags/values.ts";
+import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { showingFailures, withStore } from "./opened-store.ts";
 
@@ -12,7 +12,7 @@ export function rmCommand(args: Arguments, host: Host): Promise<number> {
   const names = args.positionals;
   if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));
   return showingFailures(args, async ({ stdout }) => {
-    await withStore(storeFolder(args), host, async (store) => {
+    await withStore(storePlace(args), host, async (store) => {
       const ids: string[] = [];
       for (const name of names) ids.push((await sessionNamed(store, name)).id);
       for (const id of new Set(ids)) {

@@ -1,10 +1,11 @@
 import { age, amount, compact, dollars, size } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import { listSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
+import { shownPlace } from "../../store-place.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/values.ts";
+import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
@@ -13,15 +14,15 @@ import { showingFailures, withStore } from "./opened-store.ts";
 /** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
-    const folder = storeFolder(args);
-    const all = await withStore(folder, host, listSessions);
+    const place = storePlace(args);
+    const shown = shownPlace(place);
+    const all = await withStore(place, host, listSessions);
     const found = all.filter(wantedBy(own));
-    if (args.get(JSON_OUTPUT))
-      stdout.writeRaw(`${JSON.stringify({ success: true, store: folder, sessions: found })}\n`);
+    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, store: shown, sessions: found })}\n`);
     else if (all.length === 0)
-      stdout.write(`no sessions in ${folder}\nmake one: belay exec FILE -c PATH --session NAME\n`);
+      stdout.write(`no sessions in ${shown}\nmake one: belay exec FILE -c PATH --session NAME\n`);
     else if (found.length === 0)
-      stdout.write(`none of ${amount(all.length, "session")} in ${folder} is ${wanted(own)}\n`);
+      stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted(own)}\n`);
     else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
   });
 }

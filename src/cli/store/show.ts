@@ -3,10 +3,11 @@ import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import { describeSession, type SessionDescription, type TextBounds, withBoundedTexts } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session-name.ts";
+import { shownPlace } from "../../store-place.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { storeFolder } from "../flags/values.ts";
+import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { failureFields, showFailure } from "../render/failure.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
@@ -20,9 +21,10 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
   let isWhole = true;
   const code = await showingFailures(args, async (terminal) => {
     const { stdout, stderr } = terminal;
-    const folder = storeFolder(args);
-    const found = await withStore(folder, host, async (store) => {
-      if (!isNamed && !(await store.list()).some(({ origin }) => origin !== "pi")) throw noSessionYet(folder);
+    const place = storePlace(args);
+    const found = await withStore(place, host, async (store) => {
+      if (!isNamed && !(await store.list()).some(({ origin }) => origin !== "pi"))
+        throw noSessionYet(shownPlace(place));
       const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
       return describeSession(store, name, { children, partly: true });
     });
@@ -66,8 +68,8 @@ const outcomeOf = (damage: RlmError | null) => (damage ? failureFields(damage) :
 const CHILDREN = 50;
 const ALL_CHILDREN = 1000;
 
-function noSessionYet(folder: string): RlmError {
-  return new RlmError("session_not_found", `no session found in ${folder}`, {
+function noSessionYet(store: string): RlmError {
+  return new RlmError("session_not_found", `no session found in ${store}`, {
     suggestion: "Make one: `belay exec FILE -c PATH --session NAME`.",
   });
 }

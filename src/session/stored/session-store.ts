@@ -1,8 +1,8 @@
-import { resolve } from "node:path";
 import { ulid } from "ulid";
 import { systemClock } from "../../../runtime/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import { type Collected, shareStore } from "../../store/index.ts";
+import { placeOf } from "../../store-place.ts";
 import type { CollectOptions } from "../api.ts";
 import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS } from "../options.ts";
 import { type Describing, describeSession, type SessionDescription } from "./description.ts";
@@ -35,9 +35,9 @@ export interface SessionStore extends AsyncDisposable {
 const DAY_MS = 24 * 3600 * 1000;
 
 /** Opens the store in a folder, which is made if it is missing. @throws RlmError `store_failed`, `store_too_new` */
-export async function openStore(folder: string, { clock = systemClock } = {}): Promise<SessionStore> {
-  const store = await shareStore(resolve(folder));
-  const signer = openSigner(resolve(folder), process.env);
+export async function openStore(place: string, { clock = systemClock } = {}): Promise<SessionStore> {
+  const store = await shareStore(placeOf(place));
+  const signer = openSigner(placeOf(place), process.env);
   return {
     list: () => listSessions(store),
     async describe(session, options = {}) {
