@@ -72,6 +72,8 @@ export const LIMITS = {
   idleMs: 60_000,
   /** How long a thread without a machine stays, ms. */
   idleThreadMs: 10_000,
+  /** A wait for a provider's rate that is longer parks the job, ms. */
+  rateWaitMs: 120_000,
 } as const;
 
 /** Budget of a session, by its wire names (spec §7.1). */

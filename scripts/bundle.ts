@@ -1,7 +1,7 @@
 import { copyFile, glob, mkdir } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
-import { type Plugin, rolldown } from "rolldown";
+import { type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import packageJson from "../package.json" with { type: "json" };
 import { ENTRIES as STARTED } from "../src/entries.ts";
 import { ROOT } from "./process.ts";
@@ -31,8 +31,20 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
     chunkFileNames: "chunks/[name]-[hash].js",
   });
   await build.close();
+  refuseSharedThreads(output);
   await copyGuestFiles(folder);
   return output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+}
+
+/** Whoever imports a part of a chunk runs all of it: what a thread shares with others must not lie in the chunk of its entry. */
+function refuseSharedThreads(output: RolldownOutput["output"]): void {
+  const chunks = output.filter((file) => file.type === "chunk");
+  const threads = chunks.filter(({ facadeModuleId }) => facadeModuleId?.endsWith("thread-entry.ts"));
+  for (const { fileName, exports } of threads) {
+    const importer = chunks.find(({ imports }) => imports.includes(fileName));
+    if (importer)
+      throw new Error(`${importer.fileName} takes ${exports.join(", ")} from ${fileName}, which starts a thread`);
+  }
 }
 
 /** A module's own URL stays what it would be by itself, although it is now a part of another file. */

@@ -49,6 +49,7 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
     unit: "ms",
   },
   idleThreadMs: { what: "a thread that serves no machine, before it ends", unit: "ms" },
+  rateWaitMs: { what: "Wait for a rate of a run that a job spends in memory; a longer one parks it", unit: "ms" },
 };
 
 const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {

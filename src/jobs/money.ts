@@ -1,6 +1,7 @@
+import { LIMITS } from "../../runtime/index.ts";
 import { failure, type Reservation, type SubCallError, tokensOf } from "../model/index.ts";
 import { nanodollars, type RunPart } from "../session/index.ts";
-import { type Amount, type Hold, type JobKey, type Jobs, LONGEST_WAIT_MS } from "../store/index.ts";
+import type { Amount, Hold, JobKey, Jobs } from "../store/index.ts";
 import type { Parking } from "./parking.ts";
 import type { Rates } from "./rates.ts";
 
@@ -60,7 +61,7 @@ export function openMoney(parts: MoneyParts): RunPart {
   async function place(call: Call, model: string, tokens: number, signal: AbortSignal): Promise<SubCallError | null> {
     const ms = await rates.turn(model, tokens).catch(() => null);
     if (ms === null) return waitParked(call, STORE_FAILED);
-    if (ms > LONGEST_WAIT_MS) return waitParked(call, { why: "provider", afterMs: ms });
+    if (ms > LIMITS.rateWaitMs) return waitParked(call, { why: "provider", afterMs: ms });
     if (ms > 0) await parts.sleep(ms, signal);
     return signal.aborted ? CANCELLED : null;
   }
@@ -76,7 +77,7 @@ export function openMoney(parts: MoneyParts): RunPart {
       async limited(retryAfterMs) {
         if (model === undefined || retryAfterMs === null) return;
         await rates.hush(model, retryAfterMs).catch(() => {});
-        if (retryAfterMs <= LONGEST_WAIT_MS) return;
+        if (retryAfterMs <= LIMITS.rateWaitMs) return;
         isFree = true;
         await give(held, { ...NOTHING, sub_calls: held.amount.sub_calls });
         await parking.wait(call.id, { why: "provider", afterMs: retryAfterMs }, call.ended);

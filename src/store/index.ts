@@ -1,4 +1,3 @@
-export { LONGEST_WAIT_MS } from "./jobs/money.ts";
 export type {
   Amount,
   Back,

@@ -36,8 +36,5 @@ const EACH = ["nanodollars", "tokens", "sub_calls"] as const;
 /** Timers wake late, so requests are spaced a little wider than the rate says. */
 const TIGHTER = 0.9;
 
-/** The longest wait for a rate that a job spends in memory, ms. */
-export const LONGEST_WAIT_MS = 120_000;
-
 /** ms between two units of a rate. */
 export const intervalOf = (perMinute: number) => 60_000 / perMinute / TIGHTER;

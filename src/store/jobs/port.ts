@@ -51,7 +51,7 @@ export interface Jobs {
   /** What a request really took: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
   give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
   /**
-   * Takes the next instants of a rate; answers how long to wait for them, ms. Takes none if that is longer than `LONGEST_WAIT_MS`:
+   * Takes the next instants of a rate; answers how long to wait for them, ms. Takes none if that is longer than `LIMITS.rateWaitMs`:
    * the job waits out of memory, and asks again.
    */
   slot(rate: Rate, cost: number): Promise<number>;

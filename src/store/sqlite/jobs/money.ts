@@ -1,5 +1,6 @@
+import { LIMITS } from "../../../../runtime/index.ts";
 import { misuse } from "../../failure.ts";
-import { intervalOf, LONGEST_WAIT_MS, mayHold, minus, plus } from "../../jobs/money.ts";
+import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
 import type { Amount, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
 import { amountColumns, fieldsOfAmount, NOTHING } from "../../rows/jobs.ts";
 import { number, type Row } from "../../rows/seal.ts";
@@ -70,7 +71,7 @@ function setSum(database: Database, run: string, of: "held" | "spent" | "doubtfu
 export function slot(database: Database, { key, perMinute }: Rate, cost: number, now: number): number {
   const from = Math.max(tatOf(database, key) ?? now, now);
   const wait = from - now;
-  if (wait <= LONGEST_WAIT_MS) setTat(database, key, from + intervalOf(perMinute) * cost);
+  if (wait <= LIMITS.rateWaitMs) setTat(database, key, from + intervalOf(perMinute) * cost);
   return wait;
 }
 
