@@ -1,0 +1,283 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { RlmError } from "../../../runtime/index.ts";
+import type { Store } from "../../../src/store/index.ts";
+import { runScene } from "../../support/run-scene.ts";
+import { folderWith } from "../../support/tree.ts";
+
+const ASK = 'const said = await llm_query("about " + job.name, { tools: [] }); [job.name, said]';
+const names = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `n${n}` }));
+const echo = ({ prompt }: { readonly prompt: string }) => ({ text: prompt.toUpperCase() });
+
+test("the script runs once for each input, and each job's result, spending and session are kept", async () => {
+  const { submit, works, jobs, results, server, store } = await runScene(ASK, { script: echo });
+  const { run, added, known, made } = await submit(names(3));
+  expect({ added, known, made }).toEqual({ added: 3, known: 0, made: true });
+  const told = await works({ run });
+  expect(await results(run)).toEqual([0, 1, 2].map((n) => [`n${n}`, `ABOUT N${n}`]));
+  expect(server.requests).toHaveLength(3);
+  for (const job of await jobs(run)) {
+    expect(job).toMatchObject({ state: "done", told: { sub_calls: 1, output: "", resumed: 0, session: job.session } });
+    expect((await store.find(job.session))?.origin).toBe("batch");
+  }
+  const { spent, held, doubtful } = (await store.jobs.run(run.id)) ?? run;
+  expect(spent.sub_calls).toBe(3);
+  expect(spent.tokens).toBe((await jobs(run)).reduce((sum, job) => sum + job.spent.tokens, 0));
+  expect([held, doubtful].every(({ tokens, sub_calls }) => tokens + sub_calls === 0)).toBe(true);
+  expect(told.filter(({ kind }) => kind === "left")).toHaveLength(3);
+  // The same line again sends nothing.
+  expect(await submit(names(4))).toMatchObject({ added: 1, known: 3, made: false });
+  await works({ run });
+  expect(server.requests).toHaveLength(4);
+});
+
+test("a job's context is loaded by its hash: its cell sees no file and no folder", async () => {
+  const { submit, works, results, runs, store } = await runScene("[P, session().sources.length, list_docs()[0].id]", {
+    spec: { context: "each" },
+  });
+  const folder = folderWith({ "a.txt": "the text of a file" });
+  const hash = await runs.keepContext("a.txt", { cwd: folder, roots: [folder] });
+  const { run } = await submit([1, 2], hash);
+  await works({ run, own: { cwd: "/nowhere" } });
+  const [first, second] = await results(run);
+  expect(first).toEqual([expect.stringContaining("the text of a file"), 1, expect.stringContaining("a.txt")]);
+  expect(second).toEqual(first);
+  const [job] = await store.jobs.list(run.id, { from: 0, limit: 1 });
+  const records = await store.journal(job?.session ?? "");
+  expect(JSON.stringify(records)).not.toContain(folder);
+});
+
+test("a cell that fails fails its job, and what it printed is kept", async () => {
+  const { submit, works, jobs } = await runScene('print("so far"); throw new TypeError("no")');
+  const { run } = await submit([1]);
+  await works({ run });
+  expect(await jobs(run)).toMatchObject([
+    { state: "failed", told: { error_code: "js_error", error: "TypeError: no", output: "so far\n" } },
+  ]);
+});
+
+test("Ctrl-C suspends every job where it is, and a later worker goes on: no recorded answer is requested again", async () => {
+  const cell =
+    'const a = await llm_query("a" + job, { tools: [] }); const b = await llm_query("b" + job, { tools: [] }); a + b';
+  let hangs = true;
+  const { submit, works, jobs, results, server, store } = await runScene(cell, {
+    folder: join(folderWith(), "store"),
+    script: ({ prompt }) => (hangs && prompt.startsWith("b") ? { text: "", end: "stuck" } : { text: prompt }),
+  });
+  const { run } = await submit([1, 2]);
+  const stuck = () => server.requests.filter(({ prompt }) => prompt.startsWith("b")).length;
+  await works({
+    run,
+    on(progress, stop) {
+      if (progress.kind === "calls")
+        void expect
+          .poll(stuck)
+          .toBe(2)
+          .then(stop, () => {});
+    },
+  });
+  expect((await jobs(run)).map(({ state, lapses }) => [state, lapses])).toEqual([
+    ["waiting", 0],
+    ["waiting", 0],
+  ]);
+  hangs = false;
+  const told = await works({ run });
+  expect(await results(run)).toEqual(["a1b1", "a2b2"]);
+  expect(server.requests.map(({ prompt }) => prompt).filter((prompt) => prompt.startsWith("a"))).toHaveLength(2);
+  expect(told.filter(({ kind }) => kind === "begun")).toMatchObject([{ resumed: true }, { resumed: true }]);
+  // The requests that were cut may have been charged.
+  expect((await store.jobs.run(run.id))?.doubtful.sub_calls).toBe(2);
+});
+
+test("a run's limit parks its jobs, and a raised one goes on: nothing is asked twice", async () => {
+  const cell =
+    'const all = []; for (let i = 0; i < 3; i++) all.push(await llm_query(job + "-" + i, { tools: [] })); all';
+  const { submit, works, jobs, results, server, store, runs } = await runScene(cell, {
+    script: ({ prompt }) => ({ text: prompt }),
+    limits: { sub_calls: 4 },
+  });
+  const { run } = await submit(["x", "y"]);
+  await works({ run });
+  expect(await store.jobs.run(run.id)).toMatchObject({ state: "paused", why: "budget", spent: { sub_calls: 4 } });
+  expect((await jobs(run)).map(({ state }) => state)).toContain("parked");
+  expect(server.requests).toHaveLength(4);
+  await store.jobs.limit(run.id, { nanodollars: null, tokens: null, sub_calls: 6 });
+  await runs.change(run, { to: "resume" }, null);
+  await works({ run });
+  expect(await results(run)).toEqual([
+    ["x-0", "x-1", "x-2"],
+    ["y-0", "y-1", "y-2"],
+  ]);
+  expect(server.requests).toHaveLength(6);
+  expect(await store.jobs.run(run.id)).toMatchObject({
+    spent: { sub_calls: 6 },
+    held: { sub_calls: 0 },
+    doubtful: { sub_calls: 0 },
+  });
+});
+
+test("with on_budget fail the cell gets the error and its job ends", async () => {
+  const cell = 'let name; try { await llm_query("?", { tools: [] }) } catch (error) { name = error.name } name';
+  const { submit, works, results, server } = await runScene(cell, {
+    spec: { on_budget: "fail" },
+    limits: { tokens: 10 },
+  });
+  const { run } = await submit([1]);
+  await works({ run });
+  expect(await results(run)).toEqual(["BudgetExceededError"]);
+  expect(server.requests).toHaveLength(0);
+});
+
+test("a provider that wants a long wait suspends the job, and everything recorded stays", async () => {
+  const cell = 'const a = await llm_query("a", { tools: [] }); const b = await llm_query("b", { tools: [] }); a + b';
+  const { submit, works, jobs, server } = await runScene(cell, {
+    script: ({ prompt }) => (prompt === "b" ? { status: 429, headers: { "retry-after": "3600" } } : { text: "A" }),
+  });
+  const { run } = await submit([1]);
+  await works({
+    run,
+    on(progress, stop) {
+      if (progress.kind === "left") stop();
+    },
+  });
+  expect(server.requests).toHaveLength(2);
+  const [job] = await jobs(run);
+  expect(job).toMatchObject({ state: "waiting", why: "provider", attempts: 0 });
+  expect((job?.run_at ?? 0) - Date.now()).toBeGreaterThan(3_000_000);
+});
+
+test("a retried job gets a fresh session, and answers that it had are not asked again", async () => {
+  const { submit, works, jobs, results, server, runs } = await runScene(
+    'const a = await llm_query("a", { tools: [] }); const b = await llm_query("b", { tools: [] }); if (b === "bad") throw new Error(b); a + b',
+    { script: ({ prompt, index }) => ({ text: prompt === "a" ? "A" : index < 2 ? "bad" : "B" }) },
+  );
+  const { run } = await submit([1]);
+  await works({ run });
+  const [failed] = await jobs(run);
+  expect(failed?.state).toBe("failed");
+  await runs.change(run, { to: "retry", ids: null, states: ["failed"], fresh: false }, null);
+  await works({ run });
+  const [again] = await jobs(run);
+  expect(again).toMatchObject({ state: "failed", told: { error: "Error: bad" } });
+  expect(again?.session).not.toBe(failed?.session);
+  expect(server.requests).toHaveLength(2);
+  expect(await results(run)).toEqual([null]);
+});
+
+test("a job that is cancelled while it runs ends cancelled, and its neighbours go on", async () => {
+  const { submit, works, jobs, store, server } = await runScene(ASK, {
+    script: ({ prompt }) => (prompt === "about n0" ? { text: "", end: "stuck" } : { text: "yes" }),
+  });
+  const { run } = await submit(names(2));
+  // Nobody nudges: the ticket changes when the dispatcher is told, or the worker stops and the next try sees the row.
+  const first = works({
+    run,
+    on(progress, stop) {
+      if (progress.kind !== "calls") return;
+      const isStuck = () => server.requests.some(({ prompt }) => prompt === "about n0");
+      void expect
+        .poll(isStuck)
+        .toBe(true)
+        .then(async () => {
+          await store.jobs.change(run.id, { to: "cancel", ids: ["job-0"] });
+          stop();
+        });
+    },
+  });
+  await first;
+  await works({ run });
+  expect((await jobs(run)).map(({ state }) => state)).toEqual(["cancelled", "done"]);
+});
+
+test("a store that refuses a record gives the job back, and the next try goes on from what is kept", async () => {
+  let refused = 0;
+  const around = (store: Store): Store => ({
+    ...store,
+    async commit(session, step) {
+      const isAnswer = step.records?.some(({ record }) => record === "rlm_tool_result");
+      if (isAnswer && refused++ === 0) throw new RlmError("store_failed", "the disk is full", { suggestion: "" });
+      await store.commit(session, step);
+    },
+  });
+  const { submit, works, jobs, server } = await runScene(ASK, { around });
+  const { run } = await submit(names(1));
+  await works({
+    run,
+    on(progress, stop) {
+      if (progress.kind === "left") stop();
+    },
+  });
+  expect(await jobs(run)).toMatchObject([{ state: "running", attempts: 0, told: null }]);
+  await works({ run });
+  expect(await jobs(run)).toMatchObject([{ state: "done", attempts: 0 }]);
+  expect(server.requests).toHaveLength(2);
+});
+
+test("a run asks only the models that the worker allows, in its specification and in its cells", async () => {
+  const { submit, works, jobs, store, server } = await runScene(ASK);
+  const { run } = await submit(names(1));
+  await works({ run, own: { models: ["local/other"] } });
+  expect(server.requests).toHaveLength(0);
+  expect(await store.jobs.run(run.id)).toMatchObject({ state: "paused", why: expect.stringContaining("local/m") });
+  expect(await jobs(run)).toMatchObject([{ state: "waiting" }]);
+
+  const cell = 'await llm_query("?", { tools: [], model: "local/dear" })';
+  const dear = await runScene(cell);
+  const { run: second } = await dear.submit([1]);
+  await dear.works({ run: second, own: { models: ["local/m"] } });
+  expect(await dear.jobs(second)).toMatchObject([
+    { state: "failed", told: { error: expect.stringContaining("local/dear") } },
+  ]);
+  expect(dear.server.requests).toHaveLength(0);
+});
+
+test("a hostile row grants nothing: neither a server, nor a key, nor a limit above the worker's", async () => {
+  const seen: string[] = [];
+  const { submit, jobs, store, server } = await runScene(
+    '[budget(), limits().max_execution_ms, await llm_query("?", { tools: [] })]',
+    { spec: { budget: { max_tokens: 10_000_000, max_sub_calls: 1000 }, limits: { max_execution_ms: 100_000 } } },
+  );
+  const { run } = await submit([1]);
+  const row = await store.jobs.run(run.id);
+  expect(JSON.stringify(row?.spec)).not.toMatch(/base_url|api_key|roots/);
+  const hostile = {
+    ...Object(row?.spec),
+    base_url: "http://127.0.0.1:1/v1",
+    api_key_env: "HOME",
+    roots: ["/"],
+    cwd: "/",
+  };
+  const spying: Store = {
+    ...store,
+    jobs: {
+      ...store.jobs,
+      async read(key) {
+        const found = await store.jobs.read(key);
+        seen.push("read");
+        return found && { ...found, run: { ...found.run, spec: hostile } };
+      },
+    },
+  };
+  const own = { budget: { max_tokens: 5000, max_cost_usd: null }, limits: { max_execution_ms: 2000 } };
+  const attacked = await runScene("1", { around: () => spying });
+  await attacked.works({ run, own: { ...own, baseUrl: server.url } });
+  expect(seen.length).toBeGreaterThan(0);
+  expect(server.requests).toHaveLength(1);
+  expect(server.requests[0]?.headers.authorization ?? "").not.toContain(process.env.HOME ?? "HOME");
+  const [job] = await jobs(run);
+  const result = JSON.parse((await store.jobs.result({ run: run.id, n: 0 })) ?? "null");
+  expect(job?.state).toBe("done");
+  expect(result[0].tokens).toBeLessThanOrEqual(5000);
+  expect(result[0].sub_calls).toBe(1000);
+  expect(result[1]).toBe(2000);
+});
+
+test("a dry run sends nothing and keeps nothing", async () => {
+  const { runs, server, submit, jobs } = await runScene(ASK);
+  const { run } = await submit(names(1));
+  const spec = JSON.parse(JSON.stringify(run.spec));
+  const dry = await runs.dryRun(spec, { input: { name: "x" }, context: null }, { models: null, baseUrl: server.url });
+  expect(dry.estimate.sub_calls).toBe(1);
+  expect(server.requests).toHaveLength(0);
+  expect(await jobs(run)).toMatchObject([{ state: "waiting" }]);
+});

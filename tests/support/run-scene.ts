@@ -1,0 +1,100 @@
+import { onTestFinished } from "vitest";
+import type { Json } from "../../runtime/index.ts";
+import {
+  newSpec,
+  openInProcess,
+  openRuns,
+  type Submitted,
+  type WorkerSession,
+  type WorkProgress,
+  work,
+} from "../../src/jobs/index.ts";
+import { type JobRow, type RunLimits, type RunRow, type Store, shareStore } from "../../src/store/index.ts";
+import { type ModelScript, type ModelServer, startModelServer } from "./model-server.ts";
+
+const UNLIMITED: RunLimits = { nanodollars: null, tokens: null, sub_calls: null };
+
+export interface RunSceneOptions {
+  readonly spec?: Partial<Parameters<typeof newSpec>[0]>;
+  readonly script?: ModelScript;
+  readonly limits?: Partial<RunLimits>;
+  /** null: in memory. */
+  readonly folder?: string | null;
+  readonly own?: Partial<WorkerSession>;
+  /** Stands between the worker and the store. */
+  readonly around?: (store: Store) => Store;
+}
+
+export interface Life {
+  readonly run: RunRow;
+  /** Called with what the worker tells; `stop` suspends it, as Ctrl-C does. */
+  readonly on?: (progress: WorkProgress, stop: () => void) => void;
+  readonly own?: Partial<WorkerSession>;
+  readonly concurrency?: number;
+}
+
+export interface RunScene {
+  readonly store: Store;
+  readonly server: ModelServer;
+  readonly runs: ReturnType<typeof openRuns>;
+  submit(inputs: readonly Json[], context?: string | null): Promise<Submitted>;
+  /** A worker of its own until no job waits for a try, or `stop` is called. Answers what it told. */
+  works(life: Life): Promise<readonly WorkProgress[]>;
+  jobs(run: RunRow): Promise<readonly JobRow[]>;
+  results(run: RunRow): Promise<readonly unknown[]>;
+}
+
+let scenes = 0;
+
+/** A run of jobs over a store, with a server that answers their calls. It ends with the test. */
+export async function runScene(source: string, options: RunSceneOptions = {}): Promise<RunScene> {
+  const { spec = {}, script = () => ({ text: "yes" }), limits = {}, folder = null, own = {}, around } = options;
+  const kept = await shareStore(folder);
+  const store = around ? around(kept) : kept;
+  const server = await startModelServer(script);
+  onTestFinished(async () => {
+    await server.close();
+    await kept[Symbol.asyncDispose]();
+  });
+  const runs = openRuns(store);
+  // Stores in memory are shared: each scene has a queue of its own.
+  const queue = `queue-${++scenes}`;
+  const wanted = newSpec({ script: { name: "s.js", source }, model: "local/m", context: "none", ...spec });
+  const jobs = (run: RunRow) => store.jobs.list(run.id, { from: 0, limit: 1000 });
+  return {
+    ...{ store, server, runs, jobs },
+    submit: (inputs, context = null) =>
+      runs.submit(
+        { name: `run-of-${queue}`, queue, share: 1, spec: wanted, limits: { ...UNLIMITED, ...limits } },
+        inputs.map((input, n) => ({ id: `job-${n}`, input, context })),
+      ),
+    async works({ run, on = () => {}, concurrency = 4, own: more = {} }) {
+      const told: WorkProgress[] = [];
+      const over = new AbortController();
+      const suspend = new AbortController();
+      await using dispatcher = openInProcess();
+      const look = async () => {
+        const { waiting, running, cancelling } = await store.jobs.counts(run.id);
+        const state = (await store.jobs.run(run.id))?.state;
+        if (running + cancelling === 0 && (waiting === 0 || state === "paused")) over.abort();
+      };
+      const working = work({
+        ...{ store, place: null, queues: [{ name: run.queue, dispatcher }], concurrency },
+        ...{ signal: over.signal, suspend: suspend.signal },
+        session: { models: null, baseUrl: server.url, ...own, ...more },
+        onProgress(progress) {
+          told.push(progress);
+          on(progress, () => suspend.abort());
+          if (progress.kind === "left" || progress.kind === "said") void look();
+        },
+      });
+      await runs.offer(run, dispatcher);
+      await working;
+      return told;
+    },
+    results: async (run) =>
+      Promise.all(
+        (await jobs(run)).map(async ({ n }) => JSON.parse((await store.jobs.result({ run: run.id, n })) ?? "null")),
+      ),
+  };
+}
