@@ -7,6 +7,7 @@ export type {
   Hold,
   JobKey,
   JobOfRun,
+  JobPage,
   JobRow,
   JobState,
   Jobs,

@@ -28,7 +28,7 @@ export const jobsIn = ({ waiting, running, parked, cancelling, done, failed, can
   waiting + running + parked + cancelling + done + failed + cancelled;
 
 /** Jobs that are over. */
-const overIn = ({ done, failed, cancelled }: Counts) => done + failed + cancelled;
+export const overIn = ({ done, failed, cancelled }: Counts) => done + failed + cancelled;
 
 function runningPart({ running, cancelling, workers }: Counts): string[] {
   const active = running + cancelling;

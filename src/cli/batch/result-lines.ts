@@ -22,14 +22,15 @@ export function openResultLines({ run, jobs, unordered }: ResultsAsked): ResultL
   /** Of those before it, each line was given; of those behind it, these. */
   let first = 0;
   const beyond = new Set<number>();
+  const states = unordered ? { states: FINAL } : {};
   return {
     async *next() {
       for (let from = first; ; ) {
-        const page = await jobs.list(run, { from, limit: PAGE });
+        const page = await jobs.list(run, { from, limit: PAGE, ...states });
         for (const job of page) {
           const isOver = FINAL.includes(job.state);
-          if (!isOver && !unordered) return;
-          if (isOver && job.n >= first && !beyond.has(job.n)) {
+          if (!isOver) return;
+          if (job.n >= first && !beyond.has(job.n)) {
             yield `${resultLine(job, job.state === "done" ? await jobs.result(job) : null)}\n`;
             beyond.add(job.n);
           }

@@ -1,4 +1,5 @@
 import { ask } from "./ask.ts";
+import { batch } from "./batch.ts";
 import { completion } from "./completion.ts";
 import type { Command } from "./define.ts";
 import { demo } from "./demo.ts";
@@ -6,6 +7,7 @@ import { doctor } from "./doctor.ts";
 import { exec } from "./exec.ts";
 import { fork } from "./fork.ts";
 import { gc } from "./gc.ts";
+import { jobs } from "./jobs.ts";
 import { mcp } from "./mcp.ts";
 import { query } from "./query.ts";
 import { repl } from "./repl.ts";
@@ -13,12 +15,16 @@ import { resume } from "./resume.ts";
 import { rm } from "./rm.ts";
 import { sessions } from "./sessions.ts";
 import { show } from "./show.ts";
+import { worker } from "./worker.ts";
 
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   exec,
   ask,
   query,
+  batch,
+  jobs,
+  worker,
   repl,
   mcp,
   demo,

@@ -28,7 +28,7 @@ export interface Kept {
   readonly mustBeDecided: boolean;
 }
 
-export const HEADINGS = ["input", "model", "session", "limits", "output"] as const;
+export const HEADINGS = ["input", "run", "model", "session", "limits", "output"] as const;
 export type Heading = (typeof HEADINGS)[number];
 
 /** What a flag takes: how its value is called, completed and read. */

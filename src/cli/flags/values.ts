@@ -11,17 +11,17 @@ import { UsageError } from "./usage.ts";
 // Values that can be read and checked without what opens sessions: a server is started before that is loaded.
 
 /** The flag that fills a configuration key. */
-export function flagOf(key: string): Flag | undefined {
-  return SESSION_FLAGS.find(({ setting }) => setting === key);
+export function flagOf(key: string, flags: readonly Flag[] = SESSION_FLAGS): Flag | undefined {
+  return flags.find(({ setting }) => setting === key);
 }
 
-/** The settings that flags name. @throws UsageError for a value that configuration refuses */
-export function settingsIn(args: Arguments, help: string): AskedSettings {
+/** The settings that flags name. @param flags those that the command has @throws UsageError for a value that configuration refuses */
+export function settingsIn(args: Arguments, help: string, flags: readonly Flag[] = SESSION_FLAGS): AskedSettings {
   const roots = args.get(ROOT);
   try {
     const asked = settingsFromTexts(
-      (key) => lastText(args, flagOf(key)),
-      (key) => `--${flagOf(key)?.name}`,
+      (key) => lastText(args, flagOf(key, flags)),
+      (key) => `--${flagOf(key, flags)?.name}`,
     );
     return roots.length > 0 ? { ...asked, roots: [...roots] } : asked;
   } catch (error) {

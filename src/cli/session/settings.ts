@@ -14,12 +14,14 @@ import { commandLine, UsageError } from "../flags/usage.ts";
  * @throws RlmError `invalid_config`
  * @throws UsageError for --base-url if nothing names a model
  */
-export function readSettings({ command, settings, typed }: SessionFlags, kept: Settings = {}): Settings {
+export function readSettings({ command, settings, typed }: SettingsAsked, kept: Settings = {}): Settings {
   const all = readConfig({ ...kept, ...settings }, configPlaces());
   if (settings.base_url === undefined || all.model !== undefined) return all;
   const line = commandLine([command, "--model", "local/NAME", ...typed]);
   throw new UsageError("--base-url needs --model: the server's name for it, after any provider's name", line);
 }
+
+type SettingsAsked = Pick<SessionFlags, "command" | "settings" | "typed">;
 
 /** Where this process's settings come from. */
 export function configPlaces(): ConfigPlaces {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openResultFile } from "../../../../src/cli/batch/result-file.ts";
 import { resultLine } from "../../../../src/cli/batch/result-line.ts";
 import { openResultLines } from "../../../../src/cli/batch/result-lines.ts";
-import type { JobRow, JobState } from "../../../../src/store/index.ts";
+import type { JobPage, JobRow, JobState } from "../../../../src/store/index.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith } from "../../../support/tree.ts";
 
@@ -34,8 +34,11 @@ function runOf(states: JobState[]) {
   return {
     states,
     jobs: {
-      list: async (_run: string, { from, limit }: { from: number; limit: number }) =>
-        states.map((state, n) => row(n, state)).slice(from, from + limit),
+      list: async (_run: string, { from, limit, states: wanted = states }: JobPage) =>
+        states
+          .map((state, n) => row(n, state))
+          .filter(({ n, state }) => n >= from && wanted.includes(state))
+          .slice(0, limit),
       result: async ({ n }: { n: number }) => JSON.stringify({ n }),
     },
   };

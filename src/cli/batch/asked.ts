@@ -1,0 +1,114 @@
+import { availableParallelism, totalmem } from "node:os";
+import type { Settings } from "../../config/index.ts";
+import type { ProviderRate } from "../../jobs/index.ts";
+import type { RunLimits } from "../../store/index.ts";
+import { isServer, shownPlace } from "../../store-place.ts";
+import type { BatchFlags } from "../commands/batch.ts";
+import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
+import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
+import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { settingsIn } from "../flags/values.ts";
+import { checkPrice, readSettings } from "../session/settings.ts";
+import { type OutPlace, outPlace } from "./out-place.ts";
+import { ratesIn } from "./rates.ts";
+import { type RunStore, runStore } from "./run-store.ts";
+
+/** What `belay batch` was asked for: flags and settings, checked as far as they can be without reading a file. */
+export interface AskedRun {
+  readonly script: string;
+  readonly jobs: string;
+  /** One context for all jobs. */
+  readonly contexts: readonly string[];
+  readonly own: BatchFlags;
+  readonly store: RunStore;
+  readonly queue: string;
+  readonly concurrency: number;
+  readonly settings: Settings;
+  readonly options: Given<typeof OPTION_FLAGS>;
+  readonly limits: RunLimits;
+  readonly rates: readonly ProviderRate[];
+  readonly out: OutPlace;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  /** The same line, with these words more. Passwords are masked. */
+  line(...more: string[]): string;
+}
+
+const HELP = commandLine(["help", "batch"]);
+
+/** @throws UsageError, and RlmError `invalid_config` and the like */
+export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
+  const store = runStore(args);
+  const limits = limitsIn(args);
+  const asked = { command: "batch", settings: settingsIn(args, HELP, OF_JOBS), typed: args.typed };
+  const settings = readSettings(asked);
+  const { max_cost_usd = limits.nanodollars ?? undefined } = settings;
+  checkPrice({ ...settings, ...(max_cost_usd === undefined ? {} : { max_cost_usd }) });
+  const { jobs } = own;
+  if (jobs === undefined) throw new UsageError("--jobs is missing: the inputs, one job for each", HELP);
+  const contexts = args.get(CONTEXT);
+  if (contexts.includes("-") && (jobs === "-" || contexts.filter((path) => path === "-").length > 1)) {
+    throw new UsageError("stdin can be read only once: - stands there twice", HELP);
+  }
+  checkWorkers(own, store);
+  const json = args.get(JSON_OUTPUT);
+  return {
+    script: onlyScript(args),
+    ...{ jobs, contexts, own, store, settings, limits, json },
+    queue: own.queue ?? DEFAULT_QUEUE,
+    concurrency: own.concurrency ?? usualConcurrency(),
+    options: givenIn(args, OPTION_FLAGS),
+    rates: ratesIn(own.rate ?? []),
+    out: outPlace(own.out ?? own.output, json, "batch"),
+    quiet: args.get(QUIET),
+    line: (...more) => commandLine(["batch", ...args.typed.map(masked), ...more]),
+  };
+}
+
+/** A typed word as it may be told: a URL loses its password. */
+function masked(word: string): string {
+  const [, flag = "", value = word] = /^(--store=)(.*)$/s.exec(word) ?? [];
+  return isServer(value) ? flag + shownPlace(value) : word;
+}
+
+function onlyScript({ positionals }: Arguments): string {
+  const [script, other] = positionals;
+  if (script === undefined) throw new UsageError("name the SCRIPT.js that runs for each job", HELP);
+  if (other === undefined) return script;
+  throw new UsageError(
+    `batch takes one SCRIPT.js, and ${other} is one more; a pattern for --jobs stands in quotes, so that the shell leaves it`,
+    HELP,
+  );
+}
+
+/** With a folder this process is the only one that works. */
+function checkWorkers({ detach, noWork, queue }: BatchFlags, { isServer }: RunStore): void {
+  if (isServer) return;
+  const name = detach ? "detach" : noWork ? "no-work" : null;
+  if (name !== null) {
+    throw new UsageError(
+      `--${name} with a folder: nobody would work on it; workers need a server's store, --store postgres://HOST/DB`,
+      HELP,
+    );
+  }
+  if (queue !== undefined) {
+    throw new UsageError("--queue names a queue of a server's store, and this store is a folder", HELP);
+  }
+}
+
+export function limitsIn(args: Arguments): RunLimits {
+  const { nanodollars, tokens, sub_calls } = RUN_LIMITS;
+  return {
+    nanodollars: args.get(nanodollars) ?? null,
+    tokens: args.get(tokens) ?? null,
+    sub_calls: args.get(sub_calls) ?? null,
+  };
+}
+
+/** An open job takes about 30 MB. */
+const JOB_BYTES = 64 * 2 ** 20;
+
+export function usualConcurrency(): number {
+  return Math.max(1, Math.min(2 * availableParallelism(), Math.floor(totalmem() / JOB_BYTES)));
+}

@@ -1,0 +1,77 @@
+import { RlmError } from "../../index.ts";
+import type { Counts, Jobs, RunRow } from "../../store/index.ts";
+import type { ProgressClock } from "../render/progress.ts";
+import type { Standing } from "./progress-line.ts";
+
+/** Follows a run in the store, whoever works on it. */
+export interface Following {
+  readonly jobs: Pick<Jobs, "run" | "counts" | "list">;
+  /** The run's id. */
+  readonly run: string;
+  readonly clock: Pick<ProgressClock, "now">;
+  /** Resolves after `ms`, or when something has happened here, or the signal aborts. */
+  wait(ms: number): Promise<void>;
+  readonly signal: AbortSignal;
+  /** Told of each look at the run. */
+  look(now: Standing & { readonly run: RunRow }): Promise<void>;
+  /** A server does not answer, since so many ms. Without it the first failure ends the following. */
+  readonly unreachable?: (error: RlmError, ms: number) => void;
+}
+
+const LOOK_MS = 1000;
+const SLOWEST_MS = 30_000;
+
+/** How a run stood when it was looked at last. */
+export interface Stood {
+  readonly run: RunRow;
+  readonly counts: Counts;
+}
+
+/** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
+export async function followRun(following: Following): Promise<Stood | null> {
+  const { clock, signal, wait } = following;
+  let stood: Stood | null = null;
+  let goneSince: number | null = null;
+  let pause = LOOK_MS;
+  for (;;) {
+    try {
+      stood = await lookAt(following);
+      goneSince = null;
+      pause = LOOK_MS;
+      if (await isOver(following, stood)) return stood;
+    } catch (error) {
+      if (!(error instanceof RlmError) || error.code !== "store_failed" || !following.unreachable) throw error;
+      goneSince ??= clock.now();
+      following.unreachable(error, clock.now() - goneSince);
+      pause = Math.min(2 * pause, SLOWEST_MS);
+    }
+    if (signal.aborted) return stood;
+    await wait(pause);
+    if (signal.aborted) return stood;
+  }
+}
+
+async function lookAt({ jobs, run: id, clock, look }: Following): Promise<Stood> {
+  const stood = await standOf(jobs, id);
+  await look({ at: clock.now(), ...stood });
+  return stood;
+}
+
+/** How a run stands now. @throws RlmError if there is none */
+export async function standOf(jobs: Pick<Jobs, "run" | "counts">, id: string): Promise<Stood> {
+  const run = await jobs.run(id);
+  if (run) return { run, counts: await jobs.counts(id) };
+  throw new RlmError("invalid_argument", "the run was removed while it was followed", {
+    suggestion: "Submit it again.",
+  });
+}
+
+/** Whether no job runs, and none will by itself. */
+async function isOver({ jobs, run: id }: Following, { run, counts }: Stood): Promise<boolean> {
+  if (counts.running + counts.cancelling > 0) return false;
+  if (run.state === "paused") return true;
+  if (counts.waiting > 0) return false;
+  if (counts.parked === 0) return true;
+  const parked = await jobs.list(id, { states: ["parked"], from: 0, limit: 1000 });
+  return parked.every(({ run_at }) => run_at === null);
+}

@@ -1,0 +1,88 @@
+import { amount } from "../../figures.ts";
+import { openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import type { Counts } from "../../store/index.ts";
+import type { Host } from "../host.ts";
+import { processClock } from "../render/progress.ts";
+import type { Terminal } from "../render/terminal.ts";
+import type { Stop } from "../stop.ts";
+import type { AskedRun } from "./asked.ts";
+import { openDispatcher } from "./dispatchers.ts";
+import { RUN_EXIT, runExitCode } from "./exit-code.ts";
+import type { Stood } from "./follow.ts";
+import { detachedLines, endLines, suspendedLine } from "./run-end.ts";
+import { openRunProgress } from "./run-progress.ts";
+import { openRunStore } from "./run-store.ts";
+import type { Spool } from "./spool.ts";
+import { standingJson } from "./standing-json.ts";
+import { submit } from "./submit.ts";
+import { type End, toItsEnd } from "./to-its-end.ts";
+
+/** A run whose jobs have been read and found right. */
+export interface ReadyRun {
+  readonly asked: AskedRun;
+  readonly spec: RunSpec;
+  readonly spooled: Spool;
+  readonly host: Host;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
+}
+
+/** Submits the run, works on it, and ends with it. Gives the exit code. @throws RlmError */
+export async function runBatch(ready: ReadyRun): Promise<number> {
+  const { asked, host, stop, terminal, spec, spooled } = ready;
+  await using store = await openRunStore(asked.store, host);
+  stop.leaving.after(() => store[Symbol.asyncDispose]());
+  const runs = openRuns(store);
+  const submitted = await submit(asked, spec, spooled, { runs, jobs: store.jobs, signal: stop.signal });
+  const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
+  progress.say(submittedLine(submitted));
+  await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
+  await openAgain(asked, submitted, runs);
+  // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
+  const offering = runs.offer(submitted.run, dispatcher.dispatcher);
+  if (asked.own.detach) await offering;
+  if (asked.own.detach) return detached(ready, submitted, await store.jobs.counts(submitted.run.id));
+  return endOf(ready, await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering }));
+}
+
+function submittedLine({ run, added, known }: Submitted): string {
+  const of = known === 0 ? "" : added === 0 ? ", all known" : `, ${added.toLocaleString("en-US")} of them new`;
+  return `run ${run.name}: ${amount(added + known, "job")}${of}`;
+}
+
+/** What the flags say of jobs that are over; a run that was paused goes on. */
+async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs): Promise<void> {
+  const states = [
+    ...(own.retryFailed ? ["failed" as const] : []),
+    ...(own.retryCancelled ? ["cancelled" as const] : []),
+  ];
+  if (states.length > 0) await runs.change(run, { to: "retry", ids: null, states, fresh: false }, null);
+  await runs.change(run, { to: "resume" }, null);
+}
+
+function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: End): number {
+  const { exitCode } = stop;
+  const code = exitCode ?? Math.max(runExitCode(stood.counts), results.problem ? 1 : 0);
+  const lines = exitCode === undefined ? endLines(asked, stood, results.problem) : [suspendedLine(asked, stood)];
+  tell({ asked, terminal }, stood, lines, code);
+  if (isLate) stop.leaving.leave(code);
+  return code;
+}
+
+function detached({ asked, terminal }: ReadyRun, { run }: Submitted, counts: Counts): number {
+  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.notOver);
+  return RUN_EXIT.notOver;
+}
+
+/** With --json one object on stdout, else lines on stderr. */
+function tell({ asked, terminal }: Pick<ReadyRun, "asked" | "terminal">, stood: Stood, lines: string[], code: number) {
+  if (!asked.json) {
+    if (asked.quiet && code === RUN_EXIT.done) return;
+    for (const line of lines) terminal.stderr.write(`${line}\n`);
+    return;
+  }
+  const { name, state, why } = stood.run;
+  const success = code === RUN_EXIT.done;
+  const said = { success, run: name, state, why, ...standingJson(stood), exit_code: code, next: lines.at(-1) ?? null };
+  terminal.stdout.writeRaw(`${JSON.stringify(said)}\n`);
+}

@@ -1,0 +1,57 @@
+import type { RlmError } from "../../index.ts";
+import type { RunRow } from "../../store/index.ts";
+import { DEFAULT_QUEUE } from "../flags/runs.ts";
+import { commandLine } from "../flags/usage.ts";
+import type { AskedRun } from "./asked.ts";
+import type { Stood } from "./follow.ts";
+import { jobsIn, overIn, progressText } from "./progress-line.ts";
+
+/** What is said of a run at the end: the last line is what to type next. */
+export function endLines(asked: AskedRun, { run, counts }: Stood, problem: RlmError | null): string[] {
+  const all = jobsIn(counts);
+  const name = run.name;
+  const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
+  const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
+  const lines = [`${name}: ${standing}`];
+  if (problem) {
+    lines.push(`error: ${problem.message} (${problem.code})`);
+    lines.push(`results: ${about("out", name, "--out", "FILE")}`);
+  }
+  if (run.state === "paused") return [...lines, ...pausedLines(asked, { run, counts })];
+  if (counts.waiting + counts.running + counts.cancelling + counts.parked > 0) {
+    return [...lines, `not over; continue with: ${asked.line()}`];
+  }
+  if (counts.failed > 0) {
+    lines.push(`why they failed: ${about(name, "--state", "failed")}`);
+    lines.push(`try them again: ${asked.own.retryFailed ? asked.line() : asked.line("--retry-failed")}`);
+  } else if (counts.cancelled > 0) {
+    lines.push(`try them again: ${asked.own.retryCancelled ? asked.line() : asked.line("--retry-cancelled")}`);
+  } else if (asked.out.kind === "none") {
+    lines.push(`results: ${about("out", name, "--out", "FILE")}`);
+  } else if (asked.out.kind === "file" && !problem) {
+    lines.push(`${all === 1 ? "1 result is" : `${all} results are`} in ${asked.out.typed}; more: ${about(name)}`);
+  }
+  return lines;
+}
+
+function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {
+  const resume = ["jobs", "resume", run.name, ...store.flags];
+  if (run.why !== "budget") {
+    const again = store.isServer ? commandLine(resume) : line();
+    return [`paused${run.why === null ? "" : `: ${run.why}`}`, `continue with: ${again}`];
+  }
+  const why = "paused: the limit of the run is spent, or held by requests in flight when a process ended";
+  const higher = "--run-max-cost-usd USD";
+  const again = store.isServer ? `${commandLine(resume)} ${higher}` : `${line()}, with a higher limit`;
+  return [why, `continue with: ${again}`];
+}
+
+/** What is said when the user has stopped the command. */
+export function suspendedLine({ line }: AskedRun, { counts }: Stood): string {
+  return `suspended at ${overIn(counts)} of ${jobsIn(counts)}; continue with: ${line()}`;
+}
+
+export function detachedLines({ queue, store }: AskedRun, { name }: RunRow): string[] {
+  const worker = commandLine(["worker", ...(queue === DEFAULT_QUEUE ? [] : ["--queue", queue]), ...store.flags]);
+  return [`work on it: ${worker}`, `follow it: ${commandLine(["jobs", name, "--watch", ...store.flags])}`];
+}

@@ -1,0 +1,30 @@
+import type { Store } from "../../store/index.ts";
+import { isServer, shownPlace } from "../../store-place.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { STORE } from "../flags/declared.ts";
+import { storePlace } from "../flags/values.ts";
+import type { Host } from "../host.ts";
+import { openStoreIn } from "../store/opened-store.ts";
+
+/** The store that a command about runs names. */
+export interface RunStore {
+  /** Folder or URL. */
+  readonly place: string;
+  /** A database that many processes work on. */
+  readonly isServer: boolean;
+  /** How people are told of it: without a password. */
+  readonly shown: string;
+  /** `--store …` for a line that is told; nothing if it is the usual one, or BELAY_STORE names it. */
+  readonly flags: readonly string[];
+}
+
+export function runStore(args: Pick<Arguments, "get" | "isGiven">): RunStore {
+  const place = storePlace(args);
+  const shown = shownPlace(place);
+  return { place, isServer: isServer(place), shown, flags: args.isGiven(STORE) ? ["--store", shown] : [] };
+}
+
+/** @throws RlmError `store_failed` and the like */
+export function openRunStore({ place }: RunStore, host: Host): Promise<Store> {
+  return openStoreIn(place, host, "");
+}

@@ -1,0 +1,120 @@
+import type { Dispatcher, Submitted } from "../../jobs/index.ts";
+import type { Jobs, Store } from "../../store/index.ts";
+import { processClock } from "../render/progress.ts";
+import type { Terminal } from "../render/terminal.ts";
+import type { Stop } from "../stop.ts";
+import type { AskedRun } from "./asked.ts";
+import type { OpenDispatcher } from "./dispatchers.ts";
+import { followRun, type Stood, standOf } from "./follow.ts";
+import { openPoke, type Poke } from "./poke.ts";
+import { overIn } from "./progress-line.ts";
+import { openResults, type Results } from "./results.ts";
+import type { RunProgress } from "./run-progress.ts";
+import { startWorking, type Working } from "./working.ts";
+
+/** A run that has been submitted. */
+export interface OpenRun {
+  readonly asked: AskedRun;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
+  readonly store: Store;
+  readonly submitted: Submitted;
+  readonly progress: RunProgress;
+  readonly dispatcher: OpenDispatcher;
+  /** Settles when all tickets have been taken. */
+  readonly offering: Promise<void>;
+}
+
+/** How the work and the following came out. */
+export interface End {
+  readonly stood: Stood;
+  readonly results: Pick<Results, "problem">;
+  /** Jobs were still being suspended when the time for that was over. */
+  readonly isLate: boolean;
+}
+
+/** Works, unless others do, and follows the run until it is over or the user stops it. @throws RlmError */
+export async function toItsEnd(open: OpenRun): Promise<End> {
+  const { asked, store, progress, stop, terminal } = open;
+  const { run } = open.submitted;
+  const unordered = asked.own.unordered === true;
+  const results = await openResults(asked.out, { run: run.id, jobs: store.jobs, unordered }, terminal.stdout);
+  const failure = new AbortController();
+  const signal = AbortSignal.any([stop.signal, failure.signal]);
+  const poke = openPoke(signal);
+  const working = asked.own.noWork ? null : work(open, poke, signal);
+  try {
+    const notOffered = new Promise<never>((_, reject) => open.offering.catch(reject));
+    const ends = [follow(open, results, poke, signal), notOffered, ...(working ? [working.failed] : [])];
+    await Promise.race(ends);
+    const isLate = working !== null && !(await working.finish(stop.signal));
+    await results.follow();
+    return { stood: await standOf(store.jobs, run.id), results, isLate };
+  } catch (error) {
+    failure.abort();
+    await working?.finish(signal).catch(() => {});
+    throw error;
+  } finally {
+    progress.clear();
+    await results.close();
+  }
+}
+
+function work({ asked, store, progress, dispatcher }: OpenRun, poke: Poke, suspend: AbortSignal): Working {
+  let running = 0;
+  return startWorking({
+    store,
+    place: asked.store.place,
+    queues: [dispatcher],
+    concurrency: asked.concurrency,
+    settings: asked.settings,
+    models: null,
+    suspend,
+    onProgress(told) {
+      if (told.kind === "said") progress.say(told.text);
+      if (told.kind === "begun") running += 1;
+      if (told.kind === "left") running -= 1;
+      // The run may be over. To look after each job would take long in a large run.
+      if (told.kind === "left" && running === 0) poke.now();
+    },
+  });
+}
+
+function follow(
+  { asked, store, submitted, progress, dispatcher }: OpenRun,
+  results: Results,
+  poke: Poke,
+  signal: AbortSignal,
+) {
+  const { isServer } = asked.store;
+  const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher.dispatcher);
+  let over = -1;
+  return followRun({
+    jobs: store.jobs,
+    run: submitted.run.id,
+    clock: processClock,
+    wait: poke.wait,
+    signal,
+    async look(now) {
+      progress.show(now);
+      if (overIn(now.counts) !== over) await results.follow();
+      over = overIn(now.counts);
+      if (!isServer && now.counts.cancelling > 0) await tellCancelled();
+    },
+    ...(isServer ? { unreachable: progress.unreachable } : {}),
+  });
+}
+
+/** `belay jobs cancel` is another process, and reaches the tries of this one through the rows alone. */
+function openCancelling(jobs: Pick<Jobs, "list">, run: string, dispatcher: Dispatcher): () => Promise<void> {
+  const told = new Set<string>();
+  return async () => {
+    const rows = await jobs.list(run, { states: ["cancelling"], from: 0, limit: 1000 });
+    const tried = rows.flatMap(({ n, rank, ticket }) =>
+      ticket === null ? [] : [{ ticket: { run, n, rank }, id: ticket }],
+    );
+    const fresh = tried.filter(({ ticket, id }) => !told.has(`${ticket.n} ${id}`));
+    for (const { ticket, id } of fresh) told.add(`${ticket.n} ${id}`);
+    await dispatcher.nudge(fresh);
+  };
+}

@@ -1,0 +1,95 @@
+import { readConfig } from "../../config/index.ts";
+import { amount } from "../../figures.ts";
+import { RlmError } from "../../index.ts";
+import type { WorkerFlags } from "../commands/worker.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { QUIET } from "../flags/declared.ts";
+import { DEFAULT_QUEUE, OF_WORKER } from "../flags/runs.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
+import { settingsIn } from "../flags/values.ts";
+import type { Host } from "../host.ts";
+import { showFailure } from "../render/failure.ts";
+import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { configPlaces } from "../session/settings.ts";
+import { type Stop, untilStopped } from "../stop.ts";
+import { usualConcurrency } from "./asked.ts";
+import { type OpenDispatcher, openDispatcher } from "./dispatchers.ts";
+import { untilIdle } from "./idle.ts";
+import { openRunStore, type RunStore, runStore } from "./run-store.ts";
+import { openTally } from "./tally.ts";
+import { startWorking } from "./working.ts";
+
+const HELP = commandLine(["help", "worker"]);
+
+/** `belay worker`: runs jobs of a server's store until it is stopped. Gives the exit code. */
+export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Promise<number> {
+  return untilStopped(async (stop) => {
+    const terminal = processTerminal(stop.close);
+    const place = runStore(args);
+    if (!place.isServer) {
+      throw new UsageError(
+        "a worker needs a server's store: in a folder nobody would share the work; belay batch works there by itself",
+        commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]),
+      );
+    }
+    try {
+      return await workUntil({ args, host, own, terminal, stop, place });
+    } catch (error) {
+      if (!(error instanceof RlmError)) throw error;
+      showFailure(error, terminal);
+      return 1;
+    }
+  });
+}
+
+interface WorkerAsked {
+  readonly args: Arguments;
+  readonly host: Host;
+  readonly own: WorkerFlags;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
+  readonly place: RunStore;
+}
+
+async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked): Promise<number> {
+  const settings = readConfig(settingsIn(args, HELP, OF_WORKER), configPlaces());
+  const names = own.queue ?? [DEFAULT_QUEUE];
+  const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
+  await using store = await openRunStore(place, host);
+  stop.leaving.after(() => store[Symbol.asyncDispose]());
+  const tally = openTally(terminal.stderr, args.get(QUIET));
+  await using queues = await openAll(names, (name) => openDispatcher(place, name, tally.say));
+  tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
+  const working = startWorking({
+    store,
+    place: place.place,
+    queues: queues.all,
+    concurrency,
+    settings,
+    models: own.models ?? null,
+    suspend: stop.signal,
+    onProgress: tally.told,
+  });
+  const stopped = new Promise<void>((resolve) =>
+    stop.signal.addEventListener("abort", () => resolve(), { once: true }),
+  );
+  const idling = { jobs: store.jobs, queues: names, isBusy: tally.isBusy, signal: stop.signal };
+  await Promise.race([stopped, working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])]);
+  const isLate = !(await working.finish(stop.signal));
+  tally.end();
+  if (isLate) stop.leaving.leave(stop.exitCode ?? 1);
+  return stop.exitCode ?? 0;
+}
+
+interface Queues extends AsyncDisposable {
+  readonly all: readonly OpenDispatcher[];
+}
+
+/** Opens one after the other; if one fails, those before it are closed. */
+async function openAll(names: readonly string[], open: (name: string) => Promise<OpenDispatcher>): Promise<Queues> {
+  await using opened = new AsyncDisposableStack();
+  const all: OpenDispatcher[] = [];
+  for (const name of names) all.push(opened.use(await open(name)));
+  const kept = opened.move();
+  return { all, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}

@@ -1,0 +1,50 @@
+import { setTimeout } from "node:timers/promises";
+import type { Settings } from "../../config/index.ts";
+import { type WorkProgress, work } from "../../jobs/index.ts";
+import type { Store } from "../../store/index.ts";
+import type { OpenDispatcher } from "./dispatchers.ts";
+import { workerSession } from "./worker-session.ts";
+
+/** The work of this process. */
+export interface Working {
+  /**
+   * Begins no further job; resolves when those that run are over. False: the user has asked for the end, and suspending them takes
+   * too long. Rejects if the work has failed.
+   */
+  finish(stopped: AbortSignal): Promise<boolean>;
+  /** Rejects if the work has failed; else it does not settle before the end. */
+  readonly failed: Promise<never>;
+}
+
+export interface WorkAsked {
+  readonly store: Store;
+  /** Folder or URL of it; null: it is in memory. */
+  readonly place: string | null;
+  readonly queues: readonly OpenDispatcher[];
+  readonly concurrency: number;
+  readonly settings: Settings;
+  /** Models that jobs may ask; null: each that a key is there for. */
+  readonly models: readonly string[] | null;
+  readonly suspend: AbortSignal;
+  readonly onProgress: (progress: WorkProgress) => void;
+}
+
+/** Every job is suspended within this time, or the process ends without it: what is recorded is on disk anyway. */
+const SUSPEND_MS = 4000;
+
+export function startWorking({ settings, models, ...asked }: WorkAsked): Working {
+  const over = new AbortController();
+  const session = workerSession(settings, models);
+  const working = work({ ...asked, session, signal: over.signal });
+  const failed = new Promise<never>((_, reject) => working.catch(reject));
+  // Whoever waits for `finish` alone is told there.
+  failed.catch(() => {});
+  return {
+    failed,
+    finish(stopped) {
+      over.abort();
+      const finished = working.then(() => true);
+      return stopped.aborted ? Promise.race([finished, setTimeout(SUSPEND_MS, false, { ref: false })]) : finished;
+    },
+  };
+}

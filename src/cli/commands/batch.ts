@@ -1,0 +1,148 @@
+import { ageFrom } from "../../figures.ts";
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
+import { choice, count, flag, one, path, text, toggle } from "../flags/flag.ts";
+import { OF_JOBS, OUT, QUEUE, RUN_LIMITS } from "../flags/runs.ts";
+import { defineCommand } from "./define.ts";
+
+const OWN = {
+  jobs: flag({
+    name: "jobs",
+    type: path("INPUTS"),
+    heading: "input",
+    help: "the inputs: .jsonl (a JSON value on each line), .csv (a row is an object), - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
+  }),
+  contextField: flag({
+    name: "context-field",
+    type: text("FIELD"),
+    heading: "input",
+    excludes: ["context"],
+    help: "each job has a context of its own: the file or folder that this field of its input names",
+  }),
+  id: flag({
+    name: "id",
+    type: text("FIELD"),
+    heading: "input",
+    help: "the field that names a job (default: id, of a file its path, else a hash of the input)",
+  }),
+  name: flag({
+    name: "name",
+    type: text("NAME"),
+    heading: "run",
+    help: "what the run is called (default: the script's name and a hash of what it does)",
+  }),
+  isNew: flag({ name: "new", type: toggle, heading: "run", help: "begin another run, NAME-2, although there is one" }),
+  concurrency: flag({
+    name: "concurrency",
+    type: count(10_000),
+    heading: "run",
+    help: "jobs at once in this process (default: two for each core, at most one for each 64 MB of memory)",
+  }),
+  retryFailed: flag({
+    name: "retry-failed",
+    type: toggle,
+    heading: "run",
+    help: "try the jobs again that have failed",
+  }),
+  retryCancelled: flag({
+    name: "retry-cancelled",
+    type: toggle,
+    heading: "run",
+    help: "try the jobs again that were cancelled",
+  }),
+  retries: flag({
+    name: "retries",
+    type: one("N", "a whole number from 0 to 100", wholeTo100),
+    heading: "run",
+    help: "how often a job is tried again whose machine or context was lost (default 2)",
+  }),
+  failFast: flag({ name: "fail-fast", type: count(), heading: "run", help: "pause the run after N failures" }),
+  rate: flag({
+    name: "rate",
+    type: { ...text("RATE"), isList: true, read: (typed: readonly string[]) => typed, accepts: () => true },
+    heading: "run",
+    help: "what a provider is sent at the most, by all workers together: anthropic=60/min, or anthropic=60/min,100000tok/min",
+  }),
+  onBudget: flag({
+    name: "on-budget",
+    type: choice(["park", "fail"]),
+    heading: "run",
+    help: "when the run's limit is spent: park its jobs and pause it (default), or let calls fail in the cell",
+  }),
+  queue: QUEUE,
+  share: flag({
+    name: "share",
+    type: count(8),
+    heading: "run",
+    help: "how fast the run advances beside others, 1 to 8 (default 1)",
+  }),
+  detach: flag({
+    name: "detach",
+    type: toggle,
+    heading: "run",
+    excludes: ["no-work"],
+    help: "submit the run to a server's store and return: `belay worker` works on it",
+  }),
+  noWork: flag({
+    name: "no-work",
+    type: toggle,
+    heading: "run",
+    excludes: ["detach"],
+    help: "follow the run to its end, and let `belay worker` do the work",
+  }),
+  keep: flag({
+    name: "keep",
+    type: one("AGE", "an age such as 30d, 12h or 2w", ageFrom),
+    heading: "run",
+    help: "how long the journals of jobs that are done stay (default 30d)",
+  }),
+  keepSessions: flag({
+    name: "keep-sessions",
+    type: toggle,
+    heading: "run",
+    help: "keep the sessions of jobs that are done whole, so that `belay fork` can use them",
+  }),
+  dryRun: flag({
+    name: "dry-run",
+    type: toggle,
+    heading: "output",
+    help: "send nothing: run the first 3 jobs with placeholders for answers, and print what all of them would take",
+  }),
+  ...OUT,
+  unordered: flag({
+    name: "unordered",
+    type: toggle,
+    heading: "output",
+    help: "write results as they end, not in the order of the jobs",
+  }),
+};
+
+function wholeTo100(typed: string): number | undefined {
+  return /^\d{1,3}$/.test(typed) && Number(typed) <= 100 ? Number(typed) : undefined;
+}
+
+export type BatchFlags = Given<typeof OWN>;
+
+export const batch = defineCommand({
+  name: "batch",
+  summary: "run a script over many inputs, and continue where it was interrupted",
+  details: [
+    "Each input is a job: SCRIPT.js runs once for it, in a session of its own, and reads it as `job`. `belay batch label.js --jobs reviews.csv -o labels.jsonl` runs a cell for each row, and writes a line for each in the order of the rows.",
+    "The same line again continues: jobs that are done are not run again, a job that was interrupted goes on at its `await`, and recorded answers are not requested again. So Ctrl-C, a crash or a full disk cost nothing but the calls in flight. New inputs are added. Another script, model or limit makes another run; --new begins one anew.",
+    "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again. A job that fails because its machine was lost is tried again by itself.",
+    "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. What is spent is never more: money is held before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
+    "Runs and their jobs are kept in the store. With a folder this process works; with --store postgres://HOST/DB as many as there are: `belay worker`. docs/batch.md goes from ten files on a laptop to workers on several hosts.",
+    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, and 3 if the run is not over: parked, paused or detached.",
+  ],
+  takes: { usage: "SCRIPT.js --jobs INPUTS", completes: "files" },
+  own: OWN,
+  shared: [
+    ...OF_JOBS,
+    ...Object.values(RUN_LIMITS),
+    STORE,
+    QUIET,
+    { ...JSON_OUTPUT, help: "print one JSON object with how the run stands; progress on stderr is JSON lines" },
+  ],
+  example: `echo 'job.n * 2' > twice.js && echo '{"n":21}' | belay batch twice.js --jobs - -o -`,
+  run: async () => (await import("../batch/batch.ts")).batchCommand,
+});

@@ -1,0 +1,56 @@
+import type { Given } from "../flags/arguments.ts";
+import { QUIET, STORE } from "../flags/declared.ts";
+import { count, flag, type Type, toggle } from "../flags/flag.ts";
+import { DEFAULT_QUEUE, OF_WORKER, queueIn } from "../flags/runs.ts";
+import { defineCommand } from "./define.ts";
+
+/** Several words, each given apart or with commas between them. */
+function words(word: string, takes: string, isOne: (text: string) => boolean): Type<readonly string[]> {
+  const split = (typed: readonly string[]) => typed.flatMap((text) => text.split(","));
+  return {
+    word,
+    completes: "anything",
+    isList: true,
+    read(typed, fail) {
+      const wrong = split(typed).find((text) => !isOne(text));
+      if (wrong !== undefined) throw fail(wrong, takes);
+      return [...new Set(split(typed))];
+    },
+    accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string" && isOne(item)),
+  };
+}
+
+const OWN = {
+  queue: flag({
+    name: "queue",
+    type: words("NAME", "a name of a queue", (text) => queueIn(text) !== undefined),
+    help: `a queue that it serves (default ${DEFAULT_QUEUE})`,
+  }),
+  concurrency: flag({
+    name: "concurrency",
+    type: count(10_000),
+    help: "jobs at once, over all queues (default: two for each core, at most one for each 64 MB of memory)",
+  }),
+  models: flag({
+    name: "models",
+    type: words("PROVIDER/ID", "models such as anthropic/claude-sonnet-4-5", (text) => /^[^/\s]+\/\S+$/.test(text)),
+    help: "the only models that jobs may ask here; a run that asks another one is paused (default: each that a key is there for)",
+  }),
+  untilIdle: flag({ name: "until-idle", type: toggle, help: "end when no run of its queues has anything left to do" }),
+};
+
+export type WorkerFlags = Given<typeof OWN>;
+
+export const worker = defineCommand({
+  name: "worker",
+  summary: "run jobs of a server's store, beside as many other workers as one likes",
+  details: [
+    "It fetches jobs that `belay batch` has submitted with the same --store postgres://USER@HOST/DATABASE, and runs them until it is stopped. Each job runs in one worker at a time. If a worker is killed or loses its host, another one goes on with its jobs within a minute, at their `await`.",
+    "Whoever can write to the database can make workers spend. So keys, addresses, models and dollars come from the flags, variables and files of the worker's own host: a run names a model and nothing else.",
+    "Ctrl-C suspends its jobs and gives them back at once. Put the password into ~/.pgpass or PGPASSWORD. docs/batch.md has a compose.yaml.",
+  ],
+  own: OWN,
+  shared: [...OF_WORKER, STORE, QUIET],
+  example: "belay help worker",
+  run: async () => (await import("../batch/worker.ts")).workerCommand,
+});

@@ -1,0 +1,101 @@
+import { CONTEXT, OPTION_FLAGS, QUIET, SESSION_FLAGS, STORE } from "./declared.ts";
+import { count, type Flag, flag, one, path, text } from "./flag.ts";
+
+// The flags of more than one command that has to do with runs.
+
+/** What the whole run may spend. */
+export const RUN_LIMITS = {
+  nanodollars: flag({
+    name: "run-max-cost-usd",
+    type: one("USD", "a number of dollars above 0", nanodollarsIn),
+    heading: "limits",
+    help: "dollars of all jobs of the run together",
+  }),
+  tokens: flag({
+    name: "run-max-tokens",
+    type: count(),
+    heading: "limits",
+    help: "tokens of all jobs of the run together",
+  }),
+  sub_calls: flag({
+    name: "run-max-sub-calls",
+    type: count(),
+    heading: "limits",
+    help: "sub-calls of all jobs of the run together",
+  }),
+};
+
+/** Dollars in 10⁻⁹, rounded up; floating point puts 0.1 and the like a little beside a whole number. */
+function nanodollarsIn(typed: string): number | undefined {
+  const value = Number(typed);
+  const nano = Math.ceil(value * 1e9 - 1e-3);
+  return /^[\d.e+-]+$/i.test(typed) && value > 0 && Number.isSafeInteger(nano) ? nano : undefined;
+}
+
+export const DEFAULT_QUEUE = "default";
+
+export const QUEUE = flag({
+  name: "queue",
+  type: one("NAME", "up to 40 letters, digits, - and _, beginning with a letter", queueIn),
+  heading: "run",
+  help: `the queue of a server's store whose workers do the work (default ${DEFAULT_QUEUE})`,
+});
+
+/** pg-boss takes these in names, and has its own endings. */
+export function queueIn(typed: string): string | undefined {
+  return /^[A-Za-z][\w-]{0,39}$/.test(typed) ? typed : undefined;
+}
+
+/** Where the results of a run go; exec calls it --output. `-` is stdout. */
+export const OUT = {
+  out: flag({
+    name: "out",
+    short: "o",
+    type: path("FILE"),
+    heading: "output",
+    excludes: ["output"],
+    help: "write a line of JSON for each result to FILE, or to stdout (-), in the order of the jobs",
+  }),
+  output: flag({
+    name: "output",
+    type: path("FILE"),
+    heading: "output",
+    excludes: ["out"],
+    help: "the same as --out",
+  }),
+};
+
+/** Fills the setting that `--concurrency` fills elsewhere: here that one counts jobs. */
+const CALL_CONCURRENCY = flag({
+  name: "call-concurrency",
+  type: text("N"),
+  setting: "concurrency",
+  heading: "model",
+  help: "sub-calls of one job in flight at once (default 5)",
+});
+
+/** What belongs to one session that the user names. */
+const NOT_OF_BATCH: readonly string[] = [
+  ...["session", "no-store", "reload", "append", "discard", "verbose", "concurrency", "root"],
+  OPTION_FLAGS.label.name,
+  STORE.name,
+  QUIET.name,
+];
+
+/** The flags that say what each job does. */
+export const OF_JOBS: readonly Flag[] = [
+  ...SESSION_FLAGS.filter(({ name }) => !NOT_OF_BATCH.includes(name)).map((shared) =>
+    shared.name === CONTEXT.name ? { ...CONTEXT, help: `${CONTEXT.help}: one context for all jobs` } : shared,
+  ),
+  CALL_CONCURRENCY,
+];
+
+/** The address and the key of a server are this host's, and never a row's. */
+const SHARED: readonly string[] = ["base-url", "api-key-env", "max-cost-usd"];
+
+/** Settings that it takes by flags. */
+export const OF_WORKER: readonly Flag[] = SESSION_FLAGS.filter(({ name }) => SHARED.includes(name)).map((shared) =>
+  shared.name === "max-cost-usd"
+    ? { ...shared, help: "dollars of one job here at the most, whatever its run says" }
+    : shared,
+);

@@ -1,0 +1,44 @@
+import { RlmError } from "../../index.ts";
+import { nearest } from "../../nearest.ts";
+import type { RunRow, Store } from "../../store/index.ts";
+import type { RunStore } from "../batch/run-store.ts";
+import type { JobsFlags } from "../commands/jobs.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { commandLine } from "../flags/usage.ts";
+import type { Terminal } from "../render/terminal.ts";
+import type { Stop } from "../stop.ts";
+
+/** What `belay jobs` was asked for, over its open store. */
+export interface JobsAsked {
+  readonly args: Arguments;
+  readonly own: JobsFlags;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
+  readonly store: Store;
+  readonly place: RunStore;
+  readonly json: boolean;
+}
+
+/** @throws RlmError `run_not_found` */
+export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, { flags }: RunStore): Promise<RunRow> {
+  const run = await jobs.run(name);
+  if (run) return run;
+  const known = await jobs.runs({ after: null, limit: 1000 });
+  const meant = nearest(
+    name,
+    known.map((row) => row.name),
+  );
+  throw new RlmError("run_not_found", `the store has no run ${name}${meant ? `; did you mean ${meant}?` : ""}`, {
+    suggestion: `\`${commandLine(["jobs", ...flags])}\` lists the runs.`,
+  });
+}
+
+/** A line of this command about the store that was named. */
+export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]): string {
+  return commandLine(["jobs", ...words, ...place.flags]);
+}
+
+/** One JSON object on stdout. */
+export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
+  terminal.stdout.writeRaw(`${JSON.stringify({ success: true, ...fields })}\n`);
+}

@@ -1,0 +1,56 @@
+import { age, amount, dollars } from "../../figures.ts";
+import type { Counts, RunRow } from "../../store/index.ts";
+import { jobsIn, overIn } from "../batch/progress-line.ts";
+import { runJson } from "../batch/standing-json.ts";
+import { table } from "../render/table.ts";
+import { type JobsAsked, printJson } from "./jobs-asked.ts";
+
+/** Without --json. */
+const SHOWN = 20;
+const MOST = 1000;
+
+/** The runs of the store, the newest first. Gives the exit code. */
+export async function listRuns(asked: JobsAsked): Promise<number> {
+  const { store, terminal, json, place } = asked;
+  const rows = await store.jobs.runs({ after: null, limit: json ? MOST : SHOWN + 1 });
+  const runs: { readonly run: RunRow; readonly counts: Counts }[] = [];
+  for (const run of json ? rows : rows.slice(0, SHOWN)) runs.push({ run, counts: await store.jobs.counts(run.id) });
+  if (json) {
+    printJson(asked, { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST });
+    return 0;
+  }
+  const { stdout } = terminal;
+  if (runs.length === 0) {
+    stdout.write(`no runs in ${place.shown}\nmake one: belay batch SCRIPT.js --jobs FILE.jsonl\n`);
+    return 0;
+  }
+  const now = Date.now();
+  const cells = runs.map(({ run, counts }) => [
+    run.name,
+    stateOf(run, counts),
+    `${overIn(counts)}/${jobsIn(counts)}`,
+    counts.failed === 0 ? "-" : String(counts.failed),
+    run.spent.nanodollars > 0 ? dollars(run.spent.nanodollars / 1e9) : "-",
+    age(now - run.created_at),
+  ]);
+  const [header = "", ...lines] = table(
+    [["run", "state", "over", "failed", "cost", "begun"], ...cells],
+    COLUMNS,
+    stdout,
+  );
+  stdout.write(`${header}\n`, "dim");
+  for (const line of lines) stdout.write(`${line}\n`);
+  if (rows.length > SHOWN) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
+  return 0;
+}
+
+const COLUMNS = ["left", "left", "right", "right", { align: "right", drop: 1 }, "right"] as const;
+
+/** How a run stands, in a word or two. */
+export function stateOf({ state, why }: RunRow, counts: Counts): string {
+  if (overIn(counts) === jobsIn(counts)) return "over";
+  if (state === "paused") return why === null ? "paused" : `paused: ${why}`;
+  // Their process has ended, and nobody has gone on with them.
+  if (counts.running + counts.cancelling > 0) return counts.workers > 0 ? "running" : "interrupted";
+  return counts.waiting > 0 ? "waiting" : "parked";
+}

@@ -1,0 +1,83 @@
+import { ago, amount, dollars } from "../../figures.ts";
+import { type Json, RlmError } from "../../index.ts";
+import { isRecord, parseJson } from "../../json.ts";
+import type { JobRow, RunRow } from "../../store/index.ts";
+import { commandLine } from "../flags/usage.ts";
+import { prettyJson } from "../render/json.ts";
+import { inFlags } from "../render/wording.ts";
+import { jobJson } from "./job-json.ts";
+import { type JobsAsked, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
+
+/** One job: what it was given, how it ended, what it took. Gives the exit code: 1 if it failed or was cancelled, 3 if it is not over. */
+export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {
+  const { store, json } = asked;
+  const run = await runNamed(store, name, asked.place);
+  const job = await jobNamed(asked, run, id);
+  const result = job.state === "done" ? await store.jobs.result(job) : null;
+  if (json)
+    printJson(asked, {
+      run: run.name,
+      ...jobJson(job),
+      input: job.input,
+      output: outputOf(job),
+      result: jsonIn(result),
+    });
+  else showText(asked, run, job, result);
+  if (job.state === "done") return 0;
+  return job.state === "failed" || job.state === "cancelled" ? 1 : 3;
+}
+
+/** @throws RlmError `invalid_argument` */
+async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string): Promise<JobRow> {
+  const job = await asked.store.jobs.find(run, id);
+  if (job) return job;
+  throw new RlmError("invalid_argument", `the run ${name} has no job ${JSON.stringify(id)}`, {
+    suggestion: `\`${jobsLine(asked, name)}\` lists its jobs.`,
+  });
+}
+
+/** What a row has was checked when it was sealed; JSON of its own it is not. */
+function jsonIn(text: string | null): unknown {
+  return text === null ? null : parseJson(text);
+}
+
+const outputOf = ({ told }: JobRow) => (isRecord(told) && typeof told.output === "string" ? told.output : "");
+
+/** A longer text is cut; --json and the results have it whole. */
+const SHOWN_UNITS = 4000;
+
+function showText({ terminal: { stdout }, place }: JobsAsked, run: RunRow, job: JobRow, result: string | null): void {
+  const told = isRecord(job.told) ? job.told : {};
+  const { spent } = job;
+  const took = [
+    amount(spent.sub_calls, "sub-call"),
+    amount(spent.tokens, "token"),
+    ...(spent.nanodollars > 0 ? [dollars(spent.nanodollars / 1e9)] : []),
+    ...(job.attempts > 0 ? [amount(job.attempts, "failed attempt")] : []),
+    ...(job.lapses > 0 ? [amount(job.lapses, "lapse")] : []),
+  ];
+  const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
+  stdout.write(`job ${job.id} of ${run.name}: ${job.state}${job.why === null ? "" : ` (${job.why})`}${ended}\n`);
+  stdout.write(`took ${took.join(", ")}\n`);
+  block("input", prettyJson(job.input, WIDTH));
+  if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());
+  if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
+  if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inFlags(told.suggestion)}\n`);
+  if (result !== null) block("result", resultText(result));
+  const name = `${run.name}/${job.id}`;
+  stdout.write(`all that it did: ${commandLine(["show", name, ...place.flags])}\n`, "dim");
+
+  function block(title: string, text: string): void {
+    const shown = text.length > SHOWN_UNITS ? `${text.slice(0, SHOWN_UNITS)}… (--json has it whole)` : text;
+    stdout.write(`${title}\n`, "dim");
+    stdout.write(`${shown.replaceAll(/^/gm, "  ")}\n`);
+  }
+}
+
+const WIDTH = 96;
+
+function resultText(result: string): string {
+  if (result.length > SHOWN_UNITS) return result;
+  const value: Json = JSON.parse(result);
+  return typeof value === "string" ? value : prettyJson(value, WIDTH);
+}

@@ -1,0 +1,33 @@
+import { runExitCode } from "../batch/exit-code.ts";
+import { followRun } from "../batch/follow.ts";
+import { openPoke } from "../batch/poke.ts";
+import { progressText } from "../batch/progress-line.ts";
+import { openRunProgress } from "../batch/run-progress.ts";
+import { runJson } from "../batch/standing-json.ts";
+import { processClock } from "../render/progress.ts";
+import { type JobsAsked, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
+
+/** `--watch`: follows a run until it is over, whoever works on it. Gives the exit code: that of `belay batch`. */
+export async function watchRun(asked: JobsAsked, name: string): Promise<number> {
+  const { store, stop, terminal, place, json } = asked;
+  const run = await runNamed(store, name, place);
+  const progress = openRunProgress(terminal.stderr, processClock, json ? "json" : "text");
+  const stood = await followRun({
+    jobs: store.jobs,
+    run: run.id,
+    clock: processClock,
+    wait: openPoke(stop.signal).wait,
+    signal: stop.signal,
+    look: async (now) => progress.show(now),
+    ...(place.isServer ? { unreachable: progress.unreachable } : {}),
+  });
+  progress.clear();
+  if (stood === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
+  if (json) printJson(asked, { run: runJson(stood) });
+  else {
+    const text = progressText({ at: 0, ...stood }, { callsPerSecond: null, leftMs: null });
+    terminal.stdout.write(`${run.name}: ${text}\n`);
+    terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
+  }
+  return runExitCode(stood.counts);
+}

@@ -1,0 +1,231 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type ModelServer, startModelServer } from "../../../support/model-server.ts";
+import { folderWith, type Tree } from "../../../support/tree.ts";
+import { belayHere } from "../in-process.ts";
+
+/** A folder with these files in which lines are typed, and the model that their sub-calls ask. */
+async function scene(tree: Tree) {
+  const folder = folderWith({ "once.js": "job", "ask.js": ASK, ...tree });
+  const server: ModelServer = await startModelServer(({ prompt }) => ({ text: `label of ${prompt}` }));
+  onTestFinished(() => server.close());
+  const env = { BELAY_BASE_URL: server.url, BELAY_MODEL: "local/m", XDG_CONFIG_HOME: join(folder, "config") };
+  const home = join(folder, "home");
+  return {
+    folder,
+    server,
+    home,
+    type: (args: readonly string[], input = "") => belayHere(args, { cwd: folder, home, env, input }),
+    lines: (file: string) => linesIn(readFileSync(join(folder, file), "utf8")),
+  };
+}
+
+const ASK = `const label = await llm_query(job.text, { tools: [] });
+if (job.text === "bad") throw new Error("no label");
+label`;
+
+interface Line {
+  readonly job: string;
+  readonly status: string;
+  readonly result: unknown;
+}
+
+const linesIn = (text: string): Line[] =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+const ROWS = "id,text\na,one\nb,bad\nc,three\n";
+
+test("a run over a .csv writes a line for each row, and the same line again sends nothing", async () => {
+  const { type, lines, server } = await scene({ "in.csv": ROWS });
+  const line = ["batch", "ask.js", "--jobs", "in.csv", "-o", "out.jsonl"];
+  const first = await type(line);
+  expect(first).toMatchObject({ code: 1, stdout: "" });
+  expect(lines("out.jsonl").map(({ job, status, result }) => [job, status, result])).toEqual([
+    ["a", "done", "label of one"],
+    ["b", "failed", null],
+    ["c", "done", "label of three"],
+  ]);
+  expect(lines("out.jsonl")[1]).toMatchObject({ error_code: "js_error", error: "Error: no label", sub_calls: 1 });
+  const [, , why, again] = first.stderr.trimEnd().split("\n");
+  expect(why).toMatch(/^why they failed: belay jobs ask-[0-9a-f]{8} --state failed$/);
+  expect(again).toBe("try them again: belay batch ask.js --jobs in.csv -o out.jsonl --retry-failed");
+  expect(server.requests).toHaveLength(3);
+  const before = lines("out.jsonl");
+  expect(await type(line)).toMatchObject({ code: 1, stderr: expect.stringContaining("3 jobs, all known\n") });
+  expect(lines("out.jsonl")).toEqual(before);
+  expect(server.requests).toHaveLength(3);
+});
+
+test("--retry-failed tries what has failed in a new session, and answers it had come from the cache", async () => {
+  const { type, lines, server } = await scene({ "in.csv": ROWS });
+  const line = ["batch", "ask.js", "--jobs", "in.csv", "-o", "out.jsonl"];
+  await type(line);
+  const [, before] = lines("out.jsonl");
+  expect(await type([...line, "--retry-failed"])).toMatchObject({ code: 1 });
+  const [, after] = lines("out.jsonl");
+  expect(after).toMatchObject({ job: "b", status: "failed" });
+  expect(after).not.toEqual(before);
+  expect(server.requests).toHaveLength(3);
+});
+
+test("new inputs are added to the run, and missing ones stay", async () => {
+  const { type } = await scene({});
+  const line = ["batch", "once.js", "--jobs", "-", "-o", "-", "--quiet"];
+  expect(linesIn((await type(line, '{"id":1}\n')).stdout)).toMatchObject([{ job: "1" }]);
+  expect(linesIn((await type(line, '{"id":2}\n')).stdout)).toMatchObject([
+    { job: "1" },
+    { job: "2", result: { id: 2 } },
+  ]);
+});
+
+test("another script is another run; under the same name it is refused, and --new makes another", async () => {
+  const { type } = await scene({ "in.jsonl": "1\n2\n", "other.js": "job * 2" });
+  const line = (script: string, ...more: string[]) => [
+    "batch",
+    script,
+    "--jobs",
+    "in.jsonl",
+    "--name",
+    "mine",
+    ...more,
+  ];
+  expect(await type(line("once.js"))).toMatchObject({ code: 0 });
+  expect(await type(line("other.js"))).toMatchObject({ code: 1, stderr: expect.stringContaining("(run_differs)") });
+  const renamed = await type([...line("other.js", "--new"), "--json"]);
+  expect(JSON.parse(renamed.stdout)).toMatchObject({
+    success: true,
+    run: "mine-2",
+    jobs: { all: 2, done: 2 },
+    exit_code: 0,
+  });
+});
+
+test("each file of a folder is the context of a job, and its path names the job", async () => {
+  const { type } = await scene({ "in/a.txt": "apple", "in/b/c.txt": "pear", "read.js": "[job.path, P]" });
+  const { stdout, code } = await type(["batch", "read.js", "--jobs", "in", "-o", "-"]);
+  expect(code).toBe(0);
+  expect(linesIn(stdout).map(({ job, result }) => [job, result])).toEqual([
+    ["in/a.txt", ["in/a.txt", "apple"]],
+    ["in/b/c.txt", ["in/b/c.txt", "pear"]],
+  ]);
+});
+
+test("-c gives all jobs one context, and --context-field gives each its own", async () => {
+  const { type } = await scene({
+    "law.txt": "the law",
+    "x.txt": "the x",
+    "read.js": 'job.q + ": " + P',
+    "in.jsonl": '{"q":"1","f":"law.txt"}\n{"q":"2","f":"x.txt"}\n',
+  });
+  const line = ["batch", "read.js", "--jobs", "in.jsonl", "-o", "-"];
+  const shared = await type([...line, "-c", "law.txt"]);
+  expect(linesIn(shared.stdout).map(({ result }) => result)).toEqual(["1: the law", "2: the law"]);
+  const own = await type([...line, "--context-field", "f"]);
+  expect(linesIn(own.stdout).map(({ result }) => result)).toEqual(["1: the law", "2: the x"]);
+});
+
+test("--dry-run sends and keeps nothing, and multiplies what the first jobs take", async () => {
+  const { type, server } = await scene({
+    "in.jsonl": Array.from({ length: 40 }, (_, n) => `{"text":"t${n}"}\n`).join(""),
+  });
+  const { code, stdout } = await type(["batch", "ask.js", "--jobs", "in.jsonl", "--dry-run"]);
+  expect(code).toBe(0);
+  expect(stdout.match(/^job /gm)).toHaveLength(3);
+  expect(stdout).toMatch(/^40 jobs, by the first 3: ~40 sub-calls, ~\d/m);
+  expect(server.requests).toHaveLength(0);
+  expect(await type(["jobs"])).toMatchObject({ stdout: expect.stringContaining("no runs in ") });
+});
+
+test("a run stops at its limit with 3, and a higher one goes on without paying again", async () => {
+  const { type, server } = await scene({ "in.jsonl": '{"text":"1"}\n{"text":"2"}\n{"text":"3"}\n' });
+  const line = ["batch", "ask.js", "--jobs", "in.jsonl", "--concurrency", "1"];
+  const stopped = await type([...line, "--run-max-sub-calls", "2"]);
+  expect(stopped).toMatchObject({ code: 3, stderr: expect.stringContaining("paused: the limit of the run is spent") });
+  expect(server.requests).toHaveLength(2);
+  expect(await type([...line, "--run-max-sub-calls", "3"])).toMatchObject({ code: 0 });
+  expect(server.requests).toHaveLength(3);
+});
+
+test("--fail-fast pauses the run, and the same line goes on", async () => {
+  const { type } = await scene({
+    "in.jsonl": "1\n2\n3\n4\n",
+    "fail.js": "if (job < 3) throw new Error(String(job)); job",
+  });
+  const line = ["batch", "fail.js", "--jobs", "in.jsonl", "--concurrency", "1", "--fail-fast", "2"];
+  const stopped = await type(line);
+  expect(stopped.code).toBe(3);
+  expect(stopped.stderr).toMatch(/continue with: belay batch fail.js .*--fail-fast 2\n$/);
+});
+
+test.each<[args: string[], problem: string]>([
+  [["--jobs", "in.jsonl"], "name the SCRIPT.js that runs for each job"],
+  [["once.js"], "--jobs is missing: the inputs, one job for each"],
+  [
+    ["once.js", "other.js", "--jobs", "in.jsonl"],
+    "batch takes one SCRIPT.js, and other.js is one more; a pattern for --jobs stands in quotes, so that the shell leaves it",
+  ],
+  [
+    ["once.js", "--jobs", "in.jsonl", "--detach"],
+    "--detach with a folder: nobody would work on it; workers need a server's store, --store postgres://HOST/DB",
+  ],
+  [
+    ["once.js", "--jobs", "in.jsonl", "--no-work"],
+    "--no-work with a folder: nobody would work on it; workers need a server's store, --store postgres://HOST/DB",
+  ],
+  [
+    ["once.js", "--jobs", "in.jsonl", "--queue", "q"],
+    "--queue names a queue of a server's store, and this store is a folder",
+  ],
+  [["once.js", "--jobs", "in.jsonl", "--share", "9"], "--share is 9: it takes a whole number from 1 to 8"],
+  [["once.js", "--jobs", "in.jsonl", "--retries", "-1"], "--retries is -1: it takes a whole number from 0 to 100"],
+  [
+    ["once.js", "--jobs", "in.jsonl", "--run-max-cost-usd", "0"],
+    "--run-max-cost-usd is 0: it takes a number of dollars above 0",
+  ],
+  [
+    ["once.js", "--jobs", "in.jsonl", "--rate", "anthropic"],
+    "--rate is anthropic: it takes a provider and how much it is sent, such as anthropic=60/min or anthropic=60/min,100000tok/min",
+  ],
+  [["once.js", "--jobs", "-", "-c", "-"], "stdin can be read only once: - stands there twice"],
+  [["once.js", "--jobs", "in.jsonl", "--json", "-o", "-"], "--json and --out - would both write to stdout"],
+  [
+    ["once.js", "--jobs", "in", "-c", "in.jsonl"],
+    "each file of --jobs is the context of its job, and -c names another one",
+  ],
+  [
+    ["once.js", "--jobs", "twice.jsonl"],
+    'line 3 of twice.jsonl has the id "x", and so has line 1 of twice.jsonl. Ids name jobs: each is given once.',
+  ],
+  [
+    ["once.js", "--jobs", "bad.jsonl"],
+    "line 2 of bad.jsonl is not valid JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2). Each line is one JSON value.",
+  ],
+  [["once.js", "--jobs", "empty.jsonl"], "there is no job in empty.jsonl"],
+  [
+    ["once.js", "--jobs", "in.jsonl", "--context-field", "f"],
+    'line 1 of in.jsonl has no path in "f", which --context-field names',
+  ],
+])("belay batch %j is refused before anything is made", async (args, problem) => {
+  const { type, home } = await scene({
+    ...{ "in.jsonl": '{"f":1}\n', "other.js": "1", "in/a.txt": "a", "empty.jsonl": "\n" },
+    ...{ "twice.jsonl": '{"id":"x"}\n{"id":"y"}\n{"id":"x"}\n', "bad.jsonl": "1\n{\n" },
+  });
+  const { code, stdout, stderr } = await type(["batch", ...args]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `belay batch: ${problem}\ntry: belay help batch\n`,
+  });
+  expect(() => readFileSync(join(home, "sessions.sqlite"))).toThrow();
+});
+
+test("an --out that cannot be written is refused before a run is made", async () => {
+  const { type } = await scene({ "in.jsonl": "1\n" });
+  const { code, stderr } = await type(["batch", "once.js", "--jobs", "in.jsonl", "-o", "missing/out.jsonl"]);
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("(output_failed)") });
+  expect(await type(["jobs"])).toMatchObject({ stdout: expect.stringContaining("no runs in ") });
+});
