@@ -1,7 +1,13 @@
 import { extname } from "node:path";
 
 /** Modules that are started by their own file, as a thread or a process. A build has a file for each at the same place. */
-export const ENTRIES = ["cli/main", "machine-thread-entry", "model/tasks/thread-entry", "store-thread-entry"] as const;
+export const ENTRIES = [
+  "cli/main",
+  "jobs/child-entry",
+  "machine-thread-entry",
+  "model/tasks/thread-entry",
+  "store-thread-entry",
+] as const;
 
 /** The file of an entry: TypeScript in a checkout, JavaScript in a build. */
 export function entryUrl(entry: (typeof ENTRIES)[number]): URL {

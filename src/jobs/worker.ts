@@ -1,14 +1,12 @@
 import { once } from "node:events";
-import { imageFormat, imageProblem, systemClock } from "../../runtime/index.ts";
+import { systemClock } from "../../runtime/index.ts";
 import { joinSignals } from "../joined-signal.ts";
-import { isRecord, parseJson } from "../json.ts";
 import { sleep } from "../session/index.ts";
-import type { WorkOptions, WorkProgress } from "./api.ts";
+import type { WorkOptions } from "./api.ts";
+import { LAPSES_APART, tryInChild } from "./child.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 import { giveUpJob } from "./give-up.ts";
-import { openHeldContexts } from "./held-contexts.ts";
-import { type JobSessionsParts, leaseJob, modelsBy } from "./job-session.ts";
-import type { RunSpec } from "./spec.ts";
+import { processParts } from "./process-parts.ts";
 import { dueJobs } from "./sweep.ts";
 import { tryJob } from "./try.ts";
 import type { TryParts } from "./try-parts.ts";
@@ -20,7 +18,7 @@ import type { TryParts } from "./try-parts.ts";
  */
 export async function work(options: WorkOptions): Promise<void> {
   const { queues, concurrency } = options;
-  const parts = await tryParts(options);
+  const parts = await processParts(options);
   using stop = joinSignals(options.signal, options.suspend);
   const share = Math.max(1, Math.floor(concurrency / queues.length));
   const serving = queues.map(({ name, dispatcher }) =>
@@ -34,8 +32,16 @@ export async function work(options: WorkOptions): Promise<void> {
   await Promise.all(serving);
 }
 
-function attemptOf(_options: WorkOptions, parts: TryParts): (tried: Tried) => Promise<Verdict> {
-  return (tried) => tryJob(parts, tried);
+/** The try of a ticket: in this process, or apart if it has lapsed before. */
+function attemptOf(options: WorkOptions, parts: TryParts): (tried: Tried) => Promise<Verdict> {
+  const { place } = options;
+  return (tried) => {
+    if (place === null || tried.lapses < LAPSES_APART) return tryJob(parts, tried);
+    parts.said(
+      `job ${tried.n} of run ${tried.run} is tried in a process of its own: its ticket lapsed ${tried.lapses} times`,
+    );
+    return tryInChild({ ...options, place }, tried);
+  };
 }
 
 /** Jobs that nobody tries although they are due for so long have lost their tickets, ms. */
@@ -61,43 +67,3 @@ async function sweeping(
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-/** What every try of this process works with. */
-async function tryParts(options: Omit<WorkOptions, "queues" | "concurrency" | "signal">): Promise<TryParts> {
-  const { store, session: own, suspend, onProgress = () => {} } = options;
-  const env = process.env;
-  const sessions: JobSessionsParts = {
-    ...{ store, own, env, onProgress, clock: systemClock, random: Math.random },
-    contextOf: openHeldContexts(store),
-    openModels: modelsBy(own, env),
-  };
-  const engine = JSON.stringify(await imageFormat());
-  const told = (progress: WorkProgress) => onProgress(progress);
-  return {
-    jobs: store.jobs,
-    engine: { own: engine, isForeign },
-    refusal: (spec) => refusalOf(spec, own.models),
-    lease: (found) => leaseJob(sessions, found),
-    stopped: suspend,
-    now: systemClock.now,
-    random: Math.random,
-    after: (ms, then) => systemClock.after(ms, then),
-    begun: ({ job: { run, n, id, begun_at } }) =>
-      told({ kind: "begun", key: { run, n }, id, resumed: begun_at !== null }),
-    left: ({ job: { run, n, id } }, state, why) => told({ kind: "left", key: { run, n }, id, state, why }),
-    said: (text) => told({ kind: "said", text }),
-  };
-}
-
-/** A row may be damaged or hostile: what is not the format of an image cannot be read. */
-async function isForeign(engine: string): Promise<boolean> {
-  const gate: unknown = parseJson(engine);
-  const own = await imageFormat();
-  if (!isRecord(gate) || !Object.entries(own).every(([name, value]) => typeof gate[name] === typeof value)) return true;
-  return (await imageProblem({ gate: { ...own, ...gate } })) !== null;
-}
-
-function refusalOf({ model }: RunSpec, allowed: readonly string[] | null): string | null {
-  if (model === null || allowed === null || allowed.includes(model)) return null;
-  return `the workers of its queue do not ask ${model}`;
-}

@@ -31,6 +31,8 @@ export interface Life {
   readonly on?: (progress: WorkProgress, stop: () => void) => void;
   readonly own?: Partial<WorkerSession>;
   readonly concurrency?: number;
+  /** Where the store is, for processes of jobs that lapsed. Default: all are tried in this one. */
+  readonly place?: string;
 }
 
 export interface RunScene {
@@ -68,7 +70,7 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         { name: `run-of-${queue}`, queue, share: 1, spec: wanted, limits: { ...UNLIMITED, ...limits } },
         inputs.map((input, n) => ({ id: `job-${n}`, input, context })),
       ),
-    async works({ run, on = () => {}, concurrency = 4, own: more = {} }) {
+    async works({ run, on = () => {}, concurrency = 4, own: more = {}, place = null as string | null }) {
       const told: WorkProgress[] = [];
       const over = new AbortController();
       const suspend = new AbortController();
@@ -79,7 +81,7 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         if (running + cancelling === 0 && (waiting === 0 || state === "paused")) over.abort();
       };
       const working = work({
-        ...{ store, place: null, queues: [{ name: run.queue, dispatcher }], concurrency },
+        ...{ store, place, queues: [{ name: run.queue, dispatcher }], concurrency },
         ...{ signal: over.signal, suspend: suspend.signal },
         session: { models: null, baseUrl: server.url, ...own, ...more },
         onProgress(progress) {

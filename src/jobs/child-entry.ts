@@ -1,0 +1,6 @@
+import { silenceSqliteWarning } from "../sqlite-warning.ts";
+
+// The process in which a worker tries a job that may end it.
+silenceSqliteWarning();
+const { serveWorker } = await import("./child-side.ts");
+await serveWorker();

@@ -1,0 +1,49 @@
+import { imageFormat, imageProblem, systemClock } from "../../runtime/index.ts";
+import { isRecord, parseJson } from "../json.ts";
+import type { WorkOptions, WorkProgress } from "./api.ts";
+import { openHeldContexts } from "./held-contexts.ts";
+import { type JobSessionsParts, leaseJob, modelsBy } from "./job-session.ts";
+import type { RunSpec } from "./spec.ts";
+import type { TryParts } from "./try-parts.ts";
+
+/** What every try of this process works with. */
+export async function processParts(
+  options: Pick<WorkOptions, "store" | "session" | "suspend" | "onProgress">,
+): Promise<TryParts> {
+  const { store, session: own, suspend, onProgress = () => {} } = options;
+  const env = process.env;
+  const sessions: JobSessionsParts = {
+    ...{ store, own, env, onProgress, clock: systemClock, random: Math.random },
+    contextOf: openHeldContexts(store),
+    openModels: modelsBy(own, env),
+  };
+  const engine = JSON.stringify(await imageFormat());
+  const told = (progress: WorkProgress) => onProgress(progress);
+  return {
+    jobs: store.jobs,
+    engine: { own: engine, isForeign },
+    refusal: (spec) => refusalOf(spec, own.models),
+    lease: (found) => leaseJob(sessions, found),
+    stopped: suspend,
+    now: systemClock.now,
+    random: Math.random,
+    after: (ms, then) => systemClock.after(ms, then),
+    begun: ({ job: { run, n, id, begun_at } }) =>
+      told({ kind: "begun", key: { run, n }, id, resumed: begun_at !== null }),
+    left: ({ job: { run, n, id } }, state, why) => told({ kind: "left", key: { run, n }, id, state, why }),
+    said: (text) => told({ kind: "said", text }),
+  };
+}
+
+/** A row may be damaged or hostile: what is not the format of an image cannot be read. */
+async function isForeign(engine: string): Promise<boolean> {
+  const gate: unknown = parseJson(engine);
+  const own = await imageFormat();
+  if (!isRecord(gate) || !Object.entries(own).every(([name, value]) => typeof gate[name] === typeof value)) return true;
+  return (await imageProblem({ gate: { ...own, ...gate } })) !== null;
+}
+
+function refusalOf({ model }: RunSpec, allowed: readonly string[] | null): string | null {
+  if (model === null || allowed === null || allowed.includes(model)) return null;
+  return `the workers of its queue do not ask ${model}`;
+}

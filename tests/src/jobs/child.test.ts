@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { tryInChild } from "../../../src/jobs/child.ts";
+import type { WorkProgress } from "../../../src/jobs/index.ts";
+import { runScene } from "../../support/run-scene.ts";
+import { folderWith } from "../../support/tree.ts";
+
+const CELL =
+  'const a = await llm_query("a", { tools: [] }); const b = await llm_query("b", { tools: [] }); [a, b, job]';
+
+/** A run with one job in a folder, and its ticket, which has lapsed twice. */
+async function scene(script: Parameters<typeof runScene>[1] = {}) {
+  const folder = join(folderWith(), "store");
+  const { submit, server, results, jobs, works, store } = await runScene(CELL, {
+    folder,
+    script: ({ prompt }) => ({ text: prompt }),
+    ...script,
+  });
+  const { run } = await submit([{ x: 1 }]);
+  const told: WorkProgress[] = [];
+  const suspend = new AbortController();
+  const ticket = { run: run.id, n: 0, rank: 0, id: "T", lapses: 2, changed: new AbortController().signal };
+  const options = {
+    ...{ place: folder, suspend: suspend.signal },
+    session: { models: null, baseUrl: server.url },
+    onProgress: (progress: WorkProgress) => void told.push(progress),
+  };
+  return { run, server, results, jobs, works, store, told, suspend, ticket, options };
+}
+
+const entry = (name: string) => new URL(`../../support/${name}.ts`, import.meta.url);
+
+test("a job that ends its process costs no more than that try, and the next process goes on with what is recorded", async () => {
+  const { run, server, results, told, ticket, options } = await scene();
+  const dying = tryInChild({ ...options, entry: entry("dying-child-entry") }, ticket);
+  await expect(dying).rejects.toThrow("its process ended by SIGKILL");
+  expect(await tryInChild(options, { ...ticket, id: "U" })).toBe("over");
+  expect(await results(run)).toEqual([["a", "b", { x: 1 }]]);
+  expect(server.requests.filter(({ prompt }) => prompt === "a")).toHaveLength(1);
+  expect(told.at(-1)).toMatchObject({ kind: "left", state: "done" });
+});
+
+test("a process that ends at once is told by its exit code and its last words", async () => {
+  const { ticket, options } = await scene();
+  const crashing = tryInChild({ ...options, entry: entry("crashing-child-entry") }, ticket);
+  await expect(crashing).rejects.toThrow("its process ended with exit code 134: FATAL ERROR: out of memory");
+});
+
+test("a worker that stops has the job suspended in its process", async () => {
+  const { run, server, jobs, suspend, ticket, options } = await scene({
+    script: ({ prompt }) => (prompt === "b" ? { text: "", end: "stuck" } : { text: "a" }),
+  });
+  const trying = tryInChild(options, ticket);
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  suspend.abort();
+  expect(await trying).toEqual({ againMs: 0 });
+  expect(await jobs(run)).toMatchObject([{ state: "waiting", lapses: 2 }]);
+});
+
+test("a worker tries a job in a process of its own from its second lapse on", async () => {
+  const { run, results, works, store, options } = await scene();
+  // As two tries left it whose processes ended.
+  await store.jobs.begin({ run: run.id, n: 0 }, { ticket: "gone", fence: 0, engine: null, lapses: 1, answers: 0 });
+  const told = await works({ run, place: options.place });
+  expect(told[0]).toMatchObject({ kind: "said", text: expect.stringContaining("a process of its own") });
+  expect(await results(run)).toEqual([["a", "b", { x: 1 }]]);
+});
