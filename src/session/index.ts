@@ -72,6 +72,7 @@ export { type RecordedAnswer, recordedAnswer } from "./stored/recorded.ts";
 export { keepSettings, REMARK_NAMES } from "./stored/remarks.ts";
 export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {
+  canBeChosen,
   forkSession,
   listSessions,
   removeSession,

@@ -4,7 +4,7 @@ import { flag, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const OWN = {
-  all: flag({ name: "all", type: toggle, help: "list them all, not only 20" }),
+  all: flag({ name: "all", type: toggle, help: "list them all, not only 20, and those of jobs too" }),
   named: flag({ name: "named", type: toggle, help: "only those that have a name" }),
   unfinished: flag({ name: "unfinished", type: toggle, help: "only those that can be resumed" }),
 };
@@ -15,7 +15,7 @@ export const sessions = defineCommand({
   name: "sessions",
   summary: "list sessions with their state, calls, cost and size",
   details: [
-    "The one changed last comes first. Calls, tokens and cost are of the session's whole life. A session without a name is shown, and known, by the end of its id; @last is the one changed last, those of Pi left out.",
+    "The one changed last comes first. Calls, tokens and cost are of the session's whole life. A session without a name is shown, and known, by the end of its id; @last is the one changed last, those of Pi and of jobs left out. `belay jobs` lists the jobs of a run; their sessions are shown here with --all.",
   ],
   own: OWN,
   shared: [{ ...JSON_OUTPUT, help: "print one JSON object with all sessions that fit" }, STORE],

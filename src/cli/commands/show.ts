@@ -16,7 +16,7 @@ export const show = defineCommand({
   name: "show",
   summary: "show the execs, sub-calls and checkpoints of a session, also after a crash",
   details: [
-    "A session is known by its name, by its id, by the end of its id (six characters or more), or as @last. Without SESSION it is the one changed last, and stderr names it.",
+    "A session is known by its name, by its id, by the end of its id (six characters or more), as @last, or as RUN/ID, the session of a job. Without SESSION it is the one changed last, and stderr names it.",
     "Execs and their calls are numbered. An ask stands above its turns, a turn above its cells, a cell above its calls, and a call above the child that answers it. Of a long session the newest execs are listed, and the page says how many there are before them.",
     "--exec N shows what was run, printed and answered, and the line that forks the session after it; --call N shows a prompt and its answer whole, of the exec that --exec names or of the last one that made calls. With --json all of it is there: docs/show.md has its fields. Texts of more than 64 KB are cut unless --exec or --call names them.",
   ],

@@ -1,7 +1,7 @@
 import { amount } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
-import { describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
+import { canBeChosen, describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
@@ -13,6 +13,7 @@ import { reportingFailures } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { brief } from "../session/unfinished.ts";
 import { type Stop, untilStopped } from "../stop.ts";
+import { sessionMeant } from "../store/job-session.ts";
 import { endOfAsk, isOpen, turnTeller } from "./ask.ts";
 import { openDelivery } from "./delivery.ts";
 import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
@@ -64,8 +65,8 @@ function nameOf(args: Arguments): string | undefined {
 
 /** The session named. Without a name it is the latest unfinished one; if all are finished, the latest one. */
 async function choose(store: Store, name: string | undefined): Promise<SessionRow> {
-  if (name !== undefined) return sessionNamed(store, name);
-  const own = (await store.list()).filter(({ origin }) => origin !== "pi");
+  if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name));
+  const own = (await store.list()).filter(canBeChosen);
   const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
   const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
   if (latest) return latest;

@@ -9,20 +9,22 @@ import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
 import { checkName, storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { checkpointMeant } from "./job-session.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. Gives the exit code. */
 export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {
   const { name = null } = own;
-  const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(onlyName(args, "fork")) ?? [];
+  const typed = onlyName(args, "fork");
   if (name !== null) checkName("name", name, commandLine(["help", "fork"]));
   return showingFailures(args, async ({ stdout, stderr }) => {
     const at = Date.now();
     const place = storePlace(args);
-    const made = await withStore(place, host, (store) => {
+    const made = await withStore(place, host, async (store) => {
+      const { session, checkpoint } = await checkpointMeant(store, typed);
       const id = ulid(at);
       const settings = openSigner(place, process.env).forFork(id);
-      const forking = { id, name, origin: "command", checkpoint: checkpoint || null, at, settings } as const;
+      const forking = { id, name, origin: "command", checkpoint, at, settings } as const;
       return forkSession(store, session, forking);
     });
     if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);

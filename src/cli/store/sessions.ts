@@ -16,7 +16,9 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
   return showingFailures(args, async ({ stdout }) => {
     const place = storePlace(args);
     const shown = shownPlace(place);
-    const all = await withStore(place, host, listSessions);
+    const listed = await withStore(place, host, listSessions);
+    // Those of jobs are many, and `belay jobs` lists them by their run.
+    const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
     const found = all.filter(wantedBy(own));
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, store: shown, sessions: found })}\n`);
     else if (all.length === 0)

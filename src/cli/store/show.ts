@@ -1,7 +1,13 @@
 import { remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
-import { describeSession, type SessionDescription, type TextBounds, withBoundedTexts } from "../../session/index.ts";
+import {
+  canBeChosen,
+  describeSession,
+  type SessionDescription,
+  type TextBounds,
+  withBoundedTexts,
+} from "../../session/index.ts";
 import { LAST_SESSION } from "../../session-name.ts";
 import { shownPlace } from "../../store-place.ts";
 import type { ShowFlags } from "../commands/show.ts";
@@ -10,6 +16,7 @@ import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { failureFields, showFailure } from "../render/failure.ts";
+import { sessionMeant } from "./job-session.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 import { showSession } from "./session-page.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
@@ -23,10 +30,9 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const { stdout, stderr } = terminal;
     const place = storePlace(args);
     const found = await withStore(place, host, async (store) => {
-      if (!isNamed && !(await store.list()).some(({ origin }) => origin !== "pi"))
-        throw noSessionYet(shownPlace(place));
+      if (!isNamed && !(await store.list()).some(canBeChosen)) throw noSessionYet(shownPlace(place));
       const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
-      return describeSession(store, name, { children, partly: true });
+      return describeSession(store, await sessionMeant(store, name), { children, partly: true });
     });
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const damage = damageIn(found);

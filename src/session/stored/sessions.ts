@@ -64,9 +64,14 @@ export async function sessionNamed(store: Pick<Store, "find" | "list">, nameOrId
   const found = isLast ? null : await store.find(nameOrId);
   if (found) return found;
   const rows = await store.list();
-  const last = isLast ? rows.find(({ origin }) => origin !== "pi") : undefined;
+  const last = isLast ? rows.find(canBeChosen) : undefined;
   if (last) return last;
   throw new RlmError("session_not_found", `session ${nameOrId} not found`, { suggestion: cure(nameOrId, rows) });
+}
+
+/** Whether `@last`, and a command without a name, may mean it. Those of Pi and those of jobs are reached by Pi and by their run. */
+export function canBeChosen({ origin }: Pick<SessionRow, "origin">): boolean {
+  return origin !== "pi" && origin !== "batch";
 }
 
 const NAMED_AT_MOST = 5;

@@ -1,41 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { type ModelServer, startModelServer } from "../../../support/model-server.ts";
-import { folderWith, type Tree } from "../../../support/tree.ts";
-import { belayHere } from "../in-process.ts";
-
-/** A folder with these files in which lines are typed, and the model that their sub-calls ask. */
-async function scene(tree: Tree) {
-  const folder = folderWith({ "once.js": "job", "ask.js": ASK, ...tree });
-  const server: ModelServer = await startModelServer(({ prompt }) => ({ text: `label of ${prompt}` }));
-  onTestFinished(() => server.close());
-  const env = { BELAY_BASE_URL: server.url, BELAY_MODEL: "local/m", XDG_CONFIG_HOME: join(folder, "config") };
-  const home = join(folder, "home");
-  return {
-    folder,
-    server,
-    home,
-    type: (args: readonly string[], input = "") => belayHere(args, { cwd: folder, home, env, input }),
-    lines: (file: string) => linesIn(readFileSync(join(folder, file), "utf8")),
-  };
-}
-
-const ASK = `const label = await llm_query(job.text, { tools: [] });
-if (job.text === "bad") throw new Error("no label");
-label`;
-
-interface Line {
-  readonly job: string;
-  readonly status: string;
-  readonly result: unknown;
-}
-
-const linesIn = (text: string): Line[] =>
-  text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+import { expect, test } from "vitest";
+import { linesIn, scene } from "./scene.ts";
 
 const ROWS = "id,text\na,one\nb,bad\nc,three\n";
 

@@ -1,0 +1,181 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Run } from "../belay.ts";
+import { linesIn, scene } from "./scene.ts";
+
+const ROWS = "id,text\na,one\nmail@example.org,bad\nin/c.txt,three\n";
+
+/** A run called `mine` of three jobs, one of which has failed. */
+async function ranScene() {
+  const made = await scene({ "in.csv": ROWS });
+  const line = ["batch", "ask.js", "--jobs", "in.csv", "--name", "mine"];
+  await made.type(line);
+  return { ...made, line };
+}
+
+const json = ({ stdout }: Run) => JSON.parse(stdout);
+
+test("runs are listed with how they stand, the newest first", async () => {
+  const { type } = await ranScene();
+  await type(["batch", "once.js", "--jobs", "-", "--name", "other"], "1\n2\n");
+  const { code, stdout } = await type(["jobs"]);
+  expect(code).toBe(0);
+  expect(stdout.split("\n").map((text) => text.replaceAll(/ +/g, " "))).toEqual([
+    "run state over failed cost begun",
+    expect.stringMatching(/^other over 2\/2 - - /),
+    expect.stringMatching(/^mine over 3\/3 1 - /),
+    "",
+  ]);
+  const listed = json(await type(["jobs", "--json"]));
+  expect(listed).toMatchObject({ success: true, more: false });
+  expect(listed.runs).toMatchObject([
+    { name: "other", jobs: { all: 2, done: 2 } },
+    {
+      name: "mine",
+      state: "open",
+      jobs: { all: 3, done: 2, failed: 1 },
+      spent: { sub_calls: 3 },
+      limits: { cost_usd: null },
+    },
+  ]);
+});
+
+test("a run is shown with its jobs, and a job with its input, its result or its error", async () => {
+  const { type } = await ranScene();
+  const all = await type(["jobs", "mine"]);
+  expect(all).toMatchObject({ code: 1, stderr: "" });
+  expect(all.stdout).toMatch(/^mine \(over\): 2\/3 done · 1 failed · \S+ tokens\n/);
+  expect(all.stdout).toMatch(/^mail@example.org {2}failed +1 +- {2}Error: no label$/m);
+  expect(all.stdout).toMatch(/one of them: belay jobs mine mail@example.org\n$/);
+  const inState = json(await type(["jobs", "mine", "--state", "done", "--json"]));
+  expect(inState.jobs).toMatchObject([
+    { job: "a", n: 0, status: "done", sub_calls: 1 },
+    { job: "in/c.txt", n: 2 },
+  ]);
+  expect(await type(["jobs", "mine", "--state", "parked"])).toMatchObject({
+    stdout: expect.stringContaining("no job is parked\n"),
+  });
+  const done = await type(["jobs", "mine", "in/c.txt"]);
+  expect(done.code).toBe(0);
+  expect(done.stdout).toContain(
+    'input\n  { "id": "in/c.txt", "text": "three" }\nresult\n  label of three\nall that it did: belay show mine/in/c.txt\n',
+  );
+  const failed = await type(["jobs", "mine", "mail@example.org"]);
+  expect(failed.code).toBe(1);
+  expect(failed.stdout).toContain("error (js_error)\n  Error: no label\n");
+  expect(json(await type(["jobs", "mine", "a", "--json"]))).toMatchObject({
+    job: "a",
+    input: { text: "one" },
+    result: "label of one",
+  });
+});
+
+test("show, fork and resume reach the session of a job by RUN/ID, whose id may have slashes and @", async () => {
+  const { type } = await ranScene();
+  expect(await type(["show", "mine/mail@example.org"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("js_error"),
+  });
+  expect(await type(["show", "mine/in/c.txt"])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("llm_query"),
+  });
+  expect(await type(["fork", "mine/mail@example.org", "--name", "copy"])).toMatchObject({ code: 0, stdout: "copy\n" });
+  expect(await type(["resume", "mine/a", "--quiet"])).toMatchObject({ stdout: "label of one\n" });
+  const missing = await type(["show", "mine/nobody"]);
+  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('the run mine has no job "nobody"') });
+  expect(await type(["fork", "theirs/a"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("(run_not_found)"),
+  });
+});
+
+test("sessions of jobs are listed with --all alone, none is chosen by itself, and rm drops them with their run", async () => {
+  const { type } = await ranScene();
+  expect(await type(["sessions"])).toMatchObject({ stdout: expect.stringMatching(/^no sessions in /) });
+  expect(json(await type(["sessions", "--all", "--json"])).sessions).toHaveLength(3);
+  expect(await type(["show"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(session_not_found)") });
+  expect(await type(["resume"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no session found to resume"),
+  });
+  expect(await type(["jobs", "rm", "mine"])).toMatchObject({
+    code: 0,
+    stdout: "removed mine with the sessions of its jobs\n",
+  });
+  expect(json(await type(["sessions", "--all", "--json"])).sessions).toEqual([]);
+  expect(await type(["jobs", "mine"])).toMatchObject({ code: 1, stderr: expect.stringContaining("(run_not_found)") });
+});
+
+test("out writes the results that there are, as batch does, and --watch follows a run to its end", async () => {
+  const { type, line, lines, folder } = await ranScene();
+  await type([...line, "-o", "batch.jsonl"]);
+  expect(await type(["jobs", "out", "mine", "--out", "out.jsonl"])).toMatchObject({ code: 0, stdout: "" });
+  expect(lines("out.jsonl")).toEqual(lines("batch.jsonl"));
+  expect(linesIn((await type(["jobs", "out", "mine"])).stdout)).toEqual(lines("batch.jsonl"));
+  writeFileSync(join(folder, "a-file"), "");
+  const refused = await type(["jobs", "out", "mine", "--out", "a-file/out.jsonl"]);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("(output_failed)") });
+  const watched = await type(["jobs", "mine", "--watch"]);
+  expect(watched).toMatchObject({ code: 1, stdout: expect.stringMatching(/^mine: 2\/3 done · 1 failed/) });
+  expect(watched.stderr).toBe("results: belay jobs out mine --out FILE\n");
+});
+
+test("a paused run begins no job until it is resumed, and cancelled jobs wait for --retry-cancelled", async () => {
+  const { type } = await scene({ "in.jsonl": "1\n2\n3\n", "fail.js": "if (job === 1) throw new Error('first'); job" });
+  const line = ["batch", "fail.js", "--jobs", "in.jsonl", "--name", "mine", "--concurrency", "1", "--fail-fast", "1"];
+  expect(await type(line)).toMatchObject({ code: 3 });
+  expect(await type(["jobs", "mine"])).toMatchObject({ code: 3, stdout: expect.stringMatching(/^mine \(paused: /) });
+  const cancelled = await type(["jobs", "cancel", "mine"]);
+  expect(cancelled.stdout).toMatch(/^\d jobs? cancelled\n$/);
+  expect(json(await type(["jobs", "mine", "--json"]))).toMatchObject({ run: { jobs: { waiting: 0, failed: 1 } } });
+  expect(await type(["jobs", "resume", "mine"])).toMatchObject({ code: 0, stdout: "mine is open, and 0 jobs wait\n" });
+  expect(await type([...line, "--retry-cancelled"])).toMatchObject({ code: 1 });
+  expect(json(await type(["jobs", "mine", "--json"]))).toMatchObject({
+    run: { jobs: { done: 2, failed: 1, cancelled: 0 } },
+  });
+});
+
+test("retry gives jobs that have failed, or those that are named, a new attempt", async () => {
+  const { type } = await ranScene();
+  const wait = "the line of belay batch that began mine continues it";
+  expect(await type(["jobs", "retry", "mine"])).toMatchObject({ stdout: `1 job will be tried again\n${wait}\n` });
+  expect(await type(["jobs", "mine"])).toMatchObject({ code: 3 });
+  const unknown = await type(["jobs", "retry", "mine", "a", "nobody"]);
+  expect(unknown).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no job "nobody", so nothing was changed'),
+  });
+});
+
+test.each<[args: string[], problem: string]>([
+  [["cancel"], "jobs cancel takes a RUN; belay jobs lists them"],
+  [["pause", "mine", "a"], "jobs pause is about a whole run, and a is one more word"],
+  [["mine", "a", "b"], "jobs takes a RUN and an ID, and b is one more word"],
+  [["mine", "--fresh"], "--fresh is of jobs retry"],
+  [["mine", "--out", "x"], "--out is of jobs out"],
+  [["mine", "--run-max-tokens", "5"], "--run-max-tokens is of jobs resume"],
+  [["--state", "done"], "--state needs a RUN alone"],
+  [["mine", "a", "--watch"], "--watch needs a RUN alone"],
+  [["mine", "--watch", "--state", "done"], "--watch follows the whole run, and --state is a part of it"],
+  [
+    ["mine", "--state", "gone"],
+    "--state is gone: it takes waiting, running, parked, cancelling, done, failed or cancelled",
+  ],
+])("belay jobs %j is wrong usage", async (args, problem) => {
+  const { type } = await scene({});
+  expect(await type(["jobs", ...args])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`belay jobs: ${problem}\n`),
+  });
+});
+
+test("a worker needs a server's store", async () => {
+  const { type } = await scene({});
+  expect(await type(["worker"])).toMatchObject({
+    code: 2,
+    stderr:
+      "belay worker: a worker needs a server's store: in a folder nobody would share the work; belay batch works there by itself\ntry: belay worker --store postgres://USER@HOST/DATABASE\n",
+  });
+});
