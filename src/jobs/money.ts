@@ -79,7 +79,7 @@ export function openMoney(parts: MoneyParts): RunPart {
         await rates.hush(model, retryAfterMs).catch(() => {});
         if (retryAfterMs <= LIMITS.rateWaitMs) return;
         isFree = true;
-        await give(held, { ...NOTHING, sub_calls: held.amount.sub_calls });
+        await give(held, NOTHING);
         await parking.wait(call.id, { why: "provider", afterMs: retryAfterMs }, call.ended);
       },
     };
@@ -95,7 +95,7 @@ export function openMoney(parts: MoneyParts): RunPart {
       counted.add(call.id);
       const refusal = model === undefined ? null : await place(call, model, tokens, signal);
       if (refusal) {
-        await give(held, { ...NOTHING, sub_calls });
+        await give(held, NOTHING);
         return refusal;
       }
       parking.sent(call.id);

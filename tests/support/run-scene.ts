@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Json } from "../../runtime/index.ts";
 import {
+  type Dispatcher,
   newSpec,
   openInProcess,
   openRuns,
@@ -28,7 +29,7 @@ export interface RunSceneOptions {
 export interface Life {
   readonly run: RunRow;
   /** Called with what the worker tells; `stop` suspends it, as Ctrl-C does. */
-  readonly on?: (progress: WorkProgress, stop: () => void) => void;
+  readonly on?: (progress: WorkProgress, stop: () => void, dispatcher: Dispatcher) => void;
   readonly own?: Partial<WorkerSession>;
   readonly concurrency?: number;
   /** Where the store is, for processes of jobs that lapsed. Default: all are tried in this one. */
@@ -86,11 +87,13 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         session: { models: null, baseUrl: server.url, ...own, ...more },
         onProgress(progress) {
           told.push(progress);
-          on(progress, () => suspend.abort());
+          on(progress, () => suspend.abort(), dispatcher);
           if (progress.kind === "left" || progress.kind === "said") void look();
         },
       });
       await runs.offer(run, dispatcher);
+      // All may be over already.
+      await look();
       await working;
       return told;
     },

@@ -173,7 +173,7 @@ test("a job with nothing on its way is suspended at once if the rate wants a lon
   slots.push(600_000);
   expect(await reserve("c1")).toMatchObject({ code: "cancelled" });
   expect(reasons).toEqual([{ why: "provider", afterMs: 600_000 }]);
-  expect(log.at(-1)).toBe("give c1 0 0/0/1");
+  expect(log.at(-1)).toBe("give c1 0 0/0/0");
 });
 
 test("a provider that says to wait makes all who share its rate wait; for more than two minutes the job is suspended", async () => {
@@ -188,7 +188,7 @@ test("a provider that says to wait makes all who share its rate wait; for more t
   await long.limited?.(3_600_000);
   expect(other.reasons).toEqual([{ why: "provider", afterMs: 3_600_000 }]);
   long.settle(USAGE);
-  expect(other.log.filter((line) => line.startsWith("give"))).toEqual(["give c2 0 0/0/1"]);
+  expect(other.log.filter((line) => line.startsWith("give"))).toEqual(["give c2 0 0/0/0"]);
 });
 
 test("what was on its way when the job was suspended stays held: it may have been charged", async () => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
+import { dueJobs } from "../../../src/jobs/sweep.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { runScene } from "../../support/run-scene.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -164,29 +165,65 @@ test("a retried job gets a fresh session, and answers that it had are not asked 
   expect(await results(run)).toEqual([null]);
 });
 
-test("a job that is cancelled while it runs ends cancelled, and its neighbours go on", async () => {
-  const { submit, works, jobs, store, server } = await runScene(ASK, {
+test("a job that is cancelled while it runs ends cancelled at once, and its neighbours go on", async () => {
+  const { submit, works, jobs, runs, server } = await runScene(ASK, {
     script: ({ prompt }) => (prompt === "about n0" ? { text: "", end: "stuck" } : { text: "yes" }),
   });
   const { run } = await submit(names(2));
-  // Nobody nudges: the ticket changes when the dispatcher is told, or the worker stops and the next try sees the row.
-  const first = works({
+  const isStuck = () => server.requests.some(({ prompt }) => prompt === "about n0");
+  let isWatched = false;
+  await works({
     run,
-    on(progress, stop) {
-      if (progress.kind !== "calls") return;
-      const isStuck = () => server.requests.some(({ prompt }) => prompt === "about n0");
-      void expect
-        .poll(isStuck)
-        .toBe(true)
-        .then(async () => {
-          await store.jobs.change(run.id, { to: "cancel", ids: ["job-0"] });
-          stop();
-        });
+    on(_progress, _stop, dispatcher) {
+      if (isWatched) return;
+      isWatched = true;
+      const cancel = () => runs.change(run, { to: "cancel", ids: ["job-0"] }, dispatcher);
+      void expect.poll(isStuck).toBe(true).then(cancel);
     },
   });
-  await first;
-  await works({ run });
   expect((await jobs(run)).map(({ state }) => state)).toEqual(["cancelled", "done"]);
+});
+
+test("a worker offers jobs that have lost their tickets, at its start and page by page", async () => {
+  const lost: { readonly overdueMs: number; readonly limit: number }[] = [];
+  const around = (store: Store): Store => ({
+    ...store,
+    jobs: {
+      ...store.jobs,
+      // Nobody else offers: what the worker finds overdue is all that there is.
+      due: async (page) => {
+        if (page.overdueMs === 0) return [];
+        lost.push(page);
+        return store.jobs.due({ ...page, overdueMs: 0 });
+      },
+    },
+  });
+  const { submit, works, results } = await runScene("job", { around });
+  const { run } = await submit([1, 2]);
+  await works({ run });
+  expect(await results(run)).toEqual([1, 2]);
+  expect(lost).toMatchObject([{ overdueMs: 600_000, limit: 1000 }]);
+});
+
+async function listed<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+test("a sweep reads pages until it has enough, each behind the one before", async () => {
+  const all = Array.from({ length: 2500 }, (_, n) => ({ run: "R", n, rank: n, lapses: 0, afterMs: 0 }));
+  const pages: (number | null)[] = [];
+  const jobs: Pick<Store["jobs"], "due"> = {
+    async due({ after, limit }) {
+      pages.push(after?.n ?? null);
+      const from = after === null ? 0 : after.n + 1;
+      return all.slice(from, from + limit);
+    },
+  };
+  expect(await listed(dueJobs(jobs, "q", { overdueMs: 0 }))).toEqual(all);
+  expect(pages).toEqual([null, 999, 1999]);
+  expect(await listed(dueJobs(jobs, "q", { overdueMs: 0, most: 1200 }))).toEqual(all.slice(0, 1200));
 });
 
 test("a store that refuses a record gives the job back, and the next try goes on from what is kept", async () => {

@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { readRecord } from "../../src/session/index.ts";
+import { KILL_STEPS } from "../support/kill-step.ts";
+import { runScene } from "../support/run-scene.ts";
+import { folderWith } from "../support/tree.ts";
+
+const CELL = `
+const a = await llm_query("a", { tools: [] });
+const b = await llm_query("b after " + a, { tools: [] });
+[P.length > 0, job.name, a, b]`;
+
+const WORKER = fileURLToPath(new URL("../support/killed-worker.ts", import.meta.url));
+
+/** Requests of the first process that no later one sends again: their answers were recorded. */
+const RECORDED: Partial<Record<(typeof KILL_STEPS)[number], number>> = { answer: 1, cell: 2, finish: 2 };
+
+test.each(KILL_STEPS)(
+  "a worker that is killed after %s: the next one ends the job, and asks for no recorded answer",
+  async (step) => {
+    const files = folderWith({ "a.txt": "text" });
+    const folder = join(files, "store");
+    const { submit, works, jobs, results, server, store, runs } = await runScene(CELL, {
+      folder,
+      script: ({ prompt }) => ({ text: prompt.toUpperCase() }),
+      spec: { context: "each" },
+    });
+    const context = await runs.keepContext("a.txt", { cwd: files, roots: [files] });
+    const { run } = await submit([{ name: "n" }], context);
+    const worker = spawn(process.execPath, [WORKER, folder, server.url, run.name, step], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let said = "";
+    worker.stderr.on("data", (text) => {
+      said += text;
+    });
+    const [, signal] = await once(worker, "close");
+    expect(signal, said).toBe("SIGKILL");
+    const before = server.requests.length;
+
+    await works({ run });
+    expect(await results(run)).toEqual([[true, "n", "A", "B AFTER A"]]);
+    const [job] = await jobs(run);
+    expect(job).toMatchObject({ state: "done", attempts: 0, told: { sub_calls: 2 } });
+    // What was out or not recorded is sent again, and nothing else.
+    const recorded = RECORDED[step] ?? 0;
+    expect(server.requests.length - before).toBe(2 - recorded);
+    const spent = (await store.jobs.run(run.id))?.spent;
+    expect(spent).toEqual(job?.spent);
+    const records = (await store.journal(job?.session ?? "")).map(({ record }) => readRecord(record));
+    const usages = records.flatMap((record) => (record.record === "rlm_tool_result" ? [record.usage] : []));
+    expect(spent).toMatchObject({
+      sub_calls: 2,
+      tokens: usages.reduce((sum, { input, output }) => sum + input + output, 0),
+    });
+    expect(await store.verify()).toEqual([]);
+  },
+);
