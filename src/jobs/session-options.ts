@@ -19,12 +19,15 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
     }),
     subAgents: present({ maxTurns: least(max_turns, own.subAgents?.maxTurns) }),
     limits: lesser(limits, own.limits ?? {}),
-    budget: lesser(budget, own.budget ?? {}),
+    budget: lesser({ max_time_ms: JOB_MS, ...budget }, own.budget ?? {}),
     onRestart: spec.on_restart,
     cache: spec.cache,
     keepSteps: spec.keep_steps,
   };
 }
+
+/** Jobs wait for money and rates of their run, so they have more time than a cell has, unless somebody sets a limit, ms. */
+const JOB_MS = 3_600_000;
 
 /** Models of which jobs may ask only these; null: all. */
 export function onlyThese(models: Models, allowed: WorkerSession["models"]): Models {

@@ -4,6 +4,7 @@ import { joinSignals } from "../../joined-signal.ts";
 import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
 import type { CellSettings } from "../asks.ts";
 import type { AnswerCache } from "./cache.ts";
+import { type CallClock, openCallClock } from "./call-clock.ts";
 import { type ChildCall, type ChildRequest, type Children, isForChild } from "./children.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 import { type Places, withPlaces } from "./places.ts";
@@ -109,13 +110,15 @@ async function ask(
   const plan = await planSubCall(options, request);
   if (!plan.ok) return plan.answered;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
-  const { policy, clock } = options;
+  const { policy } = options;
   const { requests } = options.places;
   // The call's own time begins with its first place.
   using place = await requests.take(signal);
   if (!place) return refused(CANCELLED);
   context.begun();
-  const budget = withRun(context.budget, options.run, { id, counts: 1, ended: context.signal });
+  const time = timeOf(options);
+  const asked = { id, counts: 1, ended: context.signal, ...(time.paused ? { paused: time.paused } : {}) } as const;
+  const budget = withRun(context.budget, options.run, asked);
   const outcome = await runSubCall(
     plan.call,
     {
@@ -125,9 +128,9 @@ async function ask(
       thread: taskThread(),
       conversation: id,
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
-      clock,
+      clock: time,
       random: options.random,
-      sleep: (ms, aborted) => sleep(clock, ms, aborted),
+      sleep: time.sleep,
     },
     signal,
   );
@@ -138,6 +141,12 @@ async function ask(
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
   return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
+}
+
+/** The time of a call: it stands still while the call waits for its run. */
+function timeOf({ clock, run }: AnswersOptions): Omit<CallClock, "paused"> & Partial<CallClock> {
+  const wait = (ms: number, aborted: AbortSignal) => sleep(clock, ms, aborted);
+  return run ? openCallClock(clock, wait) : { now: clock.now, monotonic: clock.monotonic, sleep: wait };
 }
 
 async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallError | null> {

@@ -30,6 +30,8 @@ export interface RunCall {
   readonly counts: 0 | 1;
   /** Aborts when the call is to end, whatever its own time. */
   readonly ended: AbortSignal;
+  /** Waits without taking of the call's own time. Absent: it has none. */
+  paused?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** A budget of which each request also takes from the run. What the levels hold is given back in reverse order. */
@@ -39,7 +41,8 @@ export function withRun(budget: RequestBudget, run: RunPart | undefined, call: R
     async reserve(estimate, signal) {
       const here = await budget.reserve(estimate, signal);
       if (!("settle" in here)) return here;
-      const there = await run.reserve(call, estimate, signal);
+      const reserve = () => run.reserve(call, estimate, signal);
+      const there = await (call.paused?.(reserve) ?? reserve());
       if (!("settle" in there)) {
         here.settle(NO_USAGE);
         return there;

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { failure } from "../../../src/model/failure.ts";
@@ -158,6 +159,20 @@ test("dollars are counted in integers, and a sum that is a little too large is n
   expect(nanodollars(0.1 + 0.2)).toBe(300_000_000);
   expect(nanodollars(0.0000000001)).toBe(1);
   expect(nanodollars(0)).toBe(0);
+});
+
+test("a call's own time stands still while it waits for its run", async () => {
+  const { run, store } = await scene();
+  const slow: RunPart = {
+    ...run,
+    async reserve(...asked) {
+      await setTimeout(300);
+      return run.reserve(...asked);
+    },
+  };
+  const { session } = await openScripted(() => "yes", MODEL, undefined, { run: slow, store });
+  const cell = 'await llm_query("a", { tools: [], timeout_ms: 200 })';
+  expect(await session.exec(cell)).toMatchObject({ success: true, result_json: "yes" });
 });
 
 test("a session whose lease the caller has is not given back by it", async () => {
