@@ -58,7 +58,7 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
   await using store = await openRunStore(place, host);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const tally = openTally(terminal.stderr, args.get(QUIET));
-  await using queues = await openAll(names, (name) => openDispatcher(place, name, tally.say));
+  await using queues = await openAll(names, openDispatcher);
   tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
   const working = startWorking({
     store,
@@ -86,7 +86,10 @@ interface Queues extends AsyncDisposable {
 }
 
 /** Opens one after the other; if one fails, those before it are closed. */
-async function openAll(names: readonly string[], open: (name: string) => Promise<OpenDispatcher>): Promise<Queues> {
+async function openAll(
+  names: readonly string[],
+  open: (name: string) => Promise<OpenDispatcher> | OpenDispatcher,
+): Promise<Queues> {
   await using opened = new AsyncDisposableStack();
   const all: OpenDispatcher[] = [];
   for (const name of names) all.push(opened.use(await open(name)));
