@@ -35,7 +35,10 @@ export interface JobSessionsParts {
   readonly onProgress: (progress: WorkProgress) => void;
 }
 
-/** Takes the lease of a job's session, which is made if it is missing. @throws RlmError `session_busy` */
+/**
+ * Takes the lease of a job's session, which is made if it is missing.
+ * @throws RlmError `session_busy`; `store_corrupt` if the session is not that of a job
+ */
 export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promise<JobLease> {
   const { store, clock } = parts;
   const { session: id } = found.job;
@@ -53,7 +56,9 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promis
 }
 
 async function leaseOf(store: Store, { id, at }: { readonly id: string; readonly at: number }): Promise<Lease> {
-  if (await store.find(id)) return store.lease(id);
+  const row = await store.find(id);
+  if (row && (row.id !== id || row.origin !== "batch")) throw notItsOwn(id);
+  if (row) return store.lease(id);
   try {
     return await store.create({ id, name: null, origin: "batch", settings: null, at });
   } catch (error) {
@@ -61,6 +66,13 @@ async function leaseOf(store: Store, { id, at }: { readonly id: string; readonly
     if (error instanceof RlmError && error.code === "session_exists") return store.lease(id);
     throw error;
   }
+}
+
+/** A row that was tampered with must not have its script run in the session of a person. */
+function notItsOwn(id: string): RlmError {
+  return new RlmError("store_corrupt", `the session ${id}, which one of its jobs names, is not that of a job`, {
+    suggestion: "Somebody has changed the rows of the run: submit it again under another name.",
+  });
 }
 
 interface Opening {

@@ -17,14 +17,14 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     const engine = found?.job.engine ?? null;
     const early = standingOf(found, parts.now(), engine !== null && (await parts.engine.isForeign(engine)));
     if (!found || early !== null) return early ?? "over";
-    const spec = runnable(parts, found);
-    if (typeof spec === "string") return await pauseRun(parts, found, spec);
-    await using lease = disposable(await parts.lease(found));
+    const taken = await take(parts, found);
+    if (typeof taken === "string") return await pauseRun(parts, found, taken);
+    await using lease = disposable(taken.lease);
     const answers = ticket.lapses === 0 ? 0 : await lease.answers();
     const taking = { ticket: ticket.id, fence: lease.fence, engine: parts.engine.own, lapses: ticket.lapses, answers };
     if (!(await parts.jobs.begin(found.job, taking))) return "over"; // ▣ running
     if (isGettingOn(ticket, answers, found)) return { againMs: 0 };
-    return await underLease(parts, ticket, found, spec, lease);
+    return await underLease(parts, ticket, found, taken.spec, lease);
   } catch (error) {
     return verdictOf(error);
   }
@@ -100,13 +100,14 @@ function isGettingOn({ lapses }: Tried, answers: number, { job }: JobOfRun): boo
 
 const LAPSES_LOOKED_AT = 3;
 
-/** What the run does, or why no worker of the queue does it. */
-function runnable(parts: TryParts, { run }: JobOfRun): RunSpec | string {
+/** What the run does, with the lease of the job's session; or why no worker of the queue runs it. */
+async function take(parts: TryParts, found: JobOfRun): Promise<{ spec: RunSpec; lease: JobLease } | string> {
   try {
-    const spec = readSpec(run.spec);
-    return parts.refusal(spec) ?? spec;
+    const spec = readSpec(found.run.spec);
+    return parts.refusal(spec) ?? { spec, lease: await parts.lease(found) };
   } catch (error) {
-    if (error instanceof RlmError) return error.message;
+    // Somebody has changed the rows, or a later version has written them.
+    if (error instanceof RlmError && error.code === "store_corrupt") return error.message;
     throw error;
   }
 }

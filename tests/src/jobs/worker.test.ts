@@ -309,6 +309,32 @@ test("a hostile row grants nothing: neither a server, nor a key, nor a limit abo
   expect(result[1]).toBe(2000);
 });
 
+test("a hostile row that names the session of a person changes nothing of it, and its run is paused", async () => {
+  const { submit, works, store } = await runScene("globalThis.mine = 1");
+  const own = { id: "01PERSON", name: null, origin: "command", settings: null, at: 0 } as const;
+  await store.create(own);
+  await store.release(own.id);
+  const around = (kept: Store): Store => ({
+    ...kept,
+    jobs: {
+      ...kept.jobs,
+      async read(key) {
+        const found = await kept.jobs.read(key);
+        return found && { ...found, job: { ...found.job, session: own.id } };
+      },
+    },
+  });
+  const attacked = await runScene("1", { around });
+  const { run } = await submit([1]);
+  await attacked.works({ run });
+  expect(await store.journal(own.id)).toEqual([]);
+  expect(await store.jobs.run(run.id)).toMatchObject({
+    state: "paused",
+    why: expect.stringContaining("not that of a job"),
+  });
+  await works({ run });
+});
+
 test("a dry run sends nothing and keeps nothing", async () => {
   const { runs, server, submit, jobs } = await runScene(ASK);
   const { run } = await submit(names(1));
