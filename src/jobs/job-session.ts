@@ -40,9 +40,9 @@ export interface JobSessionsParts {
  * @throws RlmError `session_busy`; `store_corrupt` if the session is not that of a job
  */
 export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promise<JobLease> {
-  const { store, clock } = parts;
+  const { store } = parts;
   const { session: id } = found.job;
-  const leased = await leaseOf(store, { id, at: clock.now() });
+  const leased = await leaseOf(parts, found.job);
   const { fence } = leased;
   return {
     fence,
@@ -55,15 +55,21 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promis
   };
 }
 
-async function leaseOf(store: Store, { id, at }: { readonly id: string; readonly at: number }): Promise<Lease> {
+async function leaseOf({ store, clock }: JobSessionsParts, { session: id, begun_at }: JobRow): Promise<Lease> {
+  const made = { id, name: null, origin: "batch", settings: null, at: clock.now() } as const;
+  // The first try makes the session, unless an earlier one came that far.
+  const fresh = begun_at === null ? await unlessThere(store.create(made)) : null;
+  if (fresh) return fresh;
   const row = await store.find(id);
   if (row && (row.id !== id || row.origin !== "batch")) throw notItsOwn(id);
-  if (row) return store.lease(id);
+  return row ? store.lease(id) : store.create(made);
+}
+
+async function unlessThere(making: Promise<Lease>): Promise<Lease | null> {
   try {
-    return await store.create({ id, name: null, origin: "batch", settings: null, at });
+    return await making;
   } catch (error) {
-    // Another try has made it meanwhile.
-    if (error instanceof RlmError && error.code === "session_exists") return store.lease(id);
+    if (error instanceof RlmError && error.code === "session_exists") return null;
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import { dueJobs } from "../../../src/jobs/sweep.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { runScene } from "../../support/run-scene.ts";
+import { storeAround } from "../../support/store-around.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const ASK = 'const said = await llm_query("about " + job.name, { tools: [] }); [job.name, said]';
@@ -333,6 +334,22 @@ test("a hostile row that names the session of a person changes nothing of it, an
     why: expect.stringContaining("not that of a job"),
   });
   await works({ run });
+});
+
+test("a try of a fresh job goes to the store six times beside what its session does", async () => {
+  const asked: string[] = [];
+  const around = (kept: Store) =>
+    storeAround(kept, (name, run) => {
+      asked.push(name);
+      return run();
+    });
+  const { submit, works } = await runScene("job", { around });
+  const { run } = await submit([1]);
+  const looks = ["jobs.counts", "jobs.run", "jobs.due", "jobs.lapse", "jobs.open", "jobs.add"];
+  await works({ run });
+  const own = new Set(["journal", "commit", "hasBaseline", "putBaseline"]);
+  const tries = asked.filter((name) => !looks.includes(name) && !own.has(name));
+  expect(tries).toEqual(["jobs.read", "create", "jobs.begin", "find", "jobs.finish", "release"]);
 });
 
 test("a dry run sends nothing and keeps nothing", async () => {
