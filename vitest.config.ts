@@ -6,6 +6,9 @@ import { COMPILED } from "./tests/support/command.ts";
 /** Tests that start many processes: to start one takes the longer the more memory its parent has. */
 const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/load/walk.test.ts"];
 
+/** Tests that need a PostgreSQL server share one, which the first of them has started. */
+const POSTGRES = "./tests/support/postgres/setup.ts";
+
 export default defineConfig({
   test: {
     testTimeout: 60_000,
@@ -18,12 +21,18 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "processes", include: PROCESSES, globalSetup: "./tests/support/prepare.ts" },
+        test: { name: "processes", include: PROCESSES, globalSetup: ["./tests/support/prepare.ts", POSTGRES] },
       },
       {
         extends: true,
         // A module is loaded once for all files of a worker: no test may count on a fresh one.
-        test: { name: "units", include: ["tests/**/*.test.ts"], exclude: PROCESSES, isolate: false },
+        test: {
+          name: "units",
+          include: ["tests/**/*.test.ts"],
+          exclude: PROCESSES,
+          isolate: false,
+          globalSetup: POSTGRES,
+        },
       },
     ],
   },
