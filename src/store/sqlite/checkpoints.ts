@@ -1,31 +1,10 @@
-import type { ImageMeta } from "../../../runtime/index.ts";
 import { checkpointLost, corrupt } from "../failure.ts";
-import type { CheckpointRow, NewCheckpoint } from "../port.ts";
-import { packText, unpackText } from "../rows/pack.ts";
-import { blob, isSealed, number, type Row, seal, text, textOrNull, value } from "../rows/seal.ts";
+import { type Checkpoint, decodeCheckpoint, type Writing } from "../rows/checkpoint.ts";
+import { packText } from "../rows/pack.ts";
+import type { PackedPages } from "../rows/pages.ts";
+import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
 import type { Database } from "./database.ts";
-import { deletePages, insertPages, type PackedPages } from "./pages.ts";
-
-/** A row of `checkpoints`, verified. Baselines have no session. */
-export interface Checkpoint extends Omit<CheckpointRow, "session" | "kind"> {
-  /** Ascends with every checkpoint of the store. */
-  readonly n: number;
-  readonly session: string | null;
-  readonly kind: Kind;
-  /** SHA-256 of each part of its pages: of the numbers, then of the bytes. */
-  readonly parts: Uint8Array;
-}
-
-type Kind = CheckpointRow["kind"] | "baseline";
-
-/** What is written: pages are packed before the transaction begins. */
-export type Writing = Pick<NewCheckpoint, "id" | "parent" | "base" | "meta" | "chain" | "at"> & {
-  readonly session: string | null;
-  readonly extras: NewCheckpoint["extras"] | null;
-  readonly exec_id: string | null;
-  readonly kind: Kind;
-  readonly seq: number;
-};
+import { deletePages, insertPages } from "./pages.ts";
 
 /** @throws RlmError `checkpoint_lost` if its base is missing */
 export function insertCheckpoint(database: Database, writing: Writing, pages: PackedPages): number {
@@ -56,7 +35,7 @@ export function hasCheckpoint(database: Database, id: string): boolean {
 export function readCheckpoint(database: Database, id: string): Checkpoint {
   const row = database.get("SELECT * FROM checkpoints WHERE id = ?", id);
   if (!row) throw checkpointLost(id, "the store does not have it");
-  const checkpoint = decode(row);
+  const checkpoint = decodeCheckpoint(row);
   if (!checkpoint) throw checkpointLost(id, DAMAGED);
   return checkpoint;
 }
@@ -83,19 +62,12 @@ export function readableCheckpoints(
     "SELECT c.* FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ? ORDER BY c.n",
     id,
   );
-  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decode(row) }));
+  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row) }));
   return {
     checkpoints: read.flatMap(({ checkpoint }) => checkpoint ?? []),
     damaged: read.flatMap(({ id, checkpoint }) => (checkpoint ? [] : [id])),
     miscounted: rows.length === count ? null : `session ${id} has ${rows.length} checkpoints, not ${count}`,
   };
-}
-
-/** The checkpoint as the port shows it. */
-export function shown(checkpoint: Checkpoint): CheckpointRow {
-  const { n: _, parts, session, kind, ...rest } = checkpoint;
-  if (session === null || kind === "baseline") throw checkpointLost(rest.id, "it is the image of a fresh guest");
-  return { ...rest, session, kind };
 }
 
 export function addReach(database: Database, session: string, checkpoint: number): void {
@@ -131,40 +103,4 @@ function dropUnneeded(database: Database, id: string): void {
 export function deleteCheckpoint(database: Database, n: number): void {
   database.run("DELETE FROM checkpoints WHERE n = ?", n);
   deletePages(database, n);
-}
-
-/** null if the row is damaged. */
-export function decode(row: Row): Checkpoint | null {
-  const meta = unpackText(row, "meta");
-  const extras = unpackText(row, "beside");
-  const columns = (names: readonly string[]) => names.map((name) => value(row, name));
-  if (meta === null || extras === null) return null;
-  if (!isSealed(row, [...columns(BEFORE), meta, extras, ...columns(AFTER)])) return null;
-  const kind = kindOf(text(row, "kind"));
-  const parsed: ImageMeta = JSON.parse(meta);
-  return {
-    n: number(row, "n"),
-    id: text(row, "id"),
-    session: textOrNull(row, "session"),
-    parent: textOrNull(row, "parent"),
-    base: textOrNull(row, "base"),
-    exec_id: textOrNull(row, "exec_id") ?? "",
-    kind,
-    seq: number(row, "seq"),
-    meta: parsed,
-    extras: JSON.parse(extras),
-    chain: { length: number(row, "chain_length"), bytes: number(row, "chain_bytes") },
-    pages: number(row, "pages"),
-    stored_bytes: number(row, "stored_bytes"),
-    at: number(row, "at"),
-    parts: blob(row, "parts"),
-  };
-}
-
-const BEFORE = ["n", "id", "session", "parent", "base", "exec_id", "kind", "seq"];
-const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "parts"];
-
-function kindOf(kind: string): Kind {
-  if (kind === "step" || kind === "end" || kind === "baseline") return kind;
-  throw corrupt(`a checkpoint's kind is ${kind}`);
 }

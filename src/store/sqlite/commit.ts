@@ -1,12 +1,13 @@
 import { misuse } from "../failure.ts";
 import type { Step } from "../port.ts";
+import { packPages } from "../rows/pages.ts";
+import type { Session } from "../rows/session.ts";
 import { keepAnswers } from "./cache.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
 import { appendRecords } from "./journal.ts";
-import { packPages } from "./pages.ts";
-import { readSession, type Session, updateSession } from "./sessions.ts";
+import { readSession, updateSession } from "./sessions.ts";
 
 /**
  * Keeps a step, all of it or nothing. Answers the session's new row.

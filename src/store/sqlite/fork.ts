@@ -1,9 +1,11 @@
 import { checkpointNotFound } from "../failure.ts";
 import type { NewSession } from "../port.ts";
-import { addReach, type Checkpoint, reachedBy } from "./checkpoints.ts";
+import type { Checkpoint } from "../rows/checkpoint.ts";
+import { blank, type Session } from "../rows/session.ts";
+import { addReach, reachedBy } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { copyRecords } from "./journal.ts";
-import { insertSession, readSession, type Session, updateSession } from "./sessions.ts";
+import { insertSession, readSession, updateSession } from "./sessions.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export function fork(database: Database, parentId: string, checkpoint: string | null, wanted: NewSession): void {
@@ -17,14 +19,6 @@ export function fork(database: Database, parentId: string, checkpoint: string | 
     const head = reached.findLast(({ kind }) => kind === "end")?.id ?? null;
     updateSession(database, { ...made, head, journal_bytes, checkpoints: reached.length });
   });
-}
-
-/** A session in which nothing has happened yet. */
-export function blank({ id, name, origin, settings, at }: NewSession): Session {
-  return {
-    ...{ id, name, origin, created_at: at, changed_at: at, settings: JSON.stringify(settings) },
-    ...{ head: null, last_seq: 0, checkpoints: 0, journal_bytes: 0, facts: "null", forked_from: null },
-  };
 }
 
 function upTo(parent: Session, all: readonly Checkpoint[], wanted: string | null) {

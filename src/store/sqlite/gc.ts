@@ -3,12 +3,13 @@ import { displayName } from "../../ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { unpackText } from "../rows/pack.ts";
 import { number, type Row, text } from "../rows/seal.ts";
+import type { Session } from "../rows/session.ts";
 import { dropOldTexts } from "./cache.ts";
 import { deleteCheckpoint } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
-import { familyOf, listedIds, readSession, type Session, sessionIds } from "./sessions.ts";
+import { familyOf, listedIds, readSession, sessionIds } from "./sessions.ts";
 
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */
 export function gc(database: Database, leases: Leases, rule: GcRule): Collected {

@@ -1,6 +1,7 @@
 import { applyPart, type GuestImage } from "../../../runtime/index.ts";
 import { checkpointLost } from "../failure.ts";
-import { type Checkpoint, readCheckpoint } from "./checkpoints.ts";
+import type { Checkpoint } from "../rows/checkpoint.ts";
+import { readCheckpoint } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { readParts } from "./pages.ts";
 

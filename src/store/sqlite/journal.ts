@@ -2,8 +2,8 @@ import { corrupt } from "../failure.ts";
 import type { JournalRow, StoredRecord } from "../port.ts";
 import { packText, unpackText } from "../rows/pack.ts";
 import { isSealed, type Row, seal, value } from "../rows/seal.ts";
+import type { Session } from "../rows/session.ts";
 import type { Database } from "./database.ts";
-import type { Session } from "./sessions.ts";
 
 /** Writes records after the session's last one; answers the bytes that they take. */
 export function appendRecords(database: Database, session: Session, records: readonly StoredRecord[]): number {

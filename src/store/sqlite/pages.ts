@@ -1,38 +1,7 @@
-import { hash } from "node:crypto";
-import { countPages, type ImagePages, mostChangesOf, type PagesPart, problemOf } from "../../../runtime/index.ts";
-import { misuse } from "../failure.ts";
-import { pack, unpack } from "../rows/pack.ts";
+import { type PagesPart, problemOf } from "../../../runtime/index.ts";
+import { type PackedPages, partsOf, type SealedParts, wholePart } from "../rows/pages.ts";
 import type { Database } from "./database.ts";
 import { PLACES } from "./schema.ts";
-
-/** Pages ready to be written. */
-export interface PackedPages {
-  readonly parts: readonly { readonly numbers: Uint8Array; readonly bytes: Uint8Array }[];
-  /** SHA-256 of each part's numbers, then of its bytes as they are stored. */
-  readonly seals: Uint8Array;
-  readonly count: number;
-  /** What they take on disk. */
-  readonly bytes: number;
-}
-
-/** @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words that their masks say */
-export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
-  const parts: { numbers: Uint8Array; bytes: Uint8Array }[] = [];
-  const seals: Buffer[] = [];
-  let last = -1;
-  let stored = 0;
-  for (const part of pages) {
-    const problem = problemOf(part, last, linearBytes);
-    if (problem !== null) throw misuse(problem);
-    last = part.numbers.at(-1) ?? last;
-    const numbers = bytesOf(part.numbers);
-    const bytes = pack(bytesOf(part.changes));
-    parts.push({ numbers, bytes });
-    seals.push(sealOf(numbers), sealOf(bytes));
-    stored += numbers.byteLength + bytes.byteLength;
-  }
-  return { parts, seals: Buffer.concat(seals), count: countPages(pages), bytes: stored };
-}
 
 export function insertPages(database: Database, checkpoint: number, pages: PackedPages): void {
   pages.parts.forEach(({ numbers, bytes }, part) => {
@@ -51,7 +20,11 @@ export function deletePages(database: Database, checkpoint: number): void {
  * Parts of the checkpoint's pages, which are changes of memory of at most so many bytes; null in place of the first that is
  * missing or damaged, and then no more.
  */
-export function* readParts(database: Database, checkpoint: Sealed, linearBytes: number): Iterable<PagesPart | null> {
+export function* readParts(
+  database: Database,
+  checkpoint: SealedParts & { readonly n: number },
+  linearBytes: number,
+): Iterable<PagesPart | null> {
   let last = -1;
   for (let part = 0; part < partsOf(checkpoint); part += 1) {
     const read = readPart(database, checkpoint, part);
@@ -62,40 +35,11 @@ export function* readParts(database: Database, checkpoint: Sealed, linearBytes: 
   }
 }
 
-function readPart(database: Database, checkpoint: Sealed, part: number): PagesPart | null {
+function readPart(
+  database: Database,
+  checkpoint: SealedParts & { readonly n: number },
+  part: number,
+): PagesPart | null {
   const row = database.get("SELECT numbers, bytes FROM pages WHERE place = ?", checkpoint.n * PLACES + part);
-  const { numbers, bytes: packed } = row ?? {};
-  if (!(numbers instanceof Uint8Array) || !isWhole(numbers, checkpoint, 2 * part)) return null;
-  if (!(packed instanceof Uint8Array) || !isWhole(packed, checkpoint, 2 * part + 1)) return null;
-  const changes = unpack(packed, mostChangesOf(numbers.byteLength / 4));
-  return changes && { numbers: wordsOf(numbers), changes: wordsOf(changes) };
-}
-
-/** What says what the pages of a checkpoint must be. */
-interface Sealed {
-  readonly n: number;
-  readonly parts: Uint8Array;
-}
-
-function partsOf({ parts }: Pick<Sealed, "parts">): number {
-  return parts.byteLength / (2 * SEAL_BYTES);
-}
-
-const SEAL_BYTES = 32;
-
-function sealOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(hash("sha256", bytes), "hex");
-}
-
-function isWhole(bytes: Uint8Array, { parts }: Sealed, index: number): boolean {
-  return sealOf(bytes).equals(parts.subarray(index * SEAL_BYTES, (index + 1) * SEAL_BYTES));
-}
-
-function bytesOf(words: Uint32Array): Uint8Array {
-  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
-}
-
-function wordsOf(bytes: Uint8Array): Uint32Array {
-  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
-  return new Uint32Array(buffer, byteOffset, byteLength >> 2);
+  return wholePart(row, checkpoint, part);
 }

@@ -3,11 +3,13 @@ import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../ids.ts";
 import { misuse } from "../failure.ts";
 import type { NewSession, Readable, SessionRow } from "../port.ts";
+import { shown } from "../rows/checkpoint.ts";
+import { blank, type Session } from "../rows/session.ts";
 import type { SyncMethods } from "../thread/methods.ts";
-import { readableCheckpoints, shown } from "./checkpoints.ts";
+import { readableCheckpoints } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
-import { blank, fork } from "./fork.ts";
+import { fork } from "./fork.ts";
 import { removeSession } from "./gc.ts";
 import { readableRecords, readRecords } from "./journal.ts";
 import { checkSessionId, type Leases } from "./lease.ts";
@@ -20,7 +22,6 @@ import {
   listedIds,
   noteHolder,
   readSession,
-  type Session,
 } from "./sessions.ts";
 
 type SessionMethods = Pick<

@@ -1,31 +1,13 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
-import { corrupt } from "../failure.ts";
-import type { NewSession, SessionRow } from "../port.ts";
-import { isSealed, number, type Row, seal, text, textOrNull, value } from "../rows/seal.ts";
+import type { SessionRow } from "../port.ts";
+import { number, type Row, seal, text } from "../rows/seal.ts";
+import { CHANGING, decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
 import type { Database } from "./database.ts";
-
-/** A row of `sessions` but its holder, which changes without it. JSON is still text. */
-export interface Session {
-  readonly id: string;
-  readonly name: string | null;
-  readonly origin: NewSession["origin"];
-  readonly created_at: number;
-  readonly changed_at: number;
-  readonly head: string | null;
-  readonly last_seq: number;
-  /** How many the session reaches. */
-  readonly checkpoints: number;
-  /** Bytes that its records take. */
-  readonly journal_bytes: number;
-  readonly facts: string;
-  readonly settings: string;
-  readonly forked_from: string | null;
-}
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function readSession(database: Database, id: string): Session {
-  return decode(rowOf(database, id));
+  return decodeSession(rowOf(database, id));
 }
 
 /** Id of the session that a person means; null if none fits, or more than one. */
@@ -71,9 +53,9 @@ export function insertSession(database: Database, session: Session): void {
     const suggestion = "Choose another name, or continue the session that has it.";
     throw new RlmError("session_exists", `a session named ${name ?? id} already exists`, { suggestion });
   }
-  const marks = COLUMNS.map(() => "?").join(", ");
+  const marks = SESSION_COLUMNS.map(() => "?").join(", ");
   database.run(
-    `INSERT INTO sessions (${COLUMNS.join(", ")}, sha256) VALUES (${marks}, ?)`,
+    `INSERT INTO sessions (${SESSION_COLUMNS.join(", ")}, sha256) VALUES (${marks}, ?)`,
     ...fieldsOf(session),
     seal(fieldsOf(session)),
   );
@@ -116,14 +98,7 @@ export function describe(database: Database, id: string, busy: boolean): Session
   };
 }
 
-/** Writing the other columns would also write to the index by name. */
-const CHANGING = ["changed_at", "head", "last_seq", "checkpoints", "journal_bytes", "facts", "settings"] as const;
 const UPDATE = `UPDATE sessions SET ${CHANGING.map((column) => `${column} = ?`).join(", ")}, sha256 = ? WHERE id = ?`;
-const COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
-
-function fieldsOf(session: Session) {
-  return COLUMNS.map((column) => session[column]);
-}
 
 function rowOf(database: Database, id: string): Row {
   const row = database.get("SELECT * FROM sessions WHERE id = ?", id);
@@ -136,40 +111,3 @@ function notFound(id: string): RlmError {
     suggestion: `${firstly("listSessions")}.`,
   });
 }
-
-function decode(row: Row): Session {
-  const sealed = isSealed(
-    row,
-    COLUMNS.map((column) => value(row, column)),
-  );
-  if (!sealed) throw corrupt(`the row of session ${String(row.id)} is damaged`);
-  return {
-    id: text(row, "id"),
-    name: textOrNull(row, "name"),
-    origin: originOf(text(row, "origin")),
-    created_at: number(row, "created_at"),
-    changed_at: number(row, "changed_at"),
-    head: textOrNull(row, "head"),
-    last_seq: number(row, "last_seq"),
-    checkpoints: number(row, "checkpoints"),
-    journal_bytes: number(row, "journal_bytes"),
-    facts: text(row, "facts"),
-    settings: text(row, "settings"),
-    forked_from: textOrNull(row, "forked_from"),
-  };
-}
-
-function originOf(origin: string): NewSession["origin"] {
-  const known = ORIGINS.find((one) => one === origin);
-  if (known) return known;
-  throw corrupt(`a session's origin is ${origin}`);
-}
-
-const ORIGINS = [
-  "batch",
-  "child",
-  "command",
-  "library",
-  "mcp",
-  "pi",
-] as const satisfies readonly NewSession["origin"][];

@@ -1,15 +1,16 @@
 import { join } from "node:path";
 import { guarded } from "../failure.ts";
+import { shown } from "../rows/checkpoint.ts";
+import { packPages } from "../rows/pages.ts";
 import type { SyncMethods, SyncStore } from "../thread/methods.ts";
 import { keepAnswers, readAnswer, textKey } from "./cache.ts";
-import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint, shown } from "./checkpoints.ts";
+import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import { gc } from "./gc.ts";
 import { readImage } from "./images.ts";
 import { jobMethods } from "./jobs/index.ts";
 import { openFileLeases, openMemoryLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
-import { packPages } from "./pages.ts";
 import { type Access, sessionMethods } from "./session-methods.ts";
 import { type Holder, readSession } from "./sessions.ts";
 import { verify } from "./verify.ts";

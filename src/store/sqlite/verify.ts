@@ -1,8 +1,9 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { displayName } from "../../ids.ts";
+import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { text } from "../rows/seal.ts";
 import { answerOf } from "./cache.ts";
-import { decode, hasCheckpoint, reachedBy } from "./checkpoints.ts";
+import { hasCheckpoint, reachedBy } from "./checkpoints.ts";
 import { readHead, readPart } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import { isRunning } from "./gc.ts";
@@ -53,7 +54,7 @@ function* sessions(database: Database, leases: Leases): Iterable<string> {
 function* checkpoints(database: Database): Iterable<string> {
   for (const row of database.all("SELECT n FROM checkpoints ORDER BY n")) {
     const found = database.get("SELECT * FROM checkpoints WHERE n = ?", Number(row.n));
-    const checkpoint = found ? decode(found) : null;
+    const checkpoint = found ? decodeCheckpoint(found) : null;
     if (!checkpoint) {
       yield `checkpoint ${String(found?.id)} is damaged`;
       continue;

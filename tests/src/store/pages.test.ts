@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import { PAGE_BYTES } from "../../../runtime/index.ts";
 import { pack } from "../../../src/store/rows/pack.ts";
+import { type PackedPages, packPages } from "../../../src/store/rows/pages.ts";
 import { insertCheckpoint, readCheckpoint } from "../../../src/store/sqlite/checkpoints.ts";
 import { pagesAreWhole, readImage } from "../../../src/store/sqlite/images.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
-import { type PackedPages, packPages } from "../../../src/store/sqlite/pages.ts";
 import { checkpointOf, META, memoryOf, pagesOf } from "./sample.ts";
 
 // Its seals may say what they like: what is not changes of this memory is not put onto it.

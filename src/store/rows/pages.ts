@@ -1,0 +1,72 @@
+import { hash } from "node:crypto";
+import { countPages, type ImagePages, mostChangesOf, type PagesPart, problemOf } from "../../../runtime/index.ts";
+import { misuse } from "../failure.ts";
+import { pack, unpack } from "./pack.ts";
+import type { Row } from "./seal.ts";
+
+/** Pages ready to be written. */
+export interface PackedPages {
+  readonly parts: readonly { readonly numbers: Uint8Array; readonly bytes: Uint8Array }[];
+  /** SHA-256 of each part's numbers, then of its bytes as they are stored. */
+  readonly seals: Uint8Array;
+  readonly count: number;
+  /** What they take on disk. */
+  readonly bytes: number;
+}
+
+/** @throws RlmError `store_failed` for pages that do not ascend, fit the memory or have the words that their masks say */
+export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
+  const parts: { numbers: Uint8Array; bytes: Uint8Array }[] = [];
+  const seals: Buffer[] = [];
+  let last = -1;
+  let stored = 0;
+  for (const part of pages) {
+    const problem = problemOf(part, last, linearBytes);
+    if (problem !== null) throw misuse(problem);
+    last = part.numbers.at(-1) ?? last;
+    const numbers = bytesOf(part.numbers);
+    const bytes = pack(bytesOf(part.changes));
+    parts.push({ numbers, bytes });
+    seals.push(sealOf(numbers), sealOf(bytes));
+    stored += numbers.byteLength + bytes.byteLength;
+  }
+  return { parts, seals: Buffer.concat(seals), count: countPages(pages), bytes: stored };
+}
+
+/** A part of a checkpoint's pages; null if the row is missing or damaged. */
+export function wholePart(row: Row | undefined, checkpoint: SealedParts, part: number): PagesPart | null {
+  const { numbers, bytes: packed } = row ?? {};
+  if (!(numbers instanceof Uint8Array) || !isWhole(numbers, checkpoint, 2 * part)) return null;
+  if (!(packed instanceof Uint8Array) || !isWhole(packed, checkpoint, 2 * part + 1)) return null;
+  const changes = unpack(packed, mostChangesOf(numbers.byteLength / 4));
+  return changes && { numbers: wordsOf(numbers), changes: wordsOf(changes) };
+}
+
+/** What says what the pages of a checkpoint must be. */
+export interface SealedParts {
+  readonly parts: Uint8Array;
+}
+
+/** How many parts its pages have. */
+export function partsOf({ parts }: SealedParts): number {
+  return parts.byteLength / (2 * SEAL_BYTES);
+}
+
+const SEAL_BYTES = 32;
+
+function sealOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(hash("sha256", bytes), "hex");
+}
+
+function isWhole(bytes: Uint8Array, { parts }: SealedParts, index: number): boolean {
+  return sealOf(bytes).equals(parts.subarray(index * SEAL_BYTES, (index + 1) * SEAL_BYTES));
+}
+
+function bytesOf(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+}
+
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  return new Uint32Array(buffer, byteOffset, byteLength >> 2);
+}

@@ -1,0 +1,84 @@
+import { corrupt } from "../failure.ts";
+import type { NewSession } from "../port.ts";
+import { isSealed, number, type Row, text, textOrNull, value } from "./seal.ts";
+
+/** A row of `sessions` but its holder, which changes without it. JSON is still text. */
+export interface Session {
+  readonly id: string;
+  readonly name: string | null;
+  readonly origin: NewSession["origin"];
+  readonly created_at: number;
+  readonly changed_at: number;
+  readonly head: string | null;
+  readonly last_seq: number;
+  /** How many the session reaches. */
+  readonly checkpoints: number;
+  /** Bytes that its records take. */
+  readonly journal_bytes: number;
+  readonly facts: string;
+  readonly settings: string;
+  readonly forked_from: string | null;
+}
+
+/** A session in which nothing has happened yet. */
+export function blank({ id, name, origin, settings, at }: NewSession): Session {
+  return {
+    ...{ id, name, origin, created_at: at, changed_at: at, settings: JSON.stringify(settings) },
+    ...{ head: null, last_seq: 0, checkpoints: 0, journal_bytes: 0, facts: "null", forked_from: null },
+  };
+}
+
+/** Writing the other columns would also write to the index by name. */
+export const CHANGING = [
+  "changed_at",
+  "head",
+  "last_seq",
+  "checkpoints",
+  "journal_bytes",
+  "facts",
+  "settings",
+] as const;
+export const SESSION_COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
+
+/** What the seal of the row is over. */
+export function fieldsOf(session: Session) {
+  return SESSION_COLUMNS.map((column) => session[column]);
+}
+
+/** @throws RlmError `store_corrupt` */
+export function decodeSession(row: Row): Session {
+  const sealed = isSealed(
+    row,
+    SESSION_COLUMNS.map((column) => value(row, column)),
+  );
+  if (!sealed) throw corrupt(`the row of session ${String(row.id)} is damaged`);
+  return {
+    id: text(row, "id"),
+    name: textOrNull(row, "name"),
+    origin: originOf(text(row, "origin")),
+    created_at: number(row, "created_at"),
+    changed_at: number(row, "changed_at"),
+    head: textOrNull(row, "head"),
+    last_seq: number(row, "last_seq"),
+    checkpoints: number(row, "checkpoints"),
+    journal_bytes: number(row, "journal_bytes"),
+    facts: text(row, "facts"),
+    settings: text(row, "settings"),
+    forked_from: textOrNull(row, "forked_from"),
+  };
+}
+
+function originOf(origin: string): NewSession["origin"] {
+  const known = ORIGINS.find((one) => one === origin);
+  if (known) return known;
+  throw corrupt(`a session's origin is ${origin}`);
+}
+
+const ORIGINS = [
+  "batch",
+  "child",
+  "command",
+  "library",
+  "mcp",
+  "pi",
+] as const satisfies readonly NewSession["origin"][];
