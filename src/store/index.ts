@@ -31,6 +31,6 @@ export type {
   StoredContext,
   StoredRecord,
 } from "./port.ts";
-export { textKey } from "./sqlite/cache.ts";
+export { textKey } from "./rows/answer.ts";
 export { shareStore } from "./thread/shared.ts";
 export { openStore } from "./thread/thread.ts";

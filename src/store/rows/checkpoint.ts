@@ -2,6 +2,7 @@ import type { ImageMeta } from "../../../runtime/index.ts";
 import { checkpointLost, corrupt } from "../failure.ts";
 import type { CheckpointRow, NewCheckpoint } from "../port.ts";
 import { unpackText } from "./pack.ts";
+import type { PackedPages } from "./pages.ts";
 import { blob, isSealed, number, type Row, text, textOrNull, value } from "./seal.ts";
 
 /** A row of `checkpoints`, verified. Baselines have no session. */
@@ -33,12 +34,13 @@ export function shown(checkpoint: Checkpoint): CheckpointRow {
 }
 
 /** null if the row is damaged. */
-export function decodeCheckpoint(row: Row): Checkpoint | null {
+export function decodeCheckpoint(row: Row, has = WITH_NUMBER): Checkpoint | null {
   const meta = unpackText(row, "meta");
   const extras = unpackText(row, "beside");
   const columns = (names: readonly string[]) => names.map((name) => value(row, name));
   if (meta === null || extras === null) return null;
-  if (!isSealed(row, [...columns(BEFORE), meta, extras, ...columns(AFTER)])) return null;
+  if (!isSealed(row, [...columns(has.number ? ["n", ...BEFORE] : BEFORE), meta, extras, ...columns(AFTER)]))
+    return null;
   const kind = kindOf(text(row, "kind"));
   const parsed: ImageMeta = JSON.parse(meta);
   return {
@@ -60,10 +62,56 @@ export function decodeCheckpoint(row: Row): Checkpoint | null {
   };
 }
 
-const BEFORE = ["n", "id", "session", "parent", "base", "exec_id", "kind", "seq"];
+/** Whether the seal is over `n` too: a server gives the number after the row is sealed. */
+const WITH_NUMBER = { number: true };
+export const WITHOUT_NUMBER = { number: false };
+
+const BEFORE = ["id", "session", "parent", "base", "exec_id", "kind", "seq"];
 const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "parts"];
 
 function kindOf(kind: string): Kind {
   if (kind === "step" || kind === "end" || kind === "baseline") return kind;
   throw corrupt(`a checkpoint's kind is ${kind}`);
+}
+
+/** What says how many checkpoints a session reaches. */
+export type Reaching = Readonly<{ id: string; checkpoints: number }>;
+
+export interface ReadableCheckpoints {
+  readonly checkpoints: Checkpoint[];
+  /** Ids. */
+  readonly damaged: string[];
+  readonly miscounted: string | null;
+}
+
+export function checkpointsIn(
+  rows: readonly Row[],
+  { id, checkpoints: count }: Reaching,
+  has = WITH_NUMBER,
+): ReadableCheckpoints {
+  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row, has) }));
+  return {
+    checkpoints: read.flatMap(({ checkpoint }) => checkpoint ?? []),
+    damaged: read.flatMap(({ id, checkpoint }) => (checkpoint ? [] : [id])),
+    miscounted: rows.length === count ? null : `session ${id} has ${rows.length} checkpoints, not ${count}`,
+  };
+}
+
+/** @throws RlmError `store_corrupt`, `checkpoint_lost` */
+export function wholeCheckpoints({ checkpoints, miscounted, damaged }: ReadableCheckpoints): Checkpoint[] {
+  if (miscounted !== null) throw corrupt(miscounted);
+  const [first] = damaged;
+  if (first !== undefined) throw checkpointLost(first, DAMAGED);
+  return checkpoints;
+}
+
+export const DAMAGED = "it is damaged";
+
+/** What the seal of a checkpoint is over, but its number. */
+export function fieldsOfCheckpoint(writing: Writing, pages: PackedPages) {
+  const { id, session, parent, base, exec_id, kind, seq, chain, at } = writing;
+  const [meta, extras] = [JSON.stringify(writing.meta), JSON.stringify(writing.extras)];
+  const before = [id, session, parent, base, exec_id, kind, seq];
+  const after = [chain.length, chain.bytes, pages.count, pages.bytes, at, pages.seals];
+  return { meta, extras, before, after, sealed: [...before, meta, extras, ...after] };
 }

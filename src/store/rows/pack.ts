@@ -49,6 +49,8 @@ export function packText(content: string): string | Uint8Array {
 export function unpackText(row: Row, column: string): string | null {
   const found = row[column];
   if (!(found instanceof Uint8Array)) return typeof found === "string" ? text(row, column) : null;
+  // A server keeps short texts as their bytes.
+  if (!isPacked(found)) return Buffer.from(found).toString();
   try {
     return zstdDecompressSync(found, { maxOutputLength: MAX_TEXT_BYTES }).toString();
   } catch {

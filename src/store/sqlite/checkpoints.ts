@@ -1,5 +1,15 @@
-import { checkpointLost, corrupt } from "../failure.ts";
-import { type Checkpoint, decodeCheckpoint, type Writing } from "../rows/checkpoint.ts";
+import { checkpointLost } from "../failure.ts";
+import {
+  type Checkpoint,
+  checkpointsIn,
+  DAMAGED,
+  decodeCheckpoint,
+  fieldsOfCheckpoint,
+  type Reaching,
+  type ReadableCheckpoints,
+  type Writing,
+  wholeCheckpoints,
+} from "../rows/checkpoint.ts";
 import { packText } from "../rows/pack.ts";
 import type { PackedPages } from "../rows/pages.ts";
 import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
@@ -8,19 +18,15 @@ import { deletePages, insertPages } from "./pages.ts";
 
 /** @throws RlmError `checkpoint_lost` if its base is missing */
 export function insertCheckpoint(database: Database, writing: Writing, pages: PackedPages): number {
-  const { base, chain } = writing;
+  const { base, session } = writing;
   if (base !== null && !hasCheckpoint(database, base)) throw checkpointLost(writing.id, `its base ${base} is missing`);
   const last = database.get("SELECT coalesce(max(n), 0) AS n FROM checkpoints");
   const n = (last ? number(last, "n") : 0) + 1;
-  const meta = JSON.stringify(writing.meta);
-  const extras = JSON.stringify(writing.extras);
-  const { id, session, parent, exec_id, kind, seq, at } = writing;
-  const before = [n, id, session, parent, base, exec_id, kind, seq];
-  const after = [chain.length, chain.bytes, pages.count, pages.bytes, at, pages.seals];
+  const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
   database.run(
     `INSERT INTO checkpoints (n, id, session, parent, base, exec_id, kind, seq, meta, beside, chain_length, chain_bytes,
       pages, stored_bytes, at, parts, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[...before, packText(meta), packText(extras), ...after, seal([...before, meta, extras, ...after])],
+    ...[n, ...before, packText(meta), packText(extras), ...after, seal([n, ...sealed])],
   );
   insertPages(database, n, pages);
   if (session !== null) addReach(database, session, n);
@@ -42,32 +48,13 @@ export function readCheckpoint(database: Database, id: string): Checkpoint {
 
 /** Those that the session reaches, the oldest first. @throws RlmError `store_corrupt`, `checkpoint_lost` */
 export function reachedBy(database: Database, session: Reaching): Checkpoint[] {
-  const { checkpoints, miscounted, damaged } = readableCheckpoints(database, session);
-  if (miscounted !== null) throw corrupt(miscounted);
-  const [first] = damaged;
-  if (first !== undefined) throw checkpointLost(first, DAMAGED);
-  return checkpoints;
+  return wholeCheckpoints(readableCheckpoints(database, session));
 }
 
-type Reaching = Readonly<{ id: string; checkpoints: number }>;
-
-const DAMAGED = "it is damaged";
-
 /** Those that the session reaches and that are whole, the ids of the others, and how many are missing in all. */
-export function readableCheckpoints(
-  database: Database,
-  { id, checkpoints: count }: Reaching,
-): { readonly checkpoints: Checkpoint[]; readonly damaged: string[]; readonly miscounted: string | null } {
-  const rows = database.all(
-    "SELECT c.* FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ? ORDER BY c.n",
-    id,
-  );
-  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row) }));
-  return {
-    checkpoints: read.flatMap(({ checkpoint }) => checkpoint ?? []),
-    damaged: read.flatMap(({ id, checkpoint }) => (checkpoint ? [] : [id])),
-    miscounted: rows.length === count ? null : `session ${id} has ${rows.length} checkpoints, not ${count}`,
-  };
+export function readableCheckpoints(database: Database, session: Reaching): ReadableCheckpoints {
+  const reached = "SELECT c.* FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ? ORDER BY c.n";
+  return checkpointsIn(database.all(reached, session.id), session);
 }
 
 export function addReach(database: Database, session: string, checkpoint: number): void {

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import type { Json } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { StoredContext } from "../port.ts";
-import { CHUNK_BYTES, pack, packText, unpack, unpackText } from "../rows/pack.ts";
-import { isSealed, number, type Row, seal, value } from "../rows/seal.ts";
+import { type ContextHead, readHead } from "../rows/context.ts";
+import { CHUNK_BYTES, pack, packText, unpack } from "../rows/pack.ts";
+import { number, seal } from "../rows/seal.ts";
 import type { Database } from "./database.ts";
 import { PLACES } from "./schema.ts";
 
@@ -52,20 +53,6 @@ function headOf(database: Database, hash: string): ContextHead {
   const head = readHead(row);
   if (!head) throw contextLost(hash, "its index is damaged");
   return head;
-}
-
-interface ContextHead {
-  /** Hashes. */
-  readonly parts: readonly string[];
-  readonly index: Json;
-}
-
-/** The context without its bytes; null if it is damaged. */
-export function readHead(row: Row): ContextHead | null {
-  const facts = unpackText(row, "facts");
-  if (facts === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts])) return null;
-  const parts: readonly string[] = JSON.parse(String(row.parts));
-  return { parts, index: JSON.parse(facts) };
 }
 
 /** null if the part is missing or damaged. */

@@ -1,9 +1,9 @@
-import type { Json } from "../../../runtime/index.ts";
 import { displayName } from "../../ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { unpackText } from "../rows/pack.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
+import { isRunning } from "../running.ts";
 import { dropOldTexts } from "./cache.ts";
 import { deleteCheckpoint } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
@@ -68,11 +68,6 @@ function isPast(database: Database, id: string, rule: GcRule): boolean {
   if (session.origin === "batch" && database.get("SELECT n FROM jobs WHERE session = ?", id)) return false;
   if (session.origin === "pi" || session.name !== null) return rule.namedMs !== null && age > rule.namedMs;
   return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
-}
-
-/** Whether the session says that an exec has begun and not ended. */
-export function isRunning(facts: Json): boolean {
-  return typeof facts === "object" && facts !== null && Reflect.get(facts, "status") === "running";
 }
 
 /** A session that is open somewhere may be about to name a context or a baseline: then these stay. */

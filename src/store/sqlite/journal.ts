@@ -1,7 +1,7 @@
 import { corrupt } from "../failure.ts";
 import type { JournalRow, StoredRecord } from "../port.ts";
-import { packText, unpackText } from "../rows/pack.ts";
-import { isSealed, type Row, seal, value } from "../rows/seal.ts";
+import { type ReadableRecords, recordsIn, sealOfRecord } from "../rows/journal.ts";
+import { packText } from "../rows/pack.ts";
 import type { Session } from "../rows/session.ts";
 import type { Database } from "./database.ts";
 
@@ -23,31 +23,9 @@ export function readRecords(database: Database, session: Session, from: number):
 }
 
 /** The records that are whole, and a line for each stretch of those that are not. */
-export function readableRecords(
-  database: Database,
-  { id, last_seq }: Session,
-  from: number,
-): { readonly rows: JournalRow[]; readonly damaged: string[] } {
-  const stored = database.all("SELECT * FROM journal WHERE session = ? AND seq >= ? ORDER BY seq", id, from);
-  const bySeq = new Map(stored.map((row) => [row.seq, row]));
-  const rows: JournalRow[] = [];
-  const lost: { first: number; last: number }[] = [];
-  for (let seq = Math.max(from, 1); seq <= last_seq; seq++) {
-    const row = bySeq.get(seq);
-    const record = row && wholeRecord(row, id, seq);
-    const stretch = lost.at(-1);
-    if (record) rows.push({ seq, record });
-    else if (stretch?.last === seq - 1) stretch.last = seq;
-    else lost.push({ first: seq, last: seq });
-  }
-  const damaged = lost.map(({ first, last }) =>
-    first === last
-      ? `record ${first} of session ${id} is missing or damaged`
-      : `records ${first} to ${last} of session ${id} are missing or damaged`,
-  );
-  const strays = stored.filter((row) => typeof row.seq !== "number" || row.seq > last_seq).length;
-  if (strays > 0) damaged.push(`session ${id} has ${strays} records behind its last one`);
-  return { rows, damaged };
+export function readableRecords(database: Database, session: Session, from: number): ReadableRecords {
+  const stored = database.all("SELECT * FROM journal WHERE session = ? AND seq >= ? ORDER BY seq", session.id, from);
+  return recordsIn(stored, session, from);
 }
 
 /** Copies the records up to `last` to another session; answers the bytes that they take. */
@@ -61,17 +39,10 @@ export function copyRecords(database: Database, from: Session, to: string, last:
 
 function insertRecord(database: Database, session: string, seq: number, content: string, kind: string): number {
   const packed = packText(content);
-  const sha256 = seal([session, seq, kind, content]);
+  const sha256 = sealOfRecord(session, seq, kind, content);
   database.run(
     "INSERT INTO journal (session, seq, kind, content, sha256) VALUES (?, ?, ?, ?, ?)",
     ...[session, seq, kind, packed, sha256],
   );
   return typeof packed === "string" ? Buffer.byteLength(packed) : packed.byteLength;
-}
-
-/** null if the row is damaged. */
-function wholeRecord(row: Row, session: string, seq: number): StoredRecord | null {
-  const content = unpackText(row, "content");
-  if (content === null || row.session !== session || row.seq !== seq) return null;
-  return isSealed(row, [session, seq, value(row, "kind"), content]) ? JSON.parse(content) : null;
 }

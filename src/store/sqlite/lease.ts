@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/errors.ts";
+import { checkSessionId } from "../session-id.ts";
 import { isLocked, openFileLocks } from "./file-locks.ts";
 
 /** Who may write to which session. */
@@ -84,10 +85,3 @@ export function alone<T>(path: string, work: () => T): T {
 /** A process that asks whether a lock is held shares it for an instant; that must not look like a holder. */
 const LOOK_MS = 100;
 const ALONE_MS = 10_000;
-
-/** Ids become names of files, so they are looked at first. @throws RlmError `invalid_argument` */
-export function checkSessionId(id: string): void {
-  if (/^[0-9A-Za-z-]{1,64}$/.test(id)) return;
-  const suggestion = "Session ids are ULIDs: 1 to 64 letters, digits and hyphens.";
-  throw new RlmError("invalid_argument", `${JSON.stringify(id)} is not a valid session id`, { suggestion });
-}

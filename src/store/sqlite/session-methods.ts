@@ -5,6 +5,7 @@ import { misuse } from "../failure.ts";
 import type { NewSession, Readable, SessionRow } from "../port.ts";
 import { shown } from "../rows/checkpoint.ts";
 import { blank, type Session } from "../rows/session.ts";
+import { checkSessionId } from "../session-id.ts";
 import type { SyncMethods } from "../thread/methods.ts";
 import { readableCheckpoints } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
@@ -12,7 +13,7 @@ import type { Database } from "./database.ts";
 import { fork } from "./fork.ts";
 import { removeSession } from "./gc.ts";
 import { readableRecords, readRecords } from "./journal.ts";
-import { checkSessionId, type Leases } from "./lease.ts";
+import type { Leases } from "./lease.ts";
 import {
   describe,
   findSession,

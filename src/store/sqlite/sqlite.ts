@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { guarded } from "../failure.ts";
+import { textKey } from "../rows/answer.ts";
 import { shown } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
 import type { SyncMethods, SyncStore } from "../thread/methods.ts";
-import { keepAnswers, readAnswer, textKey } from "./cache.ts";
+import { keepAnswers, readAnswer } from "./cache.ts";
 import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint } from "./checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import { gc } from "./gc.ts";

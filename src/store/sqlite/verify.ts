@@ -1,12 +1,13 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { displayName } from "../../ids.ts";
+import { answerOf } from "../rows/answer.ts";
 import { decodeCheckpoint } from "../rows/checkpoint.ts";
+import { readHead } from "../rows/context.ts";
 import { text } from "../rows/seal.ts";
-import { answerOf } from "./cache.ts";
+import { isRunning } from "../running.ts";
 import { hasCheckpoint, reachedBy } from "./checkpoints.ts";
-import { readHead, readPart } from "./contexts.ts";
+import { readPart } from "./contexts.ts";
 import type { Database } from "./database.ts";
-import { isRunning } from "./gc.ts";
 import { pagesAreWhole } from "./images.ts";
 import { wrongSums } from "./jobs/money.ts";
 import { readRecords } from "./journal.ts";

@@ -21,6 +21,9 @@ export type MethodOf<Name extends Method> = (...args: Arguments[Name]) => Promis
 /** The port of the store without its end. */
 export type Methods = Omit<Store, typeof Symbol.asyncDispose | keyof Leasing> & Leasing;
 
+/** The methods by their names on the wire, as a server's store has them. */
+export type WireMethods = { readonly [Name in Method]: MethodOf<Name> };
+
 /** The methods, answering at once. */
 export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
 /** Those of jobs. */
@@ -105,6 +108,6 @@ export interface SentError {
 
 /** What the thread is started with. */
 export interface StoreSetup {
-  /** null: in memory. */
-  readonly folder: string | null;
+  /** A folder, or the URL of a server; null: in memory. */
+  readonly place: string | null;
 }

@@ -13,17 +13,17 @@ interface Shared {
 const open = new Map<string, Shared>();
 
 /**
- * Opens a store as `openStore` does, but all users of one folder share one thread and one connection; null: one store in
+ * Opens a store as `openStore` does, but all users of one place share one thread and one connection; null: one store in
  * memory for all. Each user has leases of its own. The last to close it ends the thread, which in memory stays for some seconds:
  * the next session may come soon.
  */
-export async function shareStore(folder: string | null, { entry }: { readonly entry?: URL } = {}): Promise<Store> {
-  const key = JSON.stringify([folder, entry?.href ?? null]);
-  const shared = open.get(key) ?? begin(key, folder, entry);
+export async function shareStore(place: string | null, { entry }: { readonly entry?: URL } = {}): Promise<Store> {
+  const key = JSON.stringify([place, entry?.href ?? null]);
+  const shared = open.get(key) ?? begin(key, place, entry);
   shared.users++;
   shared.stay();
   const store = await shared.opening;
-  return userOf(store, () => leave(key, shared, folder === null ? LIMITS.idleThreadMs : 0));
+  return userOf(store, () => leave(key, shared, place === null ? LIMITS.idleThreadMs : 0));
 }
 
 /** The store as one user has it: a session that another user has leased is busy. */
@@ -57,11 +57,11 @@ function userOf(store: Store, close: () => Promise<void>): Store {
   };
 }
 
-function begin(key: string, folder: string | null, entry: URL | undefined): Shared {
+function begin(key: string, place: string | null, entry: URL | undefined): Shared {
   const forget = () => {
     if (open.get(key) === shared) open.delete(key);
   };
-  const opening = openStore(folder, { ...(entry ? { entry } : {}), onEnd: forget });
+  const opening = openStore(place, { ...(entry ? { entry } : {}), onEnd: forget });
   const shared: Shared = { opening, users: 0, stay() {} };
   opening.catch(forget);
   open.set(key, shared);

@@ -1,17 +1,37 @@
 import { hostname } from "node:os";
-import { parentPort, type Transferable, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, type Transferable, workerData } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
+import { isServer } from "../../store-place.ts";
 import { openSqliteStore } from "../sqlite/sqlite.ts";
-import type { Answer, Arguments, Method, Request, Results, SentError, StoreSetup, SyncMethods } from "./methods.ts";
+import type {
+  Answer,
+  Arguments,
+  Loss,
+  Method,
+  Request,
+  Results,
+  SentError,
+  StoreSetup,
+  SyncMethods,
+  WireMethods,
+} from "./methods.ts";
 
-// The store's thread: carries out requests one after the other.
+// The store's thread. A file answers one request after the other. A server is asked for several things at once, but for one
+// session in the order in which it was asked.
 const port = parentPort;
 if (!port) throw new Error("this module is the entry of a worker thread");
-const { folder }: StoreSetup = workerData;
+const { place }: StoreSetup = workerData;
 
-const opened = attempt(0, () => openSqliteStore(folder, { pid: process.pid, host: hostname() }));
-if (opened.ok) {
+if (place !== null && isServer(place)) await serveServer(port, place);
+else serveFile(port, place);
+
+function serveFile(port: MessagePort, folder: string | null): void {
+  const opened = attempt(0, () => openSqliteStore(folder, { pid: process.pid, host: hostname() }));
+  if (!opened.ok) {
+    port.postMessage(opened);
+    return;
+  }
   const store = opened.value;
   port.on("message", ({ id, method, args }: Request) => {
     const isLast = method === "close";
@@ -20,17 +40,76 @@ if (opened.ok) {
     if (isLast) port.close();
   });
   port.postMessage({ id: 0, ok: true, value: null });
-} else {
-  port.postMessage(opened);
+}
+
+async function serveServer(port: MessagePort, url: string): Promise<void> {
+  const lost = (session: string) => port.postMessage({ lost: session, error: sent(leaseLost(session)) } satisfies Loss);
+  const { leaseLost } = await import("../postgres/failure.ts");
+  const opened = await attemptLater(0, async () => {
+    const { openPostgresStore } = await import("../postgres/store.ts");
+    return openPostgresStore(url, { pid: process.pid, host: hostname(), lost });
+  });
+  if (!opened.ok) return port.postMessage(opened);
+  const store = opened.value;
+  const turns = openTurns();
+  port.on("message", async ({ id, method, args }: Request) => {
+    if (method === "close") {
+      const answer = await attemptLater(id, async () => {
+        await turns.over();
+        await store[Symbol.asyncDispose]();
+      });
+      port.postMessage(answer);
+      return port.close();
+    }
+    const answer = await turns.take(subjectOf({ id, args }), () =>
+      attemptLater(id, () => ask(store.methods, method, args)),
+    );
+    port.postMessage(answer, answer.ok ? buffersOf(method, answer.value) : []);
+  });
+  port.postMessage({ id: 0, ok: true, value: null });
+}
+
+/** What is done in order: calls for the same session or run. Others wait for nobody. */
+function subjectOf({ id, args: [first] }: { readonly id: number; readonly args: readonly unknown[] }): string {
+  return typeof first === "string" ? first : `call ${id}`;
+}
+
+function openTurns() {
+  const last = new Map<string, Promise<unknown>>();
+  return {
+    take<T>(of: string, work: () => Promise<T>): Promise<T> {
+      const turn = (last.get(of) ?? Promise.resolve()).then(work);
+      last.set(of, turn);
+      void turn.finally(() => {
+        if (last.get(of) === turn) last.delete(of);
+      });
+      return turn;
+    },
+    over: async () => {
+      await Promise.all(last.values());
+    },
+  };
 }
 
 function perform<Name extends Method>(store: SyncMethods, method: Name, args: Arguments[Name]): Results[Name] {
   return store[method](...args);
 }
 
+function ask<Name extends Method>(store: WireMethods, method: Name, args: Arguments[Name]): Promise<Results[Name]> {
+  return store[method](...args);
+}
+
 function attempt<T>(id: number, work: () => T): Answer<T> {
   try {
     return { id, ok: true, value: work() };
+  } catch (error) {
+    return { id, ok: false, error: sent(error) };
+  }
+}
+
+async function attemptLater<T>(id: number, work: () => Promise<T>): Promise<Answer<T>> {
+  try {
+    return { id, ok: true, value: await work() };
   } catch (error) {
     return { id, ok: false, error: sent(error) };
   }

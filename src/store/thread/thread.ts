@@ -18,16 +18,16 @@ import {
 } from "./methods.ts";
 
 /**
- * Opens the store in a folder, made if it is missing; null: a store in memory, for this process alone. It works in
+ * Opens the store in a folder, made if it is missing, or on a server; null: in memory, for this process alone. It works in
  * a thread of its own, which keeps the process alive only while something is asked of it. Buffers of pages are handed
  * over: the caller cannot use them after `commit` and `putBaseline`. Parts of contexts in shared memory are not copied.
  * @throws RlmError `store_failed`, `store_corrupt`, `store_too_new`
  */
 export async function openStore(
-  folder: string | null,
+  place: string | null,
   { entry = entryUrl("store-thread-entry"), onEnd = () => {} } = {},
 ): Promise<Store> {
-  const setup: StoreSetup = { folder };
+  const setup: StoreSetup = { place };
   /** Ends of leases, by their sessions. */
   const losses = new Map<string, AbortController>();
   const thread = await startThread(entry, setup, {

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { GcRule, Store } from "../../../src/store/port.ts";
-import { textKey } from "../../../src/store/sqlite/cache.ts";
+import { textKey } from "../../../src/store/rows/answer.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
 import {
@@ -17,18 +17,15 @@ import {
   recordOf,
   sessionOf,
 } from "./sample.ts";
-
-const STORES = [
-  { kind: "in a folder", folder: () => join(folderWith(), "store") },
-  { kind: "in memory", folder: () => null },
-];
+import { STORES } from "./stores.ts";
 
 const NEVER: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
 
-describe.each(STORES)("the store $kind", ({ folder }) => {
+describe.each(STORES)("the store $kind", ({ skipped, place }) => {
   const stored = (name: string, work: (store: Store) => Promise<void>) =>
-    test(name, async () => {
-      await using store = await openStore(folder());
+    test(name, async ({ skip }) => {
+      skip(skipped !== null, skipped ?? "");
+      await using store = await openStore(await place());
       await work(store);
       const findings = await store.verify();
       expect(findings).toEqual([]);
@@ -361,8 +358,9 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     await store.remove("S4");
   });
 
-  test("an interrupted session is told of, as no error", async () => {
-    await using store = await openStore(folder());
+  test("an interrupted session is told of, as no error", async ({ skip }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using store = await openStore(await place());
     await store.create(sessionOf("S1", { name: "mine" }));
     await store.commit("S1", { facts: { status: "running" } });
     expect(await store.verify()).toEqual([]);
@@ -372,8 +370,9 @@ describe.each(STORES)("the store $kind", ({ folder }) => {
     ]);
   });
 
-  test("a closed store says so", async () => {
-    const store = await openStore(folder());
+  test("a closed store says so", async ({ skip }) => {
+    skip(skipped !== null, skipped ?? "");
+    const store = await openStore(await place());
     await store[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
     await expect(store.list()).rejects.toMatchObject({ code: "store_failed" });

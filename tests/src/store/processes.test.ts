@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import { sha256 } from "../../../src/read-cache/digest.ts";
-import { textKey } from "../../../src/store/sqlite/cache.ts";
+import { textKey } from "../../../src/store/rows/answer.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";

@@ -1,4 +1,4 @@
-import { RlmError } from "../../../../runtime/errors.ts";
+import { runIsBusy } from "../../jobs/refusals.ts";
 import { text } from "../../rows/seal.ts";
 import type { SyncJobs } from "../../thread/methods.ts";
 import { deleteFamily } from "../gc.ts";
@@ -45,9 +45,7 @@ function removeRun({ database, leases }: Pick<Access, "database" | "leases">, ru
   const { name } = readRun(database, run);
   const sessions = database.all("SELECT session FROM jobs WHERE run = ?", run).map((row) => text(row, "session"));
   if (sessions.some((session) => leases.busy(session))) {
-    throw new RlmError("session_busy", `jobs of the run ${name} are being tried`, {
-      suggestion: "Cancel the run, or wait until it is over.",
-    });
+    throw runIsBusy(name);
   }
   for (const session of sessions) deleteFamily(database, session);
   for (const table of ["holds", "jobs"]) database.run(`DELETE FROM ${table} WHERE run = ?`, run);

@@ -1,6 +1,6 @@
-import { RlmError } from "../../../../runtime/errors.ts";
 import type { NewJob, NewRun, RunLimits, RunRow } from "../../jobs/port.ts";
 import { LOWEST_RANK, rankOf } from "../../jobs/rank.ts";
+import { runDiffers, runNotFound } from "../../jobs/refusals.ts";
 import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS } from "../../rows/jobs.ts";
 import { packText } from "../../rows/pack.ts";
 import { number, type Row } from "../../rows/seal.ts";
@@ -13,7 +13,7 @@ export function openRun(
   now: number,
 ): { readonly run: RunRow; readonly made: boolean } {
   const known = database.get("SELECT * FROM runs WHERE name = ?", run.name);
-  if (known && known.hash !== run.hash) throw differs(run.name);
+  if (known && known.hash !== run.hash) throw runDiffers(run.name);
   if (known) return { run: decodeRun(known), made: false };
   const columns = [...RUN_COLUMNS, ...amountColumns("lim")];
   const { id, name, queue, share, hash, limits } = run;
@@ -23,12 +23,6 @@ export function openRun(
     ...[...fields, ...fieldsOfAmount(limits)],
   );
   return { run: readRun(database, id), made: true };
-}
-
-function differs(name: string): RlmError {
-  return new RlmError("run_differs", `the run ${name} was begun with another script, model, limits or contexts`, {
-    suggestion: "Choose another name for this run, or submit what the run was begun with.",
-  });
 }
 
 /** The highest rank of a running job, else the lowest of a waiting one: a new run begins at once. */
@@ -83,8 +77,4 @@ function rowOfRun(database: Database, id: string): Row {
   const row = database.get("SELECT * FROM runs WHERE id = ?", id);
   if (row) return row;
   throw runNotFound(id);
-}
-
-function runNotFound(id: string): RlmError {
-  return new RlmError("run_not_found", `the store has no run ${id}`, { suggestion: "`belay jobs` lists the runs." });
 }

@@ -1,15 +1,9 @@
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
-import { folderWith } from "../../../support/tree.ts";
 import { recordOf, sessionOf } from "../sample.ts";
-
-const STORES = [
-  { kind: "in a folder", folder: () => join(folderWith(), "store") },
-  { kind: "in memory", folder: () => null },
-];
+import { STORES } from "../stores.ts";
 
 const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
 const NONE: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
@@ -39,10 +33,11 @@ const tryOf = (ticket: string, more: Partial<Try> = {}): Try => ({
 const DONE: Outcome = { state: "done", result: '{"a":1}', told: { ms: 4 } };
 const PAGE = { queue: "default", after: null, limit: 100, overdueMs: 0 };
 
-describe.each(STORES)("jobs of a store $kind", ({ folder }) => {
+describe.each(STORES)("jobs of a store $kind", ({ skipped, place }) => {
   const stored = (name: string, work: (store: Store) => Promise<void>) =>
-    test(name, async () => {
-      await using store = await openStore(folder());
+    test(name, async ({ skip }) => {
+      skip(skipped !== null, skipped ?? "");
+      await using store = await openStore(await place());
       await work(store);
       expect(await store.verify()).toEqual([]);
     });
@@ -201,8 +196,8 @@ describe.each(STORES)("jobs of a store $kind", ({ folder }) => {
     const { jobs } = store;
     await jobs.open(runOf("R1"));
     await jobs.add("R1", jobsOf("R1", 1));
-    await store.create(sessionOf("R1-0", { origin: "batch" }));
-    await jobs.begin({ run: "R1", n: 0 }, tryOf("t1"));
+    const { fence } = await store.create(sessionOf("R1-0", { origin: "batch" }));
+    await jobs.begin({ run: "R1", n: 0 }, tryOf("t1", { fence }));
     expect(await jobs.due(PAGE)).toEqual([]);
     expect((await jobs.counts("R1")).workers).toBe(1);
     expect(await jobs.lapse("R1")).toBe(0);

@@ -1,0 +1,177 @@
+import { checkpointLost, misuse } from "../failure.ts";
+import type { Step } from "../port.ts";
+import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
+import { sealOfRecord } from "../rows/journal.ts";
+import { packText } from "../rows/pack.ts";
+import { type PackedPages, packPages } from "../rows/pages.ts";
+import { seal } from "../rows/seal.ts";
+import { fieldsOf, type Session } from "../rows/session.ts";
+import type { Server } from "./connection.ts";
+import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
+
+/** A session as the holder of its lease knows it: no other process can have written to it. */
+export interface Leased {
+  readonly session: Session;
+  readonly fence: number;
+  /** Ids of the checkpoints that it reaches. */
+  readonly reach: ReadonlySet<string>;
+}
+
+/** Keeps a step in one round trip, all of it or nothing. Answers what is known afterwards. @throws RlmError `lease_lost` */
+export async function commit(server: Server, known: Leased, step: Step): Promise<Leased> {
+  const { session, fence } = known;
+  const bytes = openBytes();
+  const next = after(known, step, bytes);
+  const { checkpoint, drop = [], cache = [], settle = [] } = step;
+  const { facts, settings, ...changed } = next.session;
+  const named = {
+    session: session.id,
+    fence,
+    before: session.last_seq,
+    ...changed,
+    sha256: bytes.add(seal(fieldsOf(next.session))),
+    ...(checkpoint ? { checkpoint: checkpointOf(checkpoint, next.pages, next.session, bytes) } : {}),
+    records: next.records,
+    drop,
+    cache: cache.map(({ key, value, at }) => {
+      const content = JSON.stringify(value);
+      return [key, bytes.text(content), at, bytes.add(seal([key, content, at]))];
+    }),
+    settle: settle.map(({ run, n, call, spent }) => {
+      return { run, n, call, usd: spent.nanodollars, tokens: spent.tokens, calls: spent.sub_calls };
+    }),
+  };
+  const send = () =>
+    server.run("SELECT commit_step($1, $2, $3, $4)", JSON.stringify(named), bytes.all(), facts, settings);
+  await kept(server, { known, last_seq: next.session.last_seq, base: checkpoint?.base ?? null }, send);
+  const reach = new Set([...known.reach].filter((id) => !drop.includes(id)));
+  if (checkpoint) reach.add(checkpoint.id);
+  return { session: next.session, fence, reach };
+}
+
+interface Sending {
+  readonly known: Leased;
+  readonly last_seq: number;
+  readonly base: string | null;
+}
+
+/**
+ * Sends a commit. If the connection breaks, its outcome is unknown: the fence and the last seq tell whether it is kept, since
+ * one holder writes and seqs are dense. If it is not, it is sent again.
+ */
+async function kept(server: Server, { known, last_seq, base }: Sending, send: () => Promise<unknown>): Promise<void> {
+  const { id, last_seq: before } = known.session;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await send();
+      return;
+    } catch (error) {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      const code = codeOf(cause);
+      if (code === RAISED.leaseLost) throw leaseLost(id);
+      if (code === RAISED.baseMissing) throw checkpointLost(id, `its base ${base} is missing`);
+      if (code === RAISED.noJob) throw misuse(`a step of session ${id} settles a job that is not there`);
+      if (!isCut(cause) || attempt > MOST_RESENT) throw error;
+    }
+    const row = await fenceAndSeq(server, id);
+    if (row.fence !== known.fence) throw leaseLost(id);
+    if (row.last_seq === last_seq && last_seq > before) return;
+  }
+}
+
+const MOST_RESENT = 3;
+const PATIENCE_MS = 30_000;
+
+/** Asks until the server answers again. */
+async function fenceAndSeq(
+  server: Server,
+  id: string,
+): Promise<{ readonly fence: unknown; readonly last_seq: unknown }> {
+  const until = performance.now() + PATIENCE_MS;
+  for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2000)) {
+    try {
+      const row = await server.get("SELECT fence, last_seq FROM sessions WHERE id = $1", id);
+      return { fence: row?.fence, last_seq: row?.last_seq };
+    } catch (error) {
+      if (performance.now() > until) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+  }
+}
+
+/** The session's next row, and its records as they are written. */
+function after({ session, reach }: Leased, step: Step, bytes: Bytes) {
+  const { checkpoint, records = [], drop = [], cache = [] } = step;
+  const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
+  const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
+  if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${session.id}`);
+  const from = bytes.length();
+  const written = records.map((record, at) => {
+    const content = JSON.stringify(record);
+    const place = bytes.text(content);
+    const sha256 = sealOfRecord(session.id, session.last_seq + 1 + at, record.record, content);
+    return { kind: record.record, place, sha256 };
+  });
+  const journal = bytes.length() - from;
+  const gone = new Set(drop.filter((id) => reach.has(id))).size;
+  return {
+    pages,
+    records: written.map(({ kind, place, sha256 }) => [kind, place, bytes.add(sha256)]),
+    session: {
+      ...session,
+      head,
+      last_seq: session.last_seq + records.length,
+      checkpoints: session.checkpoints + (checkpoint ? 1 : 0) - gone,
+      journal_bytes: session.journal_bytes + journal,
+      facts: step.facts === undefined ? session.facts : JSON.stringify(step.facts),
+      settings: step.settings === undefined ? session.settings : JSON.stringify(step.settings),
+      changed_at: records.at(-1)?.at ?? checkpoint?.at ?? cache.at(-1)?.at ?? session.changed_at,
+    },
+  };
+}
+
+function checkpointOf(
+  checkpoint: NonNullable<Step["checkpoint"]>,
+  pages: PackedPages | null,
+  { id, last_seq }: Session,
+  bytes: Bytes,
+) {
+  if (!pages) throw misuse("a checkpoint without pages");
+  const { meta, extras, sealed } = fieldsOfCheckpoint({ ...checkpoint, session: id, seq: last_seq }, pages);
+  return {
+    ...{ id: checkpoint.id, parent: checkpoint.parent, base: checkpoint.base, exec_id: checkpoint.exec_id },
+    ...{ kind: checkpoint.kind, seq: last_seq, at: checkpoint.at },
+    ...{ chain_length: checkpoint.chain.length, chain_bytes: checkpoint.chain.bytes },
+    ...{ count: pages.count, stored_bytes: pages.bytes },
+    meta: bytes.text(meta),
+    beside: bytes.text(extras),
+    parts: bytes.add(pages.seals),
+    sha256: bytes.add(seal(sealed)),
+    pages: pages.parts.map((part) => [bytes.add(part.numbers), bytes.add(part.bytes)]),
+  };
+}
+
+/** All bytes of a commit, one behind the other: a place is an offset and a length. */
+function openBytes() {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  const add = (part: Uint8Array): readonly [number, number] => {
+    parts.push(part);
+    length += part.byteLength;
+    return [length - part.byteLength, part.byteLength];
+  };
+  return {
+    add,
+    text: (content: string) => add(bytesOfText(content)),
+    length: () => length,
+    all: () => Buffer.concat(parts),
+  };
+}
+
+type Bytes = ReturnType<typeof openBytes>;
+
+/** A text as a server keeps it. */
+export function bytesOfText(content: string): Uint8Array {
+  const packed = packText(content);
+  return typeof packed === "string" ? Buffer.from(packed) : packed;
+}

@@ -1,0 +1,137 @@
+import type pg from "pg";
+import { RlmError } from "../../../runtime/errors.ts";
+import { isServer, shownPlace } from "../../store-place.ts";
+import type { Row } from "../rows/seal.ts";
+import { serverError } from "./failure.ts";
+
+/** What a statement is given. Bytes go as they are; lists go as PostgreSQL's arrays. */
+export type Value = null | number | string | boolean | Uint8Array | readonly string[] | readonly number[];
+
+/** Runs statements, on any connection or on one. */
+export interface Sql {
+  all(text: string, ...values: Value[]): Promise<Row[]>;
+  get(text: string, ...values: Value[]): Promise<Row | undefined>;
+  /** Answers how many rows changed. */
+  run(text: string, ...values: Value[]): Promise<number>;
+}
+
+/** A server with the schema of one store. What it throws is an RlmError that names it, without its password. */
+export interface Server extends Sql {
+  /** For messages. */
+  readonly name: string;
+  readonly schema: string;
+  /** All that `work` writes is kept, or nothing. */
+  write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** All that `work` reads is of one moment. */
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** The error that this is to the caller. */
+  failure(error: unknown): unknown;
+  close(): Promise<void>;
+}
+
+/** A commit, a beat and a reader can be at work at once. */
+const CONNECTIONS = 3;
+const CONNECT_MS = 10_000;
+
+/** @throws RlmError `store_failed` if the client is not installed, or for a URL that is none */
+export async function connect(url: string): Promise<Server> {
+  const name = shownPlace(url);
+  const { Pool, types } = await client(name);
+  const { connectionString, schema } = readUrl(url);
+  const pool = new Pool({
+    connectionString,
+    application_name: "belay",
+    max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    options: `-c search_path=${schema} -c synchronous_commit=on -c client_min_messages=warning`,
+    types: { getTypeParser: (oid, format) => (oid === INT8 ? Number : types.getTypeParser(oid, format)) },
+  });
+  // A connection that breaks while nobody uses it is replaced by the next one.
+  pool.on("error", () => {});
+  const failure = (error: unknown) => serverError(error, name);
+
+  async function on<T>(work: (one: pg.PoolClient) => Promise<T>): Promise<T> {
+    let broken: Error | undefined;
+    let one: pg.PoolClient | undefined;
+    try {
+      one = await pool.connect();
+      return await work(one);
+    } catch (error) {
+      // Of a connection whose statement failed nothing is known: it is not used again.
+      broken = error instanceof RlmError ? undefined : new Error("a statement failed");
+      throw failure(error);
+    } finally {
+      one?.release(broken);
+    }
+  }
+
+  const transaction =
+    (begin: string) =>
+    <T>(work: (sql: Sql) => Promise<T>) =>
+      on(async (one) => {
+        await one.query(begin);
+        try {
+          const done = await work(sqlOf((text, values) => one.query({ text, values })));
+          await one.query("COMMIT");
+          return done;
+        } catch (error) {
+          await one.query("ROLLBACK").catch(() => {});
+          throw error;
+        }
+      });
+
+  return {
+    ...sqlOf((text, values) => on((one) => one.query({ text, values }))),
+    name,
+    schema,
+    write: transaction("BEGIN"),
+    read: transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+    failure,
+    close: () => pool.end(),
+  };
+}
+
+const INT8 = 20;
+
+function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResult<Record<string, never>>>): Sql {
+  const run = async (text: string, values: readonly Value[]) =>
+    query(
+      text,
+      values.map((value) =>
+        value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value,
+      ),
+    );
+  return {
+    all: async (text, ...values) => (await run(text, values)).rows,
+    get: async (text, ...values) => (await run(text, values)).rows[0],
+    run: async (text, ...values) => (await run(text, values)).rowCount ?? 0,
+  };
+}
+
+async function client(name: string): Promise<typeof pg> {
+  try {
+    return (await import("pg")).default;
+  } catch (error) {
+    throw new RlmError("store_failed", `the store on ${name} needs the package pg, which is not installed`, {
+      suggestion: "Run `npm install pg pg-boss@12.35.0` where belay-rlm is installed.",
+      cause: error,
+    });
+  }
+}
+
+/** The URL for the client, and the schema that its `?schema=` names. */
+function readUrl(given: string): { readonly connectionString: string; readonly schema: string } {
+  if (!isServer(given) || !URL.canParse(given)) throw notAUrl("the store's URL cannot be read");
+  const url = new URL(given);
+  const schema = url.searchParams.get("schema") ?? "belay";
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw notAUrl(`${JSON.stringify(schema)} is not a name of a schema`);
+  url.searchParams.delete("schema");
+  return { connectionString: url.href, schema };
+}
+
+function notAUrl(problem: string): RlmError {
+  return new RlmError("store_failed", problem, {
+    suggestion: "Write it as postgres://USER@HOST/DATABASE?schema=NAME, with small letters, digits and _ in NAME.",
+  });
+}

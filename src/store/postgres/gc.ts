@@ -1,0 +1,148 @@
+import { displayName } from "../../ids.ts";
+import type { Collected, GcRule } from "../port.ts";
+import { TEXT_MS } from "../rows/answer.ts";
+import { unpackText } from "../rows/pack.ts";
+import { number, type Row, text } from "../rows/seal.ts";
+import { decodeSession, type Session } from "../rows/session.ts";
+import { isRunning } from "../running.ts";
+import type { Server, Sql } from "./connection.ts";
+import { deletePart } from "./contexts.ts";
+import type { Leases } from "./leases.ts";
+
+/** Drops what the rule lets go and what nothing reaches. The server gives space back by itself: autovacuum. */
+export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<Collected> {
+  const before = await sizeOf(server);
+  let dropped: Omit<Collected, "bytes"> | undefined;
+  try {
+    await server.write(async (sql) => {
+      const open = new Set(
+        (await sql.all("SELECT session FROM leases WHERE until > clock_timestamp()")).map((row) =>
+          text(row, "session"),
+        ),
+      );
+      const going = (await past(sql, rule)).filter(({ id }) => !open.has(id) && !leases.holds(id));
+      for (const { id } of going) await deleteFamily(sql, id);
+      const found = await sweep(sql, rule, open.size > 0);
+      dropped = { sessions: going.map(displayName), ...found };
+      if (rule.dryRun) throw DRY;
+    });
+  } catch (error) {
+    if (error !== DRY) throw error;
+  }
+  if (!dropped) throw new Error("nothing was collected");
+  return { ...dropped, bytes: rule.dryRun ? 0 : Math.max(0, before - (await sizeOf(server))) };
+}
+
+/** Ends the transaction of a dry run. */
+const DRY = new Error("a dry run");
+
+/** Drops a session and its children, with what only they need; answers their ids. */
+export async function deleteFamily(sql: Sql, id: string): Promise<readonly string[]> {
+  const family = (await sql.all("SELECT family($1) AS id", id)).map((row) => text(row, "id"));
+  for (const table of ["journal", "reach", "leases"])
+    await sql.run(`DELETE FROM ${table} WHERE session = ANY($1)`, family);
+  await sql.run("DELETE FROM sessions WHERE id = ANY($1)", family);
+  return family;
+}
+
+async function past(sql: Sql, rule: GcRule): Promise<Session[]> {
+  const rows = await sql.all(
+    `SELECT * FROM sessions s WHERE origin <> 'child'
+      AND NOT (origin = 'batch' AND EXISTS (SELECT 1 FROM jobs WHERE session = s.id)) ORDER BY changed_at DESC, id DESC`,
+  );
+  return rows.flatMap((row) => {
+    const session = wholeSession(row);
+    return session && isPast(session, rule) ? [session] : [];
+  });
+}
+
+/** A damaged session stays: only `remove` drops it. */
+function wholeSession(row: Row): Session | null {
+  try {
+    return decodeSession(row);
+  } catch {
+    return null;
+  }
+}
+
+function isPast(session: Session, rule: GcRule): boolean {
+  const age = rule.now - session.changed_at;
+  if (session.origin === "pi" && !rule.pi) return false;
+  if (session.origin === "pi" || session.name !== null) return rule.namedMs !== null && age > rule.namedMs;
+  return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
+}
+
+/** A session that is open somewhere may be about to name a context or a baseline: then these stay. */
+async function sweep(sql: Sql, { namedMs, now }: GcRule, anyOpen: boolean) {
+  const checkpoints = await dropUnreached(sql);
+  const contexts = anyOpen ? 0 : await dropContexts(sql);
+  if (!anyOpen) {
+    await dropCheckpoints(
+      sql,
+      `session IS NULL AND id NOT IN (SELECT id FROM needed)
+        AND n < (SELECT max(n) FROM checkpoints WHERE session IS NULL)`,
+    );
+  }
+  const answers = namedMs === null ? 0 : await sql.run("DELETE FROM cache WHERE at < $1", now - namedMs);
+  const texts = await sql.run("DELETE FROM cache WHERE key LIKE 'text:%' AND at < $1", now - TEXT_MS);
+  return { checkpoints, contexts, cached: answers + texts };
+}
+
+/** Drops checkpoints that no session reaches and that no reached one is based on. */
+export function dropUnreached(sql: Sql): Promise<number> {
+  return dropCheckpoints(sql, "session IS NOT NULL AND id NOT IN (SELECT id FROM needed)");
+}
+
+async function dropCheckpoints(sql: Sql, which: string): Promise<number> {
+  const rows = await sql.all(`${NEEDED} DELETE FROM checkpoints WHERE ${which} RETURNING n`);
+  await sql.run(
+    "DELETE FROM pages WHERE checkpoint = ANY($1::bigint[])",
+    rows.map((row) => number(row, "n")),
+  );
+  return rows.length;
+}
+
+const NEEDED = `WITH RECURSIVE needed (id) AS (
+  SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
+  UNION SELECT c.base FROM checkpoints c JOIN needed d ON c.id = d.id WHERE c.base IS NOT NULL)`;
+
+/** A context is needed while its hash stands somewhere in what is kept of a session, or a job names it. */
+async function dropContexts(sql: Sql): Promise<number> {
+  const all = (await sql.all("SELECT hash FROM contexts")).map((row) => text(row, "hash"));
+  const unnamed = new Set(all);
+  const named = await sql.all("SELECT DISTINCT context FROM jobs WHERE context IS NOT NULL");
+  for (const row of named) unnamed.delete(text(row, "context"));
+  for await (const content of keptTexts(sql)) {
+    if (unnamed.size === 0) return 0;
+    for (const [hash] of content.matchAll(HASH)) unnamed.delete(hash);
+  }
+  await sql.run("DELETE FROM contexts WHERE hash = ANY($1)", [...unnamed]);
+  const unused = `SELECT hash FROM parts WHERE hash NOT IN
+    (SELECT json_array_elements_text(parts::json) FROM contexts)`;
+  for (const row of await sql.all(unused)) await deletePart(sql, text(row, "hash"));
+  return unnamed.size;
+}
+
+const HASH = /\b[0-9a-f]{64}\b/g;
+
+async function* keptTexts(sql: Sql): AsyncIterable<string> {
+  const of = (row: Row, ...columns: string[]) => columns.map((column) => unpackText(row, column) ?? "").join("\n");
+  for (const row of await sql.all("SELECT facts, settings FROM sessions")) yield of(row, "facts", "settings");
+  const ids = (await sql.all("SELECT id FROM sessions")).map((row) => text(row, "id"));
+  for (const id of ids) {
+    for (const row of await sql.all("SELECT content FROM journal WHERE session = $1", id)) yield of(row, "content");
+  }
+  for (const one of await sql.all("SELECT n FROM checkpoints")) {
+    const row = await sql.get("SELECT meta, beside FROM checkpoints WHERE n = $1", number(one, "n"));
+    if (row) yield of(row, "meta", "beside");
+  }
+}
+
+async function sizeOf(server: Server): Promise<number> {
+  const row = await server.get(
+    `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint AS bytes FROM pg_class c
+      JOIN pg_namespace s ON s.oid = c.relnamespace WHERE s.nspname = $1 AND c.relkind = 'r'`,
+    server.schema,
+  );
+  return row ? number(row, "bytes") : 0;
+}

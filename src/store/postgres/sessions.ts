@@ -1,0 +1,73 @@
+import { RlmError } from "../../../runtime/errors.ts";
+import { firstly } from "../../../runtime/remedies.ts";
+import type { SessionRow } from "../port.ts";
+import { number, type Row, seal, text } from "../rows/seal.ts";
+import { decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
+import type { Sql } from "./connection.ts";
+
+/** What the port shows of a session, beside its own row. */
+export const SHOWN = `s.*, bytes_of(s.id) AS bytes,
+  (EXISTS (SELECT 1 FROM leases l WHERE l.session = s.id AND l.until > clock_timestamp()))::int AS busy`;
+
+/** @throws RlmError `session_not_found`, `store_corrupt` */
+export async function readSession(sql: Sql, id: string): Promise<Session> {
+  return decodeSession(await rowOf(sql, id));
+}
+
+async function rowOf(sql: Sql, id: string): Promise<Row> {
+  const row = await sql.get("SELECT * FROM sessions WHERE id = $1", id);
+  if (row) return row;
+  throw notFound(id);
+}
+
+function notFound(id: string): RlmError {
+  return new RlmError("session_not_found", `session ${id} not found`, { suggestion: `${firstly("listSessions")}.` });
+}
+
+/** Id of the session that a person means; null if none fits, or more than one. */
+export async function findSession(sql: Sql, nameOrId: string): Promise<string | null> {
+  const exact = "SELECT id FROM sessions WHERE name = $1 OR id = $1 ORDER BY name = $1 DESC NULLS LAST LIMIT 1";
+  const found = await sql.get(exact, nameOrId);
+  if (found) return text(found, "id");
+  if (nameOrId.length < LEAST_END) return null;
+  const ending = "SELECT id FROM sessions WHERE right(id, length($1)) = upper($1) LIMIT 2";
+  const [first, ...others] = await sql.all(ending, nameOrId);
+  return first && others.length === 0 ? text(first, "id") : null;
+}
+
+/** Fewer characters could be meant as a name. */
+const LEAST_END = 6;
+
+/** @throws RlmError `session_exists` */
+export async function insertSession(sql: Sql, session: Session): Promise<void> {
+  const marks = SESSION_COLUMNS.map((_, at) => `$${at + 1}`);
+  const { id, name } = session;
+  const taken = await sql.get(
+    "SELECT id FROM sessions WHERE id = $1 OR name = $2 OR id = $2 OR name = $1 LIMIT 1",
+    ...[id, name],
+  );
+  const added = taken
+    ? 0
+    : await sql.run(
+        `INSERT INTO sessions (${SESSION_COLUMNS.join(", ")}, sha256) VALUES (${marks.join(", ")}, $${marks.length + 1})
+          ON CONFLICT DO NOTHING`,
+        ...[...fieldsOf(session), seal(fieldsOf(session))],
+      );
+  if (added === 1) return;
+  const suggestion = "Choose another name, or continue the session that has it.";
+  throw new RlmError("session_exists", `a session named ${name ?? id} already exists`, { suggestion });
+}
+
+/** The session as the port shows it, of a row with the columns of {@link SHOWN}. */
+export function shownSession(row: Row): SessionRow {
+  const { facts, settings, journal_bytes: _own, checkpoints: _count, ...rest } = decodeSession(row);
+  const { pid, host } = row;
+  return {
+    ...rest,
+    facts: JSON.parse(facts),
+    settings: JSON.parse(settings),
+    holder: typeof pid === "number" && typeof host === "string" ? { pid, host } : null,
+    busy: row.busy === 1,
+    bytes: number(row, "bytes"),
+  };
+}

@@ -1,0 +1,222 @@
+import { corrupt, misuse } from "../failure.ts";
+import type { NewSession, Readable, Step } from "../port.ts";
+import { answerOf, textKey } from "../rows/answer.ts";
+import { shown, wholeCheckpoints } from "../rows/checkpoint.ts";
+import { recordsIn } from "../rows/journal.ts";
+import { packPages } from "../rows/pages.ts";
+import { number, type Row, seal, text } from "../rows/seal.ts";
+import { blank, decodeSession } from "../rows/session.ts";
+import { checkSessionId } from "../session-id.ts";
+import type { Method, Results, SentLease, WireMethods } from "../thread/methods.ts";
+import { hasCheckpoint, insertBaseline, readableCheckpoints, readCheckpoint, readImage } from "./checkpoints.ts";
+import { bytesOfText, commit, type Leased } from "./commit.ts";
+import { connect, type Server, type Sql } from "./connection.ts";
+import { hasContext, headOf, insertContext, readContext } from "./contexts.ts";
+import { leaseLost } from "./failure.ts";
+import { fork } from "./fork.ts";
+import { deleteFamily, dropUnreached, gc } from "./gc.ts";
+import { jobMethods } from "./jobs.ts";
+import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
+import { migrate } from "./migrate.ts";
+import { findSession, insertSession, readSession, SHOWN, shownSession } from "./sessions.ts";
+import { verify } from "./verify.ts";
+
+/** A store on a server, as it works in the store's thread. */
+export interface ServerStore extends AsyncDisposable {
+  readonly methods: WireMethods;
+}
+
+/** @throws RlmError `store_failed`, `store_too_new` */
+export async function openPostgresStore(url: string, parts: LeaseParts): Promise<ServerStore> {
+  const server = await connect(url);
+  try {
+    await migrate(server);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+  const leases = openLeases(server, parts);
+  return {
+    methods: {
+      ...sessionMethods(server, leases, parts),
+      ...readingMethods(server),
+      ...contextMethods(server),
+      ...jobMethods(server, leases),
+      gc: (rule) => gc(server, leases, rule),
+      verify: () => verify(server),
+    },
+    async [Symbol.asyncDispose]() {
+      await leases.close();
+      await server.close();
+    },
+  };
+}
+
+type Some<Names extends Method> = Pick<WireMethods, Names>;
+
+function sessionMethods(
+  server: Server,
+  leases: Leases,
+  { pid, host }: LeaseParts,
+): Some<"create" | "lease" | "release" | "commit" | "fork" | "remove"> {
+  /** What is known of the sessions whose leases this store has. */
+  const known = new Map<string, Leased>();
+
+  async function lease(id: string): Promise<SentLease> {
+    const row = await leases.take(await readSession(server, id));
+    const session = decodeSession(row);
+    const fence = number(row, "fence");
+    const reached = "SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = $1";
+    const reach = new Set((await server.all(reached, id)).map((one) => text(one, "id")));
+    known.set(id, { session, fence, reach });
+    return { ...shownSession(await shownRow(server, id)), fence };
+  }
+
+  return {
+    async create(session) {
+      checkSessionId(session.id);
+      await insertSession(server, blank(session));
+      await server.run("UPDATE sessions SET pid = $2, host = $3 WHERE id = $1", session.id, pid, host);
+      return lease(session.id);
+    },
+    lease,
+    async release(id) {
+      known.delete(id);
+      await leases.release(id);
+    },
+    async commit(id, step: Step) {
+      const before = known.get(id);
+      if (!before) throw misuse(`session ${id} is written to without its lease`);
+      try {
+        known.set(id, await commit(server, before, step));
+      } catch (error) {
+        if (isLeaseLost(error)) leases.lose(id);
+        throw error;
+      }
+    },
+    async fork(session, checkpoint, wanted: NewSession) {
+      checkSessionId(wanted.id);
+      await server.write((sql) => fork(sql, session, checkpoint, wanted));
+      return shownSession(await shownRow(server, wanted.id));
+    },
+    async remove(id) {
+      if (!leases.holds(id)) await lease(id);
+      const { fence = 0 } = known.get(id) ?? {};
+      const gone = await server.write(async (sql) => {
+        const held = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence);
+        if (!held) throw leaseLost(id);
+        const family = await deleteFamily(sql, id);
+        await dropUnreached(sql);
+        return family;
+      });
+      for (const one of gone) {
+        known.delete(one);
+        await leases.release(one);
+      }
+    },
+  };
+}
+
+function isLeaseLost(error: unknown): boolean {
+  return error instanceof Error && Reflect.get(error, "code") === "lease_lost";
+}
+
+async function shownRow(sql: Sql, id: string): Promise<Row> {
+  await readSession(sql, id);
+  const row = await sql.get(`SELECT ${SHOWN} FROM sessions s WHERE id = $1`, id);
+  if (!row) throw corrupt(`session ${id} went while it was read`);
+  return row;
+}
+
+type Reading =
+  | ("find" | "list" | "journal" | "readable")
+  | ("checkpoints" | "checkpoint" | "image" | "putBaseline" | "hasBaseline");
+
+function readingMethods(server: Server): Some<Reading> {
+  return {
+    find: (nameOrId) =>
+      server.read(async (sql): Promise<Results["find"]> => {
+        const id = await findSession(sql, nameOrId);
+        return id === null ? null : shownSession(await shownRow(sql, id));
+      }),
+    async list() {
+      const listed = `SELECT ${SHOWN} FROM sessions s WHERE origin <> 'child' ORDER BY changed_at DESC, id DESC`;
+      return (await server.all(listed)).map(shownSession);
+    },
+    journal: (id, from = 1) =>
+      server.read(async (sql) => {
+        const { rows, damaged } = await journalOf(sql, id, from);
+        const [first] = damaged;
+        if (first !== undefined) throw corrupt(first);
+        return rows;
+      }),
+    readable: (id) =>
+      server.read(async (sql): Promise<Readable> => {
+        const { rows, damaged } = await journalOf(sql, id, 1);
+        const found = await readableCheckpoints(sql, await readSession(sql, id));
+        return {
+          records: rows,
+          checkpoints: found.checkpoints.map(shown),
+          damaged: [
+            ...damaged,
+            ...found.damaged.map((one) => `checkpoint ${one} is damaged`),
+            ...(found.miscounted === null ? [] : [found.miscounted]),
+          ],
+        };
+      }),
+    checkpoints: (id) =>
+      server.read(async (sql) =>
+        wholeCheckpoints(await readableCheckpoints(sql, await readSession(sql, id))).map(shown),
+      ),
+    checkpoint: async (id) => shown(await readCheckpoint(server, id)),
+    image: (id) => server.read((sql) => readImage(sql, id)),
+    async putBaseline(id, meta, pages) {
+      if (await hasCheckpoint(server, id)) return;
+      const packed = packPages(pages, meta.linearBytes);
+      await server.write((sql) => insertBaseline(sql, { ...BASELINE, id, meta }, packed));
+    },
+    hasBaseline: (id) => hasCheckpoint(server, id),
+  };
+}
+
+async function journalOf(sql: Sql, id: string, from: number) {
+  const session = await readSession(sql, id);
+  const stored = "SELECT * FROM journal WHERE session = $1 AND seq >= $2 ORDER BY seq";
+  return recordsIn(await sql.all(stored, id, from), session, from);
+}
+
+const BASELINE = {
+  session: null,
+  parent: null,
+  base: null,
+  exec_id: null,
+  kind: "baseline",
+  seq: 0,
+  chain: { length: 0, bytes: 0 },
+  extras: null,
+  at: 0,
+} as const;
+
+function contextMethods(
+  server: Server,
+): Some<"putContext" | "context" | "contextIndex" | "hasContext" | "cached" | "keepText"> {
+  return {
+    putContext: (context) => server.write((sql) => insertContext(sql, context)),
+    context: (hash) => server.read((sql) => readContext(sql, hash)),
+    contextIndex: async (hash) => (await headOf(server, hash)).index,
+    hasContext: (hash) => hasContext(server, hash),
+    async cached(key) {
+      const row = await server.get("SELECT * FROM cache WHERE key = $1", key);
+      const content = row ? answerOf(row) : null;
+      return content === null ? null : JSON.parse(content);
+    },
+    async keepText(hash, content, at) {
+      const [key, value] = [textKey(hash), JSON.stringify(content)];
+      await server.run(
+        `INSERT INTO cache (key, value, at, sha256) VALUES ($1, $2, $3, $4)
+          ON CONFLICT (key) DO UPDATE SET value = excluded.value, at = excluded.at, sha256 = excluded.sha256`,
+        ...[key, bytesOfText(value), at, seal([key, value, at])],
+      );
+    },
+  };
+}
