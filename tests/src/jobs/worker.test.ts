@@ -251,6 +251,58 @@ test("a store that refuses a record gives the job back, and the next try goes on
   expect(server.requests).toHaveLength(2);
 });
 
+test("an end by a lost machine is counted once, by whichever try finds it, and then the script runs anew", async () => {
+  const error = { name: "Error", message: "the machine was lost", line: null, column: null, traceback: "" };
+  let die: (() => void) | null = () => {};
+  const around = (kept: Store): Store => ({
+    ...kept,
+    async commit(session, step) {
+      // What the store would have if the machine had been lost.
+      const records = step.records?.map((record) =>
+        record.record === "rlm_complete" && die
+          ? {
+              ...record,
+              success: false,
+              error_code: "machine_lost",
+              end: { kind: "error", code: "machine_lost", error },
+            }
+          : record,
+      );
+      await kept.commit(session, records ? { ...step, records } : step);
+    },
+    jobs: {
+      ...kept.jobs,
+      async finish(key, fence, outcome) {
+        if (!die) return kept.jobs.finish(key, fence, outcome);
+        // The worker dies between the end of the session and that of the job.
+        die();
+        throw new RlmError("store_failed", "gone", { suggestion: "" });
+      },
+      // Nobody waits for the next attempt here.
+      async read(key) {
+        const found = await kept.jobs.read(key);
+        return found && { ...found, job: { ...found.job, run_at: null } };
+      },
+    },
+  });
+  const { submit, works, jobs, results, server } = await runScene('await llm_query("?", { tools: [] })', { around });
+  const { run } = await submit([1]);
+  await works({
+    run,
+    on(_progress, stop) {
+      if (die) die = stop;
+    },
+  });
+  die = null;
+  const life = () => works({ run, on: (progress, stop) => progress.kind === "left" && stop() });
+  await life();
+  expect(await jobs(run)).toMatchObject([{ state: "waiting", why: "machine_lost", attempts: 1 }]);
+  await life();
+  expect(await jobs(run)).toMatchObject([{ state: "done", attempts: 1 }]);
+  // The answer that the first attempt had is its own: it is not requested again.
+  expect([await results(run), server.requests.length]).toEqual([["yes"], 1]);
+});
+
 test("a run asks only the models that the worker allows, in its specification and in its cells", async () => {
   const { submit, works, jobs, store, server } = await runScene(ASK);
   const { run } = await submit(names(1));
