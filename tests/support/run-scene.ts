@@ -92,9 +92,9 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         },
       });
       await runs.offer(run, dispatcher);
-      // All may be over already.
-      await look();
-      await working;
+      // All may be over already, or be ended by another worker.
+      const looking = setInterval(() => void look(), 100);
+      await working.finally(() => clearInterval(looking));
       return told;
     },
     results: async (run) =>

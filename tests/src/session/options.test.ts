@@ -17,10 +17,7 @@ function untyped(value: unknown): object {
 }
 
 const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
-  [
-    { session: "x" },
-    "openSession(): session names a session, but no store is given to keep it | Name a folder: store.",
-  ],
+  [{ session: "x" }, "openSession(): session names a session, but no store is given to keep it | Name a place: store."],
   [
     { stroe: "x" },
     /^openSession\(\): unknown option stroe; did you mean store\? \| Options here are roots, cwd, .*store/,
