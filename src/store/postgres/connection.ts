@@ -47,8 +47,9 @@ export async function connect(url: string): Promise<Server> {
     options: `-c search_path=${schema} -c synchronous_commit=on -c client_min_messages=warning`,
     types: { getTypeParser: (oid, format) => (oid === INT8 ? Number : types.getTypeParser(oid, format)) },
   });
-  // A connection that breaks while nobody uses it is replaced by the next one.
+  // A connection that breaks is replaced by the next one. Its statement rejects too.
   pool.on("error", () => {});
+  pool.on("connect", (one) => one.on("error", () => {}));
   const failure = (error: unknown) => serverError(error, name);
 
   async function on<T>(work: (one: pg.PoolClient) => Promise<T>): Promise<T> {

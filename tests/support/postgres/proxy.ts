@@ -1,0 +1,66 @@
+import { connect, createServer, type Socket } from "node:net";
+
+/** A way to a server that can be cut. */
+export interface Proxy extends AsyncDisposable {
+  /** The URL of the server through it. */
+  readonly url: string;
+  /**
+   * Cuts the connection at the next message to the server that has this word: before it arrives, or after the server has
+   * answered, which the client then does not learn.
+   */
+  cutAt(word: string, when: "before" | "after"): void;
+  /** Whether connections pass. */
+  open: boolean;
+}
+
+export async function startProxy(serverUrl: string): Promise<Proxy> {
+  const url = new URL(serverUrl);
+  const [host, port] = [url.hostname, Number(url.port)];
+  const sockets = new Set<Socket>();
+  let cut: { readonly word: string; readonly when: "before" | "after" } | null = null;
+  const proxy = { open: true };
+  const server = createServer((client) => {
+    if (!proxy.open) return client.destroy();
+    const upstream = connect(port, host);
+    let swallows = false;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on("data", (data) => {
+      const isMeant = cut !== null && data.includes(cut.word);
+      if (isMeant && cut?.when === "before") {
+        cut = null;
+        return client.destroy();
+      }
+      if (isMeant) {
+        cut = null;
+        swallows = true;
+      }
+      upstream.write(data);
+    });
+    upstream.on("data", (data) => {
+      if (swallows) client.destroy();
+      else client.write(data);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port is free");
+  url.port = String(address.port);
+  return Object.assign(proxy, {
+    url: url.href,
+    cutAt(word: string, when: "before" | "after") {
+      cut = { word, when };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
