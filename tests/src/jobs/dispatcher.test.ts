@@ -1,6 +1,9 @@
-import { expect, test } from "vitest";
+import pg from "pg";
+import { describe, expect, test } from "vitest";
 import type { Dispatcher, Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
 import { openInProcess } from "../../../src/jobs/in-process.ts";
+import { openPgBoss } from "../../../src/jobs/pg-boss.ts";
+import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 
 const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n, rank: n, ...more });
 
@@ -43,86 +46,177 @@ async function working(
   };
 }
 
-test("tickets are tried in the order of their ranks, and a job has one that waits", async () => {
-  await using dispatcher = openInProcess();
-  await dispatcher.offer([ticket(3), ticket(1), ticket(2), ticket(3), ticket(1)]);
-  const worker = await working(dispatcher, async () => "over");
-  await worker.until(() => worker.tried.length === 3);
-  await worker.stop();
-  expect(worker.tried).toEqual([1, 2, 3]);
-});
+let shared: Promise<string> | undefined;
+let queues = 0;
 
-test("a job that is being tried can be offered again, and is tried again after it", async () => {
-  await using dispatcher = openInProcess();
-  await dispatcher.offer([ticket(1)]);
-  const worker = await working(dispatcher, async (_, count) => {
-    if (count === 1) await dispatcher.offer([ticket(1), ticket(1)]);
-    return "over";
+const KINDS = [
+  { kind: "in the process", skipped: null, open: async () => openInProcess({ retryMs: 1 }) },
+  {
+    kind: "pg-boss",
+    skipped: NO_POSTGRES,
+    async open() {
+      shared ??= freshStoreUrl();
+      return openPgBoss({
+        url: await shared,
+        queue: `queue-${++queues}`,
+        periods: { poll: 0.5, pollDead: 0.5, retry: 0 },
+      });
+    },
+  },
+];
+
+describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
+  test("tickets are tried in the order of their ranks, and a job has one that waits", async ({ skip }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using dispatcher = await open();
+    await dispatcher.offer([ticket(3), ticket(1), ticket(2), ticket(3), ticket(1)]);
+    const worker = await working(dispatcher, async () => "over");
+    await worker.until(() => worker.tried.length === 3);
+    await worker.stop();
+    expect(worker.tried).toEqual([1, 2, 3]);
   });
-  await worker.until(() => worker.tried.length === 2);
-  await worker.stop();
-  expect(worker.tried).toEqual([1, 1]);
+
+  test("a job that is being tried can be offered again, and is tried again after it", async ({ skip }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using dispatcher = await open();
+    await dispatcher.offer([ticket(1)]);
+    const worker = await working(dispatcher, async (_, count) => {
+      if (count === 1) await dispatcher.offer([ticket(1), ticket(1)]);
+      return "over";
+    });
+    await worker.until(() => worker.tried.length === 2);
+    await worker.stop();
+    expect(worker.tried).toEqual([1, 1]);
+  });
+
+  test("a verdict gives the ticket back, and one that is to wait waits behind those that need not", async ({
+    skip,
+  }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using dispatcher = await open();
+    await dispatcher.offer([ticket(1), ticket(2, { afterMs: 30 }), ticket(3)]);
+    const worker = await working(dispatcher, async ({ n }, count) =>
+      n === 1 && count === 1 ? { againMs: 60 } : "over",
+    );
+    await worker.until(() => worker.tried.length === 4);
+    await worker.stop();
+    expect(worker.tried).toEqual([1, 3, 2, 1]);
+  });
+
+  test("a rejected attempt is a lapse: the ticket comes back with its count, and after five it is dead", async ({
+    skip,
+  }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using dispatcher = await open();
+    const lapses: number[] = [];
+    await dispatcher.offer([ticket(1)]);
+    const worker = await working(dispatcher, async (tried) => {
+      if (tried.n === 1) lapses.push(tried.lapses);
+      throw new Error("a defect");
+    });
+    await worker.until(() => worker.dead.length === 1);
+    await worker.stop();
+    expect(lapses).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(worker.dead).toEqual(["1: a defect"]);
+  });
+
+  test("a nudge aborts `changed` of the try, and the job is tried again", async ({ skip }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using dispatcher = await open();
+    await dispatcher.offer([ticket(1), ticket(2)]);
+    const began = Promise.withResolvers<Tried>();
+    const worker = await working(dispatcher, async (tried, count) => {
+      if (tried.n === 2 || count > 1) return "over";
+      began.resolve(tried);
+      await new Promise((resolve) => tried.changed.addEventListener("abort", resolve));
+      return "over";
+    });
+    const { id } = await began.promise;
+    await dispatcher.nudge([{ ticket: ticket(1), id }]);
+    await worker.until(() => worker.tried.length === 3);
+    await worker.stop();
+    expect(worker.tried.toSorted()).toEqual([1, 1, 2]);
+  });
+
+  test("work ends when it is told to, after the tries that run, and leaves the others", async ({ skip }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using dispatcher = await open();
+    await dispatcher.offer([ticket(1), ticket(2), ticket(3)]);
+    const hold = Promise.withResolvers<Verdict>();
+    const began = Promise.withResolvers<void>();
+    const worker = await working(
+      dispatcher,
+      (tried) => {
+        if (tried.n === 2) began.resolve();
+        return hold.promise;
+      },
+      { concurrency: 2 },
+    );
+    await began.promise;
+    const stopped = worker.stop();
+    hold.resolve("over");
+    await stopped;
+    expect(worker.tried).toEqual([1, 2]);
+  });
 });
 
-test("a verdict gives the ticket back, and one that is to wait waits behind those that need not", async () => {
-  await using dispatcher = openInProcess();
-  await dispatcher.offer([ticket(1), ticket(2, { afterMs: 30 }), ticket(3)]);
-  const worker = await working(dispatcher, async ({ n }, count) => (n === 1 && count === 1 ? { againMs: 60 } : "over"));
-  await worker.until(() => worker.tried.length === 4);
-  await worker.stop();
-  expect(worker.tried).toEqual([1, 3, 2, 1]);
-});
-
-test("a rejected attempt is a lapse: the ticket comes back with its count, and after five it is dead", async () => {
+test("what a row counts as lapses counts in the process too", async () => {
   await using dispatcher = openInProcess({ retryMs: 1 });
-  const lapses: number[] = [];
-  await dispatcher.offer([ticket(1), ticket(2, { lapses: 4 })]);
-  const worker = await working(dispatcher, async (tried) => {
-    if (tried.n === 1) lapses.push(tried.lapses);
+  await dispatcher.offer([ticket(2, { lapses: 4 })]);
+  const worker = await working(dispatcher, async () => {
     throw new Error("a defect");
   });
-  await worker.until(() => worker.dead.length === 2);
+  await worker.until(() => worker.dead.length === 1);
   await worker.stop();
-  expect(lapses).toEqual([0, 1, 2, 3, 4, 5]);
-  expect(worker.tried.filter((n) => n === 2)).toHaveLength(2);
-  expect(worker.dead.toSorted()).toEqual(["1: a defect", "2: a defect"]);
+  expect(worker.tried).toEqual([2, 2]);
 });
 
-test("a nudge aborts `changed` of the try, and the job is tried again", async () => {
-  await using dispatcher = openInProcess();
-  await dispatcher.offer([ticket(1), ticket(2)]);
-  const began = Promise.withResolvers<Tried>();
-  const worker = await working(dispatcher, async (tried, count) => {
-    if (tried.n === 2 || count > 1) return "over";
-    began.resolve(tried);
-    await new Promise((resolve) => tried.changed.addEventListener("abort", resolve));
-    return "over";
+describe.skipIf(NO_POSTGRES !== null)("what Belay counts on in pg-boss", () => {
+  const opened = async (queue: string) => {
+    shared ??= freshStoreUrl();
+    return openPgBoss({ url: await shared, queue, periods: { poll: 0.5, retry: 0 } });
+  };
+
+  test("tickets offered twice are there once (F6), and its schema is the one that this build knows", async () => {
+    await using dispatcher = await opened("twice");
+    const tickets = Array.from({ length: 2500 }, (_, n) => ticket(n));
+    await dispatcher.offer(tickets);
+    await dispatcher.offer(tickets);
+    expect(await dispatcher.figures()).toMatchObject({ waiting: 2500, active: 0, dead: 0, schemaVersion: 43 });
   });
-  const { id } = await began.promise;
-  await dispatcher.nudge([{ ticket: ticket(1), id }]);
-  await worker.until(() => worker.tried.length === 3);
-  await worker.stop();
-  expect(worker.tried.toSorted()).toEqual([1, 1, 2]);
-});
 
-test("work ends when it is told to, after the tries that run, and leaves the others", async () => {
-  await using dispatcher = openInProcess();
-  await dispatcher.offer([ticket(1), ticket(2), ticket(3)]);
-  const hold = Promise.withResolvers<Verdict>();
-  const began = Promise.withResolvers<void>();
-  const worker = await working(
-    dispatcher,
-    (tried) => {
-      if (tried.n === 2) began.resolve();
-      return hold.promise;
-    },
-    { concurrency: 2 },
-  );
-  await began.promise;
-  const stopped = worker.stop();
-  hold.resolve("over");
-  await stopped;
-  expect(worker.tried).toEqual([1, 2]);
+  test("a ticket that comes back is not behind all the others (T5)", async () => {
+    await using dispatcher = await opened("back");
+    await dispatcher.offer(Array.from({ length: 8 }, (_, n) => ticket(n)));
+    const worker = await working(dispatcher, async ({ n }, count) => {
+      if (n === 0 && count === 1) throw new Error("a defect");
+      return "over";
+    });
+    await worker.until(() => worker.tried.length === 9);
+    await worker.stop();
+    expect(worker.tried.lastIndexOf(0)).toBeLessThan(5);
+  });
+
+  test("two workers share the tickets, and an end that comes late changes nothing (F5)", async () => {
+    await using one = await opened("two");
+    await using other = await opened("two");
+    await one.offer(Array.from({ length: 12 }, (_, n) => ticket(n)));
+    const [first, second] = [await working(one, async () => "over"), await working(other, async () => "over")];
+    const all = () => [...first.tried, ...second.tried];
+    await Promise.race([first.until(() => all().length === 12), second.until(() => all().length === 12)]);
+    await Promise.all([first.stop(), second.stop()]);
+    expect(all().toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n));
+  });
+
+  test("a queue of a later pg-boss is refused", async () => {
+    const url = await freshStoreUrl();
+    await (await openPgBoss({ url, queue: "q" }))[Symbol.asyncDispose]();
+    const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
+    await client.connect();
+    await client.query(`UPDATE ${new URL(url).searchParams.get("schema")}_queue.version SET version = 999`);
+    await client.end();
+    await expect(openPgBoss({ url, queue: "q" })).rejects.toMatchObject({ code: "store_too_new" });
+  });
 });
 
 test("of 100,000 tickets few are held at a time, and what a source throws its offer throws", async () => {
