@@ -29,7 +29,9 @@ label`;
 export interface Line {
   readonly job: string;
   readonly status: string;
+  readonly n: number;
   readonly result: unknown;
+  readonly resumed: number;
 }
 
 export const linesIn = (text: string): Line[] =>
