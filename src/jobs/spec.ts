@@ -68,6 +68,8 @@ const Spec = v.object({
   keep_steps: v.optional(v.boolean(), false),
   /** Images of jobs that are done stay. */
   keep_sessions: v.optional(v.boolean(), false),
+  /** How long the journals of jobs that are done stay, ms. The store's gc reads it. */
+  keep_ms: v.optional(count, 30 * 24 * 3600_000),
   /** The run is paused after so many failures. */
   fail_fast: orNull(count),
   rates: v.optional(v.pipe(v.array(ProviderRate), v.maxLength(100)), []),

@@ -48,7 +48,9 @@ async function underLease(
   switch (step.kind) {
     case "finish": {
       const { state } = step.outcome;
-      const isFinished = await jobs.finish(found.job, lease.fence, step.outcome); // ▣ done, failed or cancelled
+      const dropsImages = state === "done" && !spec.keep_sessions;
+      const outcome = { ...step.outcome, dropsImages };
+      const isFinished = await jobs.finish(found.job, lease.fence, outcome); // ▣ done, failed or cancelled
       parts.left(found, isFinished ? state : null, isFinished ? codeIn(end) : null);
       return isFinished && state === "failed" ? await failFast(parts, found, spec) : "over";
     }

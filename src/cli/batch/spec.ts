@@ -25,6 +25,7 @@ export function specOf({ settings, own, options, rates }: AskedRun, script: Scri
       cache: options.cache,
       keep_steps: options.keepSteps,
       keep_sessions: own.keepSessions,
+      keep_ms: own.keep,
       fail_fast: own.failFast,
     }),
   });

@@ -174,6 +174,8 @@ export interface Outcome {
   readonly result: string | null;
   /** `error_code`, `error`, `suggestion`, `output`, `sub_calls`, `tokens`, `cost_usd`, `ms`, `resumed` … */
   readonly told: Json;
+  /** The images of its session, and of its children, go with this: nobody forks a job that is done. Its journal stays. */
+  readonly dropsImages?: boolean;
 }
 
 export interface Back {

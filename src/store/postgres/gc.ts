@@ -1,9 +1,10 @@
 import { displayName } from "../../ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { TEXT_MS } from "../rows/answer.ts";
+import { keepMs } from "../rows/jobs.ts";
 import { unpackText } from "../rows/pack.ts";
-import { number, type Row, text } from "../rows/seal.ts";
-import { decodeSession, type Session } from "../rows/session.ts";
+import { number, type Row, seal, text } from "../rows/seal.ts";
+import { decodeSession, fieldsOf, type Session } from "../rows/session.ts";
 import { isRunning } from "../running.ts";
 import type { Server, Sql } from "./connection.ts";
 import { deletePart } from "./contexts.ts";
@@ -50,10 +51,39 @@ async function past(sql: Sql, rule: GcRule): Promise<Session[]> {
     `SELECT * FROM sessions s WHERE origin <> 'child'
       AND NOT (origin = 'batch' AND EXISTS (SELECT 1 FROM jobs WHERE session = s.id)) ORDER BY changed_at DESC, id DESC`,
   );
-  return rows.flatMap((row) => {
+  const over = await sql.all(OVER);
+  const old = rows.flatMap((row) => {
     const session = wholeSession(row);
     return session && isPast(session, rule) ? [session] : [];
   });
+  const ofJobs = over.flatMap((row) => {
+    const session = wholeSession(row);
+    return session && rule.now - number(row, "ended_at") > keepMs(text(row, "spec")) ? [session] : [];
+  });
+  return [...old, ...ofJobs];
+}
+
+/** Sessions of jobs that are done. */
+const OVER = `SELECT s.*, j.ended_at, r.spec FROM sessions s JOIN jobs j ON j.session = s.id JOIN runs r ON r.id = j.run
+  WHERE s.origin = 'batch' AND j.state = 'done' AND j.ended_at IS NOT NULL`;
+
+/** Drops the checkpoints of a session and of its children: it stands at its beginning then, with its journal. A damaged one keeps them. */
+export async function dropImages(sql: Sql, id: string): Promise<void> {
+  for (const row of await sql.all("SELECT * FROM sessions WHERE id IN (SELECT family($1))", id)) {
+    const session = wholeSession(row);
+    if (!session) continue;
+    const reached = `DELETE FROM reach r USING checkpoints c WHERE r.session = $1 AND c.n = r.checkpoint RETURNING c.n, c.id`;
+    const gone = await sql.all(reached, session.id);
+    // The newest first: one is the base of those behind it.
+    for (const one of gone.sort((a, b) => number(b, "n") - number(a, "n"))) {
+      await sql.get("SELECT drop_unneeded($1)::text AS gone", text(one, "id"));
+    }
+    const bare = { ...session, head: null, checkpoints: 0 };
+    await sql.run(
+      "UPDATE sessions SET head = NULL, checkpoints = 0, sha256 = $2 WHERE id = $1",
+      ...[session.id, seal(fieldsOf(bare))],
+    );
+  }
 }
 
 /** A damaged session stays: only `remove` drops it. */

@@ -12,7 +12,7 @@ import { number, type Row, text } from "../rows/seal.ts";
 import type { WireMethods } from "../thread/methods.ts";
 import { bytesOfText } from "./commit.ts";
 import type { Server, Sql } from "./connection.ts";
-import { deleteFamily } from "./gc.ts";
+import { deleteFamily, dropImages } from "./gc.ts";
 import type { Leases } from "./leases.ts";
 
 type JobMethods = Pick<WireMethods, `jobs.${keyof Jobs}`>;
@@ -204,14 +204,23 @@ function tryMethods(
       );
       return row?.n === 1;
     },
-    async "jobs.finish"({ run, n }, fence, { state, result, told }) {
-      const row = await server.get(
-        `WITH ended AS (UPDATE jobs SET state = $4, why = NULL, result = $5, told = $6, ended_at = ${NOW}, changed_at = ${NOW}
+    async "jobs.finish"({ run, n }, fence, { state, result, told, dropsImages = false }) {
+      const finish = async (sql: Pick<Sql, "get">) => {
+        const row = await sql.get(
+          `WITH ended AS (UPDATE jobs SET state = $4, why = NULL, result = $5, told = $6, ended_at = ${NOW}, changed_at = ${NOW}
           WHERE run = $1 AND n = $2 AND state IN ('running', 'cancelling') AND ${UNDER_FENCE} RETURNING run, n)
           SELECT count(*) AS n, count(doubt_job(run, n)) FROM ended`,
-        ...[run, n, fence, state, result === null ? null : bytesOfText(result), bytesOfText(JSON.stringify(told))],
-      );
-      return row?.n === 1;
+          ...[run, n, fence, state, result === null ? null : bytesOfText(result), bytesOfText(JSON.stringify(told))],
+        );
+        return row?.n === 1;
+      };
+      if (!dropsImages) return finish(server);
+      return server.write(async (sql) => {
+        const isFinished = await finish(sql);
+        const job = isFinished ? await sql.get("SELECT session FROM jobs WHERE run = $1 AND n = $2", run, n) : null;
+        if (job) await dropImages(sql, text(job, "session"));
+        return isFinished;
+      });
     },
     async "jobs.put"({ run, n }, fence, { state, why, afterMs, counts }) {
       const changed = await server.run(

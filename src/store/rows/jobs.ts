@@ -117,3 +117,15 @@ export const JOB_STATES = [
   "failed",
   "cancelled",
 ] as const satisfies readonly JobState[];
+
+/** How long the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
+export function keepMs(spec: string): number {
+  try {
+    const { keep_ms }: { readonly keep_ms?: unknown } = Object(JSON.parse(spec));
+    return typeof keep_ms === "number" && keep_ms > 0 ? keep_ms : USUAL_KEEP_MS;
+  } catch {
+    return USUAL_KEEP_MS;
+  }
+}
+
+const USUAL_KEEP_MS = 30 * 24 * 3600_000;

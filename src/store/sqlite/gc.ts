@@ -1,15 +1,17 @@
+import { RlmError } from "../../../runtime/errors.ts";
 import { displayName } from "../../ids.ts";
 import type { Collected, GcRule } from "../port.ts";
+import { keepMs } from "../rows/jobs.ts";
 import { unpackText } from "../rows/pack.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { isRunning } from "../running.ts";
 import { dropOldTexts } from "./cache.ts";
-import { deleteCheckpoint } from "./checkpoints.ts";
+import { deleteCheckpoint, letGo, reachedBy } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
-import { familyOf, listedIds, readSession, sessionIds } from "./sessions.ts";
+import { familyOf, listedIds, readSession, sessionIds, updateSession } from "./sessions.ts";
 
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */
 export function gc(database: Database, leases: Leases, rule: GcRule): Collected {
@@ -55,6 +57,23 @@ export function deleteFamily(database: Database, id: string): readonly string[] 
   return family;
 }
 
+/** Drops the checkpoints of a session and of its children: it stands at its beginning then, with its journal. A damaged one keeps them. */
+export function dropImages(database: Database, id: string): void {
+  for (const one of familyOf(database, id)) {
+    try {
+      const session = readSession(database, one);
+      letGo(
+        database,
+        one,
+        reachedBy(database, session).map((checkpoint) => checkpoint.id),
+      );
+      updateSession(database, { ...session, head: null, checkpoints: 0 });
+    } catch (error) {
+      if (!(error instanceof RlmError)) throw error;
+    }
+  }
+}
+
 /** Whether the rule drops a session. A damaged session stays: only `remove` drops it. */
 function isPast(database: Database, id: string, rule: GcRule): boolean {
   let session: Session;
@@ -65,10 +84,14 @@ function isPast(database: Database, id: string, rule: GcRule): boolean {
   }
   const age = rule.now - session.changed_at;
   if (session.origin === "pi" && !rule.pi) return false;
-  if (session.origin === "batch" && database.get("SELECT n FROM jobs WHERE session = ?", id)) return false;
+  const job = session.origin === "batch" ? database.get(JOB_OF_SESSION, id) : undefined;
+  // The jobs that are not done keep everything.
+  if (job) return job.state === "done" && rule.now - number(job, "ended_at") > keepMs(text(job, "spec"));
   if (session.origin === "pi" || session.name !== null) return rule.namedMs !== null && age > rule.namedMs;
   return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
 }
+
+const JOB_OF_SESSION = `SELECT j.state, j.ended_at, r.spec FROM jobs j JOIN runs r ON r.id = j.run WHERE j.session = ?`;
 
 /** A session that is open somewhere may be about to name a context or a baseline: then these stay. */
 function sweep(database: Database, { namedMs, now }: GcRule, anyOpen: boolean) {

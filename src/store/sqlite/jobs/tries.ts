@@ -3,6 +3,7 @@ import type { Back, Change, JobKey, Outcome, Tried, Try } from "../../jobs/port.
 import { packText } from "../../rows/pack.ts";
 import { number, type Row, text, textOrNull } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
+import { dropImages } from "../gc.ts";
 import type { Leases } from "../lease.ts";
 import { doubt } from "./money.ts";
 import { readRun } from "./runs.ts";
@@ -28,6 +29,10 @@ export function finish(database: Database, { run, n }: JobKey, fence: number, ou
     ...[outcome.state, result, packText(JSON.stringify(outcome.told)), now, now, run, n, fence],
   );
   if (changed === 1) doubt(database, { run, n });
+  if (changed === 1 && outcome.dropsImages) {
+    const row = database.get("SELECT session FROM jobs WHERE run = ? AND n = ?", run, n);
+    if (row) dropImages(database, text(row, "session"));
+  }
   return changed === 1;
 }
 

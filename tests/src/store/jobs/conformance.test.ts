@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
-import { recordOf, sessionOf } from "../sample.ts";
+import { checkpointOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
 import { STORES } from "../stores.ts";
 
 const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
@@ -93,6 +93,41 @@ describe.each(STORES)("jobs of a store $kind", ({ skipped, place }) => {
     expect((await jobs.read(key))?.job).toMatchObject({ state: "done", engine: "e1", told: { ms: 4 }, run_at: null });
     expect(await jobs.result(key)).toBe('{"a":1}');
     expect(await jobs.due(PAGE)).toEqual([]);
+  });
+
+  stored("a job that is done can lose its images; its journal goes by the run's keep_ms", async (store) => {
+    const { jobs } = store;
+    const keep_ms = 3_600_000;
+    await jobs.open(runOf("R1", { spec: { keep_ms } }));
+    await jobs.add("R1", jobsOf("R1", 2));
+    const fences: number[] = [];
+    for (const n of [0, 1]) {
+      const id = `R1-${n}`;
+      const lease = await store.create(sessionOf(id, { origin: "batch" }));
+      fences.push(lease.fence);
+      const pages = pagesOf(range(0, 20), n);
+      const checkpoint = checkpointOf(`C${n}`, { kind: "end", extras: { kind: "end" }, pages });
+      await store.commit(id, { facts: { status: "idle" }, checkpoint, records: [recordOf("E1", 10)] });
+      await jobs.begin({ run: "R1", n }, tryOf(`t${n}`, { fence: lease.fence }));
+    }
+    const before = await store.find("R1-0");
+    expect(before?.head).toBe("C0");
+    expect(await jobs.finish({ run: "R1", n: 0 }, fences[0] ?? 0, { ...DONE, dropsImages: true })).toBe(true);
+    expect(await jobs.finish({ run: "R1", n: 1 }, fences[1] ?? 0, { ...DONE, state: "failed" })).toBe(true);
+    const after = await store.find("R1-0");
+    expect(after?.head).toBeNull();
+    expect(after?.bytes).toBeLessThan((before?.bytes ?? 0) / 4);
+    expect((await store.find("R1-1"))?.head).toBe("C1");
+    expect(await store.journal("R1-0")).toHaveLength(1);
+    for (const id of ["R1-0", "R1-1"]) await store.release(id);
+    const ended = (await jobs.read({ run: "R1", n: 0 }))?.job.ended_at ?? 0;
+    const rule = { anonymousMs: 0, namedMs: null, pi: false, dryRun: false };
+    await store.gc({ ...rule, now: ended + keep_ms - 1000 });
+    expect(await store.find("R1-0")).not.toBeNull();
+    await store.gc({ ...rule, now: ended + keep_ms + 1000 });
+    expect(await store.find("R1-0")).toBeNull();
+    expect(await store.find("R1-1")).not.toBeNull();
+    expect(await jobs.result({ run: "R1", n: 0 })).toBe('{"a":1}');
   });
 
   stored("runs that are open together advance in proportion to their shares", async ({ jobs }) => {
