@@ -1,3 +1,5 @@
+import type { ServerFacts } from "./postgres/look.ts";
+
 export type {
   Amount,
   Back,
@@ -34,3 +36,10 @@ export type {
 export { textKey } from "./rows/answer.ts";
 export { shareStore } from "./thread/shared.ts";
 export { openStore } from "./thread/thread.ts";
+export type { ServerFacts };
+
+/** Looks at the server of a store, and changes nothing. @throws RlmError `store_failed`, `store_too_new` */
+export async function lookAtServer(url: string): Promise<ServerFacts> {
+  // Loaded when a server is looked at: a store in a folder needs no client.
+  return (await import("./postgres/look.ts")).lookAtServer(url);
+}

@@ -1,3 +1,4 @@
+import { RlmError } from "../../index.ts";
 import type { Store } from "../../store/index.ts";
 import { isServer, shownPlace } from "../../store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -25,6 +26,14 @@ export function runStore(args: Pick<Arguments, "get" | "isGiven">): RunStore {
 }
 
 /** @throws RlmError `store_failed` and the like */
-export function openRunStore({ place }: RunStore, host: Host): Promise<Store> {
+export async function openRunStore({ place, isServer, shown }: RunStore, host: Host): Promise<Store> {
+  if (isServer) throw noQueue(shown);
   return openStoreIn(place, host, "");
+}
+
+/** Sessions are kept on a server; tickets of jobs are handed out in one process alone. */
+function noQueue(shown: string): RlmError {
+  return new RlmError("store_failed", `${shown}: this build runs jobs in folders alone`, {
+    suggestion: "Name a folder with --store DIR.",
+  });
 }

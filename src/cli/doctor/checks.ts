@@ -2,10 +2,12 @@ import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../../config/index.ts";
 import { megabytes } from "../../figures.ts";
 import { type Json, openSession, RlmError } from "../../index.ts";
+import { isServer } from "../../store-place.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
 import { checkMcp } from "./mcp.ts";
+import { checkServer } from "./server.ts";
 import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
 
 /** One thing that Belay needs. `detail` is what was found; `cure` says what to do if it is not ok. */
@@ -23,11 +25,13 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
     ["engine", REINSTALL, checkEngine],
     ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
     ["settings", "correct the file or variable", checkSettings],
-    ["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place.folder)],
+    isServer(place.place)
+      ? ["store", "name another store with --store", () => checkServer(place.place)]
+      : ["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place.place)],
     [
       "key",
       "remove the file: a new key is made, and settings of older sessions are to be typed once more",
-      () => checkKey(place.folder),
+      () => checkKey(place.place),
     ],
     [
       "sessions",

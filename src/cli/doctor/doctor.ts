@@ -11,7 +11,7 @@ export async function doctorCommand(args: Arguments, host: Host): Promise<number
   const terminal = processTerminal(() => {});
   const { stdout } = terminal;
   const checks: Check[] = [];
-  for (const check of checkInstallation({ folder: storePlace(args), host, terminal })) checks.push(await check());
+  for (const check of checkInstallation({ place: storePlace(args), host, terminal })) checks.push(await check());
   const isWell = checks.every(({ state }) => state !== "failed");
   if (args.get(JSON_OUTPUT)) {
     stdout.writeRaw(`${JSON.stringify({ success: isWell, version: version(), checks })}\n`);

@@ -7,6 +7,8 @@ import { RlmError } from "../../index.ts";
 import { makeFolder } from "../../make-folder.ts";
 import { listSessions, type SessionSummary } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
+import { lookAtServer } from "../../store/index.ts";
+import { isServer, shownPlace } from "../../store-place.ts";
 import type { Host } from "../host.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
@@ -15,7 +17,8 @@ import type { Check } from "./checks.ts";
 
 /** The store that is looked at. */
 export interface StorePlace {
-  readonly folder: string;
+  /** Folder or URL. */
+  readonly place: string;
   readonly host: Host;
   readonly terminal: Terminal;
 }
@@ -77,28 +80,45 @@ const DATABASE = "belay.db";
 const INFO = "info: ";
 
 /** Reads all that the store holds. */
-export async function checkSessions({ folder, host, terminal: { stderr } }: StorePlace): Promise<Found> {
-  const path = join(folder, DATABASE);
-  if (!existsSync(path)) return { state: "ok", detail: "none are kept yet" };
-  const bytes = statSync(path).size;
-  if (stderr.isTerminal) stderr.write(`reading all of ${path} (${size(bytes)}) …`, "dim");
+export async function checkSessions({ place, host, terminal: { stderr } }: StorePlace): Promise<Found> {
+  const whole = isServer(place) ? await wholeServer(place) : wholeFile(join(place, DATABASE));
+  if (whole === null) return { state: "ok", detail: "none are kept yet" };
+  if (stderr.isTerminal) stderr.write(`reading all of ${whole.shown} …`, "dim");
   try {
-    const schema = schemaVersion(path);
-    const [sessions, lines] = await withStore(folder, host, (store) =>
+    const facts = whole.facts();
+    const [sessions, lines] = await withStore(place, host, (store) =>
       Promise.all([listSessions(store), store.verify()]),
     );
-    const facts = `${countOf(sessions)} in ${size(bytes)}, schema ${schema}`;
     const wrong = lines.filter((line) => !line.startsWith(INFO));
     if (wrong.length > 0)
       return { state: "failed", detail: [`${amount(wrong.length, "finding")}`, ...wrong].join("\n") };
     const notes = lines.map((line) => line.slice(INFO.length));
-    return { state: "ok", detail: [facts, ...notes].join("\n") };
+    return { state: "ok", detail: [`${countOf(sessions)}${facts}`, ...notes].join("\n") };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
     return { state: "failed", detail: error.message, cure: inFlags(error.suggestion) };
   } finally {
     if (stderr.isTerminal) stderr.writeRaw("\r\x1b[K");
   }
+}
+
+/** All that is read: its name, and what is told of it beside its sessions. */
+interface Whole {
+  readonly shown: string;
+  facts(): string;
+}
+
+/** null: nothing is kept there. */
+function wholeFile(path: string): Whole | null {
+  if (!existsSync(path)) return null;
+  const bytes = size(statSync(path).size);
+  return { shown: `${path} (${bytes})`, facts: () => ` in ${bytes}, schema ${schemaVersion(path)}` };
+}
+
+/** null: nothing is kept there. The check of the server has its version. */
+async function wholeServer(url: string): Promise<Whole | null> {
+  const { version } = await lookAtServer(url);
+  return version === 0 ? null : { shown: shownPlace(url), facts: () => "" };
 }
 
 function schemaVersion(path: string): string {

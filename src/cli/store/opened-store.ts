@@ -1,7 +1,7 @@
 import { folderProblem } from "../../home.ts";
 import { RlmError } from "../../index.ts";
 import type { Store } from "../../store/index.ts";
-import { isServer, shownPlace } from "../../store-place.ts";
+import { isServer } from "../../store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -9,20 +9,12 @@ import type { Host } from "../host.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 
-/** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a folder that cannot be written */
+/** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a place that cannot be used */
 export async function openStoreIn(place: string | null, host: Host, cure = KEEP_NOTHING): Promise<Store> {
-  if (place !== null && isServer(place)) throw noServer(place);
-  const problem = place === null ? null : folderProblem(place);
+  const problem = place === null || isServer(place) ? null : folderProblem(place);
   if (problem === null) return host.openStore(place);
   throw new RlmError("store_failed", `sessions cannot be kept: ${problem}`, {
     suggestion: `Name a place that can be written with --store DIR or BELAY_HOME${cure}.`,
-  });
-}
-
-/** A store would make a folder of this name. */
-function noServer(place: string): RlmError {
-  return new RlmError("store_failed", `${shownPlace(place)}: this build keeps stores in folders alone`, {
-    suggestion: "Name a folder with --store DIR.",
   });
 }
 

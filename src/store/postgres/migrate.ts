@@ -10,10 +10,10 @@ const APPLICATION = "belay";
  * @throws RlmError `store_too_new`, or `store_failed` for a schema of another program; both are left as they are
  */
 export async function migrate(server: Server): Promise<void> {
-  if ((await versionOf(server, server)) === SCHEMA_VERSION) return;
+  if ((await storedVersion(server, server)) === SCHEMA_VERSION) return;
   await server.write(async (sql) => {
     await sql.run("SELECT pg_advisory_xact_lock(hashtext($1))", `belay ${server.schema}`);
-    const version = await versionOf(server, sql);
+    const version = await storedVersion(server, sql);
     if (version === SCHEMA_VERSION) return;
     await sql.run(`CREATE SCHEMA IF NOT EXISTS "${server.schema}"`);
     if (version === 0) await sql.run("CREATE TABLE meta (version int NOT NULL, application text NOT NULL)");
@@ -23,8 +23,8 @@ export async function migrate(server: Server): Promise<void> {
   });
 }
 
-/** 0: the schema is not there, or it is empty. */
-async function versionOf({ name, schema }: Server, sql: Sql): Promise<number> {
+/** Version of the store; 0: the schema is not there, or it is empty. @throws RlmError `store_failed`, `store_too_new` */
+export async function storedVersion({ name, schema }: Server, sql: Sql): Promise<number> {
   const tables = await sql.all("SELECT tablename FROM pg_tables WHERE schemaname = $1", schema);
   if (tables.length === 0) return 0;
   const hasMeta = tables.some(({ tablename }) => tablename === "meta");

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { checkMcp } from "../../../src/cli/doctor/mcp.ts";
+import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, startBelay, temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -96,7 +97,7 @@ test("doctor reads the whole store, and finds what is damaged there", async () =
   expect(await sessions()).toMatchObject({
     code: 0,
     state: "ok",
-    detail: expect.stringMatching(/^1 session in .*, schema 3$/),
+    detail: expect.stringMatching(new RegExp(`^1 session in .*, schema ${SCHEMA_VERSION}$`)),
   });
   const database = new DatabaseSync(join(home, "belay.db"));
   database.exec("UPDATE journal SET content = replace(content, 'let n', 'let m')");

@@ -1,0 +1,61 @@
+import { number, text } from "../rows/seal.ts";
+import { connect, type Server, type Sql } from "./connection.ts";
+import { storedVersion } from "./migrate.ts";
+
+/** What a server says of itself to somebody who only looks. */
+export interface ServerFacts {
+  /** The URL, without its password. */
+  readonly name: string;
+  readonly schema: string;
+  /** Version of the schema; 0: there is none yet. */
+  readonly version: number;
+  /** Version of the schema of the queue, as pg-boss counts; null: there is none. */
+  readonly queue: number | null;
+  /** Version of PostgreSQL, such as `18.1`. */
+  readonly server: string;
+  /** Whether what is committed survives a power cut. */
+  readonly fsync: boolean;
+  /** Whether others on the way can read along: the connection leaves the machine, and has no TLS. */
+  readonly isOpenToOthers: boolean;
+  /** Whether this user may make the schema, or write to the one that is there. */
+  readonly mayWrite: boolean;
+}
+
+/** Looks at the server of a store, and changes nothing. @throws RlmError `store_failed`, `store_too_new` */
+export async function lookAtServer(url: string): Promise<ServerFacts> {
+  const server = await connect(url);
+  try {
+    return await server.read((sql) => factsOf(server, sql));
+  } finally {
+    await server.close();
+  }
+}
+
+async function factsOf(server: Server, sql: Sql): Promise<ServerFacts> {
+  const { name, schema } = server;
+  const version = await storedVersion(server, sql);
+  const row = await sql.get(LOOK, schema);
+  if (!row) throw new Error("the server answered nothing");
+  return {
+    ...{ name, schema, version },
+    queue: await queueVersion(server, sql),
+    server: text(row, "server"),
+    fsync: text(row, "fsync") === "on",
+    isOpenToOthers: number(row, "is_foreign") === 1 && number(row, "tls") === 0,
+    mayWrite: number(row, "may_write") === 1,
+  };
+}
+
+/** A connection by a socket of the machine has no address. */
+const LOOK = `SELECT current_setting('server_version') AS server, current_setting('fsync') AS fsync,
+  (NOT coalesce(inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1', true))::int AS is_foreign,
+  coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)::int AS tls,
+  CASE WHEN to_regnamespace(quote_ident($1)) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+    ELSE has_schema_privilege(to_regnamespace(quote_ident($1)), 'USAGE') END::int AS may_write`;
+
+async function queueVersion({ schema }: Server, sql: Sql) {
+  const queue = `${schema}_queue`;
+  const there = await sql.get("SELECT 1 AS n FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'", queue);
+  const row = there && (await sql.get(`SELECT version FROM "${queue}".version`));
+  return row ? number(row, "version") : null;
+}

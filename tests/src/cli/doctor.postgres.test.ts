@@ -1,0 +1,76 @@
+import pg from "pg";
+import { expect, test, vi } from "vitest";
+import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
+import { temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
+
+vi.mock("../../../src/cli/doctor/mcp.ts", () => ({ checkMcp: async () => ({ state: "ok", detail: "not started" }) }));
+
+type Check = { readonly name: string; readonly state: string; readonly detail: string; readonly cure?: string };
+
+async function doctor(url: string) {
+  const { code, stdout } = await belayHere(["doctor", "--json", "--store", url], { home: temporaryFolder() });
+  const checks: readonly Check[] = JSON.parse(stdout).checks;
+  const named = (wanted: string) => checks.find(({ name }) => name === wanted);
+  return { code, stdout, store: named("store"), sessions: named("sessions"), key: named("key") };
+}
+
+async function statement(url: string, sql: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows.length;
+}
+
+test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it reads what is kept", async () => {
+  const url = await freshStoreUrl();
+  const schema = new URL(url).searchParams.get("schema");
+  const empty = await doctor(url);
+  expect(empty.code).toBe(0);
+  expect(empty.store?.detail).toMatch(
+    new RegExp(`^postgres://.*, PostgreSQL \\d+.*, the schema ${schema} will be made when it is needed`),
+  );
+  expect(empty.sessions).toMatchObject({ state: "ok", detail: "none are kept yet" });
+  expect(empty.key?.detail).toMatch(/\/config\/belay\/key/);
+  const schemas = `SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`;
+  expect(await statement(url, schemas)).toBe(0);
+
+  const home = temporaryFolder();
+  const ran = await belayHere(["exec", "-e", "1 + 1", "-s", "kept", "--store", url], { home });
+  expect(ran).toMatchObject({ code: 0, stdout: "2\n" });
+  const kept = await doctor(url);
+  expect(kept.store?.detail).toContain(`, schema ${schema} 1`);
+  expect(kept.sessions).toMatchObject({ state: "ok", detail: "1 session" });
+
+  await statement(url, `UPDATE ${schema}.journal SET content = '\\x7b7d' WHERE seq = 1`);
+  const damaged = await doctor(url);
+  expect(damaged.code).toBe(1);
+  expect(damaged.sessions).toMatchObject({ state: "failed", detail: expect.stringContaining("session kept: ") });
+
+  await statement(url, `UPDATE ${schema}.meta SET version = 99`);
+  expect((await doctor(url)).store).toMatchObject({
+    state: "failed",
+    detail: expect.stringContaining("is of version 99"),
+  });
+});
+
+test.skipIf(NO_POSTGRES)("doctor warns of a server that forgets what was committed", async () => {
+  const url = await freshStoreUrl();
+  const { store } = await doctor(url);
+  const isOff = (await statement(url, "SELECT 1 WHERE current_setting('fsync') = 'off'")) === 1;
+  const warned = {
+    state: "warning",
+    detail: expect.stringContaining("fsync=off"),
+    cure: expect.stringContaining("fsync"),
+  };
+  expect(store).toMatchObject(isOff ? warned : { state: "ok" });
+});
+
+test("doctor tells of a server that cannot be reached, without the password", async () => {
+  const { code, store, stdout } = await doctor("postgres://me:s3cret@127.0.0.1:1/db");
+  expect(code).toBe(1);
+  expect(store).toMatchObject({ state: "failed", detail: expect.stringContaining("connect ECONNREFUSED") });
+  expect(stdout).toContain("me:***@127.0.0.1:1");
+  expect(stdout).not.toContain("s3cret");
+});
