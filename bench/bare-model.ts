@@ -1,7 +1,7 @@
 import { type Api, completeSimple, type Model } from "belay-pi-ai";
 
 /** A request of the provider's library alone, to the model on loopback. */
-export async function bareRequest(baseUrl: string): Promise<void> {
+export async function bareRequest(baseUrl: string, prompt = "hello"): Promise<void> {
   const model: Model<Api> = {
     id: "bench",
     name: "bench",
@@ -14,7 +14,7 @@ export async function bareRequest(baseUrl: string): Promise<void> {
     contextWindow: 100_000,
     maxTokens: 4096,
   };
-  const message = { role: "user", content: "hello", timestamp: 0 } as const;
+  const message = { role: "user", content: prompt, timestamp: 0 } as const;
   const answer = await completeSimple(model, { messages: [message] }, { apiKey: "none", maxRetries: 0 });
   if (answer.stopReason !== "stop") throw new Error(answer.errorMessage);
 }

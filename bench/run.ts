@@ -1,6 +1,7 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAsk } from "./ask.ts";
+import { benchBatch } from "./batch.ts";
 import { benchCalls } from "./calls.ts";
 import { type Corpus, openCorpus } from "./corpus.ts";
 import { benchDurable } from "./durable.ts";
@@ -27,6 +28,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   search: benchSearch,
   stems: benchStems,
   load: benchLoad,
+  batch: benchBatch,
   calls: benchCalls,
   ask: benchAsk,
   start: benchStart,
