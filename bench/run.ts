@@ -12,6 +12,7 @@ import { benchHistory } from "./history.ts";
 import { benchLoad } from "./load.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchOutside } from "./outside.ts";
+import { benchPostgres } from "./postgres.ts";
 import { benchRegex } from "./regex.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
@@ -34,6 +35,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   start: benchStart,
   durable: benchDurable,
   sqlite: benchSqlite,
+  postgres: benchPostgres,
   mcp: benchMcp,
   outside: benchOutside,
   history: benchHistory,
