@@ -1,8 +1,13 @@
+import { createRequire } from "node:module";
 import type { JobInsert, JobWithMetadata, PgBoss } from "pg-boss";
+import * as v from "valibot";
 import { RlmError } from "../../runtime/index.ts";
+import { readServerUrl } from "../store/index.ts";
 import { shownPlace } from "../store-place.ts";
 import type { Dispatcher, Ticket, Tried } from "./dispatcher.ts";
 
+/** Of pg-boss: other versions have other tables and compare other things. */
+const VERSION = "12.35.0";
 /** The queue's schema that this build knows: pg-boss changes it between minor versions. */
 const QUEUE_SCHEMA = 43;
 
@@ -69,21 +74,21 @@ export async function openPgBoss({
   return {
     offer,
     async work({ concurrency, signal }, attempt, dead) {
-      const running = new Set<Promise<unknown>>();
-      const noted = <T>(work: Promise<T>) => {
-        running.add(work);
-        return work.finally(() => running.delete(work));
-      };
-      const trying = async ([job]: JobWithMetadata<TicketData>[]) => {
-        if (!job) return;
-        // It was fetched while the worker stops: somebody else tries it.
-        if (signal.aborted) return offer([triedOf(job)]);
-        const verdict = await noted(attempt(triedOf(job)));
+      const tries = openTries(concurrency);
+      const trying = async ([job]: JobWithMetadata[]) => {
+        const tried = job && triedOf(job);
+        if (!tried) return log(`queue: what has the id ${job?.id} names no job, and is dropped`);
+        const verdict = await tries.run(async () => {
+          // It was fetched, or waited here, while the worker stopped: somebody else tries it.
+          return signal.aborted ? { againMs: 0 } : attempt(tried);
+        });
         // A death between the two leaves two tickets, which is harmless.
-        if (verdict !== "over") await offer([{ ...triedOf(job), afterMs: verdict.againMs }]);
+        if (verdict !== "over") await offer([{ ...tried, afterMs: verdict.againMs }]);
       };
-      const burying = async ([job]: JobWithMetadata<TicketData>[]) => {
-        if (job) await noted(dead(triedOf(job), whyOf(job)));
+      const burials = openTries(1);
+      const burying = async ([job]: JobWithMetadata[]) => {
+        const tried = job && triedOf(job);
+        if (tried) await burials.run(() => dead(tried, whyOf(job)));
       };
       const often = { pollingIntervalSeconds: every.poll, burstWhenReadyExceeds: 1 };
       const beats = { heartbeatRefreshSeconds: every.touch };
@@ -92,12 +97,11 @@ export async function openPgBoss({
       await boss.work(deadOf(queue), { ...seldom, includeMetadata: true }, burying);
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       await Promise.all([boss.offWork(queue), boss.offWork(deadOf(queue))]);
-      await Promise.allSettled(running);
+      await Promise.all([tries.ended(), burials.ended()]);
     },
     async nudge(tries) {
-      const ids = tries.map(({ id }) => id);
-      if (ids.length === 0) return;
-      await boss.cancel(queue, ids);
+      const ids = tries.map(({ id }) => id).filter((id) => UUID.test(id));
+      if (ids.length > 0) await boss.cancel(queue, ids);
       await offer(tries.map(({ ticket }) => ticket));
     },
     async figures() {
@@ -117,20 +121,36 @@ export async function openPgBoss({
   };
 }
 
-/** What the queue holds of a job, and nothing else. */
-interface TicketData {
-  readonly run: string;
-  readonly n: number;
+/** The ids of pg-boss. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** pg-boss takes a job whose signal aborts for ended while its try goes on: tries are counted and awaited here. */
+function openTries(most: number) {
+  const running = new Set<Promise<void>>();
+  return {
+    async run<T>(work: () => Promise<T>): Promise<T> {
+      while (running.size >= most) await Promise.race(running);
+      const ended = Promise.withResolvers<void>();
+      running.add(ended.promise);
+      try {
+        return await work();
+      } finally {
+        running.delete(ended.promise);
+        ended.resolve();
+      }
+    },
+    ended: () => Promise.all(running),
+  };
 }
 
 type Periods = typeof PERIODS;
 
 async function start(url: string, name: string, every: Periods, log: (text: string) => void): Promise<PgBoss> {
   const { PgBoss } = await library(name);
-  const { connectionString, schema } = placeOf(url);
+  const { connectionString, schema } = readServerUrl(url);
   const boss = new PgBoss({
     connectionString,
-    schema,
+    schema: `${schema}_queue`,
     application_name: "belay",
     max: 3,
     schedule: false,
@@ -184,34 +204,35 @@ function rowOf({ run, n, rank, afterMs = 0 }: Ticket): JobInsert {
   return { data: { run, n }, singletonKey: `${run}/${n}`, priority: -rank, ...after };
 }
 
-function triedOf({ id, data, priority, retryCount, signal }: JobWithMetadata<TicketData>): Tried {
-  return { run: String(data.run), n: Number(data.n), rank: -priority, id, lapses: retryCount, changed: signal };
+/** What the queue holds of a job, and nothing else. */
+const Data = v.object({ run: v.string(), n: v.pipe(v.number(), v.safeInteger(), v.minValue(0)) });
+
+/** null: whoever wrote it into the queue was not Belay. */
+function triedOf({ id, data, priority, retryCount, signal }: JobWithMetadata): Tried | null {
+  const read = v.safeParse(Data, data);
+  return read.success ? { ...read.output, rank: 0 - priority, id, lapses: retryCount, changed: signal } : null;
 }
 
 /** What the last try of a dead letter left. */
-function whyOf(job: JobWithMetadata<TicketData>): string {
+function whyOf(job: JobWithMetadata): string {
   const output: unknown = Reflect.get(job, "sourceOutput") ?? job.output;
   const message: unknown = typeof output === "object" && output !== null ? Reflect.get(output, "message") : output;
   return typeof message === "string" ? message : "its process died";
 }
 
 async function library(name: string): Promise<typeof import("pg-boss")> {
+  const suggestion = `Run \`npm install pg pg-boss@${VERSION}\` where belay-rlm is installed.`;
+  let found: typeof import("pg-boss");
   try {
-    return await import("pg-boss");
-  } catch (error) {
-    throw new RlmError("store_failed", `the queue on ${name} needs the package pg-boss, which is not installed`, {
-      suggestion: "Run `npm install pg pg-boss@12.35.0` where belay-rlm is installed.",
-      cause: error,
-    });
+    found = await import("pg-boss");
+  } catch (cause) {
+    const message = `the queue on ${name} needs the package pg-boss, which is not installed`;
+    throw new RlmError("store_failed", message, { suggestion, cause });
   }
-}
-
-/** The URL for the client, and the queue's schema: that of the store with `_queue` behind it. */
-function placeOf(url: string): { readonly connectionString: string; readonly schema: string } {
-  const place = new URL(url);
-  const schema = `${place.searchParams.get("schema") ?? "belay"}_queue`;
-  place.searchParams.delete("schema");
-  return { connectionString: place.href, schema };
+  const { version } = createRequire(import.meta.url)("pg-boss/package.json");
+  if (version === VERSION) return found;
+  const message = `the queue on ${name} needs pg-boss ${VERSION}, and ${version} is installed`;
+  throw new RlmError("store_failed", message, { suggestion });
 }
 
 function failure(error: unknown, name: string): unknown {

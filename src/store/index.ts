@@ -33,6 +33,7 @@ export type {
   StoredContext,
   StoredRecord,
 } from "./port.ts";
+export { readServerUrl } from "./postgres/url.ts";
 export { textKey } from "./rows/answer.ts";
 export { shareStore } from "./thread/shared.ts";
 export { openStore } from "./thread/thread.ts";

@@ -1,8 +1,9 @@
 import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
-import { isServer, shownPlace } from "../../store-place.ts";
+import { shownPlace } from "../../store-place.ts";
 import type { Row } from "../rows/seal.ts";
 import { serverError } from "./failure.ts";
+import { readServerUrl } from "./url.ts";
 
 /** What a statement is given. Bytes go as they are; lists go as PostgreSQL's arrays. */
 export type Value = null | number | string | boolean | Uint8Array | readonly string[] | readonly number[];
@@ -37,7 +38,7 @@ const CONNECT_MS = 10_000;
 export async function connect(url: string): Promise<Server> {
   const name = shownPlace(url);
   const { Pool, types } = await client(name);
-  const { connectionString, schema } = readUrl(url);
+  const { connectionString, schema } = readServerUrl(url);
   const pool = new Pool({
     connectionString,
     application_name: "belay",
@@ -119,20 +120,4 @@ async function client(name: string): Promise<typeof pg> {
       cause: error,
     });
   }
-}
-
-/** The URL for the client, and the schema that its `?schema=` names. */
-function readUrl(given: string): { readonly connectionString: string; readonly schema: string } {
-  if (!isServer(given) || !URL.canParse(given)) throw notAUrl("the store's URL cannot be read");
-  const url = new URL(given);
-  const schema = url.searchParams.get("schema") ?? "belay";
-  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw notAUrl(`${JSON.stringify(schema)} is not a name of a schema`);
-  url.searchParams.delete("schema");
-  return { connectionString: url.href, schema };
-}
-
-function notAUrl(problem: string): RlmError {
-  return new RlmError("store_failed", problem, {
-    suggestion: "Write it as postgres://USER@HOST/DATABASE?schema=NAME, with small letters, digits and _ in NAME.",
-  });
 }

@@ -1,0 +1,18 @@
+import { RlmError } from "../../../runtime/errors.ts";
+import { isServer } from "../../store-place.ts";
+
+/** The URL for the client, and the schema that its `?schema=` names. @throws RlmError `store_failed` for a URL that is none */
+export function readServerUrl(given: string): { readonly connectionString: string; readonly schema: string } {
+  if (!isServer(given) || !URL.canParse(given)) throw notAUrl("the store's URL cannot be read");
+  const url = new URL(given);
+  const schema = url.searchParams.get("schema") ?? "belay";
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw notAUrl(`${JSON.stringify(schema)} is not a name of a schema`);
+  url.searchParams.delete("schema");
+  return { connectionString: url.href, schema };
+}
+
+function notAUrl(problem: string): RlmError {
+  return new RlmError("store_failed", problem, {
+    suggestion: "Write it as postgres://USER@HOST/DATABASE?schema=NAME, with small letters, digits and _ in NAME.",
+  });
+}
