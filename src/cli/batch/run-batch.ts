@@ -36,7 +36,7 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   const submitted = await submit(asked, spec, spooled, { runs, jobs: store.jobs, signal: stop.signal });
   const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
   progress.say(submittedLine(submitted));
-  await using dispatcher = openDispatcher(submitted.run.queue);
+  await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
   await openAgain(asked, submitted, runs);
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
   const offering = runs.offer(submitted.run, dispatcher.dispatcher);

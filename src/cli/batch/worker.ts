@@ -58,7 +58,7 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
   await using store = await openRunStore(place, host);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const tally = openTally(terminal.stderr, args.get(QUIET));
-  await using queues = await openAll(names, openDispatcher);
+  await using queues = await openAll(names, (name) => openDispatcher(place, name, tally.say));
   tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
   const working = startWorking({
     store,

@@ -31,7 +31,7 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   }
   const limits = raised(limitsIn(asked.args), run.limits);
   if (limits) await store.jobs.limit(run.id, limits);
-  await using dispatcher = place.isServer ? await openDispatcher(run.queue) : null;
+  await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
   await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher?.dispatcher ?? null);
   const [after, counts] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
   if (json) printJson(asked, { run: runJson({ run: after, counts }) });

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
+import { linesIn, scene } from "./scene.ts";
+
+const ROWS = '{"id":"a","text":"one"}\n{"id":"b","text":"bad"}\n{"id":"c","text":"three"}\n';
+
+/** The URL of a fresh store, with a password that the server does not ask for. */
+async function urlWithPassword(): Promise<string> {
+  const url = new URL(await freshStoreUrl());
+  if (url.password === "") url.password = "hunter2secret";
+  return url.href;
+}
+
+test("a run that is submitted in one folder is worked off in another, and no password is told", async ({ skip }) => {
+  skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
+  const store = ["--store", await urlWithPassword()];
+  const [here, there] = [await scene({ "in.jsonl": ROWS }), await scene({})];
+  const line = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", ...store];
+  const detached = await here.type([...line, "--detach"]);
+  expect(detached).toMatchObject({ code: 3, stdout: "" });
+  expect(detached.stderr).toMatch(
+    /^run mine: 3 jobs\nwork on it: belay worker --store .*\nfollow it: belay jobs mine --watch --store .*\n$/,
+  );
+  expect(here.server.requests).toHaveLength(0);
+  const worked = await there.type(["worker", "--until-idle", ...store]);
+  expect(worked).toMatchObject({ code: 0, stdout: "" });
+  expect(worked.stderr).toMatch(/^works on postgres:.*: queue default, \d+ jobs? at once\n/);
+  expect(worked.stderr).toMatch(/\n0 running · 2 done · 1 failed\n$/);
+  expect(there.server.requests).toHaveLength(3);
+  const ended = await here.type([...line, "-o", "-"]);
+  expect(ended.code).toBe(1);
+  expect(linesIn(ended.stdout).map(({ job, status, result }) => [job, status, result])).toEqual([
+    ["a", "done", "label of one"],
+    ["b", "failed", null],
+    ["c", "done", "label of three"],
+  ]);
+  expect(here.server.requests).toHaveLength(0);
+  const listed = await here.type(["jobs", ...store, "--json"]);
+  for (const { stdout, stderr } of [detached, worked, ended, listed]) {
+    expect(stdout + stderr).not.toContain("hunter2secret");
+  }
+}, 60_000);
+
+test("a run whose model a worker does not allow is paused, and says why", async ({ skip }) => {
+  skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
+  const store = ["--store", await freshStoreUrl()];
+  const { type, server } = await scene({ "in.jsonl": ROWS });
+  await type(["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", "--queue", "own", "--detach", ...store]);
+  const worked = await type(["worker", "--queue", "own", "--models", "other/model", "--until-idle", ...store]);
+  expect(worked).toMatchObject({ code: 0, stderr: expect.stringContaining("run mine is paused: ") });
+  expect(server.requests).toHaveLength(0);
+  expect(await type(["jobs", "mine", ...store])).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/^mine \(paused: .*local\/m/),
+  });
+}, 60_000);
