@@ -117,7 +117,8 @@ export function showCall(
   ];
   output.write(`took      ${took.join(" · ")}\n`);
   const [prompt = null, options = null] = call.args;
-  section("asked", prompt, output);
+  // A root model is asked with the conversation so far: its turns and their cells.
+  if (prompt !== null) section("asked", prompt, output);
   if (options !== null && JSON.stringify(options) !== "{}") section("options", options, output);
   if (call.turns) showTurns(call.turns, output);
   if (call.child) {

@@ -161,6 +161,16 @@ ${LONG}
 `);
 });
 
+test("a turn of an ask, which has no prompt of its own, is not said to be asked null", () => {
+  const { written, output } = record();
+  const [exec] = SESSION.execs;
+  const [call] = exec?.calls ?? [];
+  if (!exec || !call) throw new Error("the session has no call");
+  showCall({ exec, call: { ...call, name: "root", args: [] } }, "big", 3 * HOUR, output);
+  expect(written.join("")).not.toContain("asked\nnull");
+  expect(written.join("")).not.toContain("null");
+});
+
 const detail = (flags: ShowFlags) => detailOf(flags, SESSION);
 
 test("an exec or call is named by its number, and one that is not there is an error with a cure", () => {
