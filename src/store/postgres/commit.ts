@@ -1,10 +1,10 @@
 import { checkpointLost, misuse } from "../failure.ts";
-import type { Step } from "../port.ts";
+import type { NewCheckpoint, Step } from "../port.ts";
 import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
 import { sealOfRecord } from "../rows/journal.ts";
 import { packText } from "../rows/pack.ts";
 import { type PackedPages, packPages } from "../rows/pages.ts";
-import { seal } from "../rows/seal.ts";
+import { type Row, seal } from "../rows/seal.ts";
 import { fieldsOf, type Session } from "../rows/session.ts";
 import type { Server } from "./connection.ts";
 import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
@@ -43,7 +43,7 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
   };
   const send = () =>
     server.run("SELECT commit_step($1, $2, $3, $4)", JSON.stringify(named), bytes.all(), facts, settings);
-  await kept(server, { known, last_seq: next.session.last_seq, base: checkpoint?.base ?? null }, send);
+  await kept(server, { known, last_seq: next.session.last_seq, checkpoint: checkpoint ?? null }, send);
   const reach = new Set([...known.reach].filter((id) => !drop.includes(id)));
   if (checkpoint) reach.add(checkpoint.id);
   return { session: next.session, fence, reach };
@@ -52,14 +52,19 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
 interface Sending {
   readonly known: Leased;
   readonly last_seq: number;
-  readonly base: string | null;
+  readonly checkpoint: NewCheckpoint | null;
 }
 
 /**
  * Sends a commit. If the connection breaks, its outcome is unknown: the fence and the last seq tell whether it is kept, since
- * one holder writes and seqs are dense. If it is not, it is sent again.
+ * one holder writes and seqs are dense. Without records its checkpoint tells. A step without either does the same when it is
+ * done twice. If it is not kept, it is sent again.
  */
-async function kept(server: Server, { known, last_seq, base }: Sending, send: () => Promise<unknown>): Promise<void> {
+async function kept(
+  server: Server,
+  { known, last_seq, checkpoint }: Sending,
+  send: () => Promise<unknown>,
+): Promise<void> {
   const { id, last_seq: before } = known.session;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -69,29 +74,29 @@ async function kept(server: Server, { known, last_seq, base }: Sending, send: ()
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
       const code = codeOf(cause);
       if (code === RAISED.leaseLost) throw leaseLost(id);
-      if (code === RAISED.baseMissing) throw checkpointLost(id, `its base ${base} is missing`);
+      if (code === RAISED.baseMissing) throw checkpointLost(id, `its base ${checkpoint?.base} is missing`);
       if (code === RAISED.noJob) throw misuse(`a step of session ${id} settles a job that is not there`);
       if (!isCut(cause) || attempt > MOST_RESENT) throw error;
     }
-    const row = await fenceAndSeq(server, id);
+    const row = await standOf(server, id, checkpoint?.id ?? null);
     if (row.fence !== known.fence) throw leaseLost(id);
     if (row.last_seq === last_seq && last_seq > before) return;
+    if (last_seq === before && row.there === 1) return;
   }
 }
 
 const MOST_RESENT = 3;
 const PATIENCE_MS = 30_000;
 
-/** Asks until the server answers again. */
-async function fenceAndSeq(
-  server: Server,
-  id: string,
-): Promise<{ readonly fence: unknown; readonly last_seq: unknown }> {
+const STAND = `SELECT fence, last_seq,
+  (EXISTS (SELECT 1 FROM checkpoints c WHERE c.id = $2 AND c.session = s.id))::int AS there FROM sessions s WHERE id = $1`;
+
+/** Fence and last seq of a session, and whether it has the checkpoint. Asks until the server answers again. */
+async function standOf(server: Server, id: string, checkpoint: string | null): Promise<Row> {
   const until = performance.now() + PATIENCE_MS;
   for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2000)) {
     try {
-      const row = await server.get("SELECT fence, last_seq FROM sessions WHERE id = $1", id);
-      return { fence: row?.fence, last_seq: row?.last_seq };
+      return (await server.get(STAND, id, checkpoint)) ?? {};
     } catch (error) {
       if (performance.now() > until) throw error;
     }

@@ -10,6 +10,8 @@ import { insertSession, readSession } from "./sessions.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export async function fork(sql: Sql, parentId: string, checkpoint: string | null, wanted: NewSession): Promise<void> {
+  // Until this is over the parent's holder drops no checkpoint that the fork shares.
+  await sql.get("SELECT id FROM sessions WHERE id = $1 FOR SHARE", parentId);
   const parent = await readSession(sql, parentId);
   const all = wholeCheckpoints(await readableCheckpoints(sql, parent));
   const { reached, at } = upTo(parent, all, checkpoint ?? parent.head);

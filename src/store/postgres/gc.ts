@@ -16,13 +16,19 @@ export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<
   let dropped: Omit<Collected, "bytes"> | undefined;
   try {
     await server.write(async (sql) => {
+      // Fences before leases: who takes a lease after both has another fence.
+      const old = await past(sql, rule);
       const open = new Set(
         (await sql.all("SELECT session FROM leases WHERE until > clock_timestamp()")).map((row) =>
           text(row, "session"),
         ),
       );
-      const going = (await past(sql, rule)).filter(({ id }) => !open.has(id) && !leases.holds(id));
-      for (const { id } of going) await deleteFamily(sql, id);
+      const going: Session[] = [];
+      for (const { session, fence } of old) {
+        if (open.has(session.id) || leases.holds(session.id) || !(await isStill(sql, session.id, fence))) continue;
+        going.push(session);
+        await deleteFamily(sql, session.id);
+      }
       const found = await sweep(sql, rule, open.size > 0);
       dropped = { sessions: going.map(displayName), ...found };
       if (rule.dryRun) throw DRY;
@@ -32,6 +38,11 @@ export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<
   }
   if (!dropped) throw new Error("nothing was collected");
   return { ...dropped, bytes: rule.dryRun ? 0 : Math.max(0, before - (await sizeOf(server))) };
+}
+
+/** Whether nobody has taken the session's lease since. Who wants it now waits until this transaction is over. */
+async function isStill(sql: Sql, id: string, fence: number): Promise<boolean> {
+  return (await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence)) !== undefined;
 }
 
 /** Ends the transaction of a dry run. */
@@ -46,7 +57,13 @@ export async function deleteFamily(sql: Sql, id: string): Promise<readonly strin
   return family;
 }
 
-async function past(sql: Sql, rule: GcRule): Promise<Session[]> {
+/** A session, and the fence of its newest lease. */
+interface Past {
+  readonly session: Session;
+  readonly fence: number;
+}
+
+async function past(sql: Sql, rule: GcRule): Promise<Past[]> {
   const rows = await sql.all(
     `SELECT * FROM sessions s WHERE origin <> 'child'
       AND NOT (origin = 'batch' AND EXISTS (SELECT 1 FROM jobs WHERE session = s.id)) ORDER BY changed_at DESC, id DESC`,
@@ -54,11 +71,13 @@ async function past(sql: Sql, rule: GcRule): Promise<Session[]> {
   const over = await sql.all(OVER);
   const old = rows.flatMap((row) => {
     const session = wholeSession(row);
-    return session && isPast(session, rule) ? [session] : [];
+    return session && isPast(session, rule) ? [{ session, fence: number(row, "fence") }] : [];
   });
   const ofJobs = over.flatMap((row) => {
     const session = wholeSession(row);
-    return session && rule.now - number(row, "ended_at") > keepMs(text(row, "spec")) ? [session] : [];
+    return session && rule.now - number(row, "ended_at") > keepMs(text(row, "spec"))
+      ? [{ session, fence: number(row, "fence") }]
+      : [];
   });
   return [...old, ...ofJobs];
 }

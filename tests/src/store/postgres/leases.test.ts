@@ -139,6 +139,18 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
     },
   );
 
+  test("a commit of a checkpoint alone, whose answer was cut off, is kept once", async () => {
+    const url = await freshStoreUrl();
+    await using proxy = await startProxy(url);
+    await using store = await openStore(proxy.url);
+    await store.create(sessionOf("S1"));
+    proxy.cutAt("commit_step", "after");
+    await store.commit("S1", { checkpoint: checkpointOf("C1", { pages: pagesOf([0], 1) }) });
+    await store.commit("S1", { records: [recordOf("E1", 1)] });
+    expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["C1"]);
+    expect(await store.verify()).toEqual([]);
+  });
+
   test("a commit in the middle of a restart is kept, and the store goes on", async () => {
     await using cluster = await startCluster(["fsync=on"]);
     await using store = await openStore(cluster.url);
