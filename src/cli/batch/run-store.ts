@@ -1,4 +1,3 @@
-import { RlmError } from "../../index.ts";
 import type { Store } from "../../store/index.ts";
 import { isServer, shownPlace } from "../../store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -26,14 +25,6 @@ export function runStore(args: Pick<Arguments, "get" | "isGiven">): RunStore {
 }
 
 /** @throws RlmError `store_failed` and the like */
-export async function openRunStore({ place, isServer, shown }: RunStore, host: Host): Promise<Store> {
-  if (isServer) throw noQueue(shown);
+export function openRunStore({ place }: Pick<RunStore, "place">, host: Host): Promise<Store> {
   return openStoreIn(place, host, "");
-}
-
-/** Sessions are kept on a server; tickets of jobs are handed out in one process alone. */
-function noQueue(shown: string): RlmError {
-  return new RlmError("store_failed", `${shown}: this build runs jobs in folders alone`, {
-    suggestion: "Name a folder with --store DIR.",
-  });
 }
