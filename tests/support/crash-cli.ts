@@ -1,9 +1,11 @@
 import { silenceSqliteWarning } from "../../src/sqlite-warning.ts";
 import { CRASH_VARIABLE, crashingStores, crashPointOf } from "./crash-point.ts";
+import { KILL_VARIABLE, killingStores } from "./kill-step.ts";
 
-// The command as src/cli/main.ts starts it, over a store that kills the process where the variable says.
+// The command as src/cli/main.ts starts it, over a store that kills the process where one of two variables says.
 
-const crashing = crashingStores(crashPointOf(process.env[CRASH_VARIABLE]));
+const step = process.env[KILL_VARIABLE];
+const crashing = step === undefined ? crashingStores(crashPointOf(process.env[CRASH_VARIABLE])) : killingStores(step);
 silenceSqliteWarning();
 const { keepCompiledModules, silenceSdks } = await import("../../src/cli/startup.ts");
 silenceSdks(process.env);

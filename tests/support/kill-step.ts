@@ -5,12 +5,23 @@ export type KillStep = (typeof KILL_STEPS)[number];
 
 export const KILL_STEPS = ["session", "begin", "loaded", "reserve", "give", "answer", "cell", "finish"] as const;
 
-/** A store that calls `kill` when this step is on disk, and answers nobody then. */
-export function killing(store: Store, at: KillStep, kill: () => void): Store {
+/** The variable that names a step and which of its kind is the last: `finish:3`. Only `crash-cli.ts` reads it. */
+export const KILL_VARIABLE = "BELAY_KILL_STEP";
+
+/** Makes stores that end this process once the step that the variable names is on disk. */
+export function killingStores(variable: string): (store: Store) => Store {
+  const [name, count = "1"] = variable.split(":");
+  const at = KILL_STEPS.find((one) => one === name);
+  if (!at) throw new Error(`no step is called ${name}`);
+  let left = Number(count);
+  return (store) => killing(store, at, () => --left === 0 && process.kill(process.pid, "SIGKILL"));
+}
+
+/** A store that calls `kill` when this step is on disk, and answers nobody once that was the process's end. */
+export function killing(store: Store, at: KillStep, kill: () => boolean): Store {
   const then = async <T>(step: KillStep, work: Promise<T>): Promise<T> => {
     const done = await work;
-    if (step !== at) return done;
-    kill();
+    if (step !== at || !kill()) return done;
     return new Promise(() => {});
   };
   return {

@@ -1,0 +1,127 @@
+import { readRecord } from "../../src/session/index.ts";
+import type { Amount, JobRow, RunRow, Store } from "../../src/store/index.ts";
+import { promptsOf, STEPS } from "./script.ts";
+
+/** A request as the model server saw it. */
+export interface Asked {
+  readonly prompt: string;
+}
+
+/** What was on record when a process had been killed and no other had begun. */
+export interface Cut {
+  /** Requests that the model server had seen by then. */
+  readonly requests: number;
+  /** Prompts whose answers were on record. */
+  readonly recorded: ReadonlySet<string>;
+}
+
+/** All jobs of the run, and what their journals have. */
+export interface Looked {
+  readonly run: RunRow;
+  readonly jobs: readonly JobRow[];
+  readonly recorded: ReadonlySet<string>;
+  /** Sum over the journals. */
+  readonly spent: Pick<Amount, "tokens" | "sub_calls">;
+}
+
+export async function look(store: Store, name: string): Promise<Looked | null> {
+  const run = await store.jobs.run(name);
+  if (!run) return null;
+  const jobs: JobRow[] = [];
+  const recorded = new Set<string>();
+  const spent = { tokens: 0, sub_calls: 0 };
+  for (let from = 0; ; from += PAGE) {
+    const page = await store.jobs.list(run.id, { from, limit: PAGE });
+    jobs.push(...page);
+    if (page.length < PAGE) break;
+  }
+  for (const { id, session } of jobs) {
+    const rows = (await store.find(session)) ? await store.journal(session) : [];
+    const answers = rows.map(({ record }) => readRecord(record)).filter((one) => one.record === "rlm_tool_result");
+    for (const prompt of promptsOf(id).slice(0, answers.length)) recorded.add(prompt);
+    for (const { usage } of answers) spent.tokens += usage.input + usage.output;
+    spent.sub_calls += answers.length;
+  }
+  return { run, jobs, recorded, spent };
+}
+
+const PAGE = 1000;
+
+export interface Judged {
+  readonly mismatches: readonly string[];
+  /** Requests beyond one for each answer. */
+  readonly again: number;
+  /** Calls that were in flight when their process was killed. */
+  readonly inFlight: number;
+}
+
+export interface Evidence {
+  readonly ids: readonly string[];
+  readonly asked: readonly Asked[];
+  readonly cuts: readonly Cut[];
+  readonly end: Looked;
+  /** The file of results, and that of a run that nobody disturbed, as they stand. */
+  readonly results: string;
+  readonly undisturbed: string;
+}
+
+/** Compares what outsiders see of a run whose processes were killed with what must be so. */
+export function judge({ ids, asked, cuts, end, results, undisturbed }: Evidence): Judged {
+  const answers = ids.length * STEPS;
+  const inFlight = cuts.reduce((sum, cut) => sum + cutCalls(asked, cut).size, 0);
+  const again = asked.length - answers;
+  const { run, jobs, spent } = end;
+  const sum = (name: keyof Amount) => jobs.reduce((total, job) => total + job.spent[name], 0);
+  const facts: readonly (readonly [boolean, string])[] = [
+    [shown(results) === shown(undisturbed), "the results are not those of an undisturbed run"],
+    [linesOf(results).length === ids.length, `the file of results has ${linesOf(results).length} lines`],
+    [jobs.every(({ state }) => state === "done"), "a job is not done"],
+    [again <= inFlight, `${again} requests were sent again, and ${inFlight} calls were in flight at kills`],
+    [end.recorded.size === answers, `${end.recorded.size} answers are on record instead of ${answers}`],
+    [
+      run.spent.sub_calls === spent.sub_calls,
+      `the run spent ${run.spent.sub_calls} calls, its journals ${spent.sub_calls}`,
+    ],
+    [run.spent.tokens === spent.tokens, `the run spent ${run.spent.tokens} tokens, its journals ${spent.tokens}`],
+    [
+      run.spent.sub_calls === sum("sub_calls"),
+      `the run spent ${run.spent.sub_calls} calls, its jobs ${sum("sub_calls")}`,
+    ],
+    [run.spent.tokens === sum("tokens"), `the run spent ${run.spent.tokens} tokens, its jobs ${sum("tokens")}`],
+  ];
+  const wrong = facts.filter(([holds]) => !holds).map(([, problem]) => problem);
+  return { mismatches: [...wrong, ...askedAgain(asked, cuts)], again, inFlight };
+}
+
+/** Calls that were sent, and whose answers were not on record at the kill. */
+function cutCalls(asked: readonly Asked[], { requests, recorded }: Cut): ReadonlySet<string> {
+  return new Set(asked.slice(0, requests).flatMap(({ prompt }) => (recorded.has(prompt) ? [] : [prompt])));
+}
+
+/** A call whose answer was on record was requested, or one that no kill had cut. */
+function askedAgain(asked: readonly Asked[], cuts: readonly Cut[]): readonly string[] {
+  const problems: string[] = [];
+  const last = new Map<string, number>();
+  for (const [index, { prompt }] of asked.entries()) {
+    const before = last.get(prompt);
+    last.set(prompt, index);
+    if (cuts.some((cut) => cut.requests <= index && cut.recorded.has(prompt)))
+      problems.push(`request ${index} asks for an answer on record: ${prompt}`);
+    const isCut = (cut: Cut) => before !== undefined && before < cut.requests && cut.requests <= index;
+    if (before !== undefined && !cuts.some(isCut))
+      problems.push(`request ${index} repeats ${before} with no kill between: ${prompt}`);
+  }
+  return problems;
+}
+
+const linesOf = (text: string): readonly string[] => text.split("\n").filter(Boolean);
+
+/** What each line says of its job, without the time that it took. */
+function shown(text: string): string {
+  return JSON.stringify(
+    linesOf(text).map((line) => {
+      const { job, n, status, result, sub_calls, tokens } = JSON.parse(line);
+      return [job, n, status, result, sub_calls, tokens];
+    }),
+  );
+}
