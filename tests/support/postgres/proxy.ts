@@ -11,14 +11,19 @@ export interface Proxy extends AsyncDisposable {
   cutAt(word: string, when: "before" | "after"): void;
   /** Whether connections pass. */
   open: boolean;
+  /** How often the server has said that it is ready for the next question: round trips, without those of beats. */
+  trips: number;
 }
+
+/** The head of the message ReadyForQuery. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 
 export async function startProxy(serverUrl: string): Promise<Proxy> {
   const url = new URL(serverUrl);
   const [host, port] = [url.hostname, Number(url.port)];
   const sockets = new Set<Socket>();
   let cut: { readonly word: string; readonly when: "before" | "after" } | null = null;
-  const proxy = { open: true };
+  const proxy = { open: true, trips: 0 };
   const server = createServer((client) => {
     if (!proxy.open) return client.destroy();
     const upstream = connect(port, host);
@@ -33,6 +38,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       });
     }
     client.on("data", (data) => {
+      if (data.includes("UPDATE leases")) proxy.trips -= 1;
       const isMeant = cut !== null && data.includes(cut.word);
       if (isMeant && cut?.when === "before") {
         cut = null;
@@ -45,6 +51,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       upstream.write(data);
     });
     upstream.on("data", (data) => {
+      for (let at = data.indexOf(READY); at >= 0; at = data.indexOf(READY, at + 1)) proxy.trips += 1;
       if (swallows) client.destroy();
       else client.write(data);
     });

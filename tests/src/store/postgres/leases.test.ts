@@ -165,6 +165,23 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
   });
 });
 
+test.skipIf(NO_POSTGRES)("a commit is one round trip, whatever is in it", async () => {
+  await using proxy = await startProxy(await freshStoreUrl());
+  await using store = await openStore(proxy.url);
+  await store.create(sessionOf("S1"));
+  const records = [recordOf("E1", 1), recordOf("E1", 2)];
+  const before = proxy.trips;
+  await store.commit("S1", { records: [recordOf("E1", 0)] });
+  await store.commit("S1", {
+    records,
+    checkpoint: checkpointOf("C1", { pages: pagesOf([0, 1], 1) }),
+    facts: { a: 1 },
+  });
+  const next = checkpointOf("C2", { pages: pagesOf([2], 1) });
+  await store.commit("S1", { checkpoint: next, drop: ["C1"], cache: [{ key: "k", value: 1, at: 5 }] });
+  expect(proxy.trips - before).toBe(3);
+});
+
 describe.skipIf(NO_POSTGRES !== null)("a server that cannot be used", () => {
   test("a store of a later version, and a schema of another program, are left as they are", async () => {
     const url = await freshStoreUrl();
