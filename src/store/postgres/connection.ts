@@ -2,7 +2,7 @@ import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
 import { shownPlace } from "../../store-place.ts";
 import type { Row } from "../rows/seal.ts";
-import { serverError } from "./failure.ts";
+import { codeOf, serverError } from "./failure.ts";
 import { readServerUrl } from "./url.ts";
 
 /** What a statement is given. Bytes go as they are; lists go as PostgreSQL's arrays. */
@@ -53,7 +53,18 @@ export async function connect(url: string): Promise<Server> {
   pool.on("connect", (one) => one.on("error", () => {}));
   const failure = (error: unknown) => serverError(error, name);
 
+  /** What the server has undone because two waited for each other is done again. */
   async function on<T>(work: (one: pg.PoolClient) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await once(work);
+      } catch (error) {
+        if (attempt === MOST_UNDONE || !isUndone(error)) throw error;
+      }
+    }
+  }
+
+  async function once<T>(work: (one: pg.PoolClient) => Promise<T>): Promise<T> {
     let broken: Error | undefined;
     let one: pg.PoolClient | undefined;
     try {
@@ -95,6 +106,13 @@ export async function connect(url: string): Promise<Server> {
 }
 
 const INT8 = 20;
+const MOST_UNDONE = 5;
+
+/** A deadlock, or a transaction that could not be put in a row with others. */
+function isUndone(error: unknown): boolean {
+  const code = error instanceof Error ? codeOf(error.cause) : null;
+  return code === "40P01" || code === "40001";
+}
 
 function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResult<Record<string, never>>>): Sql {
   const run = async (text: string, values: readonly Value[]) =>

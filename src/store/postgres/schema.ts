@@ -166,6 +166,8 @@ export const MIGRATIONS: readonly string[] = [
     RETURNS void LANGUAGE plpgsql AS $$
   DECLARE free record;
   BEGIN
+    -- As give_amount does, the run is locked first: else the two wait for each other.
+    PERFORM 1 FROM runs WHERE id = of_run FOR UPDATE;
     WITH gone AS (DELETE FROM holds h WHERE h.run = of_run AND h.n = of_n AND h.call = of_call RETURNING h.*)
       SELECT coalesce(sum(g.usd), 0) AS usd, coalesce(sum(g.tokens), 0) AS tokens, coalesce(sum(g.calls), 0) AS calls
       FROM gone g INTO free;
@@ -181,6 +183,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE FUNCTION doubt_job(of_run text, of_n bigint) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE left_over record;
   BEGIN
+    PERFORM 1 FROM runs WHERE id = of_run FOR UPDATE;
     WITH gone AS (DELETE FROM holds h WHERE h.run = of_run AND h.n = of_n RETURNING h.*)
       SELECT count(*) AS found, coalesce(sum(g.usd), 0) AS usd, coalesce(sum(g.tokens), 0) AS tokens,
         coalesce(sum(g.calls), 0) AS calls FROM gone g INTO left_over;
