@@ -5,12 +5,17 @@ import { promptsOf, STEPS } from "./script.ts";
 /** A request as the model server saw it. */
 export interface Asked {
   readonly prompt: string;
+  /** The process that asked. */
+  readonly by: string;
 }
 
-/** What was on record when a process had been killed and no other had begun. */
+/** A process was killed or stopped, or the database was restarted: what was on record after that. */
 export interface Cut {
-  /** Requests that the model server had seen by then. */
-  readonly requests: number;
+  /** null: all processes. */
+  readonly by: string | null;
+  /** Requests that the model server had seen before it, and when the records were read. */
+  readonly before: number;
+  readonly after: number;
   /** Prompts whose answers were on record. */
   readonly recorded: ReadonlySet<string>;
 }
@@ -93,23 +98,26 @@ export function judge({ ids, asked, cuts, end, results, undisturbed }: Evidence)
   return { mismatches: [...wrong, ...askedAgain(asked, cuts)], again, inFlight };
 }
 
-/** Calls that were sent, and whose answers were not on record at the kill. */
-function cutCalls(asked: readonly Asked[], { requests, recorded }: Cut): ReadonlySet<string> {
-  return new Set(asked.slice(0, requests).flatMap(({ prompt }) => (recorded.has(prompt) ? [] : [prompt])));
+/** Calls that these processes had sent, and whose answers were not on record. */
+function cutCalls(asked: readonly Asked[], { by, after, recorded }: Cut): ReadonlySet<string> {
+  const last = new Map(asked.slice(0, after).map((one) => [one.prompt, one.by]));
+  const isCut = ([prompt, asker]: readonly [string, string]) => !recorded.has(prompt) && (by === null || by === asker);
+  return new Set([...last].filter(isCut).map(([prompt]) => prompt));
 }
 
-/** A call whose answer was on record was requested, or one that no kill had cut. */
+/** A call whose answer was on record was requested, or one whose process nothing had happened to. */
 function askedAgain(asked: readonly Asked[], cuts: readonly Cut[]): readonly string[] {
   const problems: string[] = [];
   const last = new Map<string, number>();
   for (const [index, { prompt }] of asked.entries()) {
     const before = last.get(prompt);
     last.set(prompt, index);
-    if (cuts.some((cut) => cut.requests <= index && cut.recorded.has(prompt)))
+    if (cuts.some((cut) => cut.after <= index && cut.recorded.has(prompt)))
       problems.push(`request ${index} asks for an answer on record: ${prompt}`);
-    const isCut = (cut: Cut) => before !== undefined && before < cut.requests && cut.requests <= index;
-    if (before !== undefined && !cuts.some(isCut))
-      problems.push(`request ${index} repeats ${before} with no kill between: ${prompt}`);
+    if (before === undefined) continue;
+    const isCut = ({ by, before: from, after }: Cut) =>
+      before < after && from <= index && (by === null || by === asked[before]?.by);
+    if (!cuts.some(isCut)) problems.push(`request ${index} repeats ${before} with no kill between: ${prompt}`);
   }
   return problems;
 }

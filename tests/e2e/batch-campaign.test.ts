@@ -36,8 +36,8 @@ function evidence(): Evidence {
   const line = '{"job":"a","n":0,"status":"done","result":"x","sub_calls":5,"tokens":50,"ms":7}\n';
   return {
     ids: ["a"],
-    asked: [first, second, ...prompts.slice(1)].map((prompt) => ({ prompt })),
-    cuts: [{ requests: 2, recorded: new Set([first]) }],
+    asked: [first, second, ...prompts.slice(1)].map((prompt) => ({ prompt, by: "one" })),
+    cuts: [{ by: "one", before: 2, after: 2, recorded: new Set([first]) }],
     end: { run, jobs: [job], recorded: new Set(prompts), spent },
     results: line,
     undisturbed: line,
@@ -50,8 +50,8 @@ test("the judge of the campaign accepts a call that a kill cut, and finds what m
   const { asked, end, results } = evidence();
   const [first = "", second = ""] = promptsOf("a");
   expect(judge(evidence())).toEqual({ mismatches: [], again: 1, inFlight: 1 });
-  expect(found({ asked: [...asked, { prompt: second }] })).toHaveLength(2);
-  expect(found({ cuts: [{ requests: 2, recorded: new Set([first, second]) }] })).toEqual([
+  expect(found({ asked: [...asked, { prompt: second, by: "one" }] })).toHaveLength(2);
+  expect(found({ cuts: [{ by: null, before: 2, after: 2, recorded: new Set([first, second]) }] })).toEqual([
     "1 requests were sent again, and 0 calls were in flight at kills",
     `request 2 asks for an answer on record: ${second}`,
   ]);
@@ -65,5 +65,7 @@ test("the judge of the campaign accepts a call that a kill cut, and finds what m
   expect(found({ end: { ...end, spent: { tokens: 40, sub_calls: 5 } } })).toEqual([
     "the run spent 50 tokens, its journals 40",
   ]);
+  const other = evidence().cuts.map((cut) => ({ ...cut, by: "another" }));
+  expect(found({ cuts: other }).at(-1)).toBe(`request 2 repeats 1 with no kill between: ${second}`);
   expect(found({ cuts: [] }).at(-1)).toBe(`request 2 repeats 1 with no kill between: ${second}`);
 });

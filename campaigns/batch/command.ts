@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { COMPILED, CRASHING_COMMAND } from "../../tests/support/command.ts";
+import { KILL_VARIABLE } from "../../tests/support/kill-step.ts";
+import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
+import type { BatchPlan } from "./campaign.ts";
+import type { Asked } from "./judge.ts";
+import { answerTo, SCRIPT } from "./script.ts";
+
+export const NAME = "campaign";
+export const OUT = "out.jsonl";
+export const LINE: readonly string[] = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", NAME, "--quiet"];
+
+export const idsOf = (jobs: number): readonly string[] => Array.from({ length: jobs }, (_, n) => `job-${n}`);
+
+export function writeInputs(place: string, ids: readonly string[]): void {
+  mkdirSync(place, { recursive: true });
+  writeFileSync(join(place, "ask.js"), SCRIPT);
+  writeFileSync(join(place, "in.jsonl"), ids.map((id) => `${JSON.stringify({ id })}\n`).join(""));
+}
+
+export interface Started {
+  /** Its folder, with its home. */
+  readonly place: string;
+  /** Of the model server. */
+  readonly url: string;
+  /** As in KILL_VARIABLE; null: it does not kill itself. */
+  readonly step: string | null;
+  /** By this the model server knows who asks. */
+  readonly by?: string;
+}
+
+export function startCommand(line: readonly string[], { place, url, step, by = "one" }: Started): ChildProcess {
+  return spawn(process.execPath, [...CRASHING_COMMAND, ...line], {
+    cwd: place,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: COMPILED,
+      BELAY_HOME: join(place, "home"),
+      BELAY_BASE_URL: url,
+      BELAY_MODEL: "local/m",
+      BELAY_API_KEY_ENV: KEY,
+      [KEY]: by,
+      [KILL_VARIABLE]: step ?? "finish:0",
+    },
+  });
+}
+
+const KEY = "CAMPAIGN_KEY";
+
+/** Who asked is the key that was sent. */
+export function askedOf({ requests }: ModelServer): readonly Asked[] {
+  return requests.map(({ prompt, headers }) => ({ prompt, by: (headers.authorization ?? "").replace("Bearer ", "") }));
+}
+
+/** Its exit code, or that it was killed. */
+export async function endOf(child: ChildProcess): Promise<number | "killed"> {
+  const [code, signal] = await once(child, "close");
+  return signal === "SIGKILL" ? "killed" : code;
+}
+
+/** The file of results of a run over a folder that nobody disturbs. */
+export async function undisturbedRun({ folder, concurrency }: BatchPlan, ids: readonly string[]): Promise<string> {
+  await using server = await startModelServer(({ prompt }) => ({ text: answerTo(prompt) }));
+  const place = join(folder, "undisturbed");
+  writeInputs(place, ids);
+  const line = [...LINE, "-o", OUT, "--concurrency", String(concurrency)];
+  const code = await endOf(startCommand(line, { place, url: server.url, step: null }));
+  if (code !== 0) throw new Error(`the undisturbed run ended with ${code}`);
+  return readFileSync(join(place, OUT), "utf8");
+}

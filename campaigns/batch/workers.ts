@@ -1,0 +1,144 @@
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { openStore, type Store } from "../../src/store/index.ts";
+import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
+import { type Cluster, startCluster } from "../../tests/support/postgres/cluster.ts";
+import { seededRandom } from "../../tests/support/seeded-random.ts";
+import { type BatchPlan, type BatchReport, STEPS_OF_TRIES } from "./campaign.ts";
+import { askedOf, endOf, idsOf, LINE, NAME, OUT, startCommand, undisturbedRun, writeInputs } from "./command.ts";
+import { type Cut, judge, look } from "./judge.ts";
+import { answerTo } from "./script.ts";
+
+const WORKERS = 4;
+const JOBS_OF_WORKER = 3;
+/** Longer than a lease and a heartbeat last. */
+const STOPPED_MS = 40_000;
+
+/** As `batchCampaign`, with workers over PostgreSQL; one of them is stopped for a while, and the database is restarted once. */
+export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
+  const ids = idsOf(plan.jobs);
+  const undisturbed = await undisturbedRun(plan, ids);
+  await using cluster = await startCluster();
+  await using server = await startModelServer(({ prompt }) => ({ text: answerTo(prompt), delayMs: plan.answerMs }));
+  const place = join(plan.folder, "killed");
+  writeInputs(place, ids);
+  const ground: Ground = { plan, cluster, server, place };
+  await command(ground, [...LINE, "--store", cluster.url, "--detach"], 3);
+  await using store = await openStore(cluster.url);
+  const cuts = await disturbed(ground, store);
+  await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], 0);
+  const end = await look(store, NAME);
+  if (!end) throw new Error("the store has no run");
+  const results = readFileSync(join(place, OUT), "utf8");
+  const asked = askedOf(server);
+  return { ...judge({ ids, asked, cuts, end, results, undisturbed }), kills: cuts.length, requests: asked.length };
+}
+
+interface Ground {
+  readonly plan: BatchPlan;
+  readonly cluster: Cluster;
+  readonly server: ModelServer;
+  readonly place: string;
+}
+
+async function command({ place, server }: Ground, line: readonly string[], expected: number): Promise<void> {
+  const code = await endOf(startCommand(line, { place, url: server.url, step: null }));
+  if (code !== expected) throw new Error(`belay ${line.join(" ")} ended with ${code}`);
+}
+
+/** Has workers work until every job is done, and disturbs them as planned meanwhile. */
+async function disturbed(ground: Ground, store: Store): Promise<readonly Cut[]> {
+  const { plan, server } = ground;
+  const random = seededRandom(plan.seed);
+  const cuts: Cut[] = [];
+  let isRestarted = false;
+  const crew = openCrew(ground, random, () => cuts.length < plan.kills);
+  const note = async (by: string | null, before: number) => {
+    const looked = await look(store, NAME);
+    cuts.push({ by, before, after: server.requests.length, recorded: looked?.recorded ?? new Set() });
+    plan.say(`${cuts.length}: ${by ?? "all"} cut, ${looked?.recorded.size} answers on record`);
+  };
+  while (!(await isOver(store))) {
+    for (const by of crew.buried()) await note(by, server.requests.length);
+    await setTimeout(300 + random() * 1500);
+    if (cuts.length >= plan.kills / 3 && crew.stop()) await note(crew.stopped(), server.requests.length);
+    else if (cuts.length >= plan.kills / 2 && !isRestarted) {
+      isRestarted = true;
+      await note(null, await restart(ground));
+    } else if (cuts.length < plan.kills && random() < 0.5) crew.kill();
+  }
+  for (const by of crew.buried()) await note(by, server.requests.length);
+  await crew.end();
+  if (!isRestarted || crew.stopped() === null)
+    throw new Error("the run was over before all was done to it: take more jobs");
+  return cuts;
+}
+
+async function isOver(store: Store): Promise<boolean> {
+  const run = await store.jobs.run(NAME);
+  const counts = run && (await store.jobs.counts(run.id));
+  return counts !== null && counts.waiting + counts.running + counts.parked + counts.cancelling === 0;
+}
+
+/** Answers how many requests there were before. */
+async function restart({ cluster, server }: Ground): Promise<number> {
+  const before = server.requests.length;
+  await cluster.stop("fast");
+  await cluster.start();
+  return before;
+}
+
+/** Workers: each that dies is followed by another one. Some kill themselves at a step of a try. */
+function openCrew({ place, server, cluster }: Ground, random: () => number, mayDie: () => boolean) {
+  const alive = new Map<string, ChildProcess>();
+  const dead: string[] = [];
+  let count = 0;
+  let stopped: string | null = null;
+  let isEnding = false;
+
+  function hire(): void {
+    const by = `worker-${++count}`;
+    const name = STEPS_OF_TRIES[Math.floor(random() * STEPS_OF_TRIES.length)];
+    const step = mayDie() && random() < 0.5 ? `${name}:${1 + Math.floor(random() * 6)}` : null;
+    const line = ["worker", "--quiet", "--store", cluster.url, "--concurrency", String(JOBS_OF_WORKER)];
+    const child = startCommand(line, { place, url: server.url, step, by });
+    alive.set(by, child);
+    child.once("close", () => {
+      alive.delete(by);
+      dead.push(by);
+      if (!isEnding) hire();
+    });
+  }
+
+  for (let worker = 0; worker < WORKERS; worker++) hire();
+  return {
+    /** Those that have died since this was asked. */
+    buried: () => dead.splice(0),
+    kill() {
+      const all = [...alive].filter(([by]) => by !== stopped);
+      all[Math.floor(random() * all.length)]?.[1].kill("SIGKILL");
+    },
+    /** Stops one for a while, once. False: one was stopped before. */
+    stop(): boolean {
+      const [first] = alive;
+      if (stopped !== null || !first) return false;
+      const [by, child] = first;
+      stopped = by;
+      child.kill("SIGSTOP");
+      void setTimeout(STOPPED_MS).then(() => child.kill("SIGCONT"));
+      return true;
+    },
+    stopped: () => stopped,
+    async end() {
+      isEnding = true;
+      const ended = [...alive.values()].map((child) => endOf(child));
+      for (const child of alive.values()) {
+        child.kill("SIGCONT");
+        child.kill("SIGTERM");
+      }
+      await Promise.all(ended);
+    },
+  };
+}
