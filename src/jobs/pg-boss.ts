@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { JobInsert, JobWithMetadata, PgBoss } from "pg-boss";
 import * as v from "valibot";
-import { RlmError } from "../../runtime/index.ts";
+import { firstly, RlmError } from "../../runtime/index.ts";
 import { readServerUrl } from "../store/index.ts";
 import { shownPlace } from "../store-place.ts";
 import type { Dispatcher, Ticket, Tried } from "./dispatcher.ts";
@@ -238,7 +238,7 @@ async function library(name: string): Promise<typeof import("pg-boss")> {
 function failure(error: unknown, name: string): unknown {
   if (error instanceof RlmError || !(error instanceof Error)) return error;
   return new RlmError("store_failed", `the queue on ${name}: ${error.message}`, {
-    suggestion: "Run `belay doctor --store URL`; it tells whether the server can be used.",
+    suggestion: `${firstly("verify")}; it tells whether the server can be used.`,
     cause: error,
   });
 }

@@ -50,7 +50,7 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
     failed = what;
     if (!isFirst) return;
     const why = error instanceof Error ? error.message : String(error);
-    const cure = "/rlm off --compact leaves the conversation to Pi.";
+    const cure = "/rlm off leaves the conversation to Pi.";
     tell(
       `RLM: old texts of the conversation no longer go out until Pi starts again (externalize_failed): ${why}. ${cure}`,
     );

@@ -1,4 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
+import { firstly } from "../../../runtime/remedies.ts";
 
 /** What the function `commit_step` raises. */
 export const RAISED = { leaseLost: "BL001", baseMissing: "BL002", noJob: "BL003" } as const;
@@ -37,7 +38,7 @@ function cure(code: string | null, error: Error): string {
   if (code === "42501") return "Let the user create schemas in the database: GRANT CREATE ON DATABASE … TO ….";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Check the host of the URL.";
   if (isCut(error)) return "Start the server, or wait until it is back; what was committed is kept.";
-  return "Run `npx belay doctor --store URL`; it tells whether the server can be used.";
+  return `${firstly("verify")}; it tells whether the server can be used.`;
 }
 
 export function leaseLost(session: string): RlmError {

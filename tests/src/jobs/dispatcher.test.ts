@@ -100,7 +100,9 @@ describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
     );
     await worker.until(() => worker.tried.length === 4);
     await worker.stop();
-    expect(worker.tried).toEqual([1, 3, 2, 1]);
+    // A server counts in whole seconds: what waits may be due at once.
+    expect(worker.tried.slice(0, 2)).toEqual([1, 3]);
+    expect(worker.tried.slice(2).toSorted()).toEqual([1, 2]);
   });
 
   test("a rejected attempt is a lapse: the ticket comes back with its count, and after five it is dead", async ({
