@@ -70,6 +70,11 @@ export interface Evidence {
   readonly undisturbed: string;
 }
 
+/** A job that is not done, with what its row says of it. */
+function unfinished({ id, state, why, lapses, told }: JobRow): string[] {
+  return state === "done" ? [] : [`${id} ${state}, why ${why}, ${lapses} lapses, ${JSON.stringify(told)}`];
+}
+
 /** Compares what outsiders see of a run whose processes were killed with what must be so. */
 export function judge({ ids, asked, cuts, end, results, undisturbed }: Evidence): Judged {
   const answers = ids.length * STEPS;
@@ -80,7 +85,7 @@ export function judge({ ids, asked, cuts, end, results, undisturbed }: Evidence)
   const facts: readonly (readonly [boolean, string])[] = [
     [shown(results) === shown(undisturbed), "the results are not those of an undisturbed run"],
     [linesOf(results).length === ids.length, `the file of results has ${linesOf(results).length} lines`],
-    [jobs.every(({ state }) => state === "done"), "a job is not done"],
+    [jobs.every(({ state }) => state === "done"), `not all jobs are done: ${jobs.flatMap(unfinished).join("; ")}`],
     [again <= inFlight, `${again} requests were sent again, and ${inFlight} calls were in flight at kills`],
     [end.recorded.size === answers, `${end.recorded.size} answers are on record instead of ${answers}`],
     [

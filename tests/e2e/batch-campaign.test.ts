@@ -60,7 +60,7 @@ test("the judge of the campaign accepts a call that a kill cut, and finds what m
   ]);
   expect(found({ results: results + results })).toHaveLength(2);
   expect(found({ end: { ...end, jobs: end.jobs.map((job) => ({ ...job, state: "failed" })) } })).toEqual([
-    "a job is not done",
+    "not all jobs are done: a failed, why null, 0 lapses, null",
   ]);
   expect(found({ end: { ...end, spent: { tokens: 40, sub_calls: 5 } } })).toEqual([
     "the run spent 50 tokens, its journals 40",
