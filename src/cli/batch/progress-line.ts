@@ -8,7 +8,7 @@ export interface Standing {
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
 }
 
-/** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11) · 2.1 calls/s · ~4 min`. */
+/** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min`. */
 export function progressText(now: Standing, speed: Speed): string {
   const { counts, run } = now;
   const parts = [
@@ -39,12 +39,15 @@ function runningPart({ running, cancelling, workers }: Counts): string[] {
 const USD = 1e-9;
 
 function spentParts({ spent, held, doubtful, limits }: Standing["run"]): string[] {
-  const heldUsd = (held.nanodollars + doubtful.nanodollars) * USD;
-  const heldText = heldUsd > 0 ? ` (held ${dollars(heldUsd)})` : "";
+  const notSpent = [
+    ...(held.nanodollars > 0 ? [`held ${dollars(held.nanodollars * USD)}`] : []),
+    ...(doubtful.nanodollars > 0 ? [`in doubt ${dollars(doubtful.nanodollars * USD)}`] : []),
+  ];
+  const heldText = notSpent.length > 0 ? ` (${notSpent.join(", ")})` : "";
   if (limits.nanodollars !== null) {
     return [`${dollars(spent.nanodollars * USD)} of ${dollars(limits.nanodollars * USD)}${heldText}`];
   }
-  if (spent.nanodollars > 0) return [`${dollars(spent.nanodollars * USD)}${heldText}`];
+  if (spent.nanodollars > 0 || heldText !== "") return [`${dollars(spent.nanodollars * USD)}${heldText}`];
   return spent.tokens > 0 ? [`${compact(spent.tokens)} tokens`] : [];
 }
 

@@ -14,14 +14,14 @@ export interface RunProgress {
   clear(): void;
 }
 
-/** How far apart the lines are where one cannot be rewritten, ms. */
-const ELSEWHERE_MS = 30_000;
+/** Where a line cannot be rewritten: when the first one is said, and how far apart the others are, ms. */
+export const ELSEWHERE = { first: 3000, step: 10_000 };
 const MINUTE_MS = 60_000;
 
 /** On a terminal a line that is rewritten, elsewhere one now and then. @param as `json`: each is an object */
 export function openRunProgress(output: Output, clock: ProgressClock, as: "text" | "json" | "quiet"): RunProgress {
   const speedOf = openSpeed();
-  let saidAt = clock.now();
+  let nextAt = clock.now() + ELSEWHERE.first;
   let complainedAt = Number.NEGATIVE_INFINITY;
   let onLine = false;
   const isRewritten = output.isTerminal && as === "text";
@@ -50,8 +50,8 @@ export function openRunProgress(output: Output, clock: ProgressClock, as: "text"
         onLine = true;
         return;
       }
-      if (now.at - saidAt < ELSEWHERE_MS) return;
-      saidAt = now.at;
+      if (now.at < nextAt) return;
+      nextAt = now.at + ELSEWHERE.step;
       if (as === "text") output.write(`${progressText(now, speed)}\n`);
       else output.writeRaw(`${JSON.stringify({ kind: "progress", ...standingJson(now), ...jsonOf(speed) })}\n`);
     },

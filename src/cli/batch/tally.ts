@@ -1,6 +1,7 @@
 import type { WorkProgress } from "../../jobs/index.ts";
-import { processClock } from "../render/progress.ts";
+import type { ProgressClock } from "../render/progress.ts";
 import type { Output } from "../render/terminal.ts";
+import { ELSEWHERE } from "./run-progress.ts";
 
 /** What a worker has done, said on stderr: a line that is rewritten, or elsewhere one now and then. */
 export interface Tally {
@@ -12,13 +13,12 @@ export interface Tally {
   end(): void;
 }
 
-const ELSEWHERE_MS = 30_000;
-
-export function openTally(output: Output, isQuiet: boolean): Tally {
+export function openTally(output: Output, clock: ProgressClock, isQuiet: boolean): Tally {
   const running = new Set<string>();
   const over = { done: 0, failed: 0, cancelled: 0 };
   let givenBack = 0;
   let saidAt = Number.NEGATIVE_INFINITY;
+  let callOff: (() => void) | null = null;
   let onLine = false;
 
   const text = () =>
@@ -43,9 +43,19 @@ export function openTally(output: Output, isQuiet: boolean): Tally {
       onLine = true;
       return;
     }
-    if (processClock.now() - saidAt < ELSEWHERE_MS) return;
-    saidAt = processClock.now();
+    // What changes before the next line's time is told then: a log does not end with what is no longer true.
+    callOff ??= clock.every(Math.max(0, saidAt + ELSEWHERE.step - clock.now()), tell);
+  }
+
+  function tell(): void {
+    dropLine();
+    saidAt = clock.now();
     output.write(`${text()}\n`);
+  }
+
+  function dropLine(): void {
+    callOff?.();
+    callOff = null;
   }
 
   function say(sentence: string): void {
@@ -72,6 +82,7 @@ export function openTally(output: Output, isQuiet: boolean): Tally {
     },
     end() {
       clear();
+      dropLine();
       if (!isQuiet) output.write(`${text()}\n`);
     },
   };

@@ -9,6 +9,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { showFailure } from "../render/failure.ts";
+import { processClock } from "../render/progress.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { configPlaces } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
@@ -57,7 +58,7 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
   const concurrency = Math.max(own.concurrency ?? usualConcurrency(), names.length);
   await using store = await openRunStore(place, host);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
-  const tally = openTally(terminal.stderr, args.get(QUIET));
+  const tally = openTally(terminal.stderr, processClock, args.get(QUIET));
   await using queues = await openAll(names, (name) => openDispatcher(place, name, tally.say));
   tally.say(`works on ${place.shown}: queue ${names.join(", ")}, ${amount(concurrency, "job")} at once`);
   const working = startWorking({

@@ -21,7 +21,11 @@ test("the line says done, failed, running, dollars, speed and time left", () => 
   };
   const now = standing(0, { done: 120, failed: 3, running: 11, cancelling: 1, waiting: 65, workers: 4 }, run);
   expect(progressText(now, { callsPerSecond: 2.14, leftMs: 241_000 })).toBe(
-    "120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.110) · 2.1 calls/s · ~4 min",
+    "120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.100, in doubt $0.010) · 2.1 calls/s · ~4 min",
+  );
+  const unpaid = { ...run, spent: amount(0), held: amount(0), limits: NO_LIMITS };
+  expect(progressText(standing(0, { waiting: 1 }, unpaid), { callsPerSecond: null, leftMs: null })).toBe(
+    "0/1 done · $0.0000 (in doubt $0.010)",
   );
 });
 
