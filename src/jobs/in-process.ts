@@ -1,4 +1,5 @@
 import PQueue from "p-queue";
+import { aborted } from "../signals.ts";
 import type { Dispatcher, Ticket, Tried, Verdict } from "./dispatcher.ts";
 
 /** What may be set otherwise in tests. The numbers are those of pg-boss's queues. */
@@ -87,7 +88,7 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
       queue.concurrency = concurrency;
       queue.start();
       void offers.fill();
-      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      await aborted(signal);
       queue.pause();
       await Promise.all(running);
     },

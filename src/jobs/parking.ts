@@ -1,3 +1,5 @@
+import { aborted } from "../signals.ts";
+
 /** Why a job is to be suspended, and when it can go on at the earliest. */
 export interface Parked {
   /** `budget`, `provider`, or `store_failed` if the store did not answer. */
@@ -32,7 +34,7 @@ export function openParking(suspend: (parked: Parked) => void): Parking {
       reason ??= parked;
       waiting.add(call);
       suspendIfQuiet();
-      if (!ended.aborted) await new Promise((resolve) => ended.addEventListener("abort", resolve, { once: true }));
+      await aborted(ended);
       waiting.delete(call);
     },
     reason: () => reason,

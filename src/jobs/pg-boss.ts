@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import type { JobInsert, JobWithMetadata, PgBoss } from "pg-boss";
 import * as v from "valibot";
 import { firstly, RlmError } from "../../runtime/index.ts";
+import { aborted } from "../signals.ts";
 import { readServerUrl } from "../store/index.ts";
 import { shownPlace } from "../store-place.ts";
 import type { Dispatcher, Ticket, Tried } from "./dispatcher.ts";
@@ -95,7 +96,7 @@ export async function openPgBoss({
       await boss.work(queue, { ...often, ...beats, localConcurrency: concurrency, includeMetadata: true }, trying);
       const seldom = { localConcurrency: 1, pollingIntervalSeconds: every.pollDead };
       await boss.work(deadOf(queue), { ...seldom, includeMetadata: true }, burying);
-      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      await aborted(signal);
       await Promise.all([boss.offWork(queue), boss.offWork(deadOf(queue))]);
       await Promise.all([tries.ended(), burials.ended()]);
     },

@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { systemClock } from "../../runtime/index.ts";
-import { joinSignals } from "../joined-signal.ts";
 import { sleep } from "../session/index.ts";
+import { aborted, joinSignals } from "../signals.ts";
 import type { WorkOptions } from "./api.ts";
 import { LAPSES_APART, tryInChild } from "./child.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
@@ -54,7 +53,7 @@ async function sweeping(
   { store, onProgress }: WorkOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const stopped = once(signal, "abort");
+  const stopped = aborted(signal);
   while (!signal.aborted) {
     const due = dueJobs(store.jobs, name, { overdueMs: OVERDUE_MS, most: MOST_SWEPT });
     const offered = dispatcher.offer(due).catch((error: unknown) => {

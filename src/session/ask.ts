@@ -1,5 +1,5 @@
 import { contextNotLoaded } from "../../builtins/index.ts";
-import { joinSignals } from "../joined-signal.ts";
+import { aborted, joinSignals } from "../signals.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
 import { partOf, readExcerptInput } from "./contexts/excerpts.ts";
 import { beginAsk, endAsk, GIVEN_UP } from "./exec/ask-records.ts";
@@ -79,7 +79,7 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
       const settled = parts.above?.budget.settled() ?? null;
       if (settled === null || signal.aborted) return false;
       using joined = joinSignals(signal);
-      await Promise.race([settled, new Promise((resolve) => joined.signal.addEventListener("abort", resolve))]);
+      await Promise.race([settled, aborted(joined.signal)]);
       return !signal.aborted;
     },
     begunTurn() {

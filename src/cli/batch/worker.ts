@@ -1,6 +1,7 @@
 import { readConfig } from "../../config/index.ts";
 import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
+import { aborted } from "../../signals.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { QUIET } from "../flags/declared.ts";
@@ -71,11 +72,8 @@ async function workUntil({ args, host, own, terminal, stop, place }: WorkerAsked
     suspend: stop.signal,
     onProgress: tally.told,
   });
-  const stopped = new Promise<void>((resolve) =>
-    stop.signal.addEventListener("abort", () => resolve(), { once: true }),
-  );
   const idling = { jobs: store.jobs, queues: names, isBusy: tally.isBusy, signal: stop.signal };
-  await Promise.race([stopped, working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])]);
+  await Promise.race([aborted(stop.signal), working.failed, ...(own.untilIdle ? [untilIdle(idling)] : [])]);
   const isLate = !(await working.finish(stop.signal));
   tally.end();
   if (isLate) stop.leaving.leave(stop.exitCode ?? 1);

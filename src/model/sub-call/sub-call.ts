@@ -1,5 +1,5 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
-import { joinSignals } from "../../joined-signal.ts";
+import { joinSignals } from "../../signals.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { Model, Models, RequestBudget, SubCallError } from "../port.ts";

@@ -1,5 +1,5 @@
 import type { Answer, Clock, PendingCall, Settlement } from "../../../runtime/index.ts";
-import { joinSignals } from "../../joined-signal.ts";
+import { aborted, joinSignals } from "../../signals.ts";
 
 /** Calls that are being answered, and a queue of the answers that are kept. */
 export interface InFlight {
@@ -79,11 +79,4 @@ export function openInFlight<Answered extends { readonly settlement: Settlement 
       abort[Symbol.dispose]();
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

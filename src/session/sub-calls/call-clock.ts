@@ -1,4 +1,5 @@
 import type { Clock } from "../../../runtime/index.ts";
+import { aborted } from "../../signals.ts";
 
 /** The time of one call. It stands still while the call waits for its run, which has nothing to do with the call's own time. */
 export interface CallClock extends Pick<Clock, "now" | "monotonic"> {
@@ -41,8 +42,4 @@ export function openCallClock(
       }
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -1,8 +1,8 @@
 import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, type Json, LIMITS, type Machines, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { joinSignals } from "../../joined-signal.ts";
 import { failure, isFailureCode } from "../../model/index.ts";
+import { joinSignals } from "../../signals.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
 import type { Asks, CellSettings, ChildEnd, Citation } from "../asks.ts";

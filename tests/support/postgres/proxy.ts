@@ -18,7 +18,8 @@ export interface Proxy extends AsyncDisposable {
 /** The head of the message ReadyForQuery. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 
-export async function startProxy(serverUrl: string): Promise<Proxy> {
+/** @param connecting called before a connection is passed on */
+export async function startProxy(serverUrl: string, connecting = () => {}): Promise<Proxy> {
   const url = new URL(serverUrl);
   const [host, port] = [url.hostname, Number(url.port)];
   const sockets = new Set<Socket>();
@@ -26,6 +27,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   const proxy = { open: true, trips: 0 };
   const server = createServer((client) => {
     if (!proxy.open) return client.destroy();
+    connecting();
     const upstream = connect(port, host);
     let swallows = false;
     for (const socket of [client, upstream]) {

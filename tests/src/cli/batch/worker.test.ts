@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
+import { finished, startBelay } from "../belay.ts";
 import { linesIn, scene } from "./scene.ts";
 
 const ROWS = '{"id":"a","text":"one"}\n{"id":"b","text":"bad"}\n{"id":"c","text":"three"}\n';
@@ -54,3 +56,16 @@ test("a run whose model a worker does not allow is paused, and says why", async 
     stdout: expect.stringMatching(/^mine \(paused: .*local\/m/),
   });
 }, 60_000);
+
+test("a worker that is asked to end before it has connected ends", async ({ skip }) => {
+  skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
+  let stop = () => {};
+  await using proxy = await startProxy(await freshStoreUrl(), () => stop());
+  const worker = startBelay(["worker", "--store", proxy.url]);
+  stop = () => {
+    // A second signal would end it without order.
+    stop = () => {};
+    worker.kill("SIGTERM");
+  };
+  expect(await finished(worker)).toMatchObject({ code: 143 });
+}, 30_000);

@@ -16,3 +16,11 @@ export function joinSignals(...sources: readonly (AbortSignal | undefined)[]): J
   }
   return { signal: joined.signal, [Symbol.dispose]: () => listeners.abort("disposed") };
 }
+
+/** Resolves when the signal aborts, at once if it already has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { joinSignals } from "../../src/joined-signal.ts";
+import { aborted, joinSignals } from "../../src/signals.ts";
 
 test("a joined signal aborts with the first of its sources, and with its reason", () => {
   const [a, b] = [new AbortController(), new AbortController()];
@@ -24,4 +24,13 @@ test("a joined signal that was disposed of leaves no listener and aborts no more
   expect(getEventListeners(source.signal, "abort")).toEqual([]);
   source.abort();
   expect(joined.signal.aborted).toBe(false);
+});
+
+test("what waits for a signal resolves when it aborts, and at once if it already has", async () => {
+  const source = new AbortController();
+  const waited = aborted(source.signal);
+  source.abort();
+  await waited;
+  await aborted(source.signal);
+  expect(getEventListeners(source.signal, "abort")).toEqual([]);
 });
