@@ -7,12 +7,13 @@ export interface Dispatcher extends AsyncDisposable {
   offer(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void>;
   /**
    * Hands tickets to `attempt`, at most `concurrency` at once, until `signal` aborts; resolves when the last try has returned. A
-   * rejected attempt counts like a death of the process; a ticket that has used up its lapses goes to `dead`.
+   * rejected attempt counts like a death of the process; a ticket that has used up its lapses goes to `dead`, which can say that
+   * the job should be tried again. If it rejects, the ticket goes there again later.
    */
   work(
     how: WorkOptions,
     attempt: (tried: Tried) => Promise<Verdict>,
-    dead: (ticket: Ticket, why: string) => Promise<void>,
+    dead: (letter: DeadLetter) => Promise<Verdict>,
   ): Promise<void>;
   /** Makes `changed` of these tries abort, and offers the jobs again in case nobody is alive to notice. */
   nudge(tries: readonly { readonly ticket: Ticket; readonly id: string }[]): Promise<void>;
@@ -41,6 +42,12 @@ export interface Tried extends Omit<Ticket, "afterMs"> {
   readonly lapses: number;
   /** A hint to read the job's row again. */
   readonly changed: AbortSignal;
+}
+
+/** A ticket that has used up its lapses. */
+export interface DeadLetter extends Omit<Tried, "changed"> {
+  /** What its last try left. */
+  readonly why: string;
 }
 
 /** What a try says of its ticket: the job needs no further try, or it should be tried again after so many ms. */

@@ -1,20 +1,28 @@
-import type { JobKey, JobState } from "../store/index.ts";
+import type { JobState } from "../store/index.ts";
+import type { DeadLetter, Verdict } from "./dispatcher.ts";
+import { isGettingOn } from "./getting-on.ts";
 import { disposable } from "./try.ts";
 import type { TryParts } from "./try-parts.ts";
 
-/** ▣ Ends a job whose ticket has used up its lapses. Its session stays as it is. @throws RlmError `session_busy`, `store_failed` */
-export async function giveUpJob(parts: TryParts, key: JobKey, why: string): Promise<void> {
-  const found = await parts.jobs.read(key);
-  if (!found || FINAL.has(found.job.state)) return;
+/**
+ * ▣ Ends a job whose ticket has used up its lapses, unless it was getting on. Its session stays as it is.
+ * @throws RlmError `session_busy`, `store_failed`
+ */
+export async function giveUpJob(parts: TryParts, letter: DeadLetter): Promise<Verdict> {
+  const found = await parts.jobs.read(letter);
+  if (!found || FINAL.has(found.job.state)) return "over";
   await using lease = disposable(await parts.lease(found));
-  const { lapses, answers, session } = found.job;
-  const taking = { ticket: "", fence: lease.fence, engine: null, lapses, answers };
-  if (!(await parts.jobs.begin(found.job, taking))) return;
+  const answers = await lease.answers();
+  if (isGettingOn(letter, answers, found.job)) return { againMs: 0 };
+  const { id: ticket, lapses } = letter;
+  if (!(await parts.jobs.begin(found.job, { ticket, fence: lease.fence, engine: null, lapses, answers })))
+    return "over";
   const state = found.job.state === "cancelling" ? "cancelled" : "failed";
-  const error = `the job ended the processes that tried it: ${why}`;
-  const told = { error_code: "job_crashed", error, suggestion: CURE, session };
+  const error = `the job ended the processes that tried it: ${letter.why}`;
+  const told = { error_code: "job_crashed", error, suggestion: CURE, session: found.job.session };
   const isFinished = await parts.jobs.finish(found.job, lease.fence, { state, result: null, told });
   parts.left(found, isFinished ? state : null, "job_crashed");
+  return "over";
 }
 
 const FINAL: ReadonlySet<JobState> = new Set<JobState>(["done", "failed", "cancelled"]);

@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import { aborted } from "../signals.ts";
-import type { Dispatcher, Ticket, Tried, Verdict } from "./dispatcher.ts";
+import type { DeadLetter, Dispatcher, Ticket, Tried, Verdict } from "./dispatcher.ts";
 
 /** What may be set otherwise in tests. The numbers are those of pg-boss's queues. */
 export interface InProcessOptions {
@@ -8,13 +8,16 @@ export interface InProcessOptions {
   readonly held?: number;
   /** Lapses after which a ticket is dead. */
   readonly mostLapses?: number;
-  /** How long a ticket waits after its first lapse, ms. The time doubles with each, up to 60 times as long. */
+  /** How long a ticket waits after its first lapse, ms. The time doubles with each, up to SLOWEST times as long. */
   readonly retryMs?: number;
 }
 
+/** So many times `retryMs` is the longest wait. */
+const SLOWEST = 60;
+
 interface Handlers {
   attempt(tried: Tried): Promise<Verdict>;
-  dead(ticket: Ticket, why: string): Promise<void>;
+  dead(letter: DeadLetter): Promise<Verdict>;
 }
 
 /** Hands tickets out in this process alone. They live as long as it does: the rows say what is to be offered again. */
@@ -37,14 +40,15 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
     if (waiting.has(key)) return;
     waiting.add(key);
     const { afterMs = 0 } = ticket;
-    if (afterMs <= 0) {
-      enqueue(ticket, lapses);
-      return;
-    }
+    if (afterMs <= 0) enqueue(ticket, lapses);
+    else after(afterMs, () => enqueue(ticket, lapses));
+  }
+
+  function after(ms: number, then: () => void): void {
     const timer = setTimeout(() => {
       timers.delete(timer);
-      enqueue(ticket, lapses);
-    }, afterMs);
+      then();
+    }, ms);
     timers.add(timer);
   }
 
@@ -69,16 +73,25 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
       const verdict = await handlers.attempt({ run, n, rank, id, lapses, changed: changed.signal });
       if (verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, 0);
     } catch (error) {
-      await lapsed(ticket, lapses + 1, error);
+      await lapsed(ticket, { id, lapses: lapses + 1, why: error instanceof Error ? error.message : String(error) });
     } finally {
       trying.delete(id);
     }
   }
 
-  async function lapsed(ticket: Ticket, lapses: number, error: unknown): Promise<void> {
-    const why = error instanceof Error ? error.message : String(error);
-    if (lapses > mostLapses) return handlers?.dead(ticket, why);
-    add({ ...ticket, afterMs: retryMs * Math.min(2 ** (lapses - 1), 60) }, lapses);
+  async function lapsed(ticket: Ticket, end: Pick<DeadLetter, "id" | "lapses" | "why">): Promise<void> {
+    if (end.lapses > mostLapses) return bury({ ...ticket, ...end });
+    add({ ...ticket, afterMs: retryMs * Math.min(2 ** (end.lapses - 1), SLOWEST) }, end.lapses);
+  }
+
+  async function bury(letter: DeadLetter): Promise<void> {
+    try {
+      const verdict = await handlers?.dead(letter);
+      const { run, n, rank } = letter;
+      if (verdict && verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, 0);
+    } catch {
+      after(retryMs * SLOWEST, () => void bury(letter));
+    }
   }
 
   return {

@@ -5,7 +5,7 @@ import { firstly, RlmError } from "../../runtime/index.ts";
 import { aborted } from "../signals.ts";
 import { readServerUrl } from "../store/index.ts";
 import { shownPlace } from "../store-place.ts";
-import type { Dispatcher, Ticket, Tried } from "./dispatcher.ts";
+import type { DeadLetter, Dispatcher, Ticket, Tried } from "./dispatcher.ts";
 
 /** Of pg-boss: other versions have other tables and compare other things. */
 const VERSION = "12.35.0";
@@ -88,8 +88,9 @@ export async function openPgBoss({
       };
       const burials = openTries(1);
       const burying = async ([job]: JobWithMetadata[]) => {
-        const tried = job && triedOf(job);
-        if (tried) await burials.run(() => dead(tried, whyOf(job)));
+        const letter = job && letterOf(job);
+        const verdict = letter ? await burials.run(() => dead(letter)) : "over";
+        if (letter && verdict !== "over") await offer([{ ...letter, afterMs: verdict.againMs }]);
       };
       const often = { pollingIntervalSeconds: every.poll, burstWhenReadyExceeds: 1 };
       const beats = { heartbeatRefreshSeconds: every.touch };
@@ -212,6 +213,14 @@ const Data = v.object({ run: v.string(), n: v.pipe(v.number(), v.safeInteger(), 
 function triedOf({ id, data, priority, retryCount, signal }: JobWithMetadata): Tried | null {
   const read = v.safeParse(Data, data);
   return read.success ? { ...read.output, rank: 0 - priority, id, lapses: retryCount, changed: signal } : null;
+}
+
+/** A dead letter is a ticket of its own, which names the one that lapsed. */
+function letterOf(job: JobWithMetadata): DeadLetter | null {
+  const tried = triedOf(job);
+  if (!tried) return null;
+  const { run, n, rank } = tried;
+  return { run, n, rank, id: job.sourceId ?? job.id, lapses: (job.sourceRetryCount ?? 0) + 1, why: whyOf(job) };
 }
 
 /** What the last try of a dead letter left. */

@@ -1,6 +1,7 @@
 import { RlmError } from "../../runtime/index.ts";
 import type { JobOfRun } from "../store/index.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
+import { isGettingOn } from "./getting-on.ts";
 import { type JobEnd, STORE_MS, stepAfter } from "./job-end.ts";
 import { type RunSpec, readSpec } from "./spec.ts";
 import { standingOf } from "./standing.ts";
@@ -22,8 +23,8 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     await using lease = disposable(taken.lease);
     const answers = ticket.lapses === 0 ? 0 : await lease.answers();
     const taking = { ticket: ticket.id, fence: lease.fence, engine: parts.engine.own, lapses: ticket.lapses, answers };
+    if (isGettingOn(ticket, answers, found.job)) return { againMs: 0 };
     if (!(await parts.jobs.begin(found.job, taking))) return "over"; // ▣ running
-    if (isGettingOn(ticket, answers, found)) return { againMs: 0 };
     return await underLease(parts, ticket, found, taken.spec, lease);
   } catch (error) {
     return verdictOf(error);
@@ -94,13 +95,6 @@ async function failFast(parts: TryParts, found: JobOfRun, { fail_fast }: RunSpec
 const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;
 
 const codeIn = (end: JobEnd) => (end.kind === "over" ? end.code : null);
-
-/** A ticket that has lapsed often, although the job records answers: its neighbours end the processes. It becomes a new ticket. */
-function isGettingOn({ lapses }: Tried, answers: number, { job }: JobOfRun): boolean {
-  return lapses >= LAPSES_LOOKED_AT && answers > job.answers;
-}
-
-const LAPSES_LOOKED_AT = 3;
 
 /** What the run does, with the lease of the job's session; or why no worker of the queue runs it. */
 async function take(parts: TryParts, found: JobOfRun): Promise<{ spec: RunSpec; lease: JobLease } | string> {

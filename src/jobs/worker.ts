@@ -22,8 +22,8 @@ export async function work(options: WorkOptions): Promise<void> {
   const share = Math.max(1, Math.floor(concurrency / queues.length));
   const serving = queues.map(({ name, dispatcher }) =>
     Promise.all([
-      dispatcher.work({ concurrency: share, signal: stop.signal }, attemptOf(options, parts), (ticket, why) =>
-        giveUpJob(parts, ticket, why),
+      dispatcher.work({ concurrency: share, signal: stop.signal }, attemptOf(options, parts), (letter) =>
+        giveUpJob(parts, letter),
       ),
       sweeping({ name, dispatcher }, options, stop.signal),
     ]),

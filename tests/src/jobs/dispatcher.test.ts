@@ -11,7 +11,7 @@ const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n
 async function working(
   dispatcher: Dispatcher,
   attempt: (tried: Tried, count: number) => Promise<Verdict>,
-  { concurrency = 1 } = {},
+  { concurrency = 1, bury = async (): Promise<Verdict> => "over" } = {},
 ) {
   const tried: number[] = [];
   const dead: string[] = [];
@@ -27,9 +27,13 @@ async function working(
         wake();
       }
     },
-    async ({ n }, why) => {
-      dead.push(`${n}: ${why}`);
-      wake();
+    async ({ n, lapses, why }) => {
+      dead.push(`${n}: ${why}, ${lapses} lapses`);
+      try {
+        return await bury();
+      } finally {
+        wake();
+      }
     },
   );
   return {
@@ -59,7 +63,7 @@ const KINDS = [
       return openPgBoss({
         url: await shared,
         queue: `queue-${++queues}`,
-        periods: { poll: 0.5, pollDead: 0.5, retry: 0 },
+        periods: { touch: 1, poll: 0.5, pollDead: 0.5, retry: 0 },
       });
     },
   },
@@ -105,21 +109,26 @@ describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
     expect(worker.tried.slice(2).toSorted()).toEqual([1, 2]);
   });
 
-  test("a rejected attempt is a lapse: the ticket comes back with its count, and after five it is dead", async ({
+  test("a rejected attempt is a lapse: after five the ticket is dead, and new if its job is to be tried again", async ({
     skip,
   }) => {
     skip(skipped !== null, skipped ?? "");
     await using dispatcher = await open();
     const lapses: number[] = [];
     await dispatcher.offer([ticket(1)]);
-    const worker = await working(dispatcher, async (tried) => {
-      if (tried.n === 1) lapses.push(tried.lapses);
-      throw new Error("a defect");
-    });
-    await worker.until(() => worker.dead.length === 1);
+    const worker = await working(
+      dispatcher,
+      async (tried, count) => {
+        lapses.push(tried.lapses);
+        if (count <= 6) throw new Error("a defect");
+        return "over";
+      },
+      { bury: async () => ({ againMs: 0 }) },
+    );
+    await worker.until(() => worker.tried.length === 7);
     await worker.stop();
-    expect(lapses).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(worker.dead).toEqual(["1: a defect"]);
+    expect(lapses).toEqual([0, 1, 2, 3, 4, 5, 0]);
+    expect(worker.dead).toEqual(["1: a defect, 6 lapses"]);
   });
 
   test("a nudge aborts `changed` of the try, and the job is tried again", async ({ skip }) => {
@@ -160,6 +169,28 @@ describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
     await stopped;
     expect(worker.tried).toEqual([1, 2]);
   });
+});
+
+test("in the process, a dead letter that cannot be dealt with now comes again", async () => {
+  await using dispatcher = openInProcess({ retryMs: 1, mostLapses: 0 });
+  await dispatcher.offer([ticket(1)]);
+  let isBusy = true;
+  const worker = await working(
+    dispatcher,
+    async () => {
+      throw new Error("a defect");
+    },
+    {
+      async bury() {
+        if (!isBusy) return "over";
+        isBusy = false;
+        throw new Error("the session is busy");
+      },
+    },
+  );
+  await worker.until(() => worker.dead.length === 2);
+  await worker.stop();
+  expect(worker.tried).toEqual([1]);
 });
 
 test("what a row counts as lapses counts in the process too", async () => {

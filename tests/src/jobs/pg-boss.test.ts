@@ -32,7 +32,7 @@ async function openSupervisor(url: string) {
 
 function workAs(dispatcher: Awaited<ReturnType<typeof openPgBoss>>, attempt: (tried: Tried) => Promise<Verdict>) {
   const stop = new AbortController();
-  const work = dispatcher.work({ concurrency: 1, signal: stop.signal }, attempt, async () => {});
+  const work = dispatcher.work({ concurrency: 1, signal: stop.signal }, attempt, async () => "over");
   return {
     async stop() {
       stop.abort();
