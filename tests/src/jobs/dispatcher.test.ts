@@ -2,7 +2,7 @@ import pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { Dispatcher, Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
 import { openInProcess } from "../../../src/jobs/in-process.ts";
-import { openPgBoss } from "../../../src/jobs/pg-boss.ts";
+import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 
 const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n, rank: n, ...more });

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { PgBoss } from "pg-boss";
 import { describe, expect, test } from "vitest";
 import type { Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
-import { openPgBoss } from "../../../src/jobs/pg-boss.ts";
+import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
 import { readServerUrl } from "../../../src/store/index.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 

@@ -1,0 +1,125 @@
+import type { JobInsert, JobWithMetadata } from "pg-boss";
+import { aborted } from "../../signals.ts";
+import type { Dispatcher, Ticket } from "../dispatcher.ts";
+import { deadOf, openQueue, PERIODS, type Periods } from "./opening.ts";
+import { letterOf, rowOf, triedOf } from "./rows.ts";
+
+/** How a queue stands, for people. */
+export interface QueueFigures {
+  readonly waiting: number;
+  readonly active: number;
+  readonly dead: number;
+  /** Of pg-boss. */
+  readonly schemaVersion: number;
+}
+
+/** A dispatcher over a server, which many processes share. */
+export interface ServerDispatcher extends Dispatcher {
+  figures(): Promise<QueueFigures>;
+}
+
+export interface PgBossOptions {
+  /** The URL of the store, `postgres://…`. */
+  readonly url: string;
+  readonly queue: string;
+  /** What goes wrong in the background, as a sentence without a password. */
+  readonly log?: (text: string) => void;
+  /** What tests shorten, s. pg-boss refuses a heartbeat under 10. */
+  readonly periods?: Partial<Periods>;
+}
+
+/** Tickets of one insert. */
+const PIECE = 1000;
+
+/**
+ * Opens the queue, which makes and migrates its own schema, beside that of the store.
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
+export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatcher> {
+  const { queue, log = () => {} } = options;
+  const every = { ...PERIODS, ...options.periods };
+  const boss = await openQueue({ ...options, log, every });
+
+  async function offer(tickets: Iterable<Ticket> | AsyncIterable<Ticket>): Promise<void> {
+    let piece: JobInsert[] = [];
+    for await (const ticket of tickets) {
+      piece.push(rowOf(ticket));
+      if (piece.length < PIECE) continue;
+      await boss.insert(queue, piece);
+      piece = [];
+    }
+    if (piece.length > 0) await boss.insert(queue, piece);
+  }
+
+  return {
+    offer,
+    async work({ concurrency, signal }, attempt, dead) {
+      const tries = openTries(concurrency);
+      const trying = async ([job]: JobWithMetadata[]) => {
+        const tried = job && triedOf(job);
+        if (!tried) return log(`queue: what has the id ${job?.id} names no job, and is dropped`);
+        const verdict = await tries.run(async () => {
+          // It was fetched, or waited here, while the worker stopped: somebody else tries it.
+          return signal.aborted ? { againMs: 0 } : attempt(tried);
+        });
+        // A death between the two leaves two tickets, which is harmless.
+        if (verdict !== "over") await offer([{ ...tried, afterMs: verdict.againMs }]);
+      };
+      const burials = openTries(1);
+      const burying = async ([job]: JobWithMetadata[]) => {
+        const letter = job && letterOf(job);
+        const verdict = letter ? await burials.run(() => dead(letter)) : "over";
+        if (letter && verdict !== "over") await offer([{ ...letter, afterMs: verdict.againMs }]);
+      };
+      const often = { pollingIntervalSeconds: every.poll, burstWhenReadyExceeds: 1 };
+      const beats = { heartbeatRefreshSeconds: every.touch };
+      await boss.work(queue, { ...often, ...beats, localConcurrency: concurrency, includeMetadata: true }, trying);
+      const seldom = { localConcurrency: 1, pollingIntervalSeconds: every.pollDead };
+      await boss.work(deadOf(queue), { ...seldom, includeMetadata: true }, burying);
+      await aborted(signal);
+      await Promise.all([boss.offWork(queue), boss.offWork(deadOf(queue))]);
+      await Promise.all([tries.ended(), burials.ended()]);
+    },
+    async nudge(tries) {
+      const ids = tries.map(({ id }) => id).filter((id) => UUID.test(id));
+      if (ids.length > 0) await boss.cancel(queue, ids);
+      await offer(tries.map(({ ticket }) => ticket));
+    },
+    async figures() {
+      const [[stats], [dead], version] = await Promise.all([
+        boss.getQueueStats(queue, { force: true }),
+        boss.getQueueStats(deadOf(queue), { force: true }),
+        boss.schemaVersion(),
+      ]);
+      return {
+        waiting: stats?.queuedCount ?? 0,
+        active: stats?.activeCount ?? 0,
+        dead: (dead?.queuedCount ?? 0) + (dead?.activeCount ?? 0),
+        schemaVersion: version ?? 0,
+      };
+    },
+    [Symbol.asyncDispose]: () => boss.stop({ graceful: true, timeout: 30_000 }),
+  };
+}
+
+/** The ids of pg-boss. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** pg-boss takes a job whose signal aborts for ended while its try goes on: tries are counted and awaited here. */
+function openTries(most: number) {
+  const running = new Set<Promise<void>>();
+  return {
+    async run<T>(work: () => Promise<T>): Promise<T> {
+      while (running.size >= most) await Promise.race(running);
+      const ended = Promise.withResolvers<void>();
+      running.add(ended.promise);
+      try {
+        return await work();
+      } finally {
+        running.delete(ended.promise);
+        ended.resolve();
+      }
+    },
+    ended: () => Promise.all(running),
+  };
+}

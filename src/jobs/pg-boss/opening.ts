@@ -1,0 +1,117 @@
+import { createRequire } from "node:module";
+import type { PgBoss } from "pg-boss";
+import { firstly, RlmError } from "../../../runtime/index.ts";
+import { readServerUrl } from "../../store/index.ts";
+import { shownPlace } from "../../store-place.ts";
+
+/** Of pg-boss: other versions have other tables and compare other things. */
+const VERSION = "12.35.0";
+/** The queue's schema that this build knows: pg-boss changes it between minor versions. */
+const QUEUE_SCHEMA = 43;
+
+/** What tests shorten, s. pg-boss refuses a heartbeat under 10. */
+export const PERIODS = { heartbeat: 30, touch: 10, supervise: 3, monitor: 5, poll: 1, pollDead: 5, retry: 1 };
+
+export type Periods = typeof PERIODS;
+
+interface Opening {
+  readonly url: string;
+  readonly queue: string;
+  readonly every: Periods;
+  log(text: string): void;
+}
+
+/** pg-boss with the queue of this name. @throws RlmError `store_failed`, `store_too_new` */
+export async function openQueue({ url, queue, every, log }: Opening): Promise<PgBoss> {
+  const name = shownPlace(url);
+  const boss = await start(url, name, every, log);
+  try {
+    await makeQueues(boss, queue, every);
+    return boss;
+  } catch (error) {
+    await boss.stop({ graceful: false });
+    throw failure(error, name);
+  }
+}
+
+async function start(url: string, name: string, every: Periods, log: (text: string) => void): Promise<PgBoss> {
+  const { PgBoss } = await library(name);
+  const { connectionString, schema } = readServerUrl(url);
+  const boss = new PgBoss({
+    connectionString,
+    schema: `${schema}_queue`,
+    application_name: "belay",
+    max: 3,
+    schedule: false,
+    superviseIntervalSeconds: every.supervise,
+    monitorIntervalSeconds: every.monitor,
+    queueCacheIntervalSeconds: 10,
+    maintenanceIntervalSeconds: 3600,
+  });
+  boss.on("error", (error) => log(`queue: ${withoutSecrets(String(error.message), url)}`));
+  boss.on("warning", ({ message }) => log(`queue: ${withoutSecrets(message, url)}`));
+  try {
+    await boss.start();
+    const version = await boss.schemaVersion();
+    if (version === null || version <= QUEUE_SCHEMA) return boss;
+    throw new RlmError(
+      "store_too_new",
+      `the queue on ${name} is of version ${version}; this build knows ${QUEUE_SCHEMA}`,
+      {
+        suggestion: "Update Belay: all workers of a database run one build.",
+      },
+    );
+  } catch (error) {
+    await boss.stop({ graceful: false }).catch(() => {});
+    throw failure(error, name);
+  }
+}
+
+async function makeQueues(boss: PgBoss, queue: string, every: Periods): Promise<void> {
+  const dead = { retryLimit: 1000, retryDelay: 60, deleteAfterSeconds: 2_592_000 };
+  await boss.createQueue(deadOf(queue), dead);
+  await boss.updateQueue(deadOf(queue), dead);
+  const options = {
+    retryLimit: 5,
+    ...(every.retry > 0 ? { retryDelay: every.retry, retryBackoff: true, retryDelayMax: 60 } : { retryDelay: 0 }),
+    heartbeatSeconds: every.heartbeat,
+    expireInSeconds: 86_400,
+    retentionSeconds: 31_536_000,
+    deleteAfterSeconds: 3600,
+    deadLetter: deadOf(queue),
+  };
+  // The policy of a queue cannot be changed: `short` keeps one waiting ticket of a key.
+  await boss.createQueue(queue, { ...options, policy: "short" });
+  await boss.updateQueue(queue, options);
+}
+
+/** The queue of its dead letters. */
+export const deadOf = (queue: string) => `${queue}.dead`;
+
+async function library(name: string): Promise<typeof import("pg-boss")> {
+  const suggestion = `Run \`npm install pg pg-boss@${VERSION}\` where belay-rlm is installed.`;
+  let found: typeof import("pg-boss");
+  try {
+    found = await import("pg-boss");
+  } catch (cause) {
+    const message = `the queue on ${name} needs the package pg-boss, which is not installed`;
+    throw new RlmError("store_failed", message, { suggestion, cause });
+  }
+  const { version } = createRequire(import.meta.url)("pg-boss/package.json");
+  if (version === VERSION) return found;
+  const message = `the queue on ${name} needs pg-boss ${VERSION}, and ${version} is installed`;
+  throw new RlmError("store_failed", message, { suggestion });
+}
+
+function failure(error: unknown, name: string): unknown {
+  if (error instanceof RlmError || !(error instanceof Error)) return error;
+  return new RlmError("store_failed", `the queue on ${name}: ${error.message}`, {
+    suggestion: `${firstly("verify")}; it tells whether the server can be used.`,
+    cause: error,
+  });
+}
+
+function withoutSecrets(text: string, url: string): string {
+  const { password } = new URL(url);
+  return password === "" ? text : text.replaceAll(password, "***").replaceAll(decodeURIComponent(password), "***");
+}
