@@ -1,7 +1,7 @@
 import { shareStore } from "../store/index.ts";
 import type { FromChild, ToChild } from "./child.ts";
 import { processParts } from "./process-parts.ts";
-import { tryJob } from "./try.ts";
+import { tryJob, verdictOf } from "./try.ts";
 
 /** A job may take so long to be suspended when its worker is gone, ms. */
 const LEAVE_MS = 5000;
@@ -25,13 +25,18 @@ export async function serveWorker(): Promise<void> {
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => suspend.abort());
   const { place, ticket, session } = await task.promise;
-  await using store = await shareStore(place);
-  const parts = await processParts({
-    ...{ store, session, suspend: suspend.signal },
-    onProgress: (progress) => void tell({ kind: "progress", progress }),
-  });
-  const verdict = await tryJob(parts, { ...ticket, changed: changed.signal });
-  await tell({ kind: "verdict", verdict });
+  try {
+    await using store = await shareStore(place);
+    const parts = await processParts({
+      ...{ store, session, suspend: suspend.signal },
+      onProgress: (progress) => void tell({ kind: "progress", progress }),
+    });
+    const verdict = await tryJob(parts, { ...ticket, changed: changed.signal });
+    await tell({ kind: "verdict", verdict });
+  } catch (error) {
+    // A store that cannot be opened is no fault of the job.
+    await tell({ kind: "verdict", verdict: verdictOf(error) });
+  }
   if (process.connected) process.disconnect();
 }
 

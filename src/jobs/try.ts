@@ -116,7 +116,7 @@ async function pauseRun({ jobs, said }: TryParts, { run }: JobOfRun, why: string
 }
 
 /** What the store or another holder did to the try counts as nothing: the ticket comes again. Anything else is a defect. */
-function verdictOf(error: unknown): Verdict {
+export function verdictOf(error: unknown): Verdict {
   if (!(error instanceof RlmError)) throw error;
   if (error.code === "session_busy") return { againMs: BUSY_MS };
   if (GIVEN_BACK.has(error.code)) return { againMs: STORE_MS };

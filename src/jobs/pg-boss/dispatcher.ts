@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { JobInsert, JobWithMetadata } from "pg-boss";
 import { aborted } from "../../signals.ts";
 import type { Dispatcher, Ticket } from "../dispatcher.ts";
@@ -51,6 +52,18 @@ export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatch
     if (piece.length > 0) await boss.insert(queue, piece);
   }
 
+  /** Offers it when the server is back, if it is away. Meanwhile its old ticket stays active. */
+  async function offerAgain(ticket: Ticket, stopped: AbortSignal): Promise<void> {
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MOST_WAIT_MS)) {
+      try {
+        return await offer([ticket]);
+      } catch (error) {
+        if (stopped.aborted) throw error;
+        await setTimeout(waitMs, undefined, { signal: stopped }).catch(() => {});
+      }
+    }
+  }
+
   return {
     offer,
     async work({ concurrency, signal }, attempt, dead) {
@@ -63,13 +76,13 @@ export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatch
           return signal.aborted ? { againMs: 0 } : attempt(tried);
         });
         // A death between the two leaves two tickets, which is harmless.
-        if (verdict !== "over") await offer([{ ...tried, afterMs: verdict.againMs }]);
+        if (verdict !== "over") await offerAgain({ ...tried, afterMs: verdict.againMs }, signal);
       };
       const burials = openTries(1);
       const burying = async ([job]: JobWithMetadata[]) => {
         const letter = job && letterOf(job);
         const verdict = letter ? await burials.run(() => dead(letter)) : "over";
-        if (letter && verdict !== "over") await offer([{ ...letter, afterMs: verdict.againMs }]);
+        if (letter && verdict !== "over") await offerAgain({ ...letter, afterMs: verdict.againMs }, signal);
       };
       const often = { pollingIntervalSeconds: every.poll, burstWhenReadyExceeds: 1 };
       const beats = { heartbeatRefreshSeconds: every.touch };
@@ -101,6 +114,10 @@ export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatch
     [Symbol.asyncDispose]: () => boss.stop({ graceful: true, timeout: 30_000 }),
   };
 }
+
+/** How long to wait for a server that is away. The time doubles. */
+const FIRST_WAIT_MS = 500;
+const MOST_WAIT_MS = 30_000;
 
 /** The ids of pg-boss. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

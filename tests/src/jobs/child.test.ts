@@ -46,6 +46,13 @@ test("a process that ends at once is told by its exit code and its last words", 
   await expect(crashing).rejects.toThrow("its process ended with exit code 134: FATAL ERROR: out of memory");
 });
 
+test("a process that cannot open the store gives the ticket back, and no lapse is counted", async () => {
+  const { ticket, options } = await scene();
+  expect(await tryInChild({ ...options, place: "postgres://somebody@127.0.0.1:1/db" }, ticket)).toEqual({
+    againMs: 5000,
+  });
+});
+
 test("a worker that stops has the job suspended in its process", async () => {
   const { run, server, jobs, suspend, ticket, options } = await scene({
     script: ({ prompt }) => (prompt === "b" ? { text: "", end: "stuck" } : { text: "a" }),

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
 import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
 import { readServerUrl } from "../../../src/store/index.ts";
+import { startProxy } from "../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 
 const QUICK = { heartbeat: 10, touch: 1, poll: 0.5, pollDead: 0.5, supervise: 60, monitor: 60, retry: 0 };
@@ -85,6 +86,23 @@ describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "pg-boss", () => {
     expect(await sql.query("SELECT state, retry_count FROM QUEUE.job")).toEqual([
       { state: "completed", retry_count: 1 },
     ]);
+  });
+
+  test("a verdict that meets a server that is away is told once it is back: no lapse is counted", async () => {
+    await using way = await startProxy(await freshStoreUrl());
+    await using dispatcher = await open(way.url);
+    await dispatcher.offer([ticket(1)]);
+    const lapses: number[] = [];
+    const again = Promise.withResolvers<void>();
+    const worker = workAs(dispatcher, async (tried) => {
+      lapses.push(tried.lapses);
+      if (lapses.length > 1) again.resolve();
+      else way.cutAt("R/1", "before");
+      return lapses.length > 1 ? "over" : { againMs: 0 };
+    });
+    await again.promise;
+    await worker.stop();
+    expect(lapses).toEqual([0, 0]);
   });
 
   test("what others wrote into the queue is told and dropped", async () => {
