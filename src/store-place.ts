@@ -21,4 +21,12 @@ export function shownPlace(place: string): string {
   return url.href;
 }
 
+/** Whether the place has what nobody may see. One that cannot be read may have it. */
+export function hasSecret(place: string): boolean {
+  if (!isServer(place)) return false;
+  if (!URL.canParse(place)) return true;
+  const { password, searchParams } = new URL(place);
+  return password !== "" || SECRET.some((name) => searchParams.has(name));
+}
+
 const SECRET = ["password", "sslpassword", "passfile"];

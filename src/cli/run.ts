@@ -17,6 +17,7 @@ export async function run(args: readonly string[], host: Host = processHost): Pr
     const rest = args.slice(1);
     if (rest.includes("--help") || rest.includes("-h")) return await sayHelp([command.name]);
     const parsed = await checked(command, rest);
+    await tellOfSecret(parsed);
     return await command.run(parsed, host, await allCommands());
   } catch (error) {
     if (!(error instanceof UsageError)) return unexpected(error);
@@ -78,6 +79,18 @@ async function checked(command: Command, args: readonly string[]): Promise<Argum
   throw new UsageError(
     `${command.name} takes no argument ${superfluous}`,
     isPath ? commandLine([command.name, "-c", superfluous]) : commandLine(["help", command.name]),
+  );
+}
+
+/** Lines to type next leave out a --store with a password. Programs type none. */
+async function tellOfSecret(args: Arguments): Promise<void> {
+  const { JSON_OUTPUT, STORE } = await import("./flags/declared.ts");
+  const { hasSecret } = await import("../store-place.ts");
+  const place = args.get(STORE);
+  if (place === undefined || !hasSecret(place) || place === process.env.BELAY_STORE || args.isGiven(JSON_OUTPUT))
+    return;
+  process.stderr.write(
+    "the URL of --store has a password, so lines to type next leave it out: put the URL into BELAY_STORE for them\n",
   );
 }
 

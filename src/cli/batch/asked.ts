@@ -2,7 +2,6 @@ import { availableParallelism, totalmem } from "node:os";
 import type { Settings } from "../../config/index.ts";
 import type { ProviderRate } from "../../jobs/index.ts";
 import type { RunLimits } from "../../store/index.ts";
-import { isServer, shownPlace } from "../../store-place.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
 import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
@@ -31,7 +30,7 @@ export interface AskedRun {
   readonly out: OutPlace;
   readonly json: boolean;
   readonly quiet: boolean;
-  /** The same line, with these words more. Passwords are masked. */
+  /** The same line, with these words more. */
   line(...more: string[]): string;
 }
 
@@ -62,14 +61,8 @@ export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
     rates: ratesIn(own.rate ?? []),
     out: outPlace(own.out ?? own.output, json, "batch"),
     quiet: args.get(QUIET),
-    line: (...more) => commandLine(["batch", ...args.typed.map(masked), ...more]),
+    line: (...more) => commandLine(["batch", ...args.typed, ...more]),
   };
-}
-
-/** A typed word as it may be told: a URL loses its password. */
-function masked(word: string): string {
-  const [, flag = "", value = word] = /^(--store=)(.*)$/s.exec(word) ?? [];
-  return isServer(value) ? flag + shownPlace(value) : word;
 }
 
 function onlyScript({ positionals }: Arguments): string {

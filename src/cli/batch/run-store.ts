@@ -14,14 +14,14 @@ export interface RunStore {
   readonly isServer: boolean;
   /** How people are told of it: without a password. */
   readonly shown: string;
-  /** `--store …` for a line that is told; nothing if it is the usual one, or BELAY_STORE names it. */
+  /** `--store …` for a line that `commandLine` makes; nothing if it is the usual one, or BELAY_STORE names it. */
   readonly flags: readonly string[];
 }
 
 export function runStore(args: Pick<Arguments, "get" | "isGiven">): RunStore {
   const place = storePlace(args);
-  const shown = shownPlace(place);
-  return { place, isServer: isServer(place), shown, flags: args.isGiven(STORE) ? ["--store", shown] : [] };
+  const flags = args.isGiven(STORE) ? ["--store", place] : [];
+  return { place, isServer: isServer(place), shown: shownPlace(place), flags };
 }
 
 /** @throws RlmError `store_failed` and the like */

@@ -8,7 +8,6 @@ import { type HostedOptions, openSessionWith, sessionNamed, summaryOf } from "..
 import { LAST_SESSION } from "../../session-name.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import { shownPlace } from "../../store-place.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
@@ -189,6 +188,6 @@ function lineAbout(
   return commandLine([
     ...command,
     displayName({ id, name }),
-    ...(isStoreNamed && store !== null ? ["--store", shownPlace(store)] : []),
+    ...(isStoreNamed && store !== null ? ["--store", store] : []),
   ]);
 }

@@ -2,7 +2,6 @@ import { ulid } from "ulid";
 import { displayName } from "../../ids.ts";
 import { forkSession } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
-import { shownPlace } from "../../store-place.ts";
 import type { ForkFlags } from "../commands/fork.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
@@ -30,7 +29,7 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
     if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
     const called = displayName(made);
     stdout.write(`${called}\n`);
-    const store = args.isGiven(STORE) ? ["--store", shownPlace(place)] : [];
+    const store = args.isGiven(STORE) ? ["--store", place] : [];
     const next = made.status === "unfinished" ? ["resume", called] : ["exec", "FILE", "--session", called];
     if (stderr.isTerminal) stderr.write(`continue with: ${commandLine([...next, ...store])}\n`, "dim");
   });

@@ -6,13 +6,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { COMMANDS } from "../../../src/cli/commands/index.ts";
 import { parseArguments } from "../../../src/cli/flags/arguments.ts";
 import { sessionFlags } from "../../../src/cli/flags/session-flags.ts";
-import { UsageError } from "../../../src/cli/flags/usage.ts";
+import { commandLine, UsageError } from "../../../src/cli/flags/usage.ts";
 import { commandHelp, help, helpWidth } from "../../../src/cli/render/help.ts";
 import { run } from "../../../src/cli/run.ts";
 import { KEYS } from "../../../src/config/index.ts";
 import { type ChatBody, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, belayLine, ENV, finished } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
 
 /** Message and line of the UsageError that these arguments of a command give. */
 function refusal(name: string, ...args: string[]): string {
@@ -241,4 +242,24 @@ test("help and version, by all their names", async () => {
   const [one, two] = await Promise.all([belay(["--version"]), belay(["exec", "-c", "x", "--help"])]);
   expect(one).toEqual({ code: 0, stdout: `belay ${version}\n`, stderr: "" });
   expect(two.stdout).toMatch(/^belay exec: .*\n\nusage: belay exec \[FILE \| -\]/);
+});
+
+const SECRET_URL = "postgres://me:s3cret@127.0.0.1:1/db";
+
+test("a line to type has no --store with a password, and the user is told where to put the URL", async () => {
+  const told =
+    "the URL of --store has a password, so lines to type next leave it out: put the URL into BELAY_STORE for them\n";
+  const jobs = await belayHere(["jobs", "--store", SECRET_URL]);
+  expect(jobs).toMatchObject({ code: 1, stderr: expect.stringContaining(told) });
+  const kept = await belayHere(["jobs", "--store", SECRET_URL], { env: { BELAY_STORE: SECRET_URL } });
+  expect(kept.stderr).not.toContain("has a password");
+  const plain = await belayHere(["jobs", "--store", SECRET_URL.replace(":s3cret", "")]);
+  expect(plain.stderr).not.toContain("has a password");
+  const mistyped = await belayHere(["jbs", `--store=${SECRET_URL}`, "mine"]);
+  expect(mistyped).toMatchObject({ code: 2, stderr: expect.stringContaining("try: belay jobs mine\n") });
+  expect(commandLine(["jobs", "--store", SECRET_URL, "mine"])).toBe("belay jobs mine");
+  expect(commandLine(["jobs", "--store", "postgres://me@db/x", "mine"])).toBe(
+    "belay jobs --store postgres://me@db/x mine",
+  );
+  for (const { stdout, stderr } of [jobs, kept, mistyped]) expect(stdout + stderr).not.toContain("s3cret");
 });
