@@ -55,8 +55,8 @@ function unfinished(suspended: Suspended | null): LastStep {
     case "budget":
       return { kind: "put", back: { state: "parked", why: "budget", afterMs: 0, counts: false }, afterMs: null };
     case "provider": {
-      const afterMs = suspended.afterMs ?? 0;
-      return { kind: "put", back: { state: "waiting", why: "provider", afterMs, counts: false }, afterMs };
+      const afterMs = Math.max(1, suspended.afterMs ?? 0);
+      return { kind: "put", back: { state: "parked", why: "provider", afterMs, counts: false }, afterMs };
     }
     case "left":
     case "store_failed":

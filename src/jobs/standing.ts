@@ -20,7 +20,9 @@ export function standingOf(found: JobOfRun | null, now: number, isForeign: boole
       // Nobody begins a job of a paused run; this one is only to be ended.
       return null;
     case "parked":
-      return "over";
+      // Its run is to be resumed; one that waits for its provider goes on by itself.
+      if (job.run_at === null) return "over";
+      break;
     case "waiting":
     case "running":
   }

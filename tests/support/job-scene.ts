@@ -91,7 +91,11 @@ export function jobScene(knobs: Knobs = {}): JobScene {
     },
     async begin(_key, taking) {
       await step("begin", `begin ${taking.ticket} under ${taking.fence}`);
-      if (!row || !["waiting", "running", "cancelling"].includes(row.job.state) || row.job.fence > taking.fence)
+      if (
+        !row ||
+        !["waiting", "parked", "running", "cancelling"].includes(row.job.state) ||
+        row.job.fence > taking.fence
+      )
         return false;
       set({ state: row.job.state === "cancelling" ? "cancelling" : "running", ...taking });
       return true;

@@ -71,7 +71,11 @@ async function isOver({ jobs, run: id }: Following, { run, counts }: Stood): Pro
   if (counts.running + counts.cancelling > 0) return false;
   if (run.state === "paused") return true;
   if (counts.waiting > 0) return false;
-  if (counts.parked === 0) return true;
-  const parked = await jobs.list(id, { states: ["parked"], from: 0, limit: 1000 });
-  return parked.every(({ run_at }) => run_at === null);
+  return counts.parked === 0 || !(await willGoOn(jobs, id));
+}
+
+/** Whether one of its parked jobs goes on by itself, such as when its provider may be asked again. */
+export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<boolean> {
+  const parked = await jobs.list(run, { states: ["parked"], from: 0, limit: 1000 });
+  return parked.some(({ run_at }) => run_at !== null);
 }

@@ -1,12 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { RlmError } from "../../index.ts";
 import type { Jobs } from "../../store/index.ts";
+import { willGoOn } from "./follow.ts";
 
 const LOOK_MS = 1000;
 const PAGE = 1000;
 
 interface Idling {
-  readonly jobs: Pick<Jobs, "runs" | "counts">;
+  readonly jobs: Pick<Jobs, "runs" | "counts" | "list">;
   readonly queues: readonly string[];
   /** Whether a job runs here. */
   isBusy(): boolean;
@@ -28,8 +29,8 @@ async function hasWork({ jobs, queues }: Idling): Promise<boolean> {
       const page: Awaited<ReturnType<Jobs["runs"]>> = await jobs.runs({ after, limit: PAGE });
       for (const { id, queue, state } of page) {
         if (state !== "open" || !queues.includes(queue)) continue;
-        const { waiting, running, cancelling } = await jobs.counts(id);
-        if (waiting + running + cancelling > 0) return true;
+        const { waiting, running, cancelling, parked } = await jobs.counts(id);
+        if (waiting + running + cancelling > 0 || (parked > 0 && (await willGoOn(jobs, id)))) return true;
       }
       after = page.at(-1)?.id ?? null;
       if (page.length < PAGE) return false;

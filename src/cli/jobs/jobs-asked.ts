@@ -1,6 +1,7 @@
+import { age } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { nearest } from "../../nearest.ts";
-import type { RunRow, Store } from "../../store/index.ts";
+import type { JobRow, RunRow, Store } from "../../store/index.ts";
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -36,6 +37,13 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, { fl
 /** A line of this command about the store that was named. */
 export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]): string {
   return commandLine(["jobs", ...words, ...place.flags]);
+}
+
+/** `provider, goes on in 12 min`: why a job waits, and for how long; null: nothing keeps it. */
+export function waitText({ why, run_at }: Pick<JobRow, "why" | "run_at">): string | null {
+  const ms = run_at === null ? 0 : run_at - Date.now();
+  const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
+  return [...(why === null ? [] : [why]), ...until].join(", ") || null;
 }
 
 /** One JSON object on stdout. */

@@ -6,7 +6,7 @@ import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/json.ts";
 import { inFlags } from "../render/wording.ts";
 import { jobJson } from "./job-json.ts";
-import { type JobsAsked, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
+import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
 
 /** One job: what it was given, how it ended, what it took. Gives the exit code: 1 if it failed or was cancelled, 3 if it is not over. */
 export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {
@@ -57,15 +57,16 @@ function showText({ terminal: { stdout }, place }: JobsAsked, run: RunRow, job: 
     ...(job.lapses > 0 ? [amount(job.lapses, "lapse")] : []),
   ];
   const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
-  stdout.write(`job ${job.id} of ${run.name}: ${job.state}${job.why === null ? "" : ` (${job.why})`}${ended}\n`);
+  const waits = waitText(job);
+  stdout.write(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}\n`);
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(job.input, WIDTH));
   if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
   if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inFlags(told.suggestion)}\n`);
   if (result !== null) block("result", resultText(result));
-  const name = `${run.name}/${job.id}`;
-  stdout.write(`all that it did: ${commandLine(["show", name, ...place.flags])}\n`, "dim");
+  const show = commandLine(["show", `${run.name}/${job.id}`, ...place.flags]);
+  if (job.begun_at !== null) stdout.write(`all that it did: ${show}\n`, "dim");
 
   function block(title: string, text: string): void {
     const shown = text.length > SHOWN_UNITS ? `${text.slice(0, SHOWN_UNITS)}… (--json has it whole)` : text;

@@ -7,7 +7,7 @@ import { runJson } from "../batch/standing-json.ts";
 import { table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { jobJson } from "./job-json.ts";
-import { type JobsAsked, jobsLine, runNamed } from "./jobs-asked.ts";
+import { type JobsAsked, jobsLine, runNamed, waitText } from "./jobs-asked.ts";
 import { stateOf } from "./list-runs.ts";
 
 const SHOWN = 50;
@@ -59,9 +59,9 @@ const COLUMNS = ["left", "left", "right", { align: "right", drop: 1 }, "left"] a
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
 /** Why a job failed or waits, on one line. */
-function whyOf({ why, told }: JobRow): string {
-  const error = isRecord(told) && typeof told.error === "string" ? told.error : null;
-  return (error ?? why ?? "-").replaceAll(/\s+/g, " ").slice(0, WHY_UNITS);
+function whyOf(job: JobRow): string {
+  const error = isRecord(job.told) && typeof job.told.error === "string" ? job.told.error : null;
+  return (error ?? waitText(job) ?? "-").replaceAll(/\s+/g, " ").slice(0, WHY_UNITS);
 }
 
 const WHY_UNITS = 200;

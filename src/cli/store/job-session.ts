@@ -60,7 +60,7 @@ async function sessionOfJob({ jobs, find }: Store, name: string, id: string): Pr
   if (!job) return null;
   const session = await find(job.session);
   if (session) return session;
-  const why = job.state === "waiting" ? "it was not begun" : "its session was dropped";
+  const why = job.begun_at === null ? "it was not begun" : "its session was dropped";
   throw new RlmError("session_not_found", `job ${JSON.stringify(id)} of ${name} has no session: ${why}`, {
     suggestion: `\`belay jobs ${name}\` shows how its jobs stand.`,
   });

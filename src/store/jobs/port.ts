@@ -39,8 +39,8 @@ export interface Jobs {
   /** Drops a run that nobody works on, with the sessions of its jobs. @throws `session_busy` */
   remove(run: string): Promise<void>;
   /**
-   * Jobs that somebody should try, by rank, of runs that are open and have this queue: waiting ones whose time has come by
-   * `overdueMs`, and running or cancelling ones whose session nobody has held for as long.
+   * Jobs that somebody should try, by rank, of runs that are open and have this queue: waiting ones, and those that are parked until
+   * an instant, whose time has come by `overdueMs`; running or cancelling ones whose session nobody has held for as long.
    */
   due(page: DuePage): Promise<readonly DueJob[]>;
   /** Jobs of this process's folder that nobody holds although they are `running`: their lapses are counted. */

@@ -163,16 +163,8 @@ function readingMethods(
 
 async function dueJobs(sql: Sql, { queue, after, limit, overdueMs }: DuePage): Promise<readonly DueJob[]> {
   const rows = await sql.all(
-    `SELECT j.run, j.n, j.rank, j.lapses, greatest(0, coalesce(j.run_at, 0) - ${NOW})::float8 AS after_ms
-      FROM jobs j JOIN runs r ON r.id = j.run
-      WHERE j.state IN ('waiting', 'running', 'cancelling') AND r.queue = $1
-        AND (r.state = 'open' OR j.state = 'cancelling')
-        AND ($2 = 0 OR coalesce(j.run_at, j.changed_at) <= ${NOW} - $2)
-        AND (j.state = 'waiting' OR NOT EXISTS (
-          SELECT 1 FROM leases l WHERE l.session = j.session
-            AND l.until > clock_timestamp() - $2 * interval '1 ms'))
-        AND ($3::bigint IS NULL OR (j.rank, j.run, j.n) > ($3::bigint, $4, $5::bigint))
-      ORDER BY j.rank, j.run, j.n LIMIT $6`,
+    `(${dueIn("j.state IN ('waiting', 'running', 'cancelling')")})
+      UNION ALL (${dueIn("j.state = 'parked' AND j.run_at IS NOT NULL")}) ORDER BY rank, run, n LIMIT $6`,
     ...[queue, overdueMs, after?.rank ?? null, after?.run ?? "", after?.n ?? -1, atMost(limit)],
   );
   return rows.map((row) => ({
@@ -183,6 +175,18 @@ async function dueJobs(sql: Sql, { queue, after, limit, overdueMs }: DuePage): P
     afterMs: number(row, "after_ms"),
   }));
 }
+
+/** Each part by an index of its own. */
+const dueIn = (jobs: string) =>
+  `SELECT j.run, j.n, j.rank, j.lapses, greatest(0, coalesce(j.run_at, 0) - ${NOW})::float8 AS after_ms
+    FROM jobs j JOIN runs r ON r.id = j.run
+    WHERE ${jobs} AND r.queue = $1 AND (r.state = 'open' OR j.state = 'cancelling')
+      AND ($2 = 0 OR coalesce(j.run_at, j.changed_at) <= ${NOW} - $2)
+      AND (j.state IN ('waiting', 'parked') OR NOT EXISTS (
+        SELECT 1 FROM leases l WHERE l.session = j.session
+          AND l.until > clock_timestamp() - $2 * interval '1 ms'))
+      AND ($3::bigint IS NULL OR (j.rank, j.run, j.n) > ($3::bigint, $4, $5::bigint))
+    ORDER BY j.rank, j.run, j.n LIMIT $6`;
 
 /** Each change goes by the fence of the session's lease, of the job and, if the session is there, of the session itself. */
 const UNDER_FENCE = `fence = $3 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = jobs.session AND s.fence > $3)`;
@@ -197,7 +201,8 @@ function tryMethods(
         `WITH begun AS (UPDATE jobs SET state = CASE state WHEN 'cancelling' THEN state ELSE 'running' END, why = NULL,
           run_at = NULL, ticket = $4, fence = $3, engine = coalesce($5, engine), lapses = $6, answers = $7,
           begun_at = coalesce(begun_at, ${NOW}), changed_at = ${NOW}
-          WHERE run = $1 AND n = $2 AND state IN ('waiting', 'running', 'cancelling') AND fence <= $3
+          WHERE run = $1 AND n = $2 AND fence <= $3
+            AND (state IN ('waiting', 'running', 'cancelling') OR (state = 'parked' AND run_at IS NOT NULL))
             AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = jobs.session AND s.fence > $3) RETURNING run, n)
           SELECT count(*) AS n, count(doubt_job(run, n)) FROM begun`,
         ...[run, n, fence, ticket, engine, lapses, answers],

@@ -35,6 +35,7 @@ test.each<[string, Knobs, unknown]>([
   ["has failed", { job: { state: "failed" } }, "over"],
   ["is cancelled", { job: { state: "cancelled" } }, "over"],
   ["is parked", { job: { state: "parked" } }, "over"],
+  ["is parked until later", { job: { state: "parked", run_at: 6000 } }, { againMs: 5000 }],
   ["is of a paused run", { run: { state: "paused" } }, "over"],
   ["is not due", { job: { run_at: 6000 } }, { againMs: 5000 }],
   ["was begun by another build", { job: { state: "running", engine: "theirs" }, isForeign: true }, { againMs: 60_000 }],
@@ -46,6 +47,7 @@ test.each<[string, Knobs, unknown]>([
 
 test("a job that is due by now, or was begun by this build, is tried", async () => {
   expect((await tried({ job: { run_at: 1000 } })).row?.job.state).toBe("done");
+  expect((await tried({ job: { state: "parked", run_at: 1000 } })).row?.job.state).toBe("done");
   expect((await tried({ job: { state: "running", engine: "own" } })).row?.job.state).toBe("done");
 });
 
@@ -265,7 +267,7 @@ test("a job without money is parked, and its run paused before", async () => {
   ]);
 });
 
-test("a job whose provider wants a long wait waits out of memory for as long", async () => {
+test("a job whose provider wants a long wait is parked for as long", async () => {
   const { verdict, log } = await tried({
     cell: (signals, scene, park) => {
       park("provider");
@@ -273,7 +275,7 @@ test("a job whose provider wants a long wait waits out of memory for as long", a
     },
   });
   expect(verdict).toEqual({ againMs: 300_000 });
-  expect(log).toContain("put waiting provider 300000");
+  expect(log).toContain("put parked provider 300000");
 });
 
 test("a job that ends although it was to be suspended has ended", async () => {

@@ -144,7 +144,7 @@ test("a provider that wants a long wait suspends the job, and everything recorde
   });
   expect(server.requests).toHaveLength(2);
   const [job] = await jobs(run);
-  expect(job).toMatchObject({ state: "waiting", why: "provider", attempts: 0 });
+  expect(job).toMatchObject({ state: "parked", why: "provider", attempts: 0 });
   expect((job?.run_at ?? 0) - Date.now()).toBeGreaterThan(3_000_000);
 });
 

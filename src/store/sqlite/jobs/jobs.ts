@@ -54,7 +54,7 @@ export function countJobs(database: Database, leases: Leases, run: string): Coun
   return { ...counts, workers: new Set(holders.map(({ pid, host }) => `${pid} ${host}`)).size };
 }
 
-/** Waiting jobs whose time has come, and begun ones that nobody holds, by rank. */
+/** Jobs that wait for their time, or out of memory for their provider, and begun ones that nobody holds, by rank. */
 export function dueJobs(database: Database, leases: Leases, page: DuePage, now: number): DueJob[] {
   const due: DueJob[] = [];
   let after = page.after;
@@ -72,7 +72,7 @@ export function dueJobs(database: Database, leases: Leases, page: DuePage, now: 
         lapses: number(row, "lapses"),
         afterMs: Math.max(0, number(row, "due_at") - now),
       };
-      const isFree = row.state === "waiting" || !leases.busy(text(row, "session"));
+      const isFree = row.state === "waiting" || row.state === "parked" || !leases.busy(text(row, "session"));
       if (isFree && due.length < page.limit) due.push(after);
     }
     if (rows.length < page.limit) break;
@@ -80,10 +80,14 @@ export function dueJobs(database: Database, leases: Leases, page: DuePage, now: 
   return due;
 }
 
-const DUE = `SELECT j.run, j.n, j.rank, j.lapses, j.state, j.session, coalesce(j.run_at, 0) AS due_at
-  FROM jobs j JOIN runs r ON r.id = j.run
-  WHERE j.state IN ('waiting', 'running', 'cancelling') AND r.queue = ?1
-    AND (r.state = 'open' OR j.state = 'cancelling')
+/** Each part by an index of its own. */
+const dueIn = (
+  jobs: string,
+) => `SELECT j.run, j.n, j.rank, j.lapses, j.state, j.session, coalesce(j.run_at, 0) AS due_at
+  FROM ${jobs} AND r.queue = ?1 AND (r.state = 'open' OR j.state = 'cancelling')
     AND (?2 = 0 OR coalesce(j.run_at, j.changed_at) <= ?3)
-    AND (?4 IS NULL OR (j.rank, j.run, j.n) > (?4, ?5, ?6))
-  ORDER BY j.rank, j.run, j.n LIMIT ?7`;
+    AND (?4 IS NULL OR (j.rank, j.run, j.n) > (?4, ?5, ?6))`;
+
+const DUE = `${dueIn("jobs j JOIN runs r ON r.id = j.run WHERE j.state IN ('waiting', 'running', 'cancelling')")}
+  UNION ALL ${dueIn("runs r CROSS JOIN jobs j ON j.run = r.id WHERE j.state = 'parked' AND j.run_at IS NOT NULL")}
+  ORDER BY 3, 1, 2 LIMIT ?7`;

@@ -8,13 +8,14 @@ import type { Leases } from "../lease.ts";
 import { doubt } from "./money.ts";
 import { readRun } from "./runs.ts";
 
-/** A try takes the job; what earlier tries held becomes doubtful. false: the job is final or parked. */
+/** A try takes the job; what earlier tries held becomes doubtful. false: the job is final, or parked until it is resumed. */
 export function begin(database: Database, { run, n }: JobKey, taking: Try, now: number): boolean {
   const { ticket, fence, engine, lapses, answers } = taking;
   const changed = database.run(
     `UPDATE jobs SET state = CASE state WHEN 'cancelling' THEN state ELSE 'running' END, why = NULL, run_at = NULL,
       ticket = ?, fence = ?, engine = coalesce(?, engine), lapses = ?, answers = ?, begun_at = coalesce(begun_at, ?),
-      changed_at = ? WHERE run = ? AND n = ? AND state IN ('waiting', 'running', 'cancelling') AND fence <= ?`,
+      changed_at = ? WHERE run = ? AND n = ? AND fence <= ?
+        AND (state IN ('waiting', 'running', 'cancelling') OR (state = 'parked' AND run_at IS NOT NULL))`,
     ...[ticket, fence, engine, lapses, answers, now, now, run, n, fence],
   );
   if (changed === 1) doubt(database, { run, n });

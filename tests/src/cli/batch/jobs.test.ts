@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openStore } from "../../../../src/store/index.ts";
 import type { Run } from "../belay.ts";
 import { linesIn, scene } from "./scene.ts";
 
@@ -147,6 +148,21 @@ test("retry gives jobs that have failed, or those that are named, a new attempt"
     code: 1,
     stderr: expect.stringContaining('no job "nobody", so nothing was changed'),
   });
+});
+
+test("a job that waits for its provider is shown as parked, with the time at which it goes on", async () => {
+  const { type, home } = await ranScene();
+  await type(["jobs", "retry", "mine"]);
+  await using store = await openStore(home);
+  const key = { run: (await store.jobs.run("mine"))?.id ?? "", n: 1 };
+  await store.jobs.begin(key, { ticket: "t", fence: 0, engine: null, lapses: 0, answers: 0 });
+  await store.jobs.put(key, 0, { state: "parked", why: "provider", afterMs: 3_599_000, counts: false });
+  expect((await type(["jobs", "mine", "--state", "parked"])).stdout).toMatch(
+    /^mine \(parked\): 2\/3 done · 1 parked .*\n.*\nmail@example.org {2}parked .* provider, goes on in 59 min\n/,
+  );
+  const shown = await type(["jobs", "mine", "mail@example.org"]);
+  expect(shown.code).toBe(3);
+  expect(shown.stdout).toContain("job mail@example.org of mine: parked (provider, goes on in 59 min)\n");
 });
 
 test.each<[args: string[], problem: string]>([

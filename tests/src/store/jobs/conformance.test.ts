@@ -145,6 +145,29 @@ describe.each(STORES)("jobs of a store $kind", ({ skipped, place }) => {
     expect(new Set([...due, ...rest].map(({ run, n }) => `${run} ${n}`)).size).toBe(80);
   });
 
+  stored(
+    "a job that is parked until an instant is due then, in the order of ranks, and can be begun",
+    async ({ jobs }) => {
+      await jobs.open(runOf("R1"));
+      await jobs.add("R1", jobsOf("R1", 4));
+      for (const n of [0, 2]) {
+        const key = { run: "R1", n };
+        await jobs.begin(key, tryOf(`t${n}`));
+        const [why, afterMs] = n === 0 ? (["provider", 60_000] as const) : (["budget", 0] as const);
+        await jobs.put(key, 0, { state: "parked", why, afterMs, counts: false });
+      }
+      const due = await jobs.due(PAGE);
+      expect(due.map(({ n }) => n)).toEqual([0, 1, 3]);
+      expect(due[0]?.afterMs).toBeGreaterThan(50_000);
+      expect((await jobs.due({ ...PAGE, after: due[0] ?? null })).map(({ n }) => n)).toEqual([1, 3]);
+      expect(await jobs.due({ ...PAGE, overdueMs: 1000 })).toEqual([]);
+      expect(await jobs.counts("R1")).toMatchObject({ parked: 2, waiting: 2 });
+      expect(await jobs.begin({ run: "R1", n: 2 }, tryOf("t4"))).toBe(false);
+      expect(await jobs.begin({ run: "R1", n: 0 }, tryOf("t5"))).toBe(true);
+      expect((await jobs.read({ run: "R1", n: 0 }))?.job).toMatchObject({ state: "running", why: null, run_at: null });
+    },
+  );
+
   stored("cancel, pause, resume and retry change what waits, and name what is being tried", async ({ jobs }) => {
     await jobs.open(runOf("R1"));
     await jobs.add("R1", jobsOf("R1", 4));
