@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { COMPILED, CRASHING_COMMAND } from "../../tests/support/command.ts";
 import { KILL_VARIABLE } from "../../tests/support/kill-step.ts";
@@ -53,8 +54,10 @@ const KEY = "CAMPAIGN_KEY";
 
 /** Who asked is the key that was sent. */
 export function askedOf({ requests }: ModelServer): readonly Asked[] {
-  return requests.map(({ prompt, headers }) => ({ prompt, by: (headers.authorization ?? "").replace("Bearer ", "") }));
+  return requests.map(({ prompt, headers }) => ({ prompt, by: askerIn(headers) }));
 }
+
+export const askerIn = ({ authorization = "" }: IncomingHttpHeaders): string => authorization.replace("Bearer ", "");
 
 /** Its exit code, or that it was killed. */
 export async function endOf(child: ChildProcess): Promise<number | "killed"> {

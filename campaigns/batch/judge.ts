@@ -29,7 +29,15 @@ export interface Looked {
   readonly spent: Pick<Amount, "tokens" | "sub_calls">;
 }
 
-export async function look(store: Store, name: string): Promise<Looked | null> {
+/** By session: what the journal of a job that is done has, which is read once. */
+export type Journals = Map<string, InJournal>;
+
+interface InJournal {
+  readonly answers: number;
+  readonly tokens: number;
+}
+
+export async function look(store: Store, name: string, known: Journals = new Map()): Promise<Looked | null> {
   const run = await store.jobs.run(name);
   if (!run) return null;
   const jobs: JobRow[] = [];
@@ -40,14 +48,21 @@ export async function look(store: Store, name: string): Promise<Looked | null> {
     jobs.push(...page);
     if (page.length < PAGE) break;
   }
-  for (const { id, session } of jobs) {
-    const rows = (await store.find(session)) ? await store.journal(session) : [];
-    const answers = rows.map(({ record }) => readRecord(record)).filter((one) => one.record === "rlm_tool_result");
-    for (const prompt of promptsOf(id).slice(0, answers.length)) recorded.add(prompt);
-    for (const { usage } of answers) spent.tokens += usage.input + usage.output;
-    spent.sub_calls += answers.length;
+  for (const { id, session, state } of jobs) {
+    const journal = known.get(session) ?? (await inJournal(store, session));
+    if (state === "done") known.set(session, journal);
+    for (const prompt of promptsOf(id).slice(0, journal.answers)) recorded.add(prompt);
+    spent.tokens += journal.tokens;
+    spent.sub_calls += journal.answers;
   }
   return { run, jobs, recorded, spent };
+}
+
+async function inJournal(store: Store, session: string): Promise<InJournal> {
+  const rows = (await store.find(session)) ? await store.journal(session) : [];
+  const answers = rows.map(({ record }) => readRecord(record)).filter((one) => one.record === "rlm_tool_result");
+  const tokens = answers.reduce((sum, { usage }) => sum + usage.input + usage.output, 0);
+  return { answers: answers.length, tokens };
 }
 
 const PAGE = 1000;

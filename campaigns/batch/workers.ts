@@ -7,12 +7,25 @@ import { type ModelServer, startModelServer } from "../../tests/support/model-se
 import { type Cluster, startCluster } from "../../tests/support/postgres/cluster.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 import { type BatchPlan, type BatchReport, STEPS_OF_TRIES } from "./campaign.ts";
-import { askedOf, endOf, idsOf, LINE, NAME, OUT, startCommand, undisturbedRun, writeInputs } from "./command.ts";
-import { type Cut, judge, look } from "./judge.ts";
-import { answerTo } from "./script.ts";
+import {
+  askedOf,
+  askerIn,
+  endOf,
+  idsOf,
+  LINE,
+  NAME,
+  OUT,
+  startCommand,
+  undisturbedRun,
+  writeInputs,
+} from "./command.ts";
+import { type Cut, type Journals, judge, look } from "./judge.ts";
+import { answerTo, STEPS } from "./script.ts";
 
 const WORKERS = 4;
 const JOBS_OF_WORKER = 3;
+/** Whoever has sent one of the last so many requests is at work. */
+const RECENT = 50;
 /** Longer than a lease and a heartbeat last. */
 const STOPPED_MS = 40_000;
 
@@ -55,25 +68,31 @@ async function disturbed(ground: Ground, store: Store): Promise<readonly Cut[]> 
   const cuts: Cut[] = [];
   let isRestarted = false;
   const crew = openCrew(ground, random, () => cuts.length < plan.kills);
+  const journals: Journals = new Map();
   const note = async (by: string | null, before: number) => {
-    const looked = await look(store, NAME);
+    const looked = await look(store, NAME, journals);
     cuts.push({ by, before, after: server.requests.length, recorded: looked?.recorded ?? new Set() });
     plan.say(`${cuts.length}: ${by ?? "all"} cut, ${looked?.recorded.size} answers on record`);
   };
   while (!(await isOver(store))) {
     for (const by of crew.buried()) await note(by, server.requests.length);
-    await setTimeout(300 + random() * 1500);
+    await setTimeout(random() * 300);
     if (cuts.length >= plan.kills / 3 && crew.stop()) await note(crew.stopped(), server.requests.length);
     else if (cuts.length >= plan.kills / 2 && !isRestarted) {
       isRestarted = true;
       await note(null, await restart(ground));
-    } else if (cuts.length < plan.kills && random() < 0.5) crew.kill();
+    } else if (cuts.length < killsDue(ground)) crew.kill();
   }
   for (const by of crew.buried()) await note(by, server.requests.length);
   await crew.end();
   if (!isRestarted || crew.stopped() === null)
     throw new Error("the run was over before all was done to it: take more jobs");
   return cuts;
+}
+
+/** Kills are spread over the work: those of the last jobs alone would take these for jobs that end their processes. */
+function killsDue({ plan, server }: Ground): number {
+  return Math.min(plan.kills, (plan.kills * server.requests.length) / (plan.jobs * STEPS));
 }
 
 async function isOver(store: Store): Promise<boolean> {
@@ -101,7 +120,7 @@ function openCrew({ place, server, cluster }: Ground, random: () => number, mayD
   function hire(): void {
     const by = `worker-${++count}`;
     const name = STEPS_OF_TRIES[Math.floor(random() * STEPS_OF_TRIES.length)];
-    const step = mayDie() && random() < 0.5 ? `${name}:${1 + Math.floor(random() * 6)}` : null;
+    const step = mayDie() && random() < 0.5 ? `${name}:${1 + Math.floor(random() * 12)}` : null;
     const line = ["worker", "--quiet", "--store", cluster.url, "--concurrency", String(JOBS_OF_WORKER)];
     const child = startCommand(line, { place, url: server.url, step, by });
     alive.set(by, child);
@@ -116,8 +135,10 @@ function openCrew({ place, server, cluster }: Ground, random: () => number, mayD
   return {
     /** Those that have died since this was asked. */
     buried: () => dead.splice(0),
+    /** Kills one that has begun to work. */
     kill() {
-      const all = [...alive].filter(([by]) => by !== stopped);
+      const atWork = new Set(server.requests.slice(-RECENT).map(({ headers }) => askerIn(headers)));
+      const all = [...alive].filter(([by]) => by !== stopped && atWork.has(by));
       all[Math.floor(random() * all.length)]?.[1].kill("SIGKILL");
     },
     /** Stops one for a while, once. False: one was stopped before. */
