@@ -16,7 +16,7 @@ import type { ExecRecords } from "../journal/exec-records.ts";
 import type { CellComplete, Complete } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
 import { openBudget } from "../sub-calls/budget.ts";
-import { openCalls } from "./calls.ts";
+import { type ExecCalls, openCalls } from "./calls.ts";
 import { type ExecHistory, openHistory } from "./conversation.ts";
 import { notKept, warn } from "./ends.ts";
 import { openExecJournal } from "./exec-journal.ts";
@@ -25,6 +25,7 @@ import { inFlight } from "./interrupted.ts";
 import { keepCellEnd, keepQueryEnd } from "./keep-end.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
+import type { Recorder } from "./recorder.ts";
 import { openAtState, reopen } from "./reopening.ts";
 import type { ExecAsked, ExecRequest } from "./request.ts";
 import { openTime, timeIsSpent } from "./time.ts";
@@ -59,7 +60,7 @@ export async function execCell(
     complete: { ...complete, end, state },
     unfinished,
   });
-  // The exec of a job whose commit failed is not over: a later process goes on where the store is.
+  // The exec of a job whose store failed is not over: a later process goes on where the store is.
   const isGivenBack = work.parts.run !== undefined && work.recorder.hasFailed();
   if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
     await giveUp(work, kind, machine);
@@ -121,6 +122,7 @@ async function runOnMachine(
   } catch (error) {
     if (machine && isScratch) await machine[Symbol.asyncDispose]();
     if (!(error instanceof RlmError)) throw error;
+    work.recorder.noticed(error);
     const { code, message, suggestion } = error;
     const state = unstarted(work);
     for (const warning of machine?.takeWarnings() ?? []) warn(state, warning);
@@ -153,7 +155,7 @@ async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(parts.clock, startedAt, wholeMs);
-  const calls = openCalls({ parts, budget, time, ledger, from, history: history.context, suspend });
+  const calls = noticing(openCalls({ parts, budget, time, ledger, from, history: history.context, suspend }), recorder);
   const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock, history });
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
@@ -171,6 +173,15 @@ async function runCell(
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
   return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;
+}
+
+/** The calls; the recorder is told of a store that fails while it is looked up whether one was answered before. */
+function noticing(calls: ExecCalls, recorder: Recorder): ExecCalls {
+  const noticed = (error: unknown) => {
+    recorder.noticed(error);
+    throw error;
+  };
+  return { ...calls, answer: (call, signal) => calls.answer(call, signal).catch(noticed) };
 }
 
 /** What the exec has gathered so far. A store may come from somebody else: what it keeps cannot raise the limits. */

@@ -1,4 +1,4 @@
-import { type Checkpoint, type Clock, type Json, PAGE_BYTES } from "../../../runtime/index.ts";
+import { type Checkpoint, type Clock, type Json, PAGE_BYTES, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { Step, Store } from "../../store/index.ts";
 import type { CheckpointNotice } from "../api.ts";
@@ -33,7 +33,9 @@ export interface Recorder {
   capture(machine: Machine, kind: Capturing["kind"], image: Checkpoint | null): Promise<Capture>;
   /** Keeps what was captured together with the records that name it. */
   keep(capture: Capture, kept: Kept): Promise<void>;
-  /** Whether a commit of this exec has failed. */
+  /** Takes note of an error that something else has met: the store may have failed there too. */
+  noticed(error: unknown): void;
+  /** Whether the store has failed: a commit of this exec, or what was read for it. */
   hasFailed(): boolean;
 }
 
@@ -76,6 +78,9 @@ export function openRecorder(parts: RecorderParts, exec_id: string, before: Sess
 
   return {
     state: () => current,
+    noticed(error) {
+      if (error instanceof RlmError && OF_STORE.has(error.code)) failed = true;
+    },
     hasFailed: () => failed,
     commit: (records, more = {}) => write(records, more, current.context),
     async capture(machine, kind, image) {
@@ -93,6 +98,9 @@ export function openRecorder(parts: RecorderParts, exec_id: string, before: Sess
     },
   };
 }
+
+/** Codes of a store that was not there. What it says of damaged records is another matter: they stay damaged. */
+const OF_STORE: ReadonlySet<string> = new Set(["store_failed", "lease_lost"]);
 
 /** Guest commands whose answers are kept with an exec's end: its memory, and its helpers. */
 const EXPORTS = ["memory.export", "helpers.sources"];

@@ -74,6 +74,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   });
   const recorder: Recorder = {
     state: () => ({ account, context: null }),
+    noticed: () => {},
     hasFailed: () => false,
     commit: async (made) => commit(made),
     async capture(of, kind, image) {
