@@ -1,4 +1,4 @@
-import { compact, dollars, duration } from "../../figures.ts";
+import { compact, dollars } from "../../figures.ts";
 import type { Counts, RunRow } from "../../store/index.ts";
 
 /** Where a run stands, at an instant of a clock of this process (ms). */
@@ -53,9 +53,10 @@ function spentParts({ spent, held, doubtful, limits }: Standing["run"]): string[
 
 /** `~4 min`, `~40 s`: no more digits than an estimate has. */
 function left(ms: number): string {
+  const seconds = 10 * Math.max(1, Math.ceil(ms / 10_000));
+  if (seconds < 60) return `${seconds} s`;
   const minutes = ms / 60_000;
-  if (minutes < 1) return duration(Math.max(1000, Math.ceil(ms / 10_000) * 10_000));
-  return minutes < 90 ? `${Math.round(minutes)} min` : `${(minutes / 60).toFixed(1)} h`;
+  return minutes < 90 ? `${Math.max(1, Math.round(minutes))} min` : `${(minutes / 60).toFixed(1)} h`;
 }
 
 /** How fast a run goes. null: not known yet. */

@@ -1,6 +1,6 @@
 import { amount } from "../../figures.ts";
 import { openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import type { Counts } from "../../store/index.ts";
+import type { Counts, Jobs } from "../../store/index.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -9,7 +9,7 @@ import type { AskedRun } from "./asked.ts";
 import { openDispatcher } from "./dispatchers.ts";
 import { RUN_EXIT, runExitCode } from "./exit-code.ts";
 import type { Stood } from "./follow.ts";
-import { detachedLines, endLines, suspendedLine } from "./run-end.ts";
+import { detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { openRunStore } from "./run-store.ts";
 import type { Spool } from "./spool.ts";
@@ -37,7 +37,9 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
   progress.say(submittedLine(submitted));
   await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
-  await openAgain(asked, submitted, runs);
+  const again = await openAgain(asked, submitted, runs, store.jobs);
+  if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);
+  if (asked.own.noWork) progress.say(workLine(asked));
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
   const offering = runs.offer(submitted.run, dispatcher.dispatcher);
   if (asked.own.detach) await offering;
@@ -50,20 +52,24 @@ function submittedLine({ run, added, known }: Submitted): string {
   return `run ${run.name}: ${amount(added + known, "job")}${of}`;
 }
 
-/** What the flags say of jobs that are over; a run that was paused goes on. */
-async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs): Promise<void> {
+/** What the flags say of jobs that are over; a run that was paused goes on. Answers how many jobs are tried again. */
+async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs: Jobs): Promise<number> {
   const states = [
     ...(own.retryFailed ? ["failed" as const] : []),
     ...(own.retryCancelled ? ["cancelled" as const] : []),
   ];
-  if (states.length > 0) await runs.change(run, { to: "retry", ids: null, states, fresh: false }, null);
   await runs.change(run, { to: "resume" }, null);
+  if (states.length === 0) return 0;
+  const before = await jobs.counts(run.id);
+  await runs.change(run, { to: "retry", ids: null, states, fresh: false }, null);
+  const after = await jobs.counts(run.id);
+  return before.failed + before.cancelled - after.failed - after.cancelled;
 }
 
 function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: End): number {
   const { exitCode } = stop;
   const code = exitCode ?? Math.max(runExitCode(stood.counts), results.problem ? 1 : 0);
-  const lines = exitCode === undefined ? endLines(asked, stood, results.problem) : [suspendedLine(asked, stood)];
+  const lines = exitCode === undefined ? endLines(asked, stood, results.problem) : [stoppedLine(asked, stood)];
   tell({ asked, terminal }, stood, lines, code);
   if (isLate) stop.leaving.leave(code);
   return code;

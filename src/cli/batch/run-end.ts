@@ -47,11 +47,18 @@ function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {
 }
 
 /** What is said when the user has stopped the command. */
-export function suspendedLine({ line }: AskedRun, { counts }: Stood): string {
-  return `suspended at ${overIn(counts)} of ${jobsIn(counts)}; continue with: ${line()}`;
+export function stoppedLine({ line, own }: AskedRun, { counts }: Stood): string {
+  const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
+  // Workers go on.
+  if (own.noWork) return `followed no longer, ${at}; follow it again with: ${line()}`;
+  return `suspended ${at}; continue with: ${line()}`;
 }
 
-export function detachedLines({ queue, store }: AskedRun, { name }: RunRow): string[] {
-  const worker = commandLine(["worker", ...(queue === DEFAULT_QUEUE ? [] : ["--queue", queue]), ...store.flags]);
-  return [`work on it: ${worker}`, `follow it: ${commandLine(["jobs", name, "--watch", ...store.flags])}`];
+export function detachedLines(asked: AskedRun, { name }: RunRow): string[] {
+  return [workLine(asked), `follow it: ${commandLine(["jobs", name, "--watch", ...asked.store.flags])}`];
+}
+
+export function workLine({ queue, store }: AskedRun): string {
+  const served = queue === DEFAULT_QUEUE ? [] : ["--queue", queue];
+  return `work on it: ${commandLine(["worker", ...served, ...store.flags])}`;
 }

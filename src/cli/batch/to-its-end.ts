@@ -1,4 +1,4 @@
-import type { Dispatcher, Submitted } from "../../jobs/index.ts";
+import { type Dispatcher, openRuns, type Submitted } from "../../jobs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -80,13 +80,10 @@ function work({ asked, store, progress, dispatcher }: OpenRun, poke: Poke, suspe
   });
 }
 
-function follow(
-  { asked, store, submitted, progress, dispatcher }: OpenRun,
-  results: Results,
-  poke: Poke,
-  signal: AbortSignal,
-) {
+function follow(open: OpenRun, results: Results, poke: Poke, signal: AbortSignal) {
+  const { asked, store, submitted, progress, dispatcher } = open;
   const { isServer } = asked.store;
+  const offerAgain = openOffering(open);
   const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher.dispatcher);
   let over = -1;
   return followRun({
@@ -99,10 +96,28 @@ function follow(
       progress.show(now);
       if (overIn(now.counts) !== over) await results.follow();
       over = overIn(now.counts);
-      if (!isServer && now.counts.cancelling > 0) await tellCancelled();
+      if (isServer) return;
+      if (now.counts.cancelling > 0) await tellCancelled();
+      offerAgain(now);
     },
     ...(isServer ? { unreachable: progress.unreachable } : {}),
   });
+}
+
+/** `belay jobs retry` and `resume` are other processes too: what they let wait has no ticket here. */
+function openOffering({ asked, store, submitted, dispatcher, offering }: OpenRun): (now: Stood) => void {
+  let isOffering = true;
+  async function until(offered: Promise<void>): Promise<void> {
+    await offered.catch(() => {});
+    isOffering = false;
+  }
+  void until(offering);
+  return ({ run, counts }) => {
+    const { waiting, running, cancelling } = counts;
+    if (isOffering || run.state === "paused" || waiting === 0 || running + cancelling >= asked.concurrency) return;
+    isOffering = true;
+    void until(openRuns(store).offer(submitted.run, dispatcher.dispatcher));
+  };
 }
 
 /** `belay jobs cancel` is another process, and reaches the tries of this one through the rows alone. */

@@ -1,5 +1,5 @@
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
+import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
 import { choice, flag, toggle } from "../flags/flag.ts";
 import { OUT, RUN_LIMITS } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
@@ -41,6 +41,7 @@ export const jobs = defineCommand({
       help: `of resume: the limit from now on, of ${limit.help}`,
     })),
     { ...JSON_OUTPUT, help: "print one JSON object" },
+    { ...QUIET, needs: ["watch"], help: "of --watch: no progress on stderr" },
     STORE,
   ],
   example: "belay jobs",

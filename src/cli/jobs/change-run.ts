@@ -1,28 +1,17 @@
-import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
-import type { Change, Counts, RunLimits, RunRow } from "../../store/index.ts";
+import type { Change, JobRow, RunLimits, RunRow } from "../../store/index.ts";
 import { limitsIn } from "../batch/asked.ts";
 import { openDispatcher } from "../batch/dispatchers.ts";
 import { runJson } from "../batch/standing-json.ts";
-import { type JobsAsked, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
-
-export const VERBS = ["cancel", "retry", "pause", "resume", "out", "rm"] as const;
-export type Verb = (typeof VERBS)[number];
-
-export interface ChangeAsked {
-  readonly verb: Exclude<Verb, "out">;
-  readonly run: string;
-  /** None: all of them. */
-  readonly ids: readonly string[];
-}
+import { changedLines, HELD_UP } from "./changed-lines.ts";
+import { type ChangeAsked, type JobsAsked, jobsLine, printJson, runNamed, type Verb } from "./jobs-asked.ts";
 
 /** Cancels, retries, pauses, resumes or drops a run, or jobs of it. Gives the exit code. @throws RlmError */
 export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: ChangeAsked): Promise<number> {
   const { store, terminal, json, place } = asked;
   const run = await runNamed(store, name, place);
-  await checkIds(asked, run, ids);
-  const before = await store.jobs.counts(run.id);
+  const named = await jobsNamed(asked, run, ids);
   if (verb === "rm") {
     await store.jobs.remove(run.id);
     if (json) printJson(asked, { removed: run.name });
@@ -31,18 +20,27 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   }
   const limits = raised(limitsIn(asked.args), run.limits);
   if (limits) await store.jobs.limit(run.id, limits);
+  const [before, begun] = [await store.jobs.counts(run.id), await begunIn(asked, run, verb, named)];
   await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
   await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher?.dispatcher ?? null);
   const [after, counts] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
   if (json) printJson(asked, { run: runJson({ run: after, counts }) });
-  else for (const line of changedLines(asked, verb, after, before, counts)) terminal.stdout.write(`${line}\n`);
+  else {
+    const told = { run: after, before, begun, now: counts, named };
+    for (const line of changedLines(asked, verb, told)) terminal.stdout.write(`${line}\n`);
+  }
   return 0;
 }
 
 /** @throws RlmError `invalid_argument` before anything is changed */
-async function checkIds(asked: JobsAsked, run: RunRow, ids: readonly string[]): Promise<void> {
+async function jobsNamed(asked: JobsAsked, run: RunRow, ids: readonly string[]): Promise<readonly JobRow[]> {
+  const named: JobRow[] = [];
   for (const id of ids) {
-    if (await asked.store.jobs.find(run.id, id)) continue;
+    const job = await asked.store.jobs.find(run.id, id);
+    if (job) {
+      named.push(job);
+      continue;
+    }
     throw new RlmError(
       "invalid_argument",
       `the run ${run.name} has no job ${JSON.stringify(id)}, so nothing was changed`,
@@ -51,7 +49,25 @@ async function checkIds(asked: JobsAsked, run: RunRow, ids: readonly string[]): 
       },
     );
   }
+  return named;
 }
+
+/** How many jobs `retry --fresh` gives up: they were begun and wait, or are parked. */
+async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonly JobRow[]): Promise<number> {
+  if (verb !== "retry" || !asked.own.fresh) return 0;
+  if (named.length > 0) return named.filter(isBegun).length;
+  let begun = 0;
+  for (let from = 0; ; ) {
+    const page = await asked.store.jobs.list(run.id, { states: HELD_UP, from, limit: PAGE });
+    begun += page.filter(isBegun).length;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return begun;
+    from = last.n + 1;
+  }
+}
+
+const PAGE = 1000;
+const isBegun = ({ state, begun_at }: JobRow) => HELD_UP.includes(state) && begun_at !== null;
 
 function changeOf(verb: Exclude<Verb, "out" | "rm">, ids: readonly string[], { own }: JobsAsked): Change {
   const named = ids.length === 0 ? null : ids;
@@ -81,29 +97,4 @@ function raised(named: RunLimits, before: RunLimits): RunLimits | null {
     tokens: named.tokens ?? before.tokens,
     sub_calls: named.sub_calls ?? before.sub_calls,
   };
-}
-
-function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], run: RunRow, before: Counts, now: Counts): string[] {
-  const wait = asked.place.isServer
-    ? []
-    : now.waiting > 0
-      ? [`the line of belay batch that began ${run.name} continues it`]
-      : [];
-  switch (verb) {
-    case "cancel": {
-      const running = now.cancelling > 0 ? `; ${amount(now.cancelling, "running one")} will be within 10 s` : "";
-      return [`${amount(now.cancelled - before.cancelled, "job")} cancelled${running}`];
-    }
-    case "retry":
-      return [
-        `${amount(before.failed + before.cancelled - now.failed - now.cancelled, "job")} will be tried again`,
-        ...wait,
-      ];
-    case "pause":
-      return [`${run.name} is paused; resume it: ${jobsLine(asked, "resume", run.name)}`];
-    case "resume":
-      return [`${run.name} is open, and ${amount(now.waiting, "job waits", "jobs wait")}`, ...wait];
-    case "rm":
-      return [];
-  }
 }

@@ -20,6 +20,16 @@ export interface JobsAsked {
   readonly json: boolean;
 }
 
+export const VERBS = ["cancel", "retry", "pause", "resume", "out", "rm"] as const;
+export type Verb = (typeof VERBS)[number];
+
+export interface ChangeAsked {
+  readonly verb: Exclude<Verb, "out">;
+  readonly run: string;
+  /** None: all of them. */
+  readonly ids: readonly string[];
+}
+
 /** @throws RlmError `run_not_found` */
 export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, { flags }: RunStore): Promise<RunRow> {
   const run = await jobs.run(name);

@@ -4,6 +4,7 @@ import { openPoke } from "../batch/poke.ts";
 import { progressText } from "../batch/progress-line.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
 import { runJson } from "../batch/standing-json.ts";
+import { QUIET } from "../flags/declared.ts";
 import { processClock } from "../render/progress.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
 
@@ -11,7 +12,8 @@ import { type JobsAsked, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
 export async function watchRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, stop, terminal, place, json } = asked;
   const run = await runNamed(store, name, place);
-  const progress = openRunProgress(terminal.stderr, processClock, json ? "json" : "text");
+  const quiet = asked.args.get(QUIET);
+  const progress = openRunProgress(terminal.stderr, processClock, quiet ? "quiet" : json ? "json" : "text");
   const stood = await followRun({
     jobs: store.jobs,
     run: run.id,
@@ -27,7 +29,7 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   else {
     const text = progressText({ at: 0, ...stood }, { callsPerSecond: null, leftMs: null });
     terminal.stdout.write(`${run.name}: ${text}\n`);
-    terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
+    if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
   }
   return runExitCode(stood.counts);
 }

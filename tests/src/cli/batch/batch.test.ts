@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { openStore } from "../../../../src/store/index.ts";
 import { linesIn, scene } from "./scene.ts";
 
 const ROWS = "id,text\na,one\nb,bad\nc,three\n";
@@ -16,7 +17,7 @@ test("a run over a .csv writes a line for each row, and the same line again send
     ["c", "done", "label of three"],
   ]);
   expect(lines("out.jsonl")[1]).toMatchObject({ error_code: "js_error", error: "Error: no label", sub_calls: 1 });
-  const [, , why, again] = first.stderr.trimEnd().split("\n");
+  const [why, again] = first.stderr.trimEnd().split("\n").slice(-2);
   expect(why).toMatch(/^why they failed: belay jobs ask-[0-9a-f]{8} --state failed$/);
   expect(again).toBe("try them again: belay batch ask.js --jobs in.csv -o out.jsonl --retry-failed");
   expect(server.requests).toHaveLength(3);
@@ -31,12 +32,46 @@ test("--retry-failed tries what has failed in a new session, and answers it had 
   const line = ["batch", "ask.js", "--jobs", "in.csv", "-o", "out.jsonl"];
   await type(line);
   const [, before] = lines("out.jsonl");
-  expect(await type([...line, "--retry-failed"])).toMatchObject({ code: 1 });
+  const again = await type([...line, "--retry-failed"]);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("\n1 job will be tried again\n") });
   const [, after] = lines("out.jsonl");
   expect(after).toMatchObject({ job: "b", status: "failed" });
   expect(after).not.toEqual(before);
   expect(server.requests).toHaveLength(3);
 });
+
+test("a job that another process has tried again while the run goes on is tried in it", async () => {
+  const retried = Promise.withResolvers<void>();
+  const { type, home, lines } = await scene(
+    { "in.csv": "id,text\na,slow\nb,bad\n", "once.js": FAILS_ONCE },
+    async ({ prompt }) => {
+      if (prompt === "slow") await retried.promise;
+      return { text: "ok" };
+    },
+  );
+  const running = type([
+    "batch",
+    "once.js",
+    "--jobs",
+    "in.csv",
+    "--name",
+    "mine",
+    "-o",
+    "out.jsonl",
+    "--concurrency",
+    "2",
+  ]);
+  await using store = await openStore(home);
+  const run = await vi.waitFor(async () => (await store.jobs.run("mine")) ?? Promise.reject(new Error("no run")));
+  await vi.waitFor(async () => expect(await store.jobs.counts(run.id)).toMatchObject({ failed: 1 }), 10_000);
+  await store.jobs.change(run.id, { to: "retry", ids: null, states: ["failed"], fresh: false });
+  retried.resolve();
+  expect(await running).toMatchObject({ code: 1 });
+  expect((await store.jobs.read({ run: run.id, n: 1 }))?.job).toMatchObject({ state: "failed" });
+  expect(lines("out.jsonl").map(({ status }) => status)).toEqual(["done", "failed"]);
+});
+
+const FAILS_ONCE = 'if (job.text === "bad") throw new Error("bad"); await llm_query(job.text, { tools: [] })';
 
 test("new inputs are added to the run, and missing ones stay", async () => {
   const { type } = await scene({});

@@ -121,13 +121,20 @@ test("out writes the results that there are, as batch does, and --watch follows 
   const watched = await type(["jobs", "mine", "--watch"]);
   expect(watched).toMatchObject({ code: 1, stdout: expect.stringMatching(/^mine: 2\/3 done · 1 failed/) });
   expect(watched.stderr).toBe("results: belay jobs out mine --out FILE\n");
+  expect(await type(["jobs", "mine", "--watch", "--quiet"])).toMatchObject({ stdout: watched.stdout, stderr: "" });
 });
 
 test("a paused run begins no job until it is resumed, and cancelled jobs wait for --retry-cancelled", async () => {
-  const { type } = await scene({ "in.jsonl": "1\n2\n3\n", "fail.js": "if (job === 1) throw new Error('first'); job" });
-  const line = ["batch", "fail.js", "--jobs", "in.jsonl", "--name", "mine", "--concurrency", "1", "--fail-fast", "1"];
+  const { type } = await scene({
+    "in.csv": "id\n1\n2\n3\n",
+    "fail.js": "if (job.id === '1') throw new Error('first'); job.id",
+  });
+  const line = ["batch", "fail.js", "--jobs", "in.csv", "--name", "mine", "--concurrency", "1", "--fail-fast", "1"];
   expect(await type(line)).toMatchObject({ code: 3 });
   expect(await type(["jobs", "mine"])).toMatchObject({ code: 3, stdout: expect.stringMatching(/^mine \(paused: /) });
+  const [unbegun, shown] = [await type(["jobs", "mine", "3"]), await type(["show", "mine/3"])];
+  expect(unbegun.stdout).toMatch(/^job 3 of mine: waiting\ntook 0 sub-calls, 0 tokens\ninput\n {2}\{ "id": "3" \}\n$/);
+  expect(shown).toMatchObject({ code: 1, stderr: expect.stringContaining("has no session: it was not begun") });
   const cancelled = await type(["jobs", "cancel", "mine"]);
   expect(cancelled.stdout).toMatch(/^\d jobs? cancelled\n$/);
   expect(json(await type(["jobs", "mine", "--json"]))).toMatchObject({ run: { jobs: { waiting: 0, failed: 1 } } });
@@ -148,6 +155,30 @@ test("retry gives jobs that have failed, or those that are named, a new attempt"
     code: 1,
     stderr: expect.stringContaining('no job "nobody", so nothing was changed'),
   });
+  const stay = (state: string) =>
+    `0 jobs will be tried again\na is done, and stays so\nmail@example.org is ${state}, and stays so\n${wait}\n`;
+  const named = ["retry", "mine", "a", "mail@example.org"];
+  expect((await type(["jobs", ...named])).stdout).toBe(stay("waiting"));
+  expect((await type(["jobs", "cancel", "mine", "a"])).stdout).toBe("0 jobs cancelled\na is done, and stays so\n");
+  expect((await type(["jobs", "cancel", "mine"])).stdout).toBe("1 job cancelled\n");
+  expect((await type(["jobs", "retry", "mine"])).stdout).toBe("0 jobs will be tried again\n");
+  expect((await type(["jobs", "retry", "mine", "mail@example.org"])).stdout).toContain("1 job will be tried again\n");
+});
+
+test("retry --fresh gives up what was begun and waits, in a session of its own", async () => {
+  const { type, home } = await ranScene();
+  await type(["jobs", "retry", "mine"]);
+  await using store = await openStore(home);
+  const key = { run: (await store.jobs.run("mine"))?.id ?? "", n: 1 };
+  await store.jobs.begin(key, { ticket: "t", fence: 0, engine: "another build's", lapses: 0, answers: 0 });
+  await store.jobs.put(key, 0, { state: "waiting", why: null, afterMs: 0, counts: false });
+  const session = async () => (await store.jobs.read(key))?.job.session;
+  const begun = await session();
+  expect((await type(["jobs", "retry", "mine"])).stdout).toContain("0 jobs will be tried again\n");
+  expect(await session()).toBe(begun);
+  expect((await type(["jobs", "retry", "mine", "--fresh"])).stdout).toContain("1 job will be tried again\n");
+  expect(await session()).not.toBe(begun);
+  expect((await store.jobs.read(key))?.job).toMatchObject({ engine: null, begun_at: null });
 });
 
 test("a job that waits for its provider is shown as parked, with the time at which it goes on", async () => {
@@ -173,6 +204,7 @@ test.each<[args: string[], problem: string]>([
   [["mine", "--out", "x"], "--out is of jobs out"],
   [["mine", "--run-max-tokens", "5"], "--run-max-tokens is of jobs resume"],
   [["--state", "done"], "--state needs a RUN alone"],
+  [["mine", "--quiet"], "--quiet needs --watch"],
   [["mine", "a", "--watch"], "--watch needs a RUN alone"],
   [["mine", "--watch", "--state", "done"], "--watch follows the whole run, and --state is a part of it"],
   [

@@ -41,6 +41,8 @@ test("what is not there is left out", () => {
 test.each([
   [500, "~10 s"],
   [41_000, "~50 s"],
+  [50_001, "~1 min"],
+  [89_000, "~1 min"],
   [240_000, "~4 min"],
   [6_000_000, "~1.7 h"],
 ])("%d ms left are told as %s", (leftMs, text) => {

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type ModelServer, startModelServer } from "../../../support/model-server.ts";
+import { type ModelScript, type ModelServer, startModelServer } from "../../../support/model-server.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 import { belayHere } from "../in-process.ts";
 
 /** A folder with these files in which lines are typed, and the model that their sub-calls ask. */
-export async function scene(tree: Tree) {
+export async function scene(tree: Tree, script: ModelScript = ({ prompt }) => ({ text: `label of ${prompt}` })) {
   const folder = folderWith({ "once.js": "job", "ask.js": ASK, ...tree });
-  const server: ModelServer = await startModelServer(({ prompt }) => ({ text: `label of ${prompt}` }));
+  const server: ModelServer = await startModelServer(script);
   onTestFinished(() => server.close());
   const env = { BELAY_BASE_URL: server.url, BELAY_MODEL: "local/m", XDG_CONFIG_HOME: join(folder, "config") };
   const home = join(folder, "home");
