@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { JobInsert, JobWithMetadata } from "pg-boss";
+import type { JobInsert, JobWithMetadata, WorkOptions } from "pg-boss";
 import { aborted } from "../../signals.ts";
 import type { Dispatcher, Ticket } from "../dispatcher.ts";
 import { deadOf, openQueue, PERIODS, type Periods } from "./opening.ts";
@@ -64,11 +64,23 @@ export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatch
     }
   }
 
+  /** A loop that looks for tickets. Where it found one it looks again at once: pg-boss's own would wait for its time. */
+  async function look(name: string, how: WorkOptions, then: (jobs: JobWithMetadata[]) => Promise<void>): Promise<void> {
+    let id = "";
+    id = await boss.work(name, { ...how, includeMetadata: true }, async (jobs: JobWithMetadata[]) => {
+      try {
+        await then(jobs);
+      } finally {
+        boss.notifyWorker(id);
+      }
+    });
+  }
+
   return {
     offer,
     async work({ concurrency, signal }, attempt, dead) {
       const tries = openTries(concurrency);
-      const trying = async ([job]: JobWithMetadata[]) => {
+      const trying = async ([job]: JobWithMetadata[]): Promise<void> => {
         const tried = job && triedOf(job);
         if (!tried) return log(`queue: what has the id ${job?.id} names no job, and is dropped`);
         const verdict = await tries.run(async () => {
@@ -84,11 +96,9 @@ export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatch
         const verdict = letter ? await burials.run(() => dead(letter)) : "over";
         if (letter && verdict !== "over") await offerAgain({ ...letter, afterMs: verdict.againMs }, signal);
       };
-      const often = { pollingIntervalSeconds: every.poll, burstWhenReadyExceeds: 1 };
-      const beats = { heartbeatRefreshSeconds: every.touch };
-      await boss.work(queue, { ...often, ...beats, localConcurrency: concurrency, includeMetadata: true }, trying);
-      const seldom = { localConcurrency: 1, pollingIntervalSeconds: every.pollDead };
-      await boss.work(deadOf(queue), { ...seldom, includeMetadata: true }, burying);
+      const often = { pollingIntervalSeconds: every.poll, heartbeatRefreshSeconds: every.touch };
+      for (let loop = 0; loop < concurrency; loop++) await look(queue, often, trying);
+      await look(deadOf(queue), { pollingIntervalSeconds: every.pollDead }, burying);
       await aborted(signal);
       await Promise.all([boss.offWork(queue), boss.offWork(deadOf(queue))]);
       await Promise.all([tries.ended(), burials.ended()]);
