@@ -1,4 +1,4 @@
-import type { Json } from "../../runtime/index.ts";
+import type { Clock, Json } from "../../runtime/index.ts";
 import type { CallProgress, DryRun, HostedOptions, LoadSource } from "../session/index.ts";
 import type { Change, JobKey, JobState, RunLimits, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -87,6 +87,10 @@ export interface WorkOptions {
   readonly suspend: AbortSignal;
   readonly session: WorkerSession;
   readonly onProgress?: (progress: WorkProgress) => void;
+  /** Default: the clock of the system. */
+  readonly clock?: Clock;
+  /** What tries a job in a process of its own. Default: that of a build or checkout. */
+  readonly childEntry?: URL;
 }
 
 /** What happens to the jobs that this process tries. */

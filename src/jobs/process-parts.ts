@@ -8,12 +8,12 @@ import type { TryParts } from "./try-parts.ts";
 
 /** What every try of this process works with. */
 export async function processParts(
-  options: Pick<WorkOptions, "store" | "session" | "suspend" | "onProgress">,
+  options: Pick<WorkOptions, "store" | "session" | "suspend" | "onProgress" | "clock">,
 ): Promise<TryParts> {
-  const { store, session: own, suspend, onProgress = () => {} } = options;
+  const { store, session: own, suspend, onProgress = () => {}, clock = systemClock } = options;
   const env = process.env;
   const sessions: JobSessionsParts = {
-    ...{ store, own, env, onProgress, clock: systemClock, random: Math.random },
+    ...{ store, own, env, onProgress, clock, random: Math.random },
     contextOf: openHeldContexts(store),
     openModels: modelsBy(own, env),
   };
@@ -25,9 +25,9 @@ export async function processParts(
     refusal: (spec) => refusalOf(spec, own.models),
     lease: (found) => leaseJob(sessions, found),
     stopped: suspend,
-    now: systemClock.now,
+    now: clock.now,
     random: Math.random,
-    after: (ms, then) => systemClock.after(ms, then),
+    after: (ms, then) => clock.after(ms, then),
     begun: ({ job: { run, n, id, begun_at } }) =>
       told({ kind: "begun", key: { run, n }, id, resumed: begun_at !== null }),
     left: ({ job: { run, n, id } }, state, why) => told({ kind: "left", key: { run, n }, id, state, why }),

@@ -33,13 +33,13 @@ export async function work(options: WorkOptions): Promise<void> {
 
 /** The try of a ticket: in this process, or apart if it has lapsed before. */
 function attemptOf(options: WorkOptions, parts: TryParts): (tried: Tried) => Promise<Verdict> {
-  const { place } = options;
+  const { place, childEntry: entry } = options;
   return (tried) => {
     if (place === null || tried.lapses < LAPSES_APART) return tryJob(parts, tried);
     parts.said(
       `job ${tried.n} of run ${tried.run} is tried in a process of its own: its ticket lapsed ${tried.lapses} times`,
     );
-    return tryInChild({ ...options, place }, tried);
+    return tryInChild({ ...options, place, ...(entry ? { entry } : {}) }, tried);
   };
 }
 
@@ -50,7 +50,7 @@ const MOST_SWEPT = 10_000;
 /** Offers what has lost its ticket: at the start, and every 9 to 11 minutes. */
 async function sweeping(
   { name, dispatcher }: WorkOptions["queues"][number],
-  { store, onProgress }: WorkOptions,
+  { store, onProgress, clock = systemClock }: WorkOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const stopped = aborted(signal);
@@ -61,7 +61,7 @@ async function sweeping(
     });
     // A dispatcher that is full takes the rest once there is room.
     await Promise.race([offered, stopped]);
-    await sleep(systemClock, OVERDUE_MS + (Math.random() - 0.5) * 120_000, signal);
+    await sleep(clock, OVERDUE_MS + (Math.random() - 0.5) * 120_000, signal);
   }
 }
 

@@ -51,7 +51,7 @@ export interface Knobs {
   /** null: the store has no such job. */
   found?: null;
   lapses?: number;
-  answers?: number;
+  answers?: number | (() => number);
   now?: number;
   isForeign?: boolean;
   refusal?: string;
@@ -136,7 +136,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
         fence++;
         return {
           fence,
-          answers: async () => knobs.answers ?? 0,
+          answers: async () => (typeof knobs.answers === "function" ? knobs.answers() : (knobs.answers ?? 0)),
           async open(_spec, stops) {
             await step("open");
             return {

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { Json } from "../../runtime/index.ts";
+import type { Clock, Json } from "../../runtime/index.ts";
 import {
   type Dispatcher,
   newSpec,
@@ -22,6 +22,8 @@ export interface RunSceneOptions {
   /** null: in memory. */
   readonly folder?: string | null;
   readonly own?: Partial<WorkerSession>;
+  /** Hands out the tickets of this queue. Default: a dispatcher of this process, for each worker. */
+  readonly openDispatcher?: (queue: string) => Promise<Dispatcher>;
   /** Stands between the worker and the store. */
   readonly around?: (store: Store) => Store;
 }
@@ -33,7 +35,11 @@ export interface Life {
   readonly own?: Partial<WorkerSession>;
   readonly concurrency?: number;
   /** Where the store is, for processes of jobs that lapsed. Default: all are tried in this one. */
-  readonly place?: string;
+  readonly place?: string | null;
+  readonly childEntry?: URL;
+  readonly clock?: Clock;
+  /** Default: true. Else what the worker finds by itself is all that it tries. */
+  readonly offers?: boolean;
 }
 
 export interface RunScene {
@@ -52,6 +58,7 @@ let scenes = 0;
 /** A run of jobs over a store, with a server that answers their calls. It ends with the test. */
 export async function runScene(source: string, options: RunSceneOptions = {}): Promise<RunScene> {
   const { spec = {}, script = () => ({ text: "yes" }), limits = {}, folder = null, own = {}, around } = options;
+  const { openDispatcher = async () => openInProcess() } = options;
   const kept = await shareStore(folder);
   const store = around ? around(kept) : kept;
   const server = await startModelServer(script);
@@ -71,11 +78,11 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
         { name: `run-of-${queue}`, queue, share: 1, spec: wanted, limits: { ...UNLIMITED, ...limits } },
         inputs.map((input, n) => ({ id: `job-${n}`, input, context })),
       ),
-    async works({ run, on = () => {}, concurrency = 4, own: more = {}, place = null as string | null }) {
+    async works({ run, on = () => {}, concurrency = 4, own: more = {}, place = null, offers = true, ...parts }) {
       const told: WorkProgress[] = [];
       const over = new AbortController();
       const suspend = new AbortController();
-      await using dispatcher = openInProcess();
+      await using dispatcher = await openDispatcher(run.queue);
       const look = async () => {
         const { waiting, running, cancelling } = await store.jobs.counts(run.id);
         const state = (await store.jobs.run(run.id))?.state;
@@ -83,7 +90,7 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
       };
       const working = work({
         ...{ store, place, queues: [{ name: run.queue, dispatcher }], concurrency },
-        ...{ signal: over.signal, suspend: suspend.signal },
+        ...{ signal: over.signal, suspend: suspend.signal, ...parts },
         session: { models: null, baseUrl: server.url, ...own, ...more },
         onProgress(progress) {
           told.push(progress);
@@ -91,7 +98,7 @@ export async function runScene(source: string, options: RunSceneOptions = {}): P
           if (progress.kind === "left" || progress.kind === "said") void look();
         },
       });
-      await runs.offer(run, dispatcher);
+      if (offers) await runs.offer(run, dispatcher);
       // All may be over already, or be ended by another worker.
       const looking = setInterval(() => void look(), 100);
       await working.finally(() => clearInterval(looking));

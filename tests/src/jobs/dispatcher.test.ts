@@ -1,8 +1,11 @@
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { Dispatcher, Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
+import type { DeadLetter, Dispatcher, Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
+import { giveUpJob } from "../../../src/jobs/give-up.ts";
 import { openInProcess } from "../../../src/jobs/in-process.ts";
 import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
+import { tryJob } from "../../../src/jobs/try.ts";
+import { DONE, jobScene } from "../../support/job-scene.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 
 const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n, rank: n, ...more });
@@ -11,7 +14,7 @@ const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n
 async function working(
   dispatcher: Dispatcher,
   attempt: (tried: Tried, count: number) => Promise<Verdict>,
-  { concurrency = 1, bury = async (): Promise<Verdict> => "over" } = {},
+  { concurrency = 1, bury = async (_: DeadLetter): Promise<Verdict> => "over" } = {},
 ) {
   const tried: number[] = [];
   const dead: string[] = [];
@@ -27,10 +30,10 @@ async function working(
         wake();
       }
     },
-    async ({ n, lapses, why }) => {
-      dead.push(`${n}: ${why}, ${lapses} lapses`);
+    async (letter) => {
+      dead.push(`${letter.n}: ${letter.why}, ${letter.lapses} lapses`);
       try {
-        return await bury();
+        return await bury(letter);
       } finally {
         wake();
       }
@@ -129,6 +132,40 @@ describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
     await worker.stop();
     expect(lapses).toEqual([0, 1, 2, 3, 4, 5, 0]);
     expect(worker.dead).toEqual(["1: a defect, 6 lapses"]);
+  });
+
+  test("a job that ends its processes is given up, and one that records an answer each time is done", async ({
+    skip,
+  }) => {
+    skip(skipped !== null, skipped ?? "");
+    await using dispatcher = await open();
+    let answers = 0;
+    const dying = () => {
+      throw new Error("the process ended");
+    };
+    const poison = jobScene({ cell: dying });
+    const neighbour = jobScene({
+      answers: () => answers,
+      cell: async () => (++answers < 9 ? dying() : DONE),
+    });
+    const scenes = [poison, neighbour];
+    await dispatcher.offer([ticket(0), ticket(1), ticket(2)]);
+    const worker = await working(
+      dispatcher,
+      async (tried) => {
+        const scene = scenes[tried.n];
+        return scene ? tryJob(scene.parts, tried) : "over";
+      },
+      { concurrency: 2, bury: (letter) => giveUpJob(scenes[letter.n]?.parts ?? poison.parts, letter) },
+    );
+    const isOver = ({ row }: typeof poison) => row?.job.state === "done" || row?.job.state === "failed";
+    await worker.until(() => scenes.every(isOver));
+    await worker.stop();
+    expect(poison.row?.job).toMatchObject({ state: "failed", told: { error_code: "job_crashed" } });
+    expect(neighbour.row?.job).toMatchObject({ state: "done" });
+    const tries = [0, 1, 2].map((n) => worker.tried.filter((one) => one === n).length);
+    // Of the neighbour's tickets some become new ones, which takes a try each.
+    expect([tries[0], answers, tries[2]]).toEqual([6, 9, 1]);
   });
 
   test("a nudge aborts `changed` of the try, and the job is tried again", async ({ skip }) => {

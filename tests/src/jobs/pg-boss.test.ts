@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import { PgBoss } from "pg-boss";
 import { describe, expect, test } from "vitest";
 import type { Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
@@ -6,21 +5,11 @@ import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
 import { readServerUrl } from "../../../src/store/index.ts";
 import { startProxy } from "../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
+import { openSql } from "../../support/postgres/sql.ts";
 
 const QUICK = { heartbeat: 10, touch: 1, poll: 0.5, pollDead: 0.5, supervise: 60, monitor: 60, retry: 0 };
 const open = (url: string, log = (_: string) => {}) => openPgBoss({ url, queue: "default", log, periods: QUICK });
 const ticket = (n: number): Ticket => ({ run: "R", n, rank: n });
-
-/** Asks the server of this URL; `QUEUE` stands for the queue's schema. */
-async function openSql(url: string) {
-  const { connectionString, schema } = readServerUrl(url);
-  const client = new Client({ connectionString });
-  await client.connect();
-  return {
-    query: async (text: string) => (await client.query(text.replaceAll("QUEUE", `${schema}_queue`))).rows,
-    [Symbol.asyncDispose]: () => client.end(),
-  };
-}
 
 /** What pg-boss itself does with a queue, whose workers it does not know. */
 async function openSupervisor(url: string) {

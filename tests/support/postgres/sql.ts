@@ -1,0 +1,19 @@
+import { Client } from "pg";
+import { readServerUrl } from "../../../src/store/index.ts";
+
+export interface ServerSql extends AsyncDisposable {
+  /** `STORE` and `QUEUE` stand for the schemas of the store and of its queue. */
+  query(text: string): Promise<readonly Record<string, unknown>[]>;
+}
+
+/** Asks the server of this URL. */
+export async function openSql(url: string): Promise<ServerSql> {
+  const { connectionString, schema } = readServerUrl(url);
+  const client = new Client({ connectionString });
+  await client.connect();
+  const named = (text: string) => text.replaceAll("QUEUE", `${schema}_queue`).replaceAll("STORE", schema);
+  return {
+    query: async (text) => (await client.query(named(text))).rows,
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}
