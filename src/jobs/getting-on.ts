@@ -15,5 +15,5 @@ export function isGettingOn(ticket: Pick<Tried, "id" | "lapses">, answers: numbe
 
 /** Its last try put the job back in order: only then was the worker gone that would have said so to the queue. */
 function wasGivenBack({ id, lapses }: Pick<Tried, "id" | "lapses">, job: JobRow): boolean {
-  return job.state === "waiting" && job.ticket === id && job.lapses === lapses - 1;
+  return (job.state === "waiting" || job.state === "parked") && job.ticket === id && job.lapses === lapses - 1;
 }

@@ -323,6 +323,8 @@ test("a ticket that lapsed three times becomes a new one, if the job has recorde
 test("a ticket that lapsed three times becomes a new one, if its last try gave the job back and only its worker died", async () => {
   const given = { state: "waiting", ticket: "T", lapses: 2 } as const;
   expect((await tried({ job: given, lapses: 3 })).verdict).toEqual({ againMs: 0 });
+  const parked = { ...given, state: "parked", run_at: 0 } as const;
+  expect((await tried({ job: parked, lapses: 3 })).verdict).toEqual({ againMs: 0 });
   expect((await tried({ job: { ...given, state: "running" }, lapses: 3 })).row?.job.state).toBe("done");
   // Another ticket gave it back, or a try before the last one.
   expect((await tried({ job: { ...given, ticket: "U" }, lapses: 3 })).row?.job.state).toBe("done");

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { startModelServer } from "../../../support/model-server.ts";
 import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
+import { folderWith } from "../../../support/tree.ts";
 import { finished, startBelay } from "../belay.ts";
+import { belayHere } from "../in-process.ts";
 import { linesIn, scene } from "./scene.ts";
 
 const ROWS = '{"id":"a","text":"one"}\n{"id":"b","text":"bad"}\n{"id":"c","text":"three"}\n';
@@ -69,3 +72,36 @@ test("a worker that is asked to end before it has connected ends", async ({ skip
   };
   expect(await finished(worker)).toMatchObject({ code: 143 });
 }, 30_000);
+
+test("a run whose dollars are spent is paused, and goes on with more of them: no answer is paid for again", async ({
+  skip,
+}) => {
+  skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
+  const store = ["--store", await freshStoreUrl()];
+  await using server = await startModelServer(() => ({ text: "yes", usage: { prompt: 1000, completion: 1000 } }));
+  // An answer costs 0.006 dollars, and a request may cost 0.0205: with 0.03 there are two.
+  const models = [{ id: "m", cost: { input: 1, output: 5, cacheRead: 0, cacheWrite: 0 }, maxTokens: 4096 }];
+  const mine = { baseUrl: server.url, api: "openai-completions", apiKey: "key", models };
+  const folder = folderWith({
+    "in.jsonl": "1\n2\n3\n4\n5\n",
+    "ask.js": 'await llm_query("" + job, { tools: [] })',
+    "models.json": JSON.stringify({ providers: { mine } }),
+  });
+  const env = { PI_CODING_AGENT_DIR: folder, BELAY_MODEL: "mine/m" };
+  const type = (...args: string[]) => belayHere([...args, ...store], { cwd: folder, home: `${folder}/home`, env });
+  const submit = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", "--run-max-cost-usd", "0.03", "--detach"];
+  expect((await type(...submit)).code).toBe(3);
+  expect((await type("worker", "--until-idle")).code).toBe(0);
+  expect(server.requests).toHaveLength(2);
+  expect(await type("jobs", "mine")).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/^mine \(paused: budget\)/),
+  });
+  expect(await type("jobs", "resume", "mine", "--run-max-cost-usd", "1")).toMatchObject({
+    code: 0,
+    stdout: "mine is open, and 3 jobs wait\n",
+  });
+  expect((await type("worker", "--until-idle")).code).toBe(0);
+  expect(server.requests.map(({ prompt }) => prompt).toSorted()).toEqual(["1", "2", "3", "4", "5"]);
+  expect(await type("jobs", "mine")).toMatchObject({ code: 0, stdout: expect.stringContaining("$0.03") });
+}, 60_000);
