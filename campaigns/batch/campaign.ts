@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { openStore } from "../../src/store/index.ts";
-import { KILL_STEPS } from "../../tests/support/kill-step.ts";
+import { TRY_STEPS } from "../../tests/support/kill-step.ts";
 import { startModelServer } from "../../tests/support/model-server.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 import { askedOf, endOf, idsOf, LINE, NAME, OUT, startCommand, undisturbedRun, writeInputs } from "./command.ts";
@@ -66,14 +66,19 @@ export async function batchCampaign(plan: BatchPlan): Promise<BatchReport> {
   }
 }
 
-export const STEPS_OF_TRIES = KILL_STEPS.filter((step) => step !== "loaded");
+/** The jobs of a campaign have no context. */
+export const STEPS_OF_TRIES = TRY_STEPS.filter((step) => step !== "loaded");
 
-/** Every other process dies at a step, the others at random. */
+/** The first process dies before it has offered a job, every other one at a step of a try, the others at random. */
 function deathOf(index: number, { answerMs, concurrency }: BatchPlan, random: () => number): Death {
+  if (index === 0) return { step: SUBMITTED };
   if (index % 2 === 1) return { requests: 1 + Math.floor(random() * 2 * concurrency), ms: random() * answerMs };
-  const step = STEPS_OF_TRIES[Math.floor(index / 2) % STEPS_OF_TRIES.length];
+  const step = STEPS_OF_TRIES[(index / 2 - 1) % STEPS_OF_TRIES.length];
   return { step: `${step}:${1 + Math.floor(random() * 3)}` };
 }
+
+/** The jobs have their rows, and no tickets. */
+export const SUBMITTED = "added:1";
 
 /** Kills it so long after it has asked often enough. */
 async function killLater(

@@ -6,7 +6,7 @@ import { openStore, type Store } from "../../src/store/index.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
 import { type Cluster, startCluster } from "../../tests/support/postgres/cluster.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
-import { type BatchPlan, type BatchReport, STEPS_OF_TRIES } from "./campaign.ts";
+import { type BatchPlan, type BatchReport, STEPS_OF_TRIES, SUBMITTED } from "./campaign.ts";
 import {
   askedOf,
   askerIn,
@@ -38,7 +38,9 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   const place = join(plan.folder, "killed");
   writeInputs(place, ids);
   const ground: Ground = { plan, cluster, server, place };
-  await command(ground, [...LINE, "--store", cluster.url, "--detach"], 3);
+  const submitting = [...LINE, "--store", cluster.url, "--detach"];
+  await command(ground, submitting, "killed", SUBMITTED);
+  await command(ground, submitting, 3);
   await using store = await openStore(cluster.url);
   const cuts = await disturbed(ground, store);
   await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], 0);
@@ -56,8 +58,13 @@ interface Ground {
   readonly place: string;
 }
 
-async function command({ place, server }: Ground, line: readonly string[], expected: number): Promise<void> {
-  const code = await endOf(startCommand(line, { place, url: server.url, step: null }));
+async function command(
+  { place, server }: Ground,
+  line: readonly string[],
+  expected: number | "killed",
+  step: string | null = null,
+): Promise<void> {
+  const code = await endOf(startCommand(line, { place, url: server.url, step }));
   if (code !== expected) throw new Error(`belay ${line.join(" ")} ended with ${code}`);
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { readRecord } from "../../src/session/index.ts";
-import { KILL_STEPS } from "../support/kill-step.ts";
+import { TRY_STEPS } from "../support/kill-step.ts";
 import { runScene } from "../support/run-scene.ts";
 import { folderWith } from "../support/tree.ts";
 
@@ -15,7 +15,7 @@ const b = await llm_query("b after " + a, { tools: [] });
 
 const WORKER = fileURLToPath(new URL("../support/killed-worker.ts", import.meta.url));
 
-test.each(KILL_STEPS)(
+test.each(TRY_STEPS)(
   "a worker that is killed after %s: the next one ends the job, and asks for no recorded answer",
   async (step) => {
     const files = folderWith({ "a.txt": "text" });

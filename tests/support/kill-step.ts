@@ -1,9 +1,13 @@
 import type { Step, Store } from "../../src/store/index.ts";
 
-/** A write of a try. Each lies between two others: docs/durability.md has their order. */
+/** A write of a submitter or of a try. Each lies between two others: docs/durability.md has their order. */
 export type KillStep = (typeof KILL_STEPS)[number];
 
-export const KILL_STEPS = ["session", "begin", "loaded", "reserve", "give", "answer", "cell", "finish"] as const;
+/** Writes of a try. */
+export const TRY_STEPS = ["session", "begin", "loaded", "reserve", "give", "answer", "cell", "finish"] as const;
+
+/** `added`: the jobs have their rows, and nobody has offered them. */
+export const KILL_STEPS = ["added", ...TRY_STEPS] as const;
 
 /** The variable that names a step and which of its kind is the last: `finish:3`. Only `crash-cli.ts` reads it. */
 export const KILL_VARIABLE = "BELAY_KILL_STEP";
@@ -33,6 +37,7 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
     },
     jobs: {
       ...store.jobs,
+      add: (run, jobs) => then("added", store.jobs.add(run, jobs)),
       begin: (key, taking) => then("begin", store.jobs.begin(key, taking)),
       reserve: (hold) => then("reserve", store.jobs.reserve(hold)),
       give: (hold, spent) => then("give", store.jobs.give(hold, spent)),
