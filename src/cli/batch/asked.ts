@@ -76,7 +76,7 @@ function onlyScript({ positionals }: Arguments): string {
 }
 
 /** With a folder this process is the only one that works. */
-function checkWorkers({ detach, noWork, queue }: BatchFlags, { isServer }: RunStore): void {
+function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }: RunStore): void {
   if (isServer) return;
   const name = detach ? "detach" : noWork ? "no-work" : null;
   if (name !== null) {
@@ -87,6 +87,12 @@ function checkWorkers({ detach, noWork, queue }: BatchFlags, { isServer }: RunSt
   }
   if (queue !== undefined) {
     throw new UsageError("--queue names a queue of a server's store, and this store is a folder", HELP);
+  }
+  if (share !== undefined) {
+    throw new UsageError(
+      "--share is for runs that share workers, and in a folder each command works on its own run",
+      HELP,
+    );
   }
 }
 

@@ -39,7 +39,7 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
   const again = await openAgain(asked, submitted, runs, store.jobs);
   if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);
-  if (asked.own.noWork) progress.say(workLine(asked));
+  if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
   const offering = runs.offer(submitted.run, dispatcher.dispatcher);
   if (asked.own.detach) await offering;

@@ -54,11 +54,11 @@ export function stoppedLine({ line, own }: AskedRun, { counts }: Stood): string 
   return `suspended ${at}; continue with: ${line()}`;
 }
 
-export function detachedLines(asked: AskedRun, { name }: RunRow): string[] {
-  return [workLine(asked), `follow it: ${commandLine(["jobs", name, "--watch", ...asked.store.flags])}`];
+export function detachedLines(asked: AskedRun, run: RunRow): string[] {
+  return [workLine(asked, run), `follow it: ${commandLine(["jobs", run.name, "--watch", ...asked.store.flags])}`];
 }
 
-export function workLine({ queue, store }: AskedRun): string {
+export function workLine({ store }: AskedRun, { queue }: RunRow): string {
   const served = queue === DEFAULT_QUEUE ? [] : ["--queue", queue];
   return `work on it: ${commandLine(["worker", ...served, ...store.flags])}`;
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type LoadSource, RlmError } from "../../index.ts";
 import { hashOfRun, type JobInput, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import type { Jobs } from "../../store/index.ts";
+import type { Jobs, RunRow } from "../../store/index.ts";
 import { contextSource } from "../input/sources.ts";
 import type { AskedRun } from "./asked.ts";
 import { nextName, runName } from "./run-name.ts";
@@ -20,10 +20,26 @@ export async function submit(
   const name = own.isNew && (await isThere(base)) ? await nextName(base, isThere) : base;
   // In a folder each run has a queue of its own: a command works on the run that it was asked for.
   const queue = asked.store.isServer ? asked.queue : name;
+  const there = await jobs.run(name);
+  if (there) checkSame(asked, there);
   const run = { name, queue, share: own.share ?? 1, spec, limits };
   const submitted = await runs.submit(run, keepContexts(asked, spooled, runs, signal));
   if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
   return submitted;
+}
+
+/** Its jobs have their ranks and their tickets already. @throws RlmError `run_differs` */
+function checkSame({ own, store }: AskedRun, { name, queue, share }: RunRow): void {
+  const [flag, is] =
+    own.share !== undefined && own.share !== share
+      ? ["--share", `a share of ${share}`]
+      : store.isServer && own.queue !== undefined && own.queue !== queue
+        ? ["--queue", `the queue ${queue}`]
+        : [];
+  if (flag === undefined) return;
+  throw new RlmError("run_differs", `the run ${name} has ${is}, which ${flag} cannot change`, {
+    suggestion: `Leave out ${flag}, or begin another run with --new.`,
+  });
 }
 
 function hasOtherLimits({ limits }: AskedRun, { run }: Submitted): boolean {

@@ -74,7 +74,7 @@ const OWN = {
     name: "share",
     type: count(8),
     heading: "run",
-    help: "how fast the run advances beside others, 1 to 8 (default 1)",
+    help: "how fast the run advances beside others of a server's store, 1 to 8 (default 1)",
   }),
   detach: flag({
     name: "detach",

@@ -26,7 +26,7 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   const [after, counts] = [await runNamed(store, run.id, place), await store.jobs.counts(run.id)];
   if (json) printJson(asked, { run: runJson({ run: after, counts }) });
   else {
-    const told = { run: after, before, begun, now: counts, named };
+    const told = { run: after, before, begun, now: counts, isRaised: limits !== null, named };
     for (const line of changedLines(asked, verb, told)) terminal.stdout.write(`${line}\n`);
   }
   return 0;

@@ -12,18 +12,19 @@ export interface Changed {
   /** Jobs that were begun and have been given up. */
   readonly begun: number;
   readonly now: Counts;
+  /** It has other limits. */
+  readonly isRaised: boolean;
   /** As they stood before. */
   readonly named: readonly JobRow[];
 }
 
 /** What people are told of it. */
 export function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], changed: Changed): string[] {
-  const { run, before, begun, now, named } = changed;
-  const wait = asked.place.isServer
-    ? []
-    : now.waiting > 0
-      ? [`the line of belay batch that began ${run.name} continues it`]
-      : [];
+  const { run, before, begun, now, named, isRaised } = changed;
+  const line = `the line of belay batch that began ${run.name} continues it`;
+  // In a folder that line says what the limits are.
+  const wait =
+    asked.place.isServer || now.waiting === 0 ? [] : [isRaised ? `${line}; name the new limit there too` : line];
   switch (verb) {
     case "cancel": {
       const running = now.cancelling > 0 ? `; ${amount(now.cancelling, "running one")} will be within 10 s` : "";

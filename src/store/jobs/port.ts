@@ -6,7 +6,10 @@ import type { Json } from "../../../runtime/index.ts";
  * Instants are those of the store's clock: PostgreSQL's, or the machine's.
  */
 export interface Jobs {
-  /** Makes a run, or answers the one of this name. @throws `run_differs` if that one does something else */
+  /**
+   * Makes a run, or answers the one of this name, whose specification is this one from now on; its queue and its share stay.
+   * @throws `run_differs` if that one does something else
+   */
   open(run: NewRun): Promise<{ readonly run: RunRow; readonly made: boolean }>;
   /** Adds jobs, 1,000 at the most, behind those that the run has. Answers which of them are new: an id is taken once. */
   add(run: string, jobs: readonly NewJob[]): Promise<readonly boolean[]>;

@@ -78,8 +78,9 @@ async function openRun(sql: Sql, run: NewRun): Promise<{ readonly run: RunRow; r
     ...fieldsOfAmount(limits),
   );
   if (added) return { run: decodeRun(added), made: true };
-  const known = await sql.get("SELECT * FROM runs WHERE name = $1", name);
-  if (known?.hash !== hash) throw runDiffers(name);
+  const spec = JSON.stringify(run.spec);
+  const known = await sql.get("UPDATE runs SET spec = $3 WHERE name = $1 AND hash = $2 RETURNING *", name, hash, spec);
+  if (!known) throw runDiffers(name);
   return { run: decodeRun(known), made: false };
 }
 

@@ -3,10 +3,10 @@ import { LOWEST_RANK, rankOf } from "../../jobs/rank.ts";
 import { runDiffers, runNotFound } from "../../jobs/refusals.ts";
 import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS } from "../../rows/jobs.ts";
 import { packText } from "../../rows/pack.ts";
-import { number, type Row } from "../../rows/seal.ts";
+import { number, type Row, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
 
-/** Makes the run, or answers the one of its name. @throws RlmError `run_differs` */
+/** Makes the run, or answers the one of its name, with this specification. @throws RlmError `run_differs` */
 export function openRun(
   database: Database,
   run: NewRun,
@@ -14,7 +14,10 @@ export function openRun(
 ): { readonly run: RunRow; readonly made: boolean } {
   const known = database.get("SELECT * FROM runs WHERE name = ?", run.name);
   if (known && known.hash !== run.hash) throw runDiffers(run.name);
-  if (known) return { run: decodeRun(known), made: false };
+  if (known) {
+    database.run("UPDATE runs SET spec = ? WHERE name = ?", JSON.stringify(run.spec), run.name);
+    return { run: readRun(database, text(known, "id")), made: false };
+  }
   const columns = [...RUN_COLUMNS, ...amountColumns("lim")];
   const { id, name, queue, share, hash, limits } = run;
   const fields = [id, name, queue, share, JSON.stringify(run.spec), hash, "open", null, now, firstRank(database)];

@@ -181,6 +181,10 @@ test.each<[args: string[], problem: string]>([
     ["once.js", "--jobs", "in.jsonl", "--queue", "q"],
     "--queue names a queue of a server's store, and this store is a folder",
   ],
+  [
+    ["once.js", "--jobs", "in.jsonl", "--share", "4"],
+    "--share is for runs that share workers, and in a folder each command works on its own run",
+  ],
   [["once.js", "--jobs", "in.jsonl", "--share", "9"], "--share is 9: it takes a whole number from 1 to 8"],
   [["once.js", "--jobs", "in.jsonl", "--retries", "-1"], "--retries is -1: it takes a whole number from 0 to 100"],
   [
@@ -221,7 +225,7 @@ test.each<[args: string[], problem: string]>([
     stdout: "",
     stderr: `belay batch: ${problem}\ntry: belay help batch\n`,
   });
-  expect(() => readFileSync(join(home, "sessions.sqlite"))).toThrow();
+  expect(() => readFileSync(join(home, "belay.db"))).toThrow();
 });
 
 test("an --out that cannot be written is refused before a run is made", async () => {

@@ -49,6 +49,9 @@ describe.each(STORES)("jobs of a store $kind", ({ skipped, place }) => {
     await expect(other).rejects.toMatchObject({ code: "run_differs", message: expect.stringContaining("run R1") });
     expect((await jobs.run("run R1"))?.id).toBe("R1");
     expect((await jobs.run("R1"))?.spec).toEqual({ script: "1" });
+    const changed = { name: "run R1", spec: { script: "1", retries: 0 }, queue: "other", share: 4 };
+    expect((await jobs.open(runOf("R2", changed))).run).toMatchObject({ id: "R1", spec: changed.spec, share: 1 });
+    expect(await jobs.run("R1")).toMatchObject({ spec: changed.spec, queue: "default", share: 1 });
     expect(await jobs.run("R2")).toBeNull();
     await jobs.open(runOf("R4"));
     expect((await jobs.runs({ after: null, limit: 10 })).map(({ id }) => id)).toEqual(["R4", "R1"]);
