@@ -1,7 +1,13 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { entryUrl } from "../../../src/entries.ts";
 import { tryInChild } from "../../../src/jobs/child.ts";
+import { giveUpJob } from "../../../src/jobs/give-up.ts";
 import type { WorkProgress } from "../../../src/jobs/index.ts";
+import { processParts } from "../../../src/jobs/process-parts.ts";
+import { tryJob } from "../../../src/jobs/try.ts";
 import { runScene } from "../../support/run-scene.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -62,6 +68,24 @@ test("a worker that stops has the job suspended in its process", async () => {
   suspend.abort();
   expect(await trying).toEqual({ againMs: 0 });
   expect(await jobs(run)).toMatchObject([{ state: "waiting", lapses: 2 }]);
+});
+
+test("a worker that is killed has the job given back by its process, so that no lapse counts against it", async () => {
+  const { run, server, jobs, store, suspend, ticket, options } = await scene({
+    script: ({ prompt }) => (prompt === "b" ? { text: "", end: "stuck" } : { text: "a" }),
+  });
+  const child = fork(entryUrl("jobs/child-entry"), [], { execArgv: [] });
+  const { changed, ...sent } = ticket;
+  child.send(JSON.stringify({ kind: "try", place: options.place, ticket: sent, session: options.session }));
+  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  // All that a process hears of the death of its worker.
+  child.disconnect();
+  await once(child, "exit");
+  expect(await jobs(run)).toMatchObject([{ state: "waiting", ticket: "T", lapses: 2 }]);
+  const parts = await processParts({ store, session: options.session, suspend: suspend.signal });
+  expect(await tryJob(parts, { ...ticket, lapses: 3 })).toEqual({ againMs: 0 });
+  const letter = { run: run.id, n: 0, rank: 0, id: "T", lapses: 3, why: "its worker went silent" };
+  expect(await giveUpJob(parts, letter)).toEqual({ againMs: 0 });
 });
 
 test("a worker tries a job in a process of its own from its second lapse on", async () => {

@@ -91,6 +91,40 @@ test("Ctrl-C suspends every job where it is, and a later worker goes on: no reco
   expect((await store.jobs.run(run.id))?.doubtful.sub_calls).toBe(2);
 });
 
+test("a job whose process is killed again and again, but records an answer each time, has its lapses counted anew", async () => {
+  const CALLS = 5;
+  const cell = `let all = ""; for (let i = 0; i < ${CALLS}; i++) all += await llm_query("" + i, { tools: [] }); all`;
+  let life = 0;
+  // A killed process gives nothing back.
+  const around = (kept: Store): Store => ({
+    ...kept,
+    jobs: { ...kept.jobs, put: () => Promise.reject(new RlmError("store_failed", "killed", { suggestion: "" })) },
+  });
+  const { submit, works, jobs, results, server } = await runScene(cell, {
+    around,
+    script: ({ prompt }) => (Number(prompt) > life ? { text: "", end: "stuck" } : { text: prompt }),
+  });
+  const { run } = await submit([1]);
+  const lapses: (number | undefined)[] = [];
+  for (; life < CALLS; life++) {
+    const isStuck = () => server.requests.some(({ prompt }) => Number(prompt) > life);
+    await works({
+      run,
+      on(progress, stop) {
+        if (progress.kind === "calls")
+          void expect
+            .poll(isStuck)
+            .toBe(true)
+            .then(stop, () => {});
+      },
+    });
+    lapses.push((await jobs(run))[0]?.lapses);
+  }
+  expect(lapses).toEqual([0, 1, 2, 0, 1]);
+  expect(await results(run)).toEqual(["01234"]);
+  expect(server.requests).toHaveLength(2 * CALLS - 1);
+});
+
 test("a run's limit parks its jobs, and a raised one goes on: nothing is asked twice", async () => {
   const cell =
     'const all = []; for (let i = 0; i < 3; i++) all.push(await llm_query(job + "-" + i, { tools: [] })); all';
