@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { CELL_FILES } from "../support/pi-cells.ts";
 import { killedAt } from "../support/pi-kill.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { PI_LINES } from "../support/pi-process.ts";
+import { NEWEST_PI } from "../support/pi-process.ts";
 import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
 
 const LOOK = `var found = find("TODO").matches; var said = await llm_query("look", { tools: [] }); print(found.length)`;
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: an ask that was killed in its last turn is finished by the next process, with the cells' variables",
   { timeout: 120_000 },
   async (line) => {

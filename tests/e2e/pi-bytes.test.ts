@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type LongScene, longScene, promptOf, UNANSWERED } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { FAULT_VARIABLE, type PiFault } from "../support/pi-fault.ts";
-import { entriesIn, PI_LINES, type Pi, type PiEntry, type PiLine, startPi } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI, PI_LINES, type Pi, type PiEntry, type PiLine, startPi } from "../support/pi-process.ts";
 
 // One long conversation on each line of Pi: what a request says is what the branch says, whatever happens in between.
 
@@ -19,7 +19,7 @@ const STUB = "RLM externalized";
 const epochsIn = (file: string) => entriesIn(file).filter(({ customType }) => customType === ENTRY);
 const compactionsIn = (file: string) => entriesIn(file).filter(({ type }) => type === "compaction");
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(NEWEST_PI)(
   "Pi $version: requests go on byte for byte through kills, a reload, forks, other models and compactions",
   { timeout: 240_000 },
   async (line) => {

@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { objectId } from "../../src/context/index.ts";
 import { FIRST_RUN_FILE } from "../../src/pi/view/first-run.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { entriesIn, PI_LINES } from "../support/pi-process.ts";
+import { entriesIn, OLDEST_PI } from "../support/pi-process.ts";
 import { piScene } from "../support/pi-scene.ts";
 
 const FACT = "remember: the code word is heron";
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(OLDEST_PI)(
   "Pi $version: what was said is found and read again behind a compaction and after a restart, and no store is made",
   { timeout: 120_000 },
   async (line) => {

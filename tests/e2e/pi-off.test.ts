@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { longScene, promptOf } from "../../campaigns/pi/long.ts";
 import { FIRST_RUN_FILE } from "../../src/pi/view/first-run.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { entriesIn, PI_LINES, type Pi, startPi } from "../support/pi-process.ts";
+import { entriesIn, OLDEST_PI, type Pi, startPi } from "../support/pi-process.ts";
 
 const TURNS = 5;
 /** What Pi keeps of a conversation that it compacts. */
@@ -14,7 +14,7 @@ const KEPT_TOKENS = 2000;
 const told = ({ events }: Pi) =>
   events.flatMap(({ method, message }) => (method === "notify" ? [String(message)] : []));
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(OLDEST_PI)(
   "Pi $version: texts go outside by hand, come back with /rlm off, and /rlm off --compact lets the package be removed",
   { timeout: 240_000 },
   async (line) => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Hardship } from "../../campaigns/pi/hardships.ts";
 import { longScene, longTalk, promptOf } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { entriesIn, PI_LINES, startPi } from "../support/pi-process.ts";
+import { entriesIn, OLDEST_PI, startPi } from "../support/pi-process.ts";
 
 const WINDOW = 32_000;
 
@@ -11,7 +11,7 @@ const HARDSHIPS: { readonly [version: string]: readonly Hardship[] } = {
   "0.87.1": ["the talk", "a compaction", "a fork", "a kill at an epoch"],
 };
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(OLDEST_PI)(
   "Pi $version: 40 turns in a window of 32,000 tokens: none is refused, nothing is compacted, every fact is found whatever happens",
   { timeout: 240_000 },
   async (line) => {
@@ -26,7 +26,7 @@ test.concurrent.for(PI_LINES)(
   },
 );
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(OLDEST_PI)(
   "Pi $version: a prompt that is larger than the window is refused once, and the conversation goes on without a model's summary",
   { timeout: 240_000 },
   async (line) => {

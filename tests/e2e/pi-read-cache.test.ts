@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { resultTo } from "../support/pi-model.ts";
-import { entriesIn, NEWEST_PI, PI_LINES, type Pi, startPi } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI, OLDEST_PI, type Pi, type PiLine, startPi } from "../support/pi-process.ts";
 import { type PiScene, piScene } from "../support/pi-scene.ts";
 
 const V1 = Array.from({ length: 61 }, (_, n) => `const value${n + 1} = "${"x".repeat(20)}";`).join("\n");
@@ -16,7 +16,7 @@ const UNTOUCHED = ["dot.png", "latin1.bin", "folder", "none.txt", "long.txt", "a
 const UNCHANGED = /^\[readcache: unchanged, 61 lines\]\n/;
 const DIFF = /^\[readcache: 1 lines changed of 61\]\n--- a\/a\.ts\n\+\+\+ b\/a\.ts\n@@ /;
 
-async function scene(line: (typeof PI_LINES)[number]): Promise<PiScene> {
+async function scene(line: PiLine): Promise<PiScene> {
   const files = { "a.ts": V1, ".env": "KEY=1", "long.txt": "y".repeat(60_000), "folder/x": "x" };
   const made = await piScene(line, { files, settings: { read_cache: true } });
   const { project } = made.home;
@@ -38,7 +38,7 @@ function reader({ model }: PiScene) {
 
 const leafOf = (file: string) => entriesIn(file).at(-1)?.id;
 
-test.concurrent.for(PI_LINES)(
+test.concurrent.for(OLDEST_PI)(
   "Pi $version: what the model has is not sent again, on its branch, in a fork and in the next process",
   { timeout: 240_000 },
   async (line) => {

@@ -8,7 +8,7 @@ import { ROOT } from "../../scripts/process.ts";
 /** Where modules are kept compiled between processes and runs. */
 export const COMPILED = join(ROOT, "node_modules/.cache/belay-tests");
 
-const BUNDLED = join(COMPILED, "bundle");
+export const BUNDLED = join(COMPILED, "bundle");
 
 /** Arguments of node for processes that live for a second: little garbage is collected, and no engine is optimised. */
 export const QUICK: readonly string[] = [
