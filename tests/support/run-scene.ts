@@ -1,4 +1,4 @@
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { Clock, Json } from "../../runtime/index.ts";
 import {
   type Dispatcher,
@@ -51,6 +51,17 @@ export interface RunScene {
   works(life: Life): Promise<readonly WorkProgress[]>;
   jobs(run: RunRow): Promise<readonly JobRow[]>;
   results(run: RunRow): Promise<readonly unknown[]>;
+}
+
+/** For a life that ends like that of a worker who is stopped: once calls are out, and this holds. */
+export function stopOnce(holds: () => boolean): NonNullable<Life["on"]> {
+  return (progress, stop) => {
+    if (progress.kind !== "calls") return;
+    void expect
+      .poll(holds)
+      .toBe(true)
+      .then(stop, () => {});
+  };
 }
 
 let scenes = 0;

@@ -5,7 +5,7 @@ import type { Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
-import { type RunSceneOptions, runScene } from "../../support/run-scene.ts";
+import { type RunSceneOptions, runScene, stopOnce } from "../../support/run-scene.ts";
 
 const ASK =
   'const a = await llm_query("a" + job, { tools: [] }); const b = await llm_query("b" + job, { tools: [] }); a + b';
@@ -41,16 +41,7 @@ test.skipIf(NO_POSTGRES)(
     });
     const { run } = await submit([1]);
     const isStuck = () => server.requests.some(({ prompt }) => prompt === "b1");
-    await works({
-      run,
-      on(progress, stop) {
-        if (progress.kind === "calls")
-          void expect
-            .poll(isStuck)
-            .toBe(true)
-            .then(stop, () => {});
-      },
-    });
+    await works({ run, on: stopOnce(isStuck) });
     hangs = false;
     await works({ run });
     expect(await results(run)).toEqual(["a1b1"]);

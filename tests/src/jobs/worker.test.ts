@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { dueJobs } from "../../../src/jobs/sweep.ts";
 import type { Store } from "../../../src/store/index.ts";
-import { runScene } from "../../support/run-scene.ts";
+import { runScene, stopOnce } from "../../support/run-scene.ts";
 import { storeAround } from "../../support/store-around.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -68,16 +68,7 @@ test("Ctrl-C suspends every job where it is, and a later worker goes on: no reco
   });
   const { run } = await submit([1, 2]);
   const stuck = () => server.requests.filter(({ prompt }) => prompt.startsWith("b")).length;
-  await works({
-    run,
-    on(progress, stop) {
-      if (progress.kind === "calls")
-        void expect
-          .poll(stuck)
-          .toBe(2)
-          .then(stop, () => {});
-    },
-  });
+  await works({ run, on: stopOnce(() => stuck() === 2) });
   expect((await jobs(run)).map(({ state, lapses }) => [state, lapses])).toEqual([
     ["waiting", 0],
     ["waiting", 0],
@@ -108,16 +99,7 @@ test("a job whose process is killed again and again, but records an answer each 
   const lapses: (number | undefined)[] = [];
   for (; life < CALLS; life++) {
     const isStuck = () => server.requests.some(({ prompt }) => Number(prompt) > life);
-    await works({
-      run,
-      on(progress, stop) {
-        if (progress.kind === "calls")
-          void expect
-            .poll(isStuck)
-            .toBe(true)
-            .then(stop, () => {});
-      },
-    });
+    await works({ run, on: stopOnce(isStuck) });
     lapses.push((await jobs(run))[0]?.lapses);
   }
   expect(lapses).toEqual([0, 1, 2, 0, 1]);
