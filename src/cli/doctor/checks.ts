@@ -7,7 +7,7 @@ import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
 import { checkMcp } from "./mcp.ts";
-import { checkServer } from "./server.ts";
+import { checkQueue, checkServer } from "./server.ts";
 import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
 
 /** One thing that Belay needs. `detail` is what was found; `cure` says what to do if it is not ok. */
@@ -20,14 +20,12 @@ export interface Check {
 
 /** All checks, in the order in which a failure explains the next one. None of them throws. */
 export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
-  const checks: [name: string, cure: string, () => Promise<Omit<Check, "name">>][] = [
+  const checks: Checking[] = [
     ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
     ["engine", REINSTALL, checkEngine],
     ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
     ["settings", "correct the file or variable", checkSettings],
-    isServer(place.place)
-      ? ["store", "name another store with --store", () => checkServer(place.place)]
-      : ["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place.place)],
+    ...storeChecks(place.place),
     [
       "key",
       "remove the file: a new key is made, and settings of older sessions are to be typed once more",
@@ -48,6 +46,16 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
     }));
     return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };
   });
+}
+
+type Checking = [name: string, cure: string, () => Promise<Omit<Check, "name">>];
+
+function storeChecks(place: string): Checking[] {
+  if (!isServer(place)) return [["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place)]];
+  return [
+    ["store", "name another store with --store", () => checkServer(place)],
+    ["queue", "`belay doctor` again tells more once the store can be used", () => checkQueue(place)],
+  ];
 }
 
 const REINSTALL = "install Belay again: npm install belay-rlm";

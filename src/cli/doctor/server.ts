@@ -1,4 +1,6 @@
+import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
+import { queueFigures, type TicketCounts } from "../../jobs/index.ts";
 import { lookAtServer, type ServerFacts } from "../../store/index.ts";
 import { inFlags } from "../render/wording.ts";
 import type { Check } from "./checks.ts";
@@ -15,10 +17,26 @@ export async function checkServer(url: string): Promise<Found> {
   }
 }
 
+/** Whether the queue beside the store can be used, and the tickets in it. A store that no run uses needs none. */
+export async function checkQueue(url: string): Promise<Found> {
+  try {
+    const figures = await queueFigures(url);
+    if (!figures) return { state: "ok", detail: "it will be made by the first run" };
+    const queues = figures.queues.map(ticketsText);
+    return { state: "ok", detail: [`pg-boss's schema ${figures.schemaVersion}`, ...queues].join("\n") };
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return { state: "warning", detail: error.message, cure: inFlags(error.suggestion) };
+  }
+}
+
+const ticketsText = ({ queue, waiting, active, dead }: TicketCounts) =>
+  `queue ${queue}: ${amount(waiting, "ticket waits", "tickets wait")}, ${active} active, ${dead} dead`;
+
 function judged(facts: ServerFacts): Found {
-  const { name, schema, version, queue, server } = facts;
+  const { name, schema, version, server } = facts;
   const store = version === 0 ? `the schema ${schema} will be made when it is needed` : `schema ${schema} ${version}`;
-  const detail = `${name}, PostgreSQL ${server}, ${store}${queue === null ? "" : `, queue ${queue}`}`;
+  const detail = `${name}, PostgreSQL ${server}, ${store}`;
   if (Number.parseInt(server, 10) < OLDEST_SERVER) {
     return { state: "failed", detail, cure: `use PostgreSQL ${OLDEST_SERVER} or newer` };
   }

@@ -5,20 +5,6 @@ import type { Dispatcher, Ticket } from "../dispatcher.ts";
 import { deadOf, openQueue, PERIODS, type Periods } from "./opening.ts";
 import { letterOf, rowOf, triedOf } from "./rows.ts";
 
-/** How a queue stands, for people. */
-export interface QueueFigures {
-  readonly waiting: number;
-  readonly active: number;
-  readonly dead: number;
-  /** Of pg-boss. */
-  readonly schemaVersion: number;
-}
-
-/** A dispatcher over a server, which many processes share. */
-export interface ServerDispatcher extends Dispatcher {
-  figures(): Promise<QueueFigures>;
-}
-
 export interface PgBossOptions {
   /** The URL of the store, `postgres://…`. */
   readonly url: string;
@@ -36,7 +22,7 @@ const PIECE = 1000;
  * Opens the queue, which makes and migrates its own schema, beside that of the store.
  * @throws RlmError `store_failed`, `store_too_new`
  */
-export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatcher> {
+export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
   const { queue, log = () => {} } = options;
   const every = { ...PERIODS, ...options.periods };
   const boss = await openQueue({ ...options, log, every });
@@ -107,19 +93,6 @@ export async function openPgBoss(options: PgBossOptions): Promise<ServerDispatch
       const ids = tries.map(({ id }) => id).filter((id) => UUID.test(id));
       if (ids.length > 0) await boss.cancel(queue, ids);
       await offer(tries.map(({ ticket }) => ticket));
-    },
-    async figures() {
-      const [[stats], [dead], version] = await Promise.all([
-        boss.getQueueStats(queue, { force: true }),
-        boss.getQueueStats(deadOf(queue), { force: true }),
-        boss.schemaVersion(),
-      ]);
-      return {
-        waiting: stats?.queuedCount ?? 0,
-        active: stats?.activeCount ?? 0,
-        dead: (dead?.queuedCount ?? 0) + (dead?.activeCount ?? 0),
-        schemaVersion: version ?? 0,
-      };
     },
     [Symbol.asyncDispose]: () => boss.stop({ graceful: true, timeout: 30_000 }),
   };

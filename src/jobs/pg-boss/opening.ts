@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { PgBoss } from "pg-boss";
 import { firstly, RlmError } from "../../../runtime/index.ts";
-import { readServerUrl } from "../../store/index.ts";
+import { lookAtServer, readServerUrl } from "../../store/index.ts";
 import { shownPlace } from "../../store-place.ts";
 
 /** Of pg-boss: other versions have other tables and compare other things. */
@@ -34,15 +34,41 @@ export async function openQueue({ url, queue, every, log }: Opening): Promise<Pg
   }
 }
 
+/**
+ * Has `work` look at the queues of a server, none of which is made, migrated or supervised by that; null: there are none yet.
+ * @throws RlmError `store_failed`, `store_too_new`
+ */
+export async function lookAtQueues<T>(
+  url: string,
+  work: (boss: PgBoss, version: number) => Promise<T>,
+): Promise<T | null> {
+  const name = shownPlace(url);
+  const { queue: version } = await lookAtServer(url);
+  if (version === null) return null;
+  const { PgBoss } = await library(name);
+  const boss = new PgBoss({ ...placeIn(url), max: 1, supervise: false, migrate: false, createSchema: false });
+  boss.on("error", () => {});
+  try {
+    checkVersion(version, name);
+    await boss.start();
+    return await work(boss, version);
+  } catch (error) {
+    throw failure(error, name);
+  } finally {
+    await boss.stop({ graceful: false }).catch(() => {});
+  }
+}
+
+function placeIn(url: string) {
+  const { connectionString, schema } = readServerUrl(url);
+  return { connectionString, schema: `${schema}_queue`, application_name: "belay", schedule: false };
+}
+
 async function start(url: string, name: string, every: Periods, log: (text: string) => void): Promise<PgBoss> {
   const { PgBoss } = await library(name);
-  const { connectionString, schema } = readServerUrl(url);
   const boss = new PgBoss({
-    connectionString,
-    schema: `${schema}_queue`,
-    application_name: "belay",
+    ...placeIn(url),
     max: 3,
-    schedule: false,
     superviseIntervalSeconds: every.supervise,
     monitorIntervalSeconds: every.monitor,
     queueCacheIntervalSeconds: 10,
@@ -52,19 +78,21 @@ async function start(url: string, name: string, every: Periods, log: (text: stri
   boss.on("warning", ({ message }) => log(`queue: ${withoutSecrets(message, url)}`));
   try {
     await boss.start();
-    const version = await boss.schemaVersion();
-    if (version === null || version <= QUEUE_SCHEMA) return boss;
-    throw new RlmError(
-      "store_too_new",
-      `the queue on ${name} is of version ${version}; this build knows ${QUEUE_SCHEMA}`,
-      {
-        suggestion: "Update Belay: all workers of a database run one build.",
-      },
-    );
+    checkVersion(await boss.schemaVersion(), name);
+    return boss;
   } catch (error) {
     await boss.stop({ graceful: false }).catch(() => {});
     throw failure(error, name);
   }
+}
+
+/** @throws RlmError `store_too_new` */
+function checkVersion(version: number | null, name: string): void {
+  if (version === null || version <= QUEUE_SCHEMA) return;
+  const message = `the queue on ${name} is of version ${version}; this build knows ${QUEUE_SCHEMA}`;
+  throw new RlmError("store_too_new", message, {
+    suggestion: "Update Belay: all workers of a database run one build.",
+  });
 }
 
 async function makeQueues(boss: PgBoss, queue: string, every: Periods): Promise<void> {

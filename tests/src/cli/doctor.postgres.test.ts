@@ -1,5 +1,6 @@
 import pg from "pg";
 import { expect, test, vi } from "vitest";
+import { openPgBoss } from "../../../src/jobs/index.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -12,7 +13,7 @@ async function doctor(url: string) {
   const { code, stdout } = await belayHere(["doctor", "--json", "--store", url], { home: temporaryFolder() });
   const checks: readonly Check[] = JSON.parse(stdout).checks;
   const named = (wanted: string) => checks.find(({ name }) => name === wanted);
-  return { code, stdout, store: named("store"), sessions: named("sessions"), key: named("key") };
+  return { code, stdout, store: named("store"), sessions: named("sessions"), key: named("key"), queue: named("queue") };
 }
 
 async function statement(url: string, sql: string): Promise<number> {
@@ -42,6 +43,13 @@ test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it 
   const kept = await doctor(url);
   expect(kept.store?.detail).toContain(`, schema ${schema} 1`);
   expect(kept.sessions).toMatchObject({ state: "ok", detail: "1 session" });
+  expect(kept.queue).toEqual({ name: "queue", state: "ok", detail: "it will be made by the first run" });
+  expect(await statement(url, `SELECT 1 FROM pg_namespace WHERE nspname = '${schema}_queue'`)).toBe(0);
+
+  await using dispatcher = await openPgBoss({ url, queue: "mine" });
+  await dispatcher.offer([{ run: "R", n: 0, rank: 0 }]);
+  const detail = "pg-boss's schema 43\nqueue mine: 1 ticket waits, 0 active, 0 dead";
+  expect((await doctor(url)).queue).toEqual({ name: "queue", state: "ok", detail });
 
   await statement(url, `UPDATE ${schema}.journal SET content = '\\x7b7d' WHERE seq = 1`);
   const damaged = await doctor(url);

@@ -4,6 +4,7 @@ import type { DeadLetter, Dispatcher, Ticket, Tried, Verdict } from "../../../sr
 import { giveUpJob } from "../../../src/jobs/give-up.ts";
 import { openInProcess } from "../../../src/jobs/in-process.ts";
 import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
+import { queueFigures } from "../../../src/jobs/pg-boss/figures.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
 import { DONE, jobScene } from "../../support/job-scene.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
@@ -252,7 +253,9 @@ describe.skipIf(NO_POSTGRES !== null)("what Belay counts on in pg-boss", () => {
     const tickets = Array.from({ length: 2500 }, (_, n) => ticket(n));
     await dispatcher.offer(tickets);
     await dispatcher.offer(tickets);
-    expect(await dispatcher.figures()).toMatchObject({ waiting: 2500, active: 0, dead: 0, schemaVersion: 43 });
+    const figures = await queueFigures((await shared) ?? "");
+    expect(figures?.schemaVersion).toBe(43);
+    expect(figures?.queues).toContainEqual({ queue: "twice", waiting: 2500, active: 0, dead: 0 });
   });
 
   test("a ticket that comes back is not behind all the others (T5)", async () => {
