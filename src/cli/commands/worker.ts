@@ -46,7 +46,7 @@ export const worker = defineCommand({
   summary: "run jobs of a server's store, beside as many other workers as one likes",
   details: [
     "It fetches jobs that `belay batch` has submitted with the same --store postgres://USER@HOST/DATABASE, and runs them until it is stopped. Each job runs in one worker at a time. If a worker is killed or loses its host, another one goes on with its jobs within a minute, at their `await`.",
-    "Whoever can write to the database can make workers spend. So keys, addresses, models and dollars come from the flags, variables and files of the worker's own host: a run names a model and nothing else.",
+    "Whoever can write to the database can make workers spend. So keys, addresses, models and dollars come from the flags, variables and files of the worker's own host: a run names a model and nothing else. --max-cost-usd limits each job, and refuses models whose price is not known. It does not limit how many jobs somebody submits: the provider's own limit for the key does that.",
     "Ctrl-C suspends its jobs and gives them back at once. Put the password into ~/.pgpass or PGPASSWORD. docs/batch.md has a compose.yaml.",
   ],
   own: OWN,

@@ -96,6 +96,9 @@ const SHARED: readonly string[] = ["base-url", "api-key-env", "max-cost-usd"];
 /** Settings that it takes by flags. */
 export const OF_WORKER: readonly Flag[] = SESSION_FLAGS.filter(({ name }) => SHARED.includes(name)).map((shared) =>
   shared.name === "max-cost-usd"
-    ? { ...shared, help: "dollars of one job here at the most, whatever its run says" }
+    ? {
+        ...shared,
+        help: "dollars of each job here at the most, whatever its run says; all jobs together are not limited by it",
+      }
     : shared,
 );

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { openStore } from "../../../../src/store/index.ts";
-import { scene } from "./scene.ts";
+import { DEAR, priced, scene } from "./scene.ts";
 
 // What flags of `belay batch` change, where no other test shows it.
 
@@ -64,6 +64,19 @@ test("--run-max-tokens parks the run when its tokens are spent", async () => {
   const stopped = await type(line("--run-max-tokens", "4200", "--concurrency", "1"));
   expect(stopped).toMatchObject({ code: 3, stderr: expect.stringContaining("paused: the limit of the run is spent") });
   expect(server.requests).toHaveLength(1);
+});
+
+test("--run-max-cost-usd parks the run when its dollars are spent, and more go on", async () => {
+  const { type, server } = await scene({ "in.csv": ROWS }, () => DEAR);
+  const model = ["--model", "mine/m", ...priced(server), "--concurrency", "1"];
+  const stopped = await type(line("--run-max-cost-usd", "0.03", ...model));
+  expect(stopped).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("2/3 done · 1 parked · $0.012 of $0.030\n"),
+  });
+  expect(server.requests).toHaveLength(2);
+  expect(await type(line("--run-max-cost-usd", "0.04", ...model))).toMatchObject({ code: 0 });
+  expect(server.requests).toHaveLength(3);
 });
 
 test("--unordered writes a result as soon as it is there", async () => {

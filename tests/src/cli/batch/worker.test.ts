@@ -1,11 +1,12 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { openStore } from "../../../../src/store/index.ts";
 import { startModelServer } from "../../../support/model-server.ts";
 import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { folderWith } from "../../../support/tree.ts";
 import { finished, startBelay } from "../belay.ts";
 import { belayHere } from "../in-process.ts";
-import { linesIn, scene } from "./scene.ts";
+import { DEAR, linesIn, priced, scene } from "./scene.ts";
 
 const ROWS = '{"id":"a","text":"one"}\n{"id":"b","text":"bad"}\n{"id":"c","text":"three"}\n';
 
@@ -104,4 +105,51 @@ test("a run whose dollars are spent is paused, and goes on with more of them: no
   expect((await type("worker", "--until-idle")).code).toBe(0);
   expect(server.requests.map(({ prompt }) => prompt).toSorted()).toEqual(["1", "2", "3", "4", "5"]);
   expect(await type("jobs", "mine")).toMatchObject({ code: 0, stdout: expect.stringContaining("$0.03") });
+}, 60_000);
+
+test("a worker's --max-cost-usd limits each of its jobs, whatever the run allows", async ({ skip }) => {
+  skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
+  const store = ["--store", await freshStoreUrl()];
+  const calls = `for (const n of [1, 2, 3]) await llm_query(job.id + n, { tools: [] })`;
+  const { type, server } = await scene({ "in.jsonl": '{"id":"a"}\n{"id":"b"}\n', "calls.js": calls }, () => DEAR);
+  const own = priced(server);
+  const batch = ["batch", "calls.js", "--jobs", "in.jsonl", "--name", "mine", "--model", "mine/m", ...own, ...store];
+  expect(await type([...batch, "--max-cost-usd", "50", "--detach"])).toMatchObject({ code: 3 });
+  const worker = ["worker", "--until-idle", "--concurrency", "1", "--max-cost-usd", "0.03", ...own, ...store];
+  const worked = await type(worker);
+  expect(worked).toMatchObject({ code: 0, stderr: expect.stringContaining("1 job at once\n") });
+  // The third call of each job might have cost more than is left of its $0.03.
+  expect(server.requests.map(({ prompt }) => prompt)).toEqual(["a1", "a2", "b1", "b2"]);
+  const shown = JSON.parse((await type(["jobs", "mine", "b", "--json", ...store])).stdout);
+  expect(shown).toMatchObject({ status: "failed", error: expect.stringContaining("BudgetExceededError") });
+}, 60_000);
+
+test("--no-work follows a run that it does not work on; its share and its queue stay", async ({ skip }) => {
+  skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
+  const url = await freshStoreUrl();
+  const { type, server } = await scene({ "in.jsonl": ROWS });
+  const line = ["batch", "ask.js", "--jobs", "in.jsonl", "--name", "mine", "--store", url];
+  const following = type([...line, "--no-work", "--share", "4"]);
+  await using store = await openStore(url);
+  const run = await vi.waitFor(
+    async () => (await store.jobs.run("mine")) ?? Promise.reject(new Error("no run")),
+    10_000,
+  );
+  await vi.waitFor(async () => expect(await store.jobs.counts(run.id)).toMatchObject({ waiting: 3 }), 10_000);
+  const ranks = (await store.jobs.list(run.id, { from: 0, limit: 3 })).map(({ rank }) => rank);
+  expect(ranks.map((rank) => rank - (ranks[0] ?? 0))).toEqual([0, 2, 4]);
+  const pausing = setInterval(() => void store.jobs.change(run.id, { to: "pause", why: null }), 200);
+  const ended = await following.finally(() => clearInterval(pausing));
+  expect(ended).toMatchObject({ code: 3, stdout: "" });
+  const there = `--store '${url}'`;
+  expect(ended.stderr.split("\n").slice(0, 2)).toEqual(["run mine: 3 jobs", `work on it: belay worker ${there}`]);
+  expect(ended.stderr).toMatch(/\nmine: 0\/3 done\npaused\ncontinue with: belay jobs resume mine --store .*\n$/);
+  expect(server.requests).toHaveLength(0);
+  for (const [flag, value, has] of [
+    ["--share", "2", "a share of 4"],
+    ["--queue", "other", "the queue default"],
+  ] as const) {
+    const message = `the run mine has ${has}, which ${flag} cannot change (run_differs)`;
+    expect(await type([...line, flag, value])).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+  }
 }, 60_000);
