@@ -23,7 +23,13 @@ export async function checkQueue(url: string): Promise<Found> {
     const figures = await queueFigures(url);
     if (!figures) return { state: "ok", detail: "it will be made by the first run" };
     const queues = figures.queues.map(ticketsText);
-    return { state: "ok", detail: [`pg-boss's schema ${figures.schemaVersion}`, ...queues].join("\n") };
+    return {
+      state: "ok",
+      detail: [
+        `pg-boss's schema ${figures.schemaVersion}${queues.length > 0 ? "; its counts may be a minute old" : ""}`,
+        ...queues,
+      ].join("\n"),
+    };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
     return { state: "warning", detail: error.message, cure: inFlags(error.suggestion) };
