@@ -7,6 +7,7 @@ export type {
   WorkOptions,
   WorkProgress,
 } from "./api.ts";
+export { isOfAnotherBuild } from "./build.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";
 export { openInProcess } from "./in-process.ts";
 export { openPgBoss } from "./pg-boss/dispatcher.ts";

@@ -1,6 +1,6 @@
-import { imageFormat, imageProblem, systemClock } from "../../runtime/index.ts";
-import { isRecord, parseJson } from "../json.ts";
+import { systemClock } from "../../runtime/index.ts";
 import type { WorkOptions, WorkProgress } from "./api.ts";
+import { isOfAnotherBuild, ownEngine } from "./build.ts";
 import { openHeldContexts } from "./held-contexts.ts";
 import { type JobSessionsParts, leaseJob, modelsBy } from "./job-session.ts";
 import type { RunSpec } from "./spec.ts";
@@ -17,11 +17,19 @@ export async function processParts(
     contextOf: openHeldContexts(store),
     openModels: modelsBy(own, env),
   };
-  const engine = JSON.stringify(await imageFormat());
   const told = (progress: WorkProgress) => onProgress(progress);
+  const runsOfOthers = new Set<string>();
   return {
     jobs: store.jobs,
-    engine: { own: engine, isForeign },
+    engine: { own: await ownEngine(), isForeign: isOfAnotherBuild },
+    foreign({ run: { id, name } }) {
+      if (runsOfOthers.has(id)) return;
+      runsOfOthers.add(id);
+      told({
+        kind: "said",
+        text: `jobs of ${name} were begun by another build of Belay, and wait for a worker of that one`,
+      });
+    },
     refusal: (spec) => refusalOf(spec, own.models),
     lease: (found) => leaseJob(sessions, found),
     stopped: suspend,
@@ -33,14 +41,6 @@ export async function processParts(
     left: ({ job: { run, n, id } }, state, why) => told({ kind: "left", key: { run, n }, id, state, why }),
     said: (text) => told({ kind: "said", text }),
   };
-}
-
-/** A row may be damaged or hostile: what is not the format of an image cannot be read. */
-async function isForeign(engine: string): Promise<boolean> {
-  const gate: unknown = parseJson(engine);
-  const own = await imageFormat();
-  if (!isRecord(gate) || !Object.entries(own).every(([name, value]) => typeof gate[name] === typeof value)) return true;
-  return (await imageProblem({ gate: { ...own, ...gate } })) !== null;
 }
 
 function refusalOf({ model }: RunSpec, allowed: readonly string[] | null): string | null {

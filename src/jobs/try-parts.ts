@@ -8,7 +8,7 @@ import type { Stops } from "./stops.ts";
 export interface TryParts {
   readonly jobs: Pick<Jobs, "begin" | "change" | "counts" | "finish" | "put" | "read">;
   /** The image format of this build, and whether it can read another one. */
-  readonly engine: { readonly own: string; isForeign(engine: string): Promise<boolean> };
+  readonly engine: { readonly own: string; isForeign(engine: string | null): Promise<boolean> };
   /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
   refusal(spec: RunSpec): string | null;
   /** Takes the lease of the job's session, which is made if it is missing. @throws RlmError `session_busy` */
@@ -22,6 +22,8 @@ export interface TryParts {
   after(ms: number, then: () => void): () => void;
   /** For people: that a job began, and what its try left it in. */
   begun(found: JobOfRun): void;
+  /** Another build has begun the job. */
+  foreign(found: JobOfRun): void;
   left(found: JobOfRun, state: JobState | null, why: string | null): void;
   said(text: string): void;
 }

@@ -15,8 +15,9 @@ const BUSY_MS = 15_000;
 export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
   try {
     const found = await parts.jobs.read(ticket);
-    const engine = found?.job.engine ?? null;
-    const early = standingOf(found, parts.now(), engine !== null && (await parts.engine.isForeign(engine)));
+    const isForeign = await parts.engine.isForeign(found?.job.engine ?? null);
+    const early = standingOf(found, parts.now(), isForeign);
+    if (found && isForeign && typeof early === "object" && early !== null) parts.foreign(found);
     if (!found || early !== null) return early ?? "over";
     const taken = await take(parts, found);
     if (typeof taken === "string") return await pauseRun(parts, found, taken);

@@ -168,6 +168,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
       begun: () => {},
       left: (_found, state, why) => log.push(`left ${state} ${why}`),
       said: (text) => log.push(`said ${text}`),
+      foreign: () => log.push("foreign"),
     },
   };
   return scene;

@@ -20,6 +20,8 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   }
   const limits = raised(limitsIn(asked.args), run.limits);
   if (limits) await store.jobs.limit(run.id, limits);
+  // Running jobs that nobody holds wait from now on, so that they can be given up.
+  if (verb === "retry" && asked.own.fresh) await store.jobs.lapse(run.id);
   const [before, begun] = [await store.jobs.counts(run.id), await begunIn(asked, run, verb, named)];
   await using dispatcher = place.isServer ? await openDispatcher(place, run.queue, () => {}) : null;
   await openRuns(store).change(run, changeOf(verb, ids, asked), dispatcher?.dispatcher ?? null);

@@ -1,7 +1,8 @@
 import { age } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
+import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { nearest } from "../../nearest.ts";
-import type { JobRow, RunRow, Store } from "../../store/index.ts";
+import type { JobRow, JobState, RunRow, Store } from "../../store/index.ts";
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -50,11 +51,15 @@ export function jobsLine({ place }: Pick<JobsAsked, "place">, ...words: string[]
 }
 
 /** `provider, goes on in 12 min`: why a job waits, and for how long; null: nothing keeps it. */
-export function waitText({ why, run_at }: Pick<JobRow, "why" | "run_at">): string | null {
+export async function waitText({ state, why, run_at, engine }: JobRow): Promise<string | null> {
   const ms = run_at === null ? 0 : run_at - Date.now();
   const until = ms > 0 ? [`goes on in ${age(Math.max(ms, 1000))}`] : [];
-  return [...(why === null ? [] : [why]), ...until].join(", ") || null;
+  const isOther = UNFINISHED.includes(state) && (await isOfAnotherBuild(engine));
+  const build = isOther ? ["waits for the build of Belay that began it"] : [];
+  return [...(why === null ? [] : [why]), ...until, ...build].join(", ") || null;
 }
+
+const UNFINISHED: readonly JobState[] = ["waiting", "parked"];
 
 /** One JSON object on stdout. */
 export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {

@@ -22,7 +22,7 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
       output: outputOf(job),
       result: jsonIn(result),
     });
-  else showText(asked, run, job, result);
+  else await showText(asked, run, job, result);
   if (job.state === "done") return 0;
   return job.state === "failed" || job.state === "cancelled" ? 1 : 3;
 }
@@ -46,7 +46,9 @@ const outputOf = ({ told }: JobRow) => (isRecord(told) && typeof told.output ===
 /** A longer text is cut; --json and the results have it whole. */
 const SHOWN_UNITS = 4000;
 
-function showText({ terminal: { stdout }, place }: JobsAsked, run: RunRow, job: JobRow, result: string | null): void {
+async function showText(asked: JobsAsked, run: RunRow, job: JobRow, result: string | null): Promise<void> {
+  const { terminal, place } = asked;
+  const { stdout } = terminal;
   const told = isRecord(job.told) ? job.told : {};
   const { spent } = job;
   const took = [
@@ -57,7 +59,7 @@ function showText({ terminal: { stdout }, place }: JobsAsked, run: RunRow, job: 
     ...(job.lapses > 0 ? [amount(job.lapses, "lapse")] : []),
   ];
   const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
-  const waits = waitText(job);
+  const waits = await waitText(job);
   stdout.write(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}\n`);
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(job.input, WIDTH));

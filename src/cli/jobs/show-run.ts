@@ -31,7 +31,7 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
     ...(own.state ? { states: [own.state] } : {}),
   });
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
-  else showJobs(asked, rows.slice(0, SHOWN));
+  else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {
     const all = own.state ? counts[own.state] : null;
     const more = all === null ? "more jobs follow" : amount(all - SHOWN, "more job");
@@ -42,13 +42,14 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   return runExitCode(counts);
 }
 
-function showJobs({ terminal: { stdout } }: JobsAsked, rows: readonly JobRow[]): void {
-  const cells = rows.map((job) => [
+async function showJobs({ terminal: { stdout } }: JobsAsked, rows: readonly JobRow[]): Promise<void> {
+  const whys = await Promise.all(rows.map(whyOf));
+  const cells = rows.map((job, at) => [
     job.id,
     job.state,
     String(job.spent.sub_calls),
     job.spent.nanodollars > 0 ? dollars(job.spent.nanodollars / 1e9) : "-",
-    whyOf(job),
+    whys[at] ?? "-",
   ]);
   const [header = "", ...lines] = table([["job", "state", "calls", "cost", "why"], ...cells], COLUMNS, stdout);
   stdout.write(`${header}\n`, "dim");
@@ -59,9 +60,9 @@ const COLUMNS = ["left", "left", "right", { align: "right", drop: 1 }, "left"] a
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
 /** Why a job failed or waits, on one line. */
-function whyOf(job: JobRow): string {
+async function whyOf(job: JobRow): Promise<string> {
   const error = isRecord(job.told) && typeof job.told.error === "string" ? job.told.error : null;
-  return (error ?? waitText(job) ?? "-").replaceAll(/\s+/g, " ").slice(0, WHY_UNITS);
+  return (error ?? (await waitText(job)) ?? "-").replaceAll(/\s+/g, " ").slice(0, WHY_UNITS);
 }
 
 const WHY_UNITS = 200;

@@ -38,11 +38,16 @@ test.each<[string, Knobs, unknown]>([
   ["is parked until later", { job: { state: "parked", run_at: 6000 } }, { againMs: 5000 }],
   ["is of a paused run", { run: { state: "paused" } }, "over"],
   ["is not due", { job: { run_at: 6000 } }, { againMs: 5000 }],
-  ["was begun by another build", { job: { state: "running", engine: "theirs" }, isForeign: true }, { againMs: 60_000 }],
 ])("a job that %s is not touched", async (_name, knobs, expected) => {
   const { verdict, log } = await tried(knobs);
   expect(verdict).toEqual(expected);
   expect(log).toEqual(["read"]);
+});
+
+test("a job that another build has begun is left to a worker of that one, and a person is told", async () => {
+  const { verdict, log } = await tried({ job: { state: "running", engine: "theirs" }, isForeign: true });
+  expect(verdict).toEqual({ againMs: 60_000 });
+  expect(log).toEqual(["read", "foreign"]);
 });
 
 test("a job that is due by now, or was begun by this build, is tried", async () => {

@@ -49,6 +49,18 @@ test("a job's context is loaded by its hash: its cell sees no file and no folder
   expect(JSON.stringify(records)).not.toContain(folder);
 });
 
+test("a worker says that jobs were begun by another build, and leaves them alone", async () => {
+  const { submit, works, jobs, store } = await runScene("1");
+  const { run } = await submit([1]);
+  const key = { run: run.id, n: 0 };
+  await store.jobs.begin(key, { ticket: "t", fence: 0, engine: '{"of":"another"}', lapses: 0, answers: 0 });
+  await store.jobs.put(key, 0, { state: "waiting", why: null, afterMs: 0, counts: false });
+  const told = await works({ run, on: (progress, stop) => progress.kind === "said" && stop() });
+  const text = `jobs of ${run.name} were begun by another build of Belay, and wait for a worker of that one`;
+  expect(told).toEqual([{ kind: "said", text }]);
+  expect(await jobs(run)).toMatchObject([{ state: "waiting", ticket: "t" }]);
+});
+
 test("a cell that fails fails its job, and what it printed is kept", async () => {
   const { submit, works, jobs } = await runScene('print("so far"); throw new TypeError("no")');
   const { run } = await submit([1]);

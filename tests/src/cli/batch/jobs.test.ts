@@ -172,6 +172,8 @@ test("retry --fresh gives up what was begun and waits, in a session of its own",
   const key = { run: (await store.jobs.run("mine"))?.id ?? "", n: 1 };
   await store.jobs.begin(key, { ticket: "t", fence: 0, engine: "another build's", lapses: 0, answers: 0 });
   await store.jobs.put(key, 0, { state: "waiting", why: null, afterMs: 0, counts: false });
+  const waits = "waits for the build of Belay that began it";
+  expect((await type(["jobs", "mine"])).stdout).toMatch(new RegExp(`^mail@example.org {2}waiting .* ${waits}$`, "m"));
   const session = async () => (await store.jobs.read(key))?.job.session;
   const begun = await session();
   expect((await type(["jobs", "retry", "mine"])).stdout).toContain("0 jobs will be tried again\n");
@@ -179,6 +181,10 @@ test("retry --fresh gives up what was begun and waits, in a session of its own",
   expect((await type(["jobs", "retry", "mine", "--fresh"])).stdout).toContain("1 job will be tried again\n");
   expect(await session()).not.toBe(begun);
   expect((await store.jobs.read(key))?.job).toMatchObject({ engine: null, begun_at: null });
+  // Its worker was killed.
+  await store.jobs.begin(key, { ticket: "u", fence: 0, engine: "another build's", lapses: 0, answers: 0 });
+  expect((await type(["jobs", "retry", "mine", "--fresh"])).stdout).toContain("1 job will be tried again\n");
+  expect((await store.jobs.read(key))?.job).toMatchObject({ state: "waiting", engine: null, lapses: 0 });
 });
 
 test("a job that waits for its provider is shown as parked, with the time at which it goes on", async () => {
