@@ -149,7 +149,13 @@ test("retry gives jobs that have failed, or those that are named, a new attempt"
   const { type } = await ranScene();
   const wait = "the line of belay batch that began mine continues it";
   expect(await type(["jobs", "retry", "mine"])).toMatchObject({ stdout: `1 job will be tried again\n${wait}\n` });
-  expect(await type(["jobs", "mine"])).toMatchObject({ code: 3 });
+  expect(await type(["jobs", "pause", "mine"])).toMatchObject({
+    code: 0,
+    stdout: "mine is paused; resume it: belay jobs resume mine\n",
+  });
+  expect(await type(["jobs", "mine"])).toMatchObject({ code: 3, stdout: expect.stringMatching(/^mine \(paused\): /) });
+  const resumed = await type(["jobs", "resume", "mine"]);
+  expect(resumed).toMatchObject({ code: 0, stdout: `mine is open, and 1 job waits\n${wait}\n` });
   const unknown = await type(["jobs", "retry", "mine", "a", "nobody"]);
   expect(unknown).toMatchObject({
     code: 1,
