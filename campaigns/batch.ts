@@ -11,7 +11,7 @@ import { workersCampaign } from "./batch/workers.ts";
 // over. With `--backend postgres` these are workers over a server, which is restarted once. What the model server saw and what the store has are compared with a run that nobody disturbed.
 
 const USAGE =
-  "npm run batch-campaign -- [--backend folder|postgres] [--jobs N] [--kills N] [--seed N] [--answer-ms N] [--concurrency N]";
+  "npm run batch-campaign -- [--backend folder|postgres] [--jobs N] [--kills N] [--seed N] [--answer-ms N] [--concurrency N] [--poison]";
 
 const CAMPAIGNS = { folder: batchCampaign, postgres: workersCampaign };
 
@@ -39,11 +39,13 @@ function read(args: string[]) {
     seed: { type: "string" },
     "answer-ms": { type: "string", default: "300" },
     concurrency: { type: "string", default: "8" },
+    poison: { type: "boolean", default: false },
   } as const;
   const { values } = parseArgs({ args, options });
   const { backend } = values;
   if (backend !== "folder" && backend !== "postgres")
     throw new Error(`--backend is folder or postgres, not ${backend}`);
+  if (values.poison && backend === "folder") throw new Error("--poison needs workers: add --backend postgres");
   return {
     campaign: CAMPAIGNS[backend],
     jobs: wholeNumber("jobs", values.jobs),
@@ -51,5 +53,6 @@ function read(args: string[]) {
     seed: seedOf(values.seed),
     answerMs: wholeNumber("answer-ms", values["answer-ms"]),
     concurrency: wholeNumber("concurrency", values.concurrency),
+    poison: values.poison,
   };
 }

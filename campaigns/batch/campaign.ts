@@ -18,6 +18,8 @@ export interface BatchPlan {
   readonly answerMs: number;
   readonly concurrency: number;
   readonly folder: string;
+  /** With workers: a job more, which ends every process that tries it. */
+  readonly poison?: boolean;
   say(line: string): void;
 }
 

@@ -8,6 +8,7 @@ import { KILL_VARIABLE } from "../../tests/support/kill-step.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
 import type { BatchPlan } from "./campaign.ts";
 import type { Asked } from "./judge.ts";
+import { POISONED } from "./poison.ts";
 import { answerTo, SCRIPT } from "./script.ts";
 
 export const NAME = "campaign";
@@ -31,9 +32,14 @@ export interface Started {
   readonly step: string | null;
   /** By this the model server knows who asks. */
   readonly by?: string;
+  /** The poison ends it, and each process that it starts. */
+  readonly isPoisoned?: boolean;
 }
 
-export function startCommand(line: readonly string[], { place, url, step, by = "one" }: Started): ChildProcess {
+export function startCommand(
+  line: readonly string[],
+  { place, url, step, by = "one", isPoisoned = false }: Started,
+): ChildProcess {
   return spawn(process.execPath, [...CRASHING_COMMAND, ...line], {
     cwd: place,
     stdio: ["ignore", "ignore", "inherit"],
@@ -46,6 +52,7 @@ export function startCommand(line: readonly string[], { place, url, step, by = "
       BELAY_API_KEY_ENV: KEY,
       [KEY]: by,
       [KILL_VARIABLE]: step ?? "finish:0",
+      ...(isPoisoned ? POISONED : {}),
     },
   });
 }

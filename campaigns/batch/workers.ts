@@ -20,6 +20,7 @@ import {
   writeInputs,
 } from "./command.ts";
 import { type Cut, type Journals, judge, look } from "./judge.ts";
+import { POISON, withoutPoison, wrongPoison } from "./poison.ts";
 import { answerTo, STEPS } from "./script.ts";
 
 const WORKERS = 4;
@@ -36,19 +37,21 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   await using cluster = await startCluster();
   await using server = await startModelServer(({ prompt }) => ({ text: answerTo(prompt), delayMs: plan.answerMs }));
   const place = join(plan.folder, "killed");
-  writeInputs(place, ids);
+  writeInputs(place, plan.poison ? [...ids, POISON] : ids);
   const ground: Ground = { plan, cluster, server, place };
   const submitting = [...LINE, "--store", cluster.url, "--detach"];
   await command(ground, submitting, "killed", SUBMITTED);
   await command(ground, submitting, 3);
   await using store = await openStore(cluster.url);
   const cuts = await disturbed(ground, store);
-  await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], 0);
+  await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], plan.poison ? 1 : 0);
   const end = await look(store, NAME);
   if (!end) throw new Error("the store has no run");
-  const results = readFileSync(join(place, OUT), "utf8");
   const asked = askedOf(server);
-  return { ...judge({ ids, asked, cuts, end, results, undisturbed }), kills: cuts.length, requests: asked.length };
+  const evidence = { ids, asked, cuts, undisturbed, ...withoutPoison(end, readFileSync(join(place, OUT), "utf8")) };
+  const judged = judge(evidence);
+  const mismatches = [...judged.mismatches, ...(plan.poison ? wrongPoison(end) : [])];
+  return { ...judged, mismatches, kills: cuts.length, requests: asked.length };
 }
 
 interface Ground {
@@ -117,7 +120,7 @@ async function restart({ cluster, server }: Ground): Promise<number> {
 }
 
 /** Workers: each that dies is followed by another one. Some kill themselves at a step of a try. */
-function openCrew({ place, server, cluster }: Ground, random: () => number, mayDie: () => boolean) {
+function openCrew({ plan, place, server, cluster }: Ground, random: () => number, mayDie: () => boolean) {
   const alive = new Map<string, ChildProcess>();
   const dead: string[] = [];
   let count = 0;
@@ -129,7 +132,7 @@ function openCrew({ place, server, cluster }: Ground, random: () => number, mayD
     const name = STEPS_OF_TRIES[Math.floor(random() * STEPS_OF_TRIES.length)];
     const step = mayDie() && random() < 0.5 ? `${name}:${1 + Math.floor(random() * 12)}` : null;
     const line = ["worker", "--quiet", "--store", cluster.url, "--concurrency", String(JOBS_OF_WORKER)];
-    const child = startCommand(line, { place, url: server.url, step, by });
+    const child = startCommand(line, { place, url: server.url, step, by, isPoisoned: plan.poison === true });
     alive.set(by, child);
     child.once("close", () => {
       alive.delete(by);
