@@ -35,7 +35,7 @@ export async function serveWorker(): Promise<void> {
     await tell({ kind: "verdict", verdict });
   } catch (error) {
     // A store that cannot be opened is no fault of the job.
-    await tell({ kind: "verdict", verdict: verdictOf(error) });
+    await tell({ kind: "verdict", verdict: verdictOf(error, ticket) });
   }
   if (process.connected) process.disconnect();
 }

@@ -32,7 +32,7 @@ export interface Ticket {
   readonly rank: number;
   /** Not before so many ms. */
   readonly afterMs?: number;
-  /** How often its tries died, as far as the job's row counts them. A queue of its own counts by itself. */
+  /** How often its tries have died before it was offered. Default: never. */
   readonly lapses?: number;
 }
 
@@ -44,11 +44,17 @@ export interface Tried extends Omit<Ticket, "afterMs"> {
   readonly changed: AbortSignal;
 }
 
+/** With one lapse more a ticket is dead. */
+export const MOST_LAPSES = 5;
+
 /** A ticket that has used up its lapses. */
 export interface DeadLetter extends Omit<Tried, "changed"> {
   /** What its last try left. */
   readonly why: string;
 }
 
-/** What a try says of its ticket: the job needs no further try, or it should be tried again after so many ms. */
-export type Verdict = "over" | { readonly againMs: number };
+/**
+ * What a try says of its ticket: the job needs no further try, or it should be tried again after so many ms. Its lapses are
+ * forgotten, unless the verdict names those that still count.
+ */
+export type Verdict = "over" | { readonly againMs: number; readonly lapses?: number };

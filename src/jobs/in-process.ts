@@ -1,6 +1,6 @@
 import PQueue from "p-queue";
 import { aborted } from "../signals.ts";
-import type { DeadLetter, Dispatcher, Ticket, Tried, Verdict } from "./dispatcher.ts";
+import { type DeadLetter, type Dispatcher, MOST_LAPSES, type Ticket, type Tried, type Verdict } from "./dispatcher.ts";
 
 /** What may be set otherwise in tests. The numbers are those of pg-boss's queues. */
 export interface InProcessOptions {
@@ -21,11 +21,15 @@ interface Handlers {
 }
 
 /** Hands tickets out in this process alone. They live as long as it does: the rows say what is to be offered again. */
-export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: InProcessOptions = {}): Dispatcher {
+export function openInProcess({
+  held = 1000,
+  mostLapses = MOST_LAPSES,
+  retryMs = 1000,
+}: InProcessOptions = {}): Dispatcher {
   const queue = new PQueue({ concurrency: 1, autoStart: false });
   /** Keys of tickets that wait, here or for their time. */
   const waiting = new Set<string>();
-  const timers = new Set<NodeJS.Timeout>();
+  const timers = openTimers();
   const trying = new Map<string, { readonly ticket: Ticket; readonly changed: AbortController }>();
   const running = new Set<Promise<void>>();
   const offers = openOffers(
@@ -41,15 +45,7 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
     waiting.add(key);
     const { afterMs = 0 } = ticket;
     if (afterMs <= 0) enqueue(ticket, lapses);
-    else after(afterMs, () => enqueue(ticket, lapses));
-  }
-
-  function after(ms: number, then: () => void): void {
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      then();
-    }, ms);
-    timers.add(timer);
+    else timers.after(afterMs, () => enqueue(ticket, lapses));
   }
 
   function enqueue(ticket: Ticket, lapses: number): void {
@@ -71,7 +67,7 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
     try {
       const { run, n, rank } = ticket;
       const verdict = await handlers.attempt({ run, n, rank, id, lapses, changed: changed.signal });
-      if (verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, 0);
+      if (verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, verdict.lapses ?? 0);
     } catch (error) {
       await lapsed(ticket, { id, lapses: lapses + 1, why: error instanceof Error ? error.message : String(error) });
     } finally {
@@ -90,7 +86,7 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
       const { run, n, rank } = letter;
       if (verdict && verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, 0);
     } catch {
-      after(retryMs * SLOWEST, () => void bury(letter));
+      timers.after(retryMs * SLOWEST, () => void bury(letter));
     }
   }
 
@@ -114,9 +110,25 @@ export function openInProcess({ held = 1000, mostLapses = 5, retryMs = 1000 }: I
     async [Symbol.asyncDispose]() {
       queue.pause();
       queue.clear();
-      for (const timer of timers) clearTimeout(timer);
+      timers.clear();
       offers.end();
       await Promise.all(running);
+    },
+  };
+}
+
+function openTimers() {
+  const timers = new Set<NodeJS.Timeout>();
+  return {
+    after(ms: number, then: () => void): void {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        then();
+      }, ms);
+      timers.add(timer);
+    },
+    clear() {
+      for (const timer of timers) clearTimeout(timer);
     },
   };
 }

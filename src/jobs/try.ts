@@ -17,8 +17,9 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     const found = await parts.jobs.read(ticket);
     const isForeign = await parts.engine.isForeign(found?.job.engine ?? null);
     const early = standingOf(found, parts.now(), isForeign);
-    if (found && isForeign && typeof early === "object" && early !== null) parts.foreign(found);
-    if (!found || early !== null) return early ?? "over";
+    if (!found || early === "over") return "over";
+    if (early !== null && isForeign) parts.foreign(found);
+    if (early !== null) return { ...early, lapses: ticket.lapses };
     const taken = await take(parts, found);
     if (typeof taken === "string") return await pauseRun(parts, found, taken);
     await using lease = disposable(taken.lease);
@@ -28,7 +29,7 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     if (!(await parts.jobs.begin(found.job, taking))) return "over"; // ▣ running
     return await underLease(parts, ticket, found, taken.spec, lease);
   } catch (error) {
-    return verdictOf(error);
+    return verdictOf(error, ticket);
   }
 }
 
@@ -65,7 +66,7 @@ async function underLease(
     }
     case "again":
       parts.left(found, null, codeIn(end));
-      return { againMs: step.afterMs };
+      return { againMs: step.afterMs, lapses: ticket.lapses };
   }
 }
 
@@ -116,11 +117,14 @@ async function pauseRun({ jobs, said }: TryParts, { run }: JobOfRun, why: string
   return "over";
 }
 
-/** What the store or another holder did to the try counts as nothing: the ticket comes again. Anything else is a defect. */
-export function verdictOf(error: unknown): Verdict {
+/**
+ * What the store or another holder did to the try counts as nothing: the ticket comes again, with the lapses that it has. A process
+ * that ended leaves its lease behind for a while, so its job is busy at first. Anything else is a defect.
+ */
+export function verdictOf(error: unknown, { lapses }: Pick<Tried, "lapses">): Verdict {
   if (!(error instanceof RlmError)) throw error;
-  if (error.code === "session_busy") return { againMs: BUSY_MS };
-  if (GIVEN_BACK.has(error.code)) return { againMs: STORE_MS };
+  if (error.code === "session_busy") return { againMs: BUSY_MS, lapses };
+  if (GIVEN_BACK.has(error.code)) return { againMs: STORE_MS, lapses };
   throw error;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { JobInsert, JobWithMetadata, WorkOptions } from "pg-boss";
 import { aborted } from "../../signals.ts";
-import type { Dispatcher, Ticket } from "../dispatcher.ts";
+import type { Dispatcher, Ticket, Verdict } from "../dispatcher.ts";
 import { deadOf, openQueue, PERIODS, type Periods } from "./opening.ts";
 import { letterOf, rowOf, triedOf } from "./rows.ts";
 
@@ -74,13 +74,13 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
           return signal.aborted ? { againMs: 0 } : attempt(tried);
         });
         // A death between the two leaves two tickets, which is harmless.
-        if (verdict !== "over") await offerAgain({ ...tried, afterMs: verdict.againMs }, signal);
+        if (verdict !== "over") await offerAgain({ ...tried, ...again(verdict) }, signal);
       };
       const burials = openTries(1);
       const burying = async ([job]: JobWithMetadata[]) => {
         const letter = job && letterOf(job);
         const verdict = letter ? await burials.run(() => dead(letter)) : "over";
-        if (letter && verdict !== "over") await offerAgain({ ...letter, afterMs: verdict.againMs }, signal);
+        if (letter && verdict !== "over") await offerAgain({ ...letter, ...again(verdict) }, signal);
       };
       const often = { pollingIntervalSeconds: every.poll, heartbeatRefreshSeconds: every.touch };
       for (let loop = 0; loop < concurrency; loop++) await look(queue, often, trying);
@@ -97,6 +97,8 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
     [Symbol.asyncDispose]: () => boss.stop({ graceful: true, timeout: 30_000 }),
   };
 }
+
+const again = ({ againMs, lapses = 0 }: Exclude<Verdict, "over">) => ({ afterMs: againMs, lapses });
 
 /** How long to wait for a server that is away. The time doubles. */
 const FIRST_WAIT_MS = 500;

@@ -3,6 +3,7 @@ import type { PgBoss } from "pg-boss";
 import { firstly, RlmError } from "../../../runtime/index.ts";
 import { lookAtServer, readServerUrl } from "../../store/index.ts";
 import { shownPlace } from "../../store-place.ts";
+import { MOST_LAPSES } from "../dispatcher.ts";
 
 /** Of pg-boss: other versions have other tables and compare other things. */
 const VERSION = "12.35.0";
@@ -100,7 +101,7 @@ async function makeQueues(boss: PgBoss, queue: string, every: Periods): Promise<
   await boss.createQueue(deadOf(queue), dead);
   await boss.updateQueue(deadOf(queue), dead);
   const options = {
-    retryLimit: 5,
+    retryLimit: MOST_LAPSES,
     ...(every.retry > 0 ? { retryDelay: every.retry, retryBackoff: true, retryDelayMax: 60 } : { retryDelay: 0 }),
     heartbeatSeconds: every.heartbeat,
     expireInSeconds: 86_400,

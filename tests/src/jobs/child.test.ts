@@ -56,6 +56,7 @@ test("a process that cannot open the store gives the ticket back, and no lapse i
   const { ticket, options } = await scene();
   expect(await tryInChild({ ...options, place: "postgres://somebody@127.0.0.1:1/db" }, ticket)).toEqual({
     againMs: 5000,
+    lapses: 2,
   });
 });
 

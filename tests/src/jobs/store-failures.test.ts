@@ -25,7 +25,7 @@ async function jobOf(nth: number) {
       else await store.commit(session, step);
     },
   };
-  expect(await tried(dying)).toEqual({ againMs: 5000 });
+  expect(await tried(dying)).toEqual({ againMs: 5000, lapses: 0 });
   const failing = failingStore(store, { nth, lasting: false, failure: "EIO" });
   const verdict = await tried(failing.store);
   const isTriedAgain = verdict !== "over";

@@ -35,9 +35,9 @@ test.each<[string, Knobs, unknown]>([
   ["has failed", { job: { state: "failed" } }, "over"],
   ["is cancelled", { job: { state: "cancelled" } }, "over"],
   ["is parked", { job: { state: "parked" } }, "over"],
-  ["is parked until later", { job: { state: "parked", run_at: 6000 } }, { againMs: 5000 }],
+  ["is parked until later", { job: { state: "parked", run_at: 6000 } }, { againMs: 5000, lapses: 0 }],
   ["is of a paused run", { run: { state: "paused" } }, "over"],
-  ["is not due", { job: { run_at: 6000 } }, { againMs: 5000 }],
+  ["is not due", { job: { run_at: 6000 } }, { againMs: 5000, lapses: 0 }],
 ])("a job that %s is not touched", async (_name, knobs, expected) => {
   const { verdict, log } = await tried(knobs);
   expect(verdict).toEqual(expected);
@@ -46,7 +46,7 @@ test.each<[string, Knobs, unknown]>([
 
 test("a job that another build has begun is left to a worker of that one, and a person is told", async () => {
   const { verdict, log } = await tried({ job: { state: "running", engine: "theirs" }, isForeign: true });
-  expect(verdict).toEqual({ againMs: 60_000 });
+  expect(verdict).toEqual({ againMs: 60_000, lapses: 0 });
   expect(log).toEqual(["read", "foreign"]);
 });
 
@@ -57,8 +57,9 @@ test("a job that is due by now, or was begun by this build, is tried", async () 
 });
 
 test("a session that another try has open gives the ticket back and counts nothing", async () => {
-  const { verdict, log } = await tried({ at: { lease: () => Promise.reject(fault("session_busy")) } });
-  expect([verdict, log]).toEqual([{ againMs: 15_000 }, ["read", "lease S"]]);
+  const { verdict, log } = await tried({ lapses: 3, at: { lease: () => Promise.reject(fault("session_busy")) } });
+  // The lapses stay: a process that has just ended left its lease behind.
+  expect([verdict, log]).toEqual([{ againMs: 15_000, lapses: 3 }, ["read", "lease S"]]);
 });
 
 test.each(["lease_lost", "store_failed"] as const)(
@@ -66,11 +67,11 @@ test.each(["lease_lost", "store_failed"] as const)(
   async (code) => {
     for (const at of ["read", "lease", "begin", "open", "finish"] as const) {
       const { verdict, row } = await tried({ at: { [at]: () => Promise.reject(fault(code)) } });
-      expect(verdict, at).toEqual({ againMs: 5000 });
+      expect(verdict, at).toEqual({ againMs: 5000, lapses: 0 });
       expect(row?.job, at).toMatchObject({ attempts: 0, told: null });
     }
     const { verdict, log } = await tried({ cell: () => Promise.reject(fault(code)) });
-    expect(verdict).toEqual({ againMs: 5000 });
+    expect(verdict).toEqual({ againMs: 5000, lapses: 0 });
     expect(log.slice(-2)).toEqual(["close", "release"]);
   },
 );
@@ -147,7 +148,7 @@ test("a session that cannot be opened for another reason fails its job by that c
 
 test("a store that refused a record of the exec gives the ticket back, and the row stays as it is", async () => {
   const { verdict, log, row } = await tried({ cell: async () => UNFINISHED });
-  expect([verdict, row?.job.state]).toEqual([{ againMs: 5000 }, "running"]);
+  expect([verdict, row?.job.state]).toEqual([{ againMs: 5000, lapses: 0 }, "running"]);
   expect(log.some((line) => line.startsWith("put"))).toBe(false);
 });
 
@@ -205,7 +206,7 @@ test("a try whose ticket is another one's by now stops, and changes nothing", as
       return UNFINISHED;
     },
   });
-  expect(verdict).toEqual({ againMs: 5000 });
+  expect(verdict).toEqual({ againMs: 5000, lapses: 0 });
   expect(log.at(-2)).toBe("left null null");
 });
 
