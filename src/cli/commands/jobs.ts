@@ -10,12 +10,19 @@ const OWN = {
   state: flag({
     name: "state",
     type: { ...choice(STATES), word: "STATE" },
+    heading: "run",
     help: `only the jobs of RUN in this state: ${STATES.join(", ")}`,
   }),
-  watch: flag({ name: "watch", type: toggle, help: "follow RUN until it is over, whoever works on it" }),
+  watch: flag({
+    name: "watch",
+    type: toggle,
+    heading: "run",
+    help: "follow RUN until it is over, whoever works on it",
+  }),
   fresh: flag({
     name: "fresh",
     type: toggle,
+    heading: "run",
     help: "of retry: also give up jobs that were begun and wait, such as those that another build of Belay began",
   }),
   ...OUT,

@@ -212,7 +212,7 @@ describe("the examples of help run", () => {
   test.each(COMMANDS.filter(({ name }) => name !== "demo"))("$name", async ({ name, options, example }) => {
     const env = { ...ENV, BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url, BELAY_HOME: join(folder, "home") };
     // What takes long on a busy machine would be said on stderr.
-    const quiet = options.some((option) => option.name === "quiet") ? " -q" : "";
+    const quiet = options.some((option) => option.name === "quiet" && !option.needs) ? " -q" : "";
     const asked = server.requests.length;
     const line = example.replaceAll(/\bbelay (?=[a-z])/g, `${belayLine("")} `) + quiet;
     const { code, stdout, stderr } = await finished(spawn("sh", ["-c", line], { cwd: folder, env }));
