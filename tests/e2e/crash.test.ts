@@ -7,7 +7,7 @@ import { crashPrograms } from "../../campaigns/crash/programs.ts";
 import { printed } from "../../campaigns/crash/report.ts";
 
 // `npm run crash` kills in all programs, as often as it is told to. Here every fourth program is killed.
-const KILLS = 24;
+const KILLS = 12;
 const PROGRAMS = crashPrograms().filter((_, n) => n % 4 === 0);
 const SEED = 4711;
 

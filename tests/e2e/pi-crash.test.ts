@@ -59,9 +59,9 @@ const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] |
   },
 ];
 
-/** The steps of the store are Belay's own: they are shown in one line. Entries and turns are Pi's. */
+/** The steps of the store and the calls are Belay's own: they are shown in one line. Entries are Pi's. */
 function pointsIn(line: PiLine) {
-  return POINTS.filter(({ by }) => NEWEST_PI.includes(line) || typeof by === "string" || by.at === "entry");
+  return POINTS.filter(({ by }) => NEWEST_PI.includes(line) || (typeof by !== "string" && by.at === "entry"));
 }
 
 /** Half a line, as a process leaves it that is killed while it writes. */
