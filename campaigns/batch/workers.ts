@@ -44,7 +44,7 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   await command(ground, submitting, 3);
   await using store = await openStore(cluster.url);
   const cuts = await disturbed(ground, store);
-  await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], plan.poison ? 1 : 0);
+  await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], 0);
   const end = await look(store, NAME);
   if (!end) throw new Error("the store has no run");
   const asked = askedOf(server);
