@@ -1,5 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { readRecord } from "../../src/session/journal/records.ts";
+import { everySession } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { CELL_FILES, cellOf, promptOf } from "../../tests/support/pi-cells.ts";
@@ -109,7 +110,7 @@ async function settle({ home, model }: PiScene, settled: Settled): Promise<void>
 async function answeredIn(store: Store): Promise<readonly string[]> {
   const prompts = new Map<string, string>();
   const answered: string[] = [];
-  for (const { id } of await store.list()) {
+  for await (const { id } of everySession(store)) {
     for (const row of await store.journal(id)) {
       const record = readRecord(row.record);
       if (record.record === "rlm_tool_call") prompts.set(record.call_id, String(record.args[0]));

@@ -1,6 +1,6 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import type { Progress, Session } from "../session/index.ts";
-import type { SessionRow, Store } from "../store/index.ts";
+import { everySession, type SessionRow, type Store } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
 import { openServerRoots, type ServerRoots } from "./roots.ts";
 import { folderSession } from "./session-name.ts";
@@ -98,7 +98,7 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     },
     async ofFolder() {
       const folder = await roots.owner();
-      return (await (await store()).list()).filter((row) => source.folderOf(row) === folder);
+      return (await Array.fromAsync(everySession(await store()))).filter((row) => source.folderOf(row) === folder);
     },
     store,
     roots,

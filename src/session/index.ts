@@ -74,6 +74,7 @@ export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {
   canBeChosen,
   forkSession,
+  lastSession,
   listSessions,
   removeSession,
   type SessionSummary,

@@ -1,5 +1,6 @@
 import type { ServerFacts } from "./postgres/look.ts";
 
+export { everySession } from "./every-session.ts";
 export type {
   Amount,
   Back,

@@ -15,8 +15,8 @@ export interface Store extends AsyncDisposable {
   release(id: string): Promise<void>;
   /** By name, id or the end of an id (six characters or more) that fits one session alone; null if there is none. */
   find(nameOrId: string): Promise<SessionRow | null>;
-  /** Every session but children, the one changed last first. */
-  list(): Promise<readonly SessionRow[]>;
+  /** A page of the sessions but children, the one changed last first. `everySession` reads them all. */
+  list(page: SessionPage): Promise<readonly SessionRow[]>;
 
   /** One transaction, on disk when this resolves. The caller holds the lease. @throws `lease_lost` */
   commit(session: string, step: Step): Promise<void>;
@@ -63,6 +63,12 @@ export interface Store extends AsyncDisposable {
   verify(): Promise<readonly string[]>;
 
   readonly jobs: Jobs;
+}
+
+export interface SessionPage {
+  /** The last one of the page before; null: from the first. */
+  readonly after: Pick<SessionRow, "id" | "changed_at"> | null;
+  readonly limit: number;
 }
 
 export interface NewSession {

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { lengthAnswers } from "../support/length-answers.ts";
+import { listed } from "../support/listed.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -68,7 +69,7 @@ test("a clock that jumps backwards between and inside execs changes nothing but 
   expect(await session.exec("total")).toMatchObject({ result_json: 19 });
   const rows = await store.journal(session.id);
   expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, index) => index + 1));
-  const [row] = await store.list();
+  const [row] = await listed(store);
   expect(row).toMatchObject({ name: "s", last_seq: rows.length });
   const checkpoints = await store.checkpoints(session.id);
   expect(checkpoints.at(-1)?.id).toBe(row?.head);

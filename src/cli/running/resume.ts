@@ -2,7 +2,7 @@ import { amount } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import { canBeChosen, describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
-import type { SessionRow, Store } from "../../store/index.ts";
+import { everySession, type SessionRow, type Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
@@ -66,7 +66,7 @@ function nameOf(args: Arguments): string | undefined {
 /** The session named. Without a name it is the latest unfinished one; if all are finished, the latest one. */
 async function choose(store: Store, name: string | undefined): Promise<SessionRow> {
   if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name));
-  const own = (await store.list()).filter(canBeChosen);
+  const own = (await Array.fromAsync(everySession(store))).filter(canBeChosen);
   const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
   const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
   if (latest) return latest;

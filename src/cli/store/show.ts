@@ -2,8 +2,8 @@ import { remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import {
-  canBeChosen,
   describeSession,
+  lastSession,
   type SessionDescription,
   type TextBounds,
   withBoundedTexts,
@@ -30,7 +30,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const { stdout, stderr } = terminal;
     const place = storePlace(args);
     const found = await withStore(place, host, async (store) => {
-      if (!isNamed && !(await store.list()).some(canBeChosen)) throw noSessionYet(shownPlace(place));
+      if (!isNamed && !(await lastSession(store))) throw noSessionYet(shownPlace(place));
       const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
       return describeSession(store, await sessionMeant(store, name), { children, partly: true });
     });

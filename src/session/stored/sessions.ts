@@ -3,7 +3,7 @@ import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts"
 import { displayName } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
 import { checkSessionName, LAST_SESSION } from "../../session-name.ts";
-import type { SessionRow, Store } from "../../store/index.ts";
+import { everySession, type SessionRow, type Store } from "../../store/index.ts";
 import { askEnd, GIVEN_UP } from "../exec/ask-records.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
 import { EXEC_KINDS, readRecord, type SessionFacts } from "../journal/records.ts";
@@ -32,7 +32,7 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
 
 /** Every session of the store, the one changed last first. */
 export async function listSessions(store: Pick<Store, "list">): Promise<SessionSummary[]> {
-  return (await store.list()).map(summaryOf);
+  return (await Array.fromAsync(everySession(store))).map(summaryOf);
 }
 
 export function summaryOf(row: SessionRow): SessionSummary {
@@ -63,10 +63,16 @@ export async function sessionNamed(store: Pick<Store, "find" | "list">, nameOrId
   const isLast = nameOrId === LAST_SESSION;
   const found = isLast ? null : await store.find(nameOrId);
   if (found) return found;
-  const rows = await store.list();
-  const last = isLast ? rows.find(canBeChosen) : undefined;
+  const last = isLast ? await lastSession(store) : null;
   if (last) return last;
+  const rows = await Array.fromAsync(everySession(store));
   throw new RlmError("session_not_found", `session ${nameOrId} not found`, { suggestion: cure(nameOrId, rows) });
+}
+
+/** The session changed last that a person can mean without its name; null: there is none. */
+export async function lastSession(store: Pick<Store, "list">): Promise<SessionRow | null> {
+  for await (const row of everySession(store)) if (canBeChosen(row)) return row;
+  return null;
 }
 
 /** Whether `@last`, and a command without a name, may mean it. Those of Pi and those of jobs are reached by Pi and by their run. */

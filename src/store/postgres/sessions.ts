@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
-import type { SessionRow } from "../port.ts";
+import type { SessionPage, SessionRow } from "../port.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
 import type { Sql } from "./connection.ts";
@@ -8,6 +8,16 @@ import type { Sql } from "./connection.ts";
 /** What the port shows of a session, beside its own row. */
 export const SHOWN = `s.*, bytes_of(s.id) AS bytes,
   (EXISTS (SELECT 1 FROM leases l WHERE l.session = s.id AND l.until > clock_timestamp()))::int AS busy`;
+
+/** Rows of sessions but children, the one changed last first. */
+export function listedRows(sql: Sql, { after, limit }: SessionPage): Promise<Row[]> {
+  const behind = after === null ? "" : "AND (changed_at, id) < ($2, $3)";
+  const listed = `SELECT id FROM sessions WHERE origin <> 'child' ${behind} ORDER BY changed_at DESC, id DESC LIMIT $1`;
+  const from = after === null ? [] : [after.changed_at, after.id];
+  // What the sessions of the page take is summed up, and not what all of them do.
+  const shown = `SELECT ${SHOWN} FROM sessions s WHERE id IN (${listed}) ORDER BY changed_at DESC, id DESC`;
+  return sql.all(shown, limit, ...from);
+}
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export async function readSession(sql: Sql, id: string): Promise<Session> {

@@ -18,7 +18,7 @@ import { deleteFamily, dropUnreached, gc } from "./gc.ts";
 import { jobMethods } from "./jobs.ts";
 import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
 import { migrate } from "./migrate.ts";
-import { findSession, insertSession, readSession, SHOWN, shownSession } from "./sessions.ts";
+import { findSession, insertSession, listedRows, readSession, SHOWN, shownSession } from "./sessions.ts";
 import { verify } from "./verify.ts";
 
 /** A store on a server, as it works in the store's thread. */
@@ -139,10 +139,7 @@ function readingMethods(server: Server): Some<Reading> {
         const id = await findSession(sql, nameOrId);
         return id === null ? null : shownSession(await shownRow(sql, id));
       }),
-    async list() {
-      const listed = `SELECT ${SHOWN} FROM sessions s WHERE origin <> 'child' ORDER BY changed_at DESC, id DESC`;
-      return (await server.all(listed)).map(shownSession);
-    },
+    list: async (page) => (await listedRows(server, page)).map(shownSession),
     journal: (id, from = 1) =>
       server.read(async (sql) => {
         const { rows, damaged } = await journalOf(sql, id, from);

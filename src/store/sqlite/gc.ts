@@ -11,12 +11,12 @@ import { deleteCheckpoint, letGo, reachedBy } from "./checkpoints.ts";
 import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
-import { familyOf, listedIds, readSession, sessionIds, updateSession } from "./sessions.ts";
+import { ALL, familyOf, listedIds, readSession, sessionIds, updateSession } from "./sessions.ts";
 
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */
 export function gc(database: Database, leases: Leases, rule: GcRule): Collected {
   const before = fileBytes(database);
-  const past = listedIds(database).filter((id) => isPast(database, id, rule) && !leases.busy(id));
+  const past = listedIds(database, ALL).filter((id) => isPast(database, id, rule) && !leases.busy(id));
   const taken = rule.dryRun ? past : past.filter((id) => leases.take(id));
   let dropped: Omit<Collected, "bytes">;
   let gone: readonly string[] = [];

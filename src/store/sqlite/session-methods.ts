@@ -73,7 +73,7 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
         const id = findSession(database, nameOrId);
         return id === null ? null : row(id);
       }),
-    list: () => reading(() => listedIds(database).map(row)),
+    list: (page) => reading(() => listedIds(database, page).map(row)),
     commit: (session, step) =>
       guard(() => {
         if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);

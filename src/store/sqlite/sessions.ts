@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
-import type { SessionRow } from "../port.ts";
+import type { SessionPage, SessionRow } from "../port.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { CHANGING, decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
 import type { Database } from "./database.ts";
@@ -25,10 +25,15 @@ export function findSession(database: Database, nameOrId: string): string | null
 /** Fewer characters could be meant as a name. */
 const LEAST_END = 6;
 
-/** Ids of every session but children, the one changed last first. */
-export function listedIds(database: Database): string[] {
-  const listed = "SELECT id FROM sessions WHERE origin <> 'child' ORDER BY changed_at DESC, id DESC";
-  return database.all(listed).map((row) => text(row, "id"));
+/** A page of every session. SQLite takes a negative limit for none. */
+export const ALL: SessionPage = { after: null, limit: -1 };
+
+/** Ids of sessions but children, the one changed last first. */
+export function listedIds(database: Database, { after, limit }: SessionPage): string[] {
+  const behind = after === null ? "" : "AND (changed_at, id) < (?, ?)";
+  const listed = `SELECT id FROM sessions WHERE origin <> 'child' ${behind} ORDER BY changed_at DESC, id DESC LIMIT ?`;
+  const from = after === null ? [] : [after.changed_at, after.id];
+  return database.all(listed, ...from, limit).map((row) => text(row, "id"));
 }
 
 export function sessionIds(database: Database): string[] {

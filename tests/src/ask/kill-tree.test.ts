@@ -3,6 +3,7 @@ import { openMachines } from "../../../runtime/threads/machines.ts";
 import { loadAsks } from "../../../src/asks.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
 import { openStore, type Store } from "../../../src/store/index.ts";
+import { listed } from "../../support/listed.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { type Operation, storeAround } from "../../support/store-around.ts";
 
@@ -83,7 +84,7 @@ async function spent(server: ModelServer, store: Store, name: string) {
 async function forget(store: Store, name: string) {
   await store.remove((await store.find(name))?.id ?? "");
   await store.gc({ now: 0, anonymousMs: 0, namedMs: null, pi: false, dryRun: false });
-  expect(await store.list()).toEqual([]);
+  expect(await listed(store)).toEqual([]);
 }
 
 test("a tree of asks goes on after a death at any step of its children; no recorded answer is requested again", async () => {

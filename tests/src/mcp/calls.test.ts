@@ -6,6 +6,7 @@ import { folderSession } from "../../../src/mcp/session-name.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/thread/shared.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
+import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { ERAS, heldClock, openPair, type PairOptions, type Project, project } from "./pair.ts";
 
@@ -221,7 +222,7 @@ test("a model reaches the sessions of its folder and no others", async () => {
 test("the session's row has the origin mcp and its name by the folder", async () => {
   const { of } = await loaded({});
   await using store = await shareStore(of.home);
-  expect(await store.list()).toMatchObject([{ origin: "mcp", name: folderSession(of.folder), busy: true }]);
+  expect(await listed(store)).toMatchObject([{ origin: "mcp", name: folderSession(of.folder), busy: true }]);
 });
 
 test("a store that fails is told by each call, and the next one tries again", async () => {

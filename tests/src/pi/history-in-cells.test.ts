@@ -2,6 +2,7 @@ import { fauxAssistantMessage, fauxToolCall } from "@mariozechner/pi-ai";
 import { expect, test } from "vitest";
 import { objectId } from "../../../src/context/index.ts";
 import type { Store } from "../../../src/store/port.ts";
+import { listed } from "../../support/listed.ts";
 import { type FakePi, fakePi, recovered, resultsOn, until } from "./fake-pi.ts";
 import { stoppingAfter } from "./stopping-store.ts";
 
@@ -14,7 +15,7 @@ const FACT = "the code word is heron";
 
 /** Hashes of the conversations that execs began with. */
 async function conversationsIn(store: Store): Promise<string[]> {
-  const rows = await store.list();
+  const rows = await listed(store);
   const journals = await Promise.all(rows.map(({ id }) => store.journal(id)));
   return journals.flat().flatMap(({ record }) => {
     const { history_hash } = JSON.parse(JSON.stringify(record));

@@ -3,6 +3,7 @@ import { fauxAssistantMessage } from "@mariozechner/pi-ai";
 import { expect, onTestFinished, test } from "vitest";
 import { openSigner } from "../../../src/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
+import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";
 import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
 
@@ -69,7 +70,7 @@ test("a session keeps its settings with the user's signature, so that the comman
     },
   });
   await life.call("rlm_load", { path: pi.folder });
-  const rows = (await stores[0]?.list()) ?? [];
+  const rows = stores[0] ? await listed(stores[0]) : [];
   const user = dirname(pi.folder);
   const signer = openSigner(join(user, "home"), { HOME: user });
   expect(rows.map(({ id, settings }) => signer.doubt(settings, id))).toEqual([null]);
@@ -97,7 +98,7 @@ test("reads make no session that outlives them, and the entries of an exec are s
     expect(JSON.stringify(entry).length).toBeLessThan(2_048);
   }
   const { store } = await life.lifecycle.opened();
-  expect(await store.list()).toHaveLength(1);
+  expect(await listed(store)).toHaveLength(1);
 });
 
 test("a failed load leaves the branch where it was", async () => {
@@ -168,7 +169,7 @@ test.for([
   // The commit that is allowed is on its way.
   if (point.side === "after") {
     const { store } = await dying.lifecycle.opened();
-    await store.list();
+    await listed(store);
   }
   await dying.die();
 
@@ -196,7 +197,7 @@ test.for([true, false])(
     void dying.begin("rlm_exec", { code: "result = 5" }, "cell");
     const { store } = await dying.lifecycle.opened();
     await until(() => mirrorOn(pi.branch).includes("rlm_start cell"));
-    await until(async () => (await store.list())[0]?.last_seq === 4);
+    await until(async () => (await listed(store))[0]?.last_seq === 4);
     await dying.die();
 
     for (const round of [1, 2]) {

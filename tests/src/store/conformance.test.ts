@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { GcRule, Store } from "../../../src/store/port.ts";
 import { textKey } from "../../../src/store/rows/answer.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
+import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import {
   changed,
@@ -45,7 +46,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
     for (const none of ["6AGZBZ7T", "ABZ7T", "01ACCC6"]) expect(await store.find(none)).toBeNull();
     expect(await store.find("")).toBeNull();
     expect(await store.find("%")).toBeNull();
-    expect((await store.list()).map(({ id }) => id)).toEqual(["01ABB", "01ADDD6AGZBZ7T", "01ACCC6AGZBZ7T", "01AAA"]);
+    expect((await listed(store)).map(({ id }) => id)).toEqual(["01ABB", "01ADDD6AGZBZ7T", "01ACCC6AGZBZ7T", "01AAA"]);
   });
 
   stored("names and ids are taken once, and ids are no paths", async (store) => {
@@ -54,7 +55,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
     await expect(store.create(sessionOf("S1"))).rejects.toMatchObject({ code: "session_exists" });
     await expect(store.create(sessionOf("S3", { name: "S1" }))).rejects.toMatchObject({ code: "session_exists" });
     await expect(store.create(sessionOf("../S4"))).rejects.toMatchObject({ code: "invalid_argument" });
-    expect(await store.list()).toHaveLength(1);
+    expect(await listed(store)).toHaveLength(1);
   });
 
   stored("children are listed, counted and dropped with their parent, at any depth", async (store) => {
@@ -68,7 +69,12 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
     // A session that a person gave such a name is their own.
     await store.create(sessionOf("S3", { name: "S1.mine" }));
     expect(other).toMatchObject({ origin: "child", name: "S12.E1.1" });
-    expect((await store.list()).map(({ id }) => id)).toEqual(["S3", "S12", "S1"]);
+    expect((await listed(store)).map(({ id }) => id)).toEqual(["S3", "S12", "S1"]);
+    const [first] = await store.list({ after: null, limit: 1 });
+    expect(first?.id).toBe("S3");
+    const behind = await store.list({ after: first ?? null, limit: 5 });
+    expect(behind.map(({ id }) => id)).toEqual(["S12", "S1"]);
+    expect(await store.list({ after: behind[1] ?? null, limit: 5 })).toEqual([]);
     expect((await store.find("S1.E1.1"))?.id).toBe("C1");
     const alone = (await store.find("S1"))?.bytes ?? 0;
     await store.commit("G1", { records: [recordOf("E1", 5, { text: "long" })] });
@@ -84,7 +90,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
     expect(await store.find("C2")).not.toBeNull();
     expect((await store.gc({ ...rule, anonymousMs: 98 })).sessions).toEqual(["S12"]);
     expect(await store.find("C2")).toBeNull();
-    expect((await store.list()).map(({ id }) => id)).toEqual(["S3"]);
+    expect((await listed(store)).map(({ id }) => id)).toEqual(["S3"]);
   });
 
   stored("who has no lease does not write", async (store) => {
@@ -342,7 +348,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
       contexts: 1,
       cached: 0,
     });
-    expect((await store.list()).map(({ id }) => id).toSorted()).toEqual(["S1", "S2", "S3", "S4"]);
+    expect((await listed(store)).map(({ id }) => id).toSorted()).toEqual(["S1", "S2", "S3", "S4"]);
     expect(await store.gc(rule)).toMatchObject({ sessions: ["S1"], checkpoints: 1, contexts: 1, cached: 0 });
     expect(await store.hasContext(old.hash)).toBe(false);
     expect(plain(await store.context(kept.hash))).toEqual(plain(kept));
@@ -353,7 +359,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
       cached: 1,
     });
     expect(await store.gc({ ...rule, namedMs: 100, pi: true })).toMatchObject({ sessions: ["S3"] });
-    expect((await store.list()).map(({ id }) => id)).toEqual(["S4"]);
+    expect((await listed(store)).map(({ id }) => id)).toEqual(["S4"]);
     expect(await store.hasBaseline("B2")).toBe(true);
     await store.remove("S4");
   });
@@ -375,7 +381,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
     const store = await openStore(await place());
     await store[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
-    await expect(store.list()).rejects.toMatchObject({ code: "store_failed" });
+    await expect(listed(store)).rejects.toMatchObject({ code: "store_failed" });
   });
 });
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore } from "../../../src/index.ts";
 import { shareStore } from "../../../src/store/thread/shared.ts";
+import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const newFolder = () => join(folderWith({ "store/": "" }), "store");
@@ -52,5 +53,5 @@ test("a store that did not open, or whose thread ended, is opened anew by the ne
   const first = await shareStore(folder);
   await first[Symbol.asyncDispose]();
   await using second = await shareStore(folder);
-  expect(await second.list()).toEqual([]);
+  expect(await listed(second)).toEqual([]);
 });

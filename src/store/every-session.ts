@@ -1,0 +1,18 @@
+import type { SessionPage, SessionRow, Store } from "./port.ts";
+
+const PAGE = 500;
+
+/**
+ * Every session but children, the one changed last first. Whoever stops early reads no further page. One that is changed meanwhile
+ * comes to the front, and is left out if its page was still to be read.
+ */
+export async function* everySession({ list }: Pick<Store, "list">): AsyncGenerator<SessionRow, void, undefined> {
+  let after: SessionPage["after"] = null;
+  for (;;) {
+    const page: readonly SessionRow[] = await list({ after, limit: PAGE });
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    after = { id: last.id, changed_at: last.changed_at };
+  }
+}
