@@ -29,11 +29,15 @@ export interface Looked {
   readonly spent: Pick<Amount, "tokens" | "sub_calls">;
 }
 
-/** By session: what the journal of a job that is done has, which is read once. */
+/** By session: what its journal has. Those of jobs that are over are read once; one whose job was given up stays here. */
 export type Journals = Map<string, InJournal>;
 
 interface InJournal {
+  /** Id of the job. */
+  readonly job: string;
   readonly answers: number;
+  /** Answers that were not there before the job was tried again. */
+  readonly calls: number;
   readonly tokens: number;
 }
 
@@ -48,21 +52,26 @@ export async function look(store: Store, name: string, known: Journals = new Map
     jobs.push(...page);
     if (page.length < PAGE) break;
   }
-  for (const { id, session, state } of jobs) {
-    const journal = known.get(session) ?? (await inJournal(store, session));
-    if (state === "done") known.set(session, journal);
-    for (const prompt of promptsOf(id).slice(0, journal.answers)) recorded.add(prompt);
-    spent.tokens += journal.tokens;
-    spent.sub_calls += journal.answers;
+  const journals = new Map(known);
+  for (const { id, session, state, begun_at } of jobs) {
+    if (begun_at === null || journals.has(session)) continue;
+    const journal = await inJournal(store, id, session);
+    journals.set(session, journal);
+    if (state === "done" || state === "failed") known.set(session, journal);
+  }
+  for (const { job, answers, calls, tokens } of journals.values()) {
+    for (const prompt of promptsOf(job).slice(0, answers)) recorded.add(prompt);
+    spent.tokens += tokens;
+    spent.sub_calls += calls;
   }
   return { run, jobs, recorded, spent };
 }
 
-async function inJournal(store: Store, session: string): Promise<InJournal> {
+async function inJournal(store: Store, job: string, session: string): Promise<InJournal> {
   const rows = (await store.find(session)) ? await store.journal(session) : [];
   const answers = rows.map(({ record }) => readRecord(record)).filter((one) => one.record === "rlm_tool_result");
   const tokens = answers.reduce((sum, { usage }) => sum + usage.input + usage.output, 0);
-  return { answers: answers.length, tokens };
+  return { job, answers: answers.length, calls: answers.filter(({ cached }) => !cached).length, tokens };
 }
 
 const PAGE = 1000;
@@ -83,6 +92,8 @@ export interface Evidence {
   /** The file of results, and that of a run that nobody disturbed, as they stand. */
   readonly results: string;
   readonly undisturbed: string;
+  /** Jobs that were given up and tried again: what they had asked before they did not ask again. */
+  readonly retried?: ReadonlySet<string>;
 }
 
 /** A job that is not done, with what its row says of it. */
@@ -91,14 +102,14 @@ function unfinished({ id, state, why, lapses, told }: JobRow): string[] {
 }
 
 /** Compares what outsiders see of a run whose processes were killed with what must be so. */
-export function judge({ ids, asked, cuts, end, results, undisturbed }: Evidence): Judged {
+export function judge({ ids, asked, cuts, end, results, undisturbed, retried = new Set() }: Evidence): Judged {
   const answers = ids.length * STEPS;
   const inFlight = cuts.reduce((sum, cut) => sum + cutCalls(asked, cut).size, 0);
   const again = asked.length - answers;
   const { run, jobs, spent } = end;
   const sum = (name: keyof Amount) => jobs.reduce((total, job) => total + job.spent[name], 0);
   const facts: readonly (readonly [boolean, string])[] = [
-    [shown(results) === shown(undisturbed), "the results are not those of an undisturbed run"],
+    [shown(results, retried) === shown(undisturbed, retried), "the results are not those of an undisturbed run"],
     [linesOf(results).length === ids.length, `the file of results has ${linesOf(results).length} lines`],
     [jobs.every(({ state }) => state === "done"), `not all jobs are done: ${jobs.flatMap(unfinished).join("; ")}`],
     [again <= inFlight, `${again} requests were sent again, and ${inFlight} calls were in flight at kills`],
@@ -145,11 +156,11 @@ function askedAgain(asked: readonly Asked[], cuts: readonly Cut[]): readonly str
 const linesOf = (text: string): readonly string[] => text.split("\n").filter(Boolean);
 
 /** What each line says of its job, without the time that it took. */
-function shown(text: string): string {
+function shown(text: string, retried: ReadonlySet<string>): string {
   return JSON.stringify(
     linesOf(text).map((line) => {
       const { job, n, status, result, sub_calls, tokens } = JSON.parse(line);
-      return [job, n, status, result, sub_calls, tokens];
+      return [job, n, status, result, ...(retried.has(job) ? [] : [sub_calls, tokens])];
     }),
   );
 }

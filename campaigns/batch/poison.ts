@@ -1,3 +1,4 @@
+import type { JobRow } from "../../src/store/index.ts";
 import type { Evidence, Looked } from "./judge.ts";
 
 /** The job that ends every process that tries it. */
@@ -14,9 +15,13 @@ export function withoutPoison(end: Looked, results: string): Pick<Evidence, "end
   return { end: { ...end, jobs: end.jobs.filter(({ id }) => id !== POISON) }, results: lines.join("\n") };
 }
 
+/** Whether it was taken for a job that ends its processes. */
+export function isGivenUp({ state, told }: JobRow): boolean {
+  return state === "failed" && JSON.stringify(told).includes('"job_crashed"');
+}
+
 /** What is wrong with the end of the poison. */
 export function wrongPoison({ jobs }: Looked): readonly string[] {
   const row = jobs.find(({ id }) => id === POISON);
-  const isGivenUp = row?.state === "failed" && JSON.stringify(row.told).includes('"job_crashed"');
-  return isGivenUp ? [] : [`the poison was not given up: ${JSON.stringify(row)}`];
+  return row && isGivenUp(row) ? [] : [`the poison was not given up: ${JSON.stringify(row)}`];
 }

@@ -20,13 +20,15 @@ import {
   writeInputs,
 } from "./command.ts";
 import { type Cut, type Journals, judge, look } from "./judge.ts";
-import { POISON, withoutPoison, wrongPoison } from "./poison.ts";
+import { isGivenUp, POISON, withoutPoison, wrongPoison } from "./poison.ts";
 import { answerTo, STEPS } from "./script.ts";
 
 const WORKERS = 4;
 const JOBS_OF_WORKER = 3;
 /** Whoever has sent one of the last so many requests is at work. */
 const RECENT = 50;
+/** So far the kills may lag behind the work. */
+const KILLS_BEHIND = 4;
 /** Longer than a lease and a heartbeat last. */
 const STOPPED_MS = 40_000;
 
@@ -35,20 +37,33 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   const ids = idsOf(plan.jobs);
   const undisturbed = await undisturbedRun(plan, ids);
   await using cluster = await startCluster();
-  await using server = await startModelServer(({ prompt }) => ({ text: answerTo(prompt), delayMs: plan.answerMs }));
+  const cuts: Cut[] = [];
+  await using server: ModelServer = await startModelServer(async ({ prompt }) => {
+    // The work waits for the kills.
+    while (killsDue({ plan, server }) > cuts.length + KILLS_BEHIND) await setTimeout(20);
+    return { text: answerTo(prompt), delayMs: plan.answerMs };
+  });
   const place = join(plan.folder, "killed");
   writeInputs(place, plan.poison ? [...ids, POISON] : ids);
-  const ground: Ground = { plan, cluster, server, place };
+  const ground: Ground = { plan, cluster, server, place, cuts };
   const submitting = [...LINE, "--store", cluster.url, "--detach"];
   await command(ground, submitting, "killed", SUBMITTED);
   await command(ground, submitting, 3);
   await using store = await openStore(cluster.url);
-  const cuts = await disturbed(ground, store);
+  const journals: Journals = new Map();
+  const retried = await disturbed(ground, store, journals);
   await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], 0);
-  const end = await look(store, NAME);
+  const end = await look(store, NAME, journals);
   if (!end) throw new Error("the store has no run");
   const asked = askedOf(server);
-  const evidence = { ids, asked, cuts, undisturbed, ...withoutPoison(end, readFileSync(join(place, OUT), "utf8")) };
+  const evidence = {
+    ids,
+    asked,
+    cuts,
+    undisturbed,
+    retried,
+    ...withoutPoison(end, readFileSync(join(place, OUT), "utf8")),
+  };
   const judged = judge(evidence);
   const mismatches = [...judged.mismatches, ...(plan.poison ? wrongPoison(end) : [])];
   return { ...judged, mismatches, kills: cuts.length, requests: asked.length };
@@ -59,6 +74,7 @@ interface Ground {
   readonly cluster: Cluster;
   readonly server: ModelServer;
   readonly place: string;
+  readonly cuts: Cut[];
 }
 
 async function command(
@@ -71,20 +87,19 @@ async function command(
   if (code !== expected) throw new Error(`belay ${line.join(" ")} ended with ${code}`);
 }
 
-/** Has workers work until every job is done, and disturbs them as planned meanwhile. */
-async function disturbed(ground: Ground, store: Store): Promise<readonly Cut[]> {
-  const { plan, server } = ground;
+/** Has workers work until every job is done, and disturbs them as planned meanwhile. Answers the jobs that were given up once. */
+async function disturbed(ground: Ground, store: Store, journals: Journals): Promise<ReadonlySet<string>> {
+  const { plan, server, cuts } = ground;
   const random = seededRandom(plan.seed);
-  const cuts: Cut[] = [];
   let isRestarted = false;
   const crew = openCrew(ground, random, () => cuts.length < plan.kills);
-  const journals: Journals = new Map();
+  const retried = new Set<string>();
   const note = async (by: string | null, before: number) => {
     const looked = await look(store, NAME, journals);
     cuts.push({ by, before, after: server.requests.length, recorded: looked?.recorded ?? new Set() });
     plan.say(`${cuts.length}: ${by ?? "all"} cut, ${looked?.recorded.size} answers on record`);
   };
-  while (!(await isOver(store))) {
+  while (!(await isOver(store)) || (await triedAgain(ground, store, { journals, retried }))) {
     for (const by of crew.buried()) await note(by, server.requests.length);
     await setTimeout(random() * 300);
     if (cuts.length >= plan.kills / 3 && crew.stop()) await note(crew.stopped(), server.requests.length);
@@ -97,11 +112,30 @@ async function disturbed(ground: Ground, store: Store): Promise<readonly Cut[]> 
   await crew.end();
   if (!isRestarted || crew.stopped() === null)
     throw new Error("the run was over before all was done to it: take more jobs");
-  return cuts;
+  return retried;
+}
+
+/** Six kills in a row that leave a job no time for an answer make it look like a poison. As a person would, this has it tried again. */
+async function triedAgain(
+  ground: Ground,
+  store: Store,
+  { journals, retried }: { readonly journals: Journals; readonly retried: Set<string> },
+): Promise<boolean> {
+  const looked = await look(store, NAME, journals);
+  const given = looked?.jobs.filter((job) => isGivenUp(job) && job.id !== POISON) ?? [];
+  if (given.length === 0) return false;
+  for (const { id, lapses } of given) {
+    ground.plan.say(`${id} was given up after ${lapses} lapses, and is tried again`);
+    if (retried.has(id)) throw new Error(`${id} was given up twice`);
+    retried.add(id);
+  }
+  const ids = given.map(({ id }) => id);
+  await command(ground, ["jobs", "retry", NAME, ...ids, "--store", ground.cluster.url], 0);
+  return true;
 }
 
 /** Kills are spread over the work: those of the last jobs alone would take these for jobs that end their processes. */
-function killsDue({ plan, server }: Ground): number {
+function killsDue({ plan, server }: Pick<Ground, "plan" | "server">): number {
   return Math.min(plan.kills, (plan.kills * server.requests.length) / (plan.jobs * STEPS));
 }
 

@@ -65,6 +65,9 @@ test("the judge of the campaign accepts a call that a kill cut, and finds what m
   expect(found({ end: { ...end, spent: { tokens: 40, sub_calls: 5 } } })).toEqual([
     "the run spent 50 tokens, its journals 40",
   ]);
+  const cheaper = results.replace('"sub_calls":5', '"sub_calls":2');
+  expect(found({ results: cheaper })).toHaveLength(1);
+  expect(found({ results: cheaper, retried: new Set(["a"]) })).toEqual([]);
   const other = evidence().cuts.map((cut) => ({ ...cut, by: "another" }));
   expect(found({ cuts: other }).at(-1)).toBe(`request 2 repeats 1 with no kill between: ${second}`);
   expect(found({ cuts: [] }).at(-1)).toBe(`request 2 repeats 1 with no kill between: ${second}`);
