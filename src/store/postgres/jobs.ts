@@ -6,7 +6,7 @@ import { intervalOf } from "../jobs/money.ts";
 import type { Change, Counts, DueJob, DuePage, JobOfRun, Jobs, NewJob, NewRun, RunRow, Tried } from "../jobs/port.ts";
 import { LOWEST_RANK, rankOf } from "../jobs/rank.ts";
 import { runDiffers, runIsBusy, runNotFound } from "../jobs/refusals.ts";
-import { amountColumns, decodeJob, decodeRun, fieldsOfAmount, JOB_STATES } from "../rows/jobs.ts";
+import { amountColumns, countsIn, decodeJob, decodeRun, fieldsOfAmount } from "../rows/jobs.ts";
 import { unpackText } from "../rows/pack.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import type { WireMethods } from "../thread/methods.ts";
@@ -135,8 +135,8 @@ function readingMethods(
       const row = await server.get(`SELECT ${SHOWN} FROM jobs WHERE run = $1 AND id = $2`, run, id);
       return row ? decodeJob(row) : null;
     },
-    async "jobs.list"(run, { states = JOB_STATES, from, limit }) {
-      const listed = `SELECT ${SHOWN} FROM jobs WHERE run = $1 AND n >= $2 AND state = ANY($3) ORDER BY n LIMIT $4`;
+    async "jobs.list"(run, { states = null, from, limit }) {
+      const listed = `SELECT ${SHOWN} FROM jobs WHERE run = $1 AND n >= $2 AND ($3::text[] IS NULL OR state = ANY($3)) ORDER BY n LIMIT $4`;
       return (await server.all(listed, run, from, states, atMost(limit))).map(decodeJob);
     },
     async "jobs.result"({ run, n }) {
@@ -147,12 +147,9 @@ function readingMethods(
       return result;
     },
     async "jobs.counts"(run): Promise<Counts> {
-      const counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0 };
-      const counted = "SELECT state, count(*) AS n FROM jobs WHERE run = $1 GROUP BY state";
-      for (const row of await server.all(counted, run)) {
-        const state = JOB_STATES.find((one) => one === row.state);
-        if (state) counts[state] = number(row, "n");
-      }
+      const counts = countsIn(
+        await server.all("SELECT state, count(*) AS n FROM jobs WHERE run = $1 GROUP BY state", run),
+      );
       const holders = `SELECT count(DISTINCT l.holder) AS n FROM jobs j JOIN leases l ON l.session = j.session
         WHERE j.run = $1 AND j.state IN ('running', 'cancelling') AND l.until > clock_timestamp()`;
       const workers = await server.get(holders, run);

@@ -3,8 +3,9 @@ import { displayName } from "../../ids.ts";
 import { answerOf } from "../rows/answer.ts";
 import { decodeCheckpoint, WITHOUT_NUMBER, wholeCheckpoints } from "../rows/checkpoint.ts";
 import { readHead } from "../rows/context.ts";
+import { flawOf } from "../rows/jobs.ts";
 import { recordsIn } from "../rows/journal.ts";
-import { number, text } from "../rows/seal.ts";
+import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
 import { isRunning } from "../running.ts";
 import { hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
@@ -14,7 +15,7 @@ import { readPart } from "./contexts.ts";
 /** Looks through the whole store; a line for each finding. Lines that begin with `info: ` are not errors. */
 export async function verify(server: Server): Promise<string[]> {
   const found: string[] = [];
-  for (const part of [sessions, checkpoints, contexts, cache, sums, strays]) {
+  for (const part of [sessions, checkpoints, contexts, cache, runs, sums, strays]) {
     for await (const line of part(server)) found.push(line);
   }
   return found;
@@ -79,6 +80,19 @@ async function* cache(sql: Sql): AsyncIterable<string> {
     const row = await sql.get("SELECT * FROM cache WHERE key = $1", key);
     if (row && answerOf(row) === null) yield `cache: the answer ${key} is damaged`;
   }
+}
+
+async function* runs(sql: Sql): AsyncIterable<string> {
+  for (const row of await sql.all("SELECT * FROM runs ORDER BY id")) yield* flaw(row, "run");
+  for (const key of await sql.all("SELECT run, n FROM jobs ORDER BY run, n")) {
+    const row = await sql.get("SELECT * FROM jobs WHERE run = $1 AND n = $2", text(key, "run"), number(key, "n"));
+    if (row) yield* flaw(row, "job");
+  }
+}
+
+function* flaw(row: Row, kind: "run" | "job"): Iterable<string> {
+  const found = flawOf(row, kind);
+  if (found !== null) yield found;
 }
 
 /** Runs whose sums are not those of their jobs and holds. */

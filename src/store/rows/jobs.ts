@@ -75,6 +75,26 @@ export function decodeJob(row: Row): JobRow {
   };
 }
 
+/** What is wrong with a whole row of `runs` or `jobs`, as a line for people; null: nothing that can be told without a checksum. */
+export function flawOf(row: Row, kind: "run" | "job"): string | null {
+  const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;
+  try {
+    if (kind === "run") decodeRun(row);
+    else decodeJob(row);
+    if (row.result !== undefined && row.result !== null) jsonOf(row, "result");
+    return null;
+  } catch (error) {
+    return `${named}: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** @param rows a state with the number of jobs in it, each. @throws RlmError `store_corrupt` */
+export function countsIn(rows: readonly Row[]): Record<JobState, number> {
+  const counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0 };
+  for (const row of rows) counts[jobStateOf(text(row, "state"))] = number(row, "n");
+  return counts;
+}
+
 function amountOf(row: Row, of: Exclude<Sum, "lim">): Amount {
   const [nanodollars, tokens, sub_calls] = amountColumns(of);
   return { nanodollars: number(row, nanodollars), tokens: number(row, tokens), sub_calls: number(row, sub_calls) };
@@ -108,7 +128,7 @@ function jobStateOf(state: string): JobState {
   throw corrupt(`a job's state is ${state}`);
 }
 
-export const JOB_STATES = [
+const JOB_STATES = [
   "waiting",
   "running",
   "parked",

@@ -3,6 +3,7 @@ import { displayName } from "../../ids.ts";
 import { answerOf } from "../rows/answer.ts";
 import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { readHead } from "../rows/context.ts";
+import { flawOf } from "../rows/jobs.ts";
 import { text } from "../rows/seal.ts";
 import { isRunning } from "../running.ts";
 import { hasCheckpoint, reachedBy } from "./checkpoints.ts";
@@ -18,7 +19,7 @@ import { holderOf, readSession, sessionIds } from "./sessions.ts";
 export function verify(database: Database, leases: Leases): string[] {
   const found: string[] = [];
   // If the file itself is damaged, each part may be unreadable in its own way. The other parts are still checked.
-  for (const part of [integrity, sessions, checkpoints, contexts, cache, wrongSums, strays]) {
+  for (const part of [integrity, sessions, checkpoints, contexts, cache, runs, wrongSums, strays]) {
     try {
       found.push(...part(database, leases));
     } catch (error) {
@@ -79,6 +80,15 @@ function* contexts(database: Database): Iterable<string> {
 function* cache(database: Database): Iterable<string> {
   for (const row of database.each("SELECT * FROM cache")) {
     if (answerOf(row) === null) yield `cache: the answer ${String(row.key)} is damaged`;
+  }
+}
+
+function* runs(database: Database): Iterable<string> {
+  for (const kind of ["run", "job"] as const) {
+    for (const row of database.each(`SELECT * FROM ${kind}s`)) {
+      const flaw = flawOf(row, kind);
+      if (flaw !== null) yield flaw;
+    }
   }
 }
 

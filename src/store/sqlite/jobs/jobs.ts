@@ -1,6 +1,6 @@
 import { corrupt } from "../../failure.ts";
 import type { Counts, DueJob, DuePage, JobKey, JobOfRun, JobPage, JobRow } from "../../jobs/port.ts";
-import { decodeJob, JOB_STATES } from "../../rows/jobs.ts";
+import { countsIn, decodeJob } from "../../rows/jobs.ts";
 import { unpackText } from "../../rows/pack.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
@@ -27,10 +27,10 @@ export function findJob(database: Database, run: string, id: string): JobRow | n
 }
 
 /** In the order of their numbers. */
-export function listJobs(database: Database, run: string, { states = JOB_STATES, from, limit }: JobPage): JobRow[] {
-  const marks = states.map(() => "?").join(", ");
-  const listed = `SELECT ${SHOWN} FROM jobs WHERE run = ? AND n >= ? AND state IN (${marks}) ORDER BY n LIMIT ?`;
-  return database.all(listed, run, from, ...states, limit).map(decodeJob);
+export function listJobs(database: Database, run: string, { states, from, limit }: JobPage): JobRow[] {
+  const chosen = states ? `AND state IN (${states.map(() => "?").join(", ")})` : "";
+  const listed = `SELECT ${SHOWN} FROM jobs WHERE run = ? AND n >= ? ${chosen} ORDER BY n LIMIT ?`;
+  return database.all(listed, run, from, ...(states ?? []), limit).map(decodeJob);
 }
 
 /** JSON; null if the job has no result. @throws RlmError `store_corrupt` */
@@ -43,11 +43,7 @@ export function readResult(database: Database, { run, n }: JobKey): string | nul
 }
 
 export function countJobs(database: Database, leases: Leases, run: string): Counts {
-  const counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0 };
-  for (const row of database.all("SELECT state, count(*) AS n FROM jobs WHERE run = ? GROUP BY state", run)) {
-    const state = JOB_STATES.find((one) => one === row.state);
-    if (state) counts[state] = number(row, "n");
-  }
+  const counts = countsIn(database.all("SELECT state, count(*) AS n FROM jobs WHERE run = ? GROUP BY state", run));
   const running = `SELECT s.id, s.pid, s.host FROM jobs j JOIN sessions s ON s.id = j.session
     WHERE j.run = ? AND j.state IN ('running', 'cancelling')`;
   const holders = database.all(running, run).filter((row) => leases.busy(text(row, "id")));
