@@ -42,4 +42,3 @@ export { firstly, remedy, type Wording, worded } from "./remedies.ts";
 export { openSandbox, type Sandbox } from "./sandbox.ts";
 export type { ExecSignals, Over, Slice, Waiting } from "./slices.ts";
 export { type Machines, processMachines } from "./threads/machines.ts";
-export { serveSandbox } from "./threads/serve.ts";

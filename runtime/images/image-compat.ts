@@ -1,4 +1,4 @@
-import { quickJsBuild } from "../quickjs/quickjs.ts";
+import { quickJsBuild } from "../quickjs/build.ts";
 import type { ImageFormat, ImageMeta } from "./image.ts";
 
 /** Version of the page and meta layout. Raise it when an older build could not read an image. */

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import type { JSValueHandle } from "quickjs-wasi";
 import type { Engine, EngineOptions } from "../engine.ts";
 import { openGuestCode } from "./code.ts";
@@ -7,24 +5,6 @@ import { call, entriesOf, fault, type Instance, openInstance } from "./instance.
 import { openGuestPost } from "./post.ts";
 import { findPrelude, placesOf, runPrelude } from "./prelude.ts";
 import { openStrings, type Strings } from "./strings.ts";
-
-/** The engine, compiled. It is handed to each thread. */
-export interface QuickJsBuild {
-  readonly module: WebAssembly.Module;
-  /** SHA-256 of the wasm file, hex. */
-  readonly sha256: string;
-}
-
-let build: Promise<QuickJsBuild> | undefined;
-
-/** Compiles the engine once per process. */
-export function quickJsBuild(): Promise<QuickJsBuild> {
-  build ??= readFile(new URL(import.meta.resolve("quickjs-wasi/quickjs.wasm"))).then(async (wasm) => ({
-    module: await WebAssembly.compile(wasm),
-    sha256: createHash("sha256").update(wasm).digest("hex"),
-  }));
-  return build;
-}
 
 /** Opens a guest on quickjs-wasi. Only this folder knows the package. */
 export async function openQuickJs(wasm: WebAssembly.Module, options: EngineOptions): Promise<Engine> {

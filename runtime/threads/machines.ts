@@ -3,7 +3,7 @@ import { backgroundClock, systemClock } from "../clock.ts";
 import type { Baseline } from "../images/image.ts";
 import { imageFormat } from "../images/image-compat.ts";
 import { LIMITS } from "../limits.ts";
-import { quickJsBuild } from "../quickjs/quickjs.ts";
+import { quickJsBuild } from "../quickjs/build.ts";
 import { type MachineThread, startMachineThread } from "./machine-thread.ts";
 import { openPool, type Pool, type Seat } from "./pool.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { addSkips, type SkipCounts } from "./load/skip-kinds.ts";
+import { isRouteFile, type RouteEntry } from "./routes/entries.ts";
 import { newRoutes } from "./routes/new-routes.ts";
-import { isRouteFile, type RouteEntry } from "./routes/routes.ts";
 import { type Text, textFromPartsInSlices } from "./text/text.ts";
 
 /** A file of the context. `start` and `end` are UTF-16 units of P. */

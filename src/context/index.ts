@@ -17,7 +17,5 @@ export { readListed } from "./load/text-file.ts";
 export { compareUnits, isInGit, walk } from "./load/walk.ts";
 export { findObject, type ObjectSource, objectId, objectOf, type TextObject } from "./objects.ts";
 export { pauses } from "./pauses.ts";
-export { openRoutes } from "./routes/routes.ts";
-export { openSearchIndex, type SearchIndex } from "./search/search.ts";
 export { openPlaces } from "./text/places.ts";
 export { openText, type TextData, textFromPartsInSlices, textFromString } from "./text/text.ts";

@@ -1,4 +1,4 @@
-import { serveSandbox } from "../../runtime/index.ts";
+import { serveSandbox } from "../../runtime/threads/serve.ts";
 import type { ContextMessage } from "./machine/context-message.ts";
 import { openLibrary } from "./machine/services.ts";
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { defineBuiltin } from "../../builtins/define.ts";
 import { builtins, defineAsyncBuiltin } from "../../builtins/index.ts";
-import { serveSandbox } from "../../runtime/index.ts";
+import { serveSandbox } from "../../runtime/threads/serve.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import { openLibrary } from "../../src/session/machine/services.ts";
 

@@ -1,5 +1,5 @@
 import { builtins, createLibrary, isReserved } from "../../builtins/index.ts";
-import { serveSandbox } from "../../runtime/index.ts";
+import { serveSandbox } from "../../runtime/threads/serve.ts";
 import type { ContextMessage } from "../../src/session/machine/context-message.ts";
 import { openServices } from "../../src/session/machine/services.ts";
 

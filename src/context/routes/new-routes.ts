@@ -1,6 +1,6 @@
 import type { Document, Pause, SkippedFile } from "../context.ts";
 import type { Text } from "../text/text.ts";
-import { isRouteFile, parseRoutes, type RouteEntry } from "./routes.ts";
+import { isRouteFile, parseRoutes, type RouteEntry } from "./entries.ts";
 
 /** An AGENTS.md is read for routes as far as this, UTF-16 units: a longer one would hold up the thread. */
 const MAX_UNITS = 1024 * 1024;

@@ -2,8 +2,6 @@ import MiniSearch from "minisearch";
 import { tokensOf } from "../search/tokens.ts";
 import type { RouteEntry } from "./entries.ts";
 
-export { isRouteFile, parseRoutes, type RouteEntry } from "./entries.ts";
-
 /** An entry that answers a topic. */
 export interface Route {
   path: string;

@@ -6,15 +6,9 @@ import {
   type Services,
 } from "../../../builtins/index.ts";
 import { type Library, RlmError } from "../../../runtime/index.ts";
-import {
-  compileFind,
-  matchesIn,
-  openPlaces,
-  openRoutes,
-  openSearchIndex,
-  openText,
-  type SearchIndex,
-} from "../../context/index.ts";
+import { compileFind, matchesIn, openPlaces, openText } from "../../context/index.ts";
+import { openRoutes } from "../../context/routes/routes.ts";
+import { openSearchIndex, type SearchIndex } from "../../context/search/search.ts";
 import type { ContextMessage, TextMessage } from "./context-message.ts";
 import { type Conversation, openConversation } from "./conversation.ts";
 import { type CoverageCount, openCoverage } from "./coverage.ts";

@@ -71,6 +71,11 @@ test("what is listed is answered before anything that works with sessions is loa
   expect(modulesIn(file).filter(heavy)).toEqual([]);
   await call("rlm_status");
   expect(modulesIn(file)).toEqual(expect.arrayContaining(["src/session/session.ts", "src/store/thread/thread.ts"]));
+  // The engine, its cells and the search are loaded by the machine's thread alone.
+  expect(modulesIn(file).filter((module) => /^runtime\/(?:quickjs|cells)\//.test(module))).toEqual([
+    "runtime/quickjs/build.ts",
+  ]);
+  expect(modulesIn(file)).not.toContain("src/context/search/search.ts");
 });
 
 test("on a terminal the server says what it is and how it is registered", async () => {

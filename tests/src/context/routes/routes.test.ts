@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isRouteFile, openRoutes, parseRoutes, type RouteEntry } from "../../../../src/context/routes/routes.ts";
+import { isRouteFile, parseRoutes, type RouteEntry } from "../../../../src/context/routes/entries.ts";
+import { openRoutes } from "../../../../src/context/routes/routes.ts";
 
 function entry(label: string, path: string, description = ""): RouteEntry {
   return { label, path, description, source: "AGENTS.md" };
