@@ -61,6 +61,7 @@ export {
   type ToolResult,
 } from "./journal/records.ts";
 export { treeOf } from "./journal/tree.ts";
+export { warmMachine } from "./machine/machines.ts";
 export { optionProblem } from "./options.ts";
 export { openSessionWith } from "./session.ts";
 export type { AskDescription, TurnDescription } from "./stored/ask-description.ts";

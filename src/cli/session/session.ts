@@ -4,7 +4,7 @@ import { loadAsks } from "../../asks.ts";
 import type { Settings } from "../../config/index.ts";
 import { displayName } from "../../ids.ts";
 import type { LoadSource, Progress, Session } from "../../index.ts";
-import { type HostedOptions, openSessionWith, sessionNamed, summaryOf } from "../../session/index.ts";
+import { type HostedOptions, openSessionWith, sessionNamed, summaryOf, warmMachine } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session-name.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
@@ -67,6 +67,7 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   if (name === null && !opening.choose) checkSettings(readSettings(flags), opening);
   checkContexts(flags);
   checkPaths(flags.contexts);
+  warmMachine();
   if (folder === null) return openIn(null, null, opening);
   const store = await openStoreIn(folder, host);
   try {

@@ -1,6 +1,13 @@
-import { processMachines, type Restoration } from "../../../runtime/index.ts";
+import type { Restoration } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { type Machine, type MachineAtStep, type MachineOptions, machineOpener, type Position } from "./machines.ts";
+import {
+  type Machine,
+  type MachineAtStep,
+  type MachineOptions,
+  machineOpener,
+  type Position,
+  warmMachine,
+} from "./machines.ts";
 
 export interface GuestOptions extends MachineOptions {
   /** How long an unused machine stays open, ms. */
@@ -72,7 +79,7 @@ export function openGuest(options: GuestOptions): Guest {
   }
 
   return {
-    prepare: () => (options.machines ?? processMachines()).warm({ entry: options.machineEntry, library: null }),
+    prepare: () => warmMachine(options.machineEntry, options.machines),
     rest: () => live?.machine?.sandbox.rest(end, options.idleMs),
     async use(position) {
       live?.machine?.sandbox.wake();

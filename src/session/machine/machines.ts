@@ -3,12 +3,14 @@ import {
   type Json,
   type Machines,
   openSandbox,
+  processMachines,
   type Restoration,
   RlmError,
   remedy,
   type Sandbox,
 } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
+import { entryUrl } from "../../entries.ts";
 import type { CheckpointRow, Store } from "../../store/index.ts";
 import type { CellSource } from "../journal/account.ts";
 import { readEndExtras } from "../journal/records.ts";
@@ -61,6 +63,11 @@ export interface MachineOpener {
   atStep(step: string, pending: Restoration["pending"], position: Position): Promise<MachineAtStep>;
   /** The context as a machine's thread takes it. */
   messageOf(context: Context): Promise<TextMessage>;
+}
+
+/** Starts the thread of the next machine, if there is none yet. It takes longer than opening a session and its store. */
+export function warmMachine(entry = entryUrl("machine-thread-entry"), machines = processMachines()): void {
+  machines.warm({ entry, library: null });
 }
 
 export function machineOpener(options: MachineOptions): MachineOpener {
