@@ -15,8 +15,13 @@ export interface Store extends AsyncDisposable {
   release(id: string): Promise<void>;
   /** By name, id or the end of an id (six characters or more) that fits one session alone; null if there is none. */
   find(nameOrId: string): Promise<SessionRow | null>;
-  /** A page of the sessions but children, the one changed last first. `everySession` reads them all. */
+  /**
+   * A page of the sessions but children, the one changed last first. `everySession` reads them all.
+   * @throws `store_corrupt` if a row of the page is damaged
+   */
   list(page: SessionPage): Promise<readonly SessionRow[]>;
+  /** Sessions but children whose rows cannot be read. */
+  damaged(): Promise<readonly DamagedRow[]>;
 
   /** One transaction, on disk when this resolves. The caller holds the lease. @throws `lease_lost` */
   commit(session: string, step: Step): Promise<void>;
@@ -55,7 +60,7 @@ export interface Store extends AsyncDisposable {
    * `session_exists`
    */
   fork(session: string, checkpoint: string | null, fork: NewSession): Promise<SessionRow>;
-  /** Drops a session with its children and everything that only they need. Takes its lease. @throws `session_busy` */
+  /** Drops a session with its children and everything that only they need, also if its row is damaged. Takes its lease. @throws `session_busy` */
   remove(session: string): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
   gc(rule: GcRule): Promise<Collected>;
@@ -69,6 +74,16 @@ export interface SessionPage {
   /** The last one of the page before; null: from the first. */
   readonly after: Pick<SessionRow, "id" | "changed_at"> | null;
   readonly limit: number;
+  /** Ids of sessions that are left out. */
+  readonly without?: readonly string[];
+}
+
+/** A row that cannot be read. */
+export interface DamagedRow {
+  /** As the row has it, which may be damaged too. */
+  readonly id: string;
+  /** A line that names the row and what is wrong with it. */
+  readonly problem: string;
 }
 
 export interface NewSession {

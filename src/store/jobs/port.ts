@@ -1,4 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
+import type { DamagedRow } from "../port.ts";
 
 /**
  * The jobs of runs, as rows. They say what is true of a job; a dispatcher only says who should try it. A change of a job that is
@@ -16,15 +17,20 @@ export interface Jobs {
   /** By name or id; null if there is none. */
   run(nameOrId: string): Promise<RunRow | null>;
   /** The newest first, 1,000 at the most. */
-  runs(page: { readonly after: string | null; readonly limit: number }): Promise<readonly RunRow[]>;
+  runs(page: RunPage): Promise<readonly RunRow[]>;
+  /** Runs whose rows cannot be read. `runs` refuses a page that has one of them. */
+  damagedRuns(): Promise<readonly DamagedRow[]>;
   read(key: JobKey): Promise<JobOfRun | null>;
   /** By the id that the user gave; null if the run has none such. */
   find(run: string, id: string): Promise<JobRow | null>;
   /** In their order, 1,000 at the most, without results. */
   list(run: string, page: JobPage): Promise<readonly JobRow[]>;
+  /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they come upon one. */
+  damaged(run: string): Promise<readonly DamagedRow[]>;
   /** The result of a job that is done, as JSON; null if it has none. @throws `store_corrupt` */
   result(key: JobKey): Promise<string | null>;
-  counts(run: string): Promise<Counts>;
+  /** @param without ids of jobs that are not counted */
+  counts(run: string, without?: readonly string[]): Promise<Counts>;
 
   /** A try takes the job: `running` (`cancelling` stays), and what earlier tries held becomes doubtful. false: it is final. */
   begin(key: JobKey, taking: Try): Promise<boolean>;
@@ -39,7 +45,7 @@ export interface Jobs {
   change(run: string, change: Change): Promise<readonly Tried[]>;
   /** The limits that a run has from now on. */
   limit(run: string, limits: RunLimits): Promise<void>;
-  /** Drops a run that nobody works on, with the sessions of its jobs. @throws `session_busy` */
+  /** Drops a run that nobody works on, with the sessions of its jobs, also if rows are damaged. @throws `session_busy` */
   remove(run: string): Promise<void>;
   /**
    * Jobs that somebody should try, by rank, of runs that are open and have this queue: waiting ones, and those that are parked until
@@ -150,11 +156,21 @@ export interface JobOfRun {
   readonly run: RunRow;
 }
 
+export interface RunPage {
+  /** Id of the last one of the page before; null: from the first. */
+  readonly after: string | null;
+  readonly limit: number;
+  /** Ids of runs that are left out. */
+  readonly without?: readonly string[];
+}
+
 export interface JobPage {
   readonly states?: readonly JobState[];
   /** The first number. */
   readonly from: number;
   readonly limit: number;
+  /** Ids of jobs that are left out. */
+  readonly without?: readonly string[];
 }
 
 export interface Counts extends Readonly<Record<JobState, number>> {

@@ -6,6 +6,8 @@ import { intervalOf } from "../jobs/money.ts";
 import type { Change, Counts, DueJob, DuePage, JobOfRun, Jobs, NewJob, NewRun, RunRow, Tried } from "../jobs/port.ts";
 import { LOWEST_RANK, rankOf } from "../jobs/rank.ts";
 import { runDiffers, runIsBusy, runNotFound } from "../jobs/refusals.ts";
+import type { DamagedRow } from "../port.ts";
+import { damagedAmong } from "../rows/damaged.ts";
 import { amountColumns, countsIn, decodeJob, decodeRun, fieldsOfAmount } from "../rows/jobs.ts";
 import { unpackText } from "../rows/pack.ts";
 import { number, type Row, text } from "../rows/seal.ts";
@@ -28,7 +30,10 @@ const NOW = "clock_ms()";
 
 function runMethods(
   server: Server,
-): Pick<JobMethods, "jobs.open" | "jobs.add" | "jobs.run" | "jobs.runs" | "jobs.limit" | "jobs.remove"> {
+): Pick<
+  JobMethods,
+  "jobs.open" | "jobs.add" | "jobs.run" | "jobs.runs" | "jobs.damagedRuns" | "jobs.limit" | "jobs.remove"
+> {
   return {
     "jobs.open": (run) => server.write((sql) => openRun(sql, run)),
     "jobs.add": (run, jobs) => server.write((sql) => addJobs(sql, run, jobs)),
@@ -39,9 +44,13 @@ function runMethods(
       );
       return row ? decodeRun(row) : null;
     },
-    async "jobs.runs"({ after, limit }) {
-      const behind = "SELECT * FROM runs WHERE $1::text IS NULL OR id < $1 ORDER BY id DESC LIMIT $2";
-      return (await server.all(behind, after, atMost(limit))).map(decodeRun);
+    async "jobs.runs"({ after, limit, without = [] }) {
+      const behind = `SELECT * FROM runs WHERE ($1::text IS NULL OR id < $1) AND id <> ALL($2) ORDER BY id DESC LIMIT $3`;
+      return (await server.all(behind, after, without, atMost(limit))).map(decodeRun);
+    },
+    async "jobs.damagedRuns"() {
+      const rows = await server.all("SELECT * FROM runs ORDER BY id DESC");
+      return damagedAmong(rows, decodeRun, (row) => ({ id: text(row, "id"), label: `run ${row.name} (${row.id})` }));
     },
     async "jobs.limit"(run, limits) {
       const set = amountColumns("lim").map((column, at) => `${column} = $${at + 2}`);
@@ -54,12 +63,13 @@ function runMethods(
     },
     "jobs.remove": (run) =>
       server.write(async (sql) => {
-        const { name } = await readRun(sql, run);
+        const row = await sql.get("SELECT name FROM runs WHERE id = $1", run);
+        if (!row) throw runNotFound(run);
         const sessions = (await sql.all("SELECT session FROM jobs WHERE run = $1", run)).map((row) =>
           text(row, "session"),
         );
         const busy = "SELECT session FROM leases WHERE session = ANY($1) AND until > clock_timestamp() LIMIT 1";
-        if (await sql.get(busy, sessions)) throw runIsBusy(name);
+        if (await sql.get(busy, sessions)) throw runIsBusy(text(row, "name"));
         for (const session of sessions) await deleteFamily(sql, session);
         for (const table of ["holds", "jobs"]) await sql.run(`DELETE FROM ${table} WHERE run = $1`, run);
         await sql.run("DELETE FROM runs WHERE id = $1", run);
@@ -121,7 +131,10 @@ const SHOWN = `run, n, id, state, why, rank, run_at, changed_at, ticket, fence, 
 
 function readingMethods(
   server: Server,
-): Pick<JobMethods, "jobs.read" | "jobs.find" | "jobs.list" | "jobs.result" | "jobs.counts" | "jobs.due"> {
+): Pick<
+  JobMethods,
+  "jobs.read" | "jobs.find" | "jobs.list" | "jobs.damaged" | "jobs.result" | "jobs.counts" | "jobs.due"
+> {
   return {
     async "jobs.read"({ run, n }): Promise<JobOfRun | null> {
       const job = `SELECT ${SHOWN} FROM jobs WHERE run = $1 AND n = $2`;
@@ -135,10 +148,12 @@ function readingMethods(
       const row = await server.get(`SELECT ${SHOWN} FROM jobs WHERE run = $1 AND id = $2`, run, id);
       return row ? decodeJob(row) : null;
     },
-    async "jobs.list"(run, { states = null, from, limit }) {
-      const listed = `SELECT ${SHOWN} FROM jobs WHERE run = $1 AND n >= $2 AND ($3::text[] IS NULL OR state = ANY($3)) ORDER BY n LIMIT $4`;
-      return (await server.all(listed, run, from, states, atMost(limit))).map(decodeJob);
+    async "jobs.list"(run, { states = null, from, limit, without = [] }) {
+      const listed = `SELECT ${SHOWN} FROM jobs WHERE run = $1 AND n >= $2 AND ($3::text[] IS NULL OR state = ANY($3))
+        AND id <> ALL($4) ORDER BY n LIMIT $5`;
+      return (await server.all(listed, run, from, states, without, atMost(limit))).map(decodeJob);
     },
+    "jobs.damaged": (run) => damagedJobs(server, run),
     async "jobs.result"({ run, n }) {
       const row = await server.get("SELECT result FROM jobs WHERE run = $1 AND n = $2", run, n);
       if (!row || row.result === null) return null;
@@ -146,10 +161,9 @@ function readingMethods(
       if (result === null) throw corrupt(`the result of job ${n} of run ${run} is damaged`);
       return result;
     },
-    async "jobs.counts"(run): Promise<Counts> {
-      const counts = countsIn(
-        await server.all("SELECT state, count(*) AS n FROM jobs WHERE run = $1 GROUP BY state", run),
-      );
+    async "jobs.counts"(run, without = []): Promise<Counts> {
+      const counted = "SELECT state, count(*) AS n FROM jobs WHERE run = $1 AND id <> ALL($2) GROUP BY state";
+      const counts = countsIn(await server.all(counted, run, without));
       const holders = `SELECT count(DISTINCT l.holder) AS n FROM jobs j JOIN leases l ON l.session = j.session
         WHERE j.run = $1 AND j.state IN ('running', 'cancelling') AND l.until > clock_timestamp()`;
       const workers = await server.get(holders, run);
@@ -157,6 +171,22 @@ function readingMethods(
     },
     "jobs.due": (page) => dueJobs(server, page),
   };
+}
+
+/** Jobs whose rows cannot be read. */
+async function damagedJobs(sql: Sql, run: string): Promise<readonly DamagedRow[]> {
+  const damaged: DamagedRow[] = [];
+  for (let from = 0; ; ) {
+    const rows = await sql.all(
+      `SELECT ${SHOWN} FROM jobs WHERE run = $1 AND n >= $2 ORDER BY n LIMIT ${PAGE}`,
+      run,
+      from,
+    );
+    damaged.push(...damagedAmong(rows, decodeJob, (row) => ({ id: text(row, "id"), label: `job ${row.id}` })));
+    const end = rows.at(-1);
+    if (!end || rows.length < PAGE) return damaged;
+    from = number(end, "n") + 1;
+  }
 }
 
 async function dueJobs(sql: Sql, { queue, after, limit, overdueMs }: DuePage): Promise<readonly DueJob[]> {

@@ -14,7 +14,7 @@ const BEATS = 5;
 /** The leases of this store. Each write carries its fence; one that another process has replaced is refused. */
 export interface Leases {
   /** Takes the lease; answers the row of the session with its fence. @throws RlmError `session_busy` */
-  take(session: Session): Promise<Row>;
+  take(session: Label): Promise<Row>;
   release(id: string): Promise<void>;
   holds(id: string): boolean;
   /** Who else has the session now, among these. */
@@ -23,6 +23,9 @@ export interface Leases {
   lose(id: string): void;
   close(): Promise<void>;
 }
+
+/** What is known of a session whose row may be damaged. */
+type Label = Pick<Session, "id" | "name">;
 
 export interface LeaseParts {
   readonly pid: number;
@@ -107,7 +110,7 @@ const BEAT = `UPDATE leases SET until = clock_timestamp() + $3 * interval '1 ms'
 
 const BUSY = "SELECT session FROM leases WHERE session = ANY($1) AND until > clock_timestamp()";
 
-async function busyError(server: Server, session: Session): Promise<RlmError> {
+async function busyError(server: Server, session: Label): Promise<RlmError> {
   const row = await server.get(
     `SELECT s.pid, s.host, greatest(0, ceil(extract(epoch FROM l.until - clock_timestamp())))::int AS seconds
       FROM sessions s JOIN leases l ON l.session = s.id WHERE s.id = $1`,

@@ -1,7 +1,8 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
-import type { SessionPage, SessionRow } from "../port.ts";
-import { number, type Row, seal, text } from "../rows/seal.ts";
+import type { DamagedRow, SessionPage, SessionRow } from "../port.ts";
+import { damagedAmong } from "../rows/damaged.ts";
+import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
 import type { Sql } from "./connection.ts";
 
@@ -10,13 +11,36 @@ export const SHOWN = `s.*, bytes_of(s.id) AS bytes,
   (EXISTS (SELECT 1 FROM leases l WHERE l.session = s.id AND l.until > clock_timestamp()))::int AS busy`;
 
 /** Rows of sessions but children, the one changed last first. */
-export function listedRows(sql: Sql, { after, limit }: SessionPage): Promise<Row[]> {
-  const behind = after === null ? "" : "AND (changed_at, id) < ($2, $3)";
-  const listed = `SELECT id FROM sessions WHERE origin <> 'child' ${behind} ORDER BY changed_at DESC, id DESC LIMIT $1`;
+export function listedRows(sql: Sql, { after, limit, without = [] }: SessionPage): Promise<Row[]> {
+  const behind = after === null ? "" : "AND (changed_at, id) < ($3, $4)";
+  const listed = `SELECT id FROM sessions WHERE origin <> 'child' AND id <> ALL($2) ${behind}
+    ORDER BY changed_at DESC, id DESC LIMIT $1`;
   const from = after === null ? [] : [after.changed_at, after.id];
   // What the sessions of the page take is summed up, and not what all of them do.
   const shown = `SELECT ${SHOWN} FROM sessions s WHERE id IN (${listed}) ORDER BY changed_at DESC, id DESC`;
-  return sql.all(shown, limit, ...from);
+  return sql.all(shown, limit, without, ...from);
+}
+
+/** Sessions but children whose rows cannot be read. */
+export async function damagedSessions(sql: Sql): Promise<DamagedRow[]> {
+  const page = `SELECT ${SHOWN} FROM sessions s WHERE origin <> 'child' AND id > $1 ORDER BY id LIMIT $2`;
+  const damaged: DamagedRow[] = [];
+  for (let last = ""; ; ) {
+    const rows = await sql.all(page, last, PAGE);
+    damaged.push(...damagedAmong(rows, shownSession, (row) => ({ id: text(row, "id"), label: `session ${row.id}` })));
+    const end = rows.at(-1);
+    if (!end || rows.length < PAGE) return damaged;
+    last = text(end, "id");
+  }
+}
+
+const PAGE = 500;
+
+/** What messages call a session whose row may be damaged. @throws RlmError `session_not_found` */
+export async function labelOf(sql: Sql, id: string): Promise<Pick<Session, "id" | "name">> {
+  const row = await sql.get("SELECT name FROM sessions WHERE id = $1", id);
+  if (row) return { id, name: textOrNull(row, "name") };
+  throw notFound(id);
 }
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */

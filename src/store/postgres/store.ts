@@ -18,7 +18,16 @@ import { deleteFamily, dropUnreached, gc } from "./gc.ts";
 import { jobMethods } from "./jobs.ts";
 import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
 import { migrate } from "./migrate.ts";
-import { findSession, insertSession, listedRows, readSession, SHOWN, shownSession } from "./sessions.ts";
+import {
+  damagedSessions,
+  findSession,
+  insertSession,
+  labelOf,
+  listedRows,
+  readSession,
+  SHOWN,
+  shownSession,
+} from "./sessions.ts";
 import { verify } from "./verify.ts";
 
 /** A store on a server, as it works in the store's thread. */
@@ -100,8 +109,10 @@ function sessionMethods(
       return shownSession(await shownRow(server, wanted.id));
     },
     async remove(id) {
-      if (!leases.holds(id)) await lease(id);
-      const { fence = 0 } = known.get(id) ?? {};
+      // Its row may be damaged, so only the fence is read.
+      const fence = leases.holds(id)
+        ? (known.get(id)?.fence ?? 0)
+        : number(await leases.take(await labelOf(server, id)), "fence");
       const gone = await server.write(async (sql) => {
         const held = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence);
         if (!held) throw leaseLost(id);
@@ -129,7 +140,7 @@ async function shownRow(sql: Sql, id: string): Promise<Row> {
 }
 
 type Reading =
-  | ("find" | "list" | "journal" | "readable")
+  | ("find" | "list" | "damaged" | "journal" | "readable")
   | ("checkpoints" | "checkpoint" | "image" | "putBaseline" | "hasBaseline");
 
 function readingMethods(server: Server): Some<Reading> {
@@ -140,6 +151,7 @@ function readingMethods(server: Server): Some<Reading> {
         return id === null ? null : shownSession(await shownRow(sql, id));
       }),
     list: async (page) => (await listedRows(server, page)).map(shownSession),
+    damaged: () => damagedSessions(server),
     journal: (id, from = 1) =>
       server.read(async (sql) => {
         const { rows, damaged } = await journalOf(sql, id, from);

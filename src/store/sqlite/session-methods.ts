@@ -1,9 +1,9 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
-import { displayName } from "../../ids.ts";
 import { misuse } from "../failure.ts";
 import type { NewSession, Readable, SessionRow } from "../port.ts";
 import { shown } from "../rows/checkpoint.ts";
+import { damagedAmong } from "../rows/damaged.ts";
 import { blank, type Session } from "../rows/session.ts";
 import { checkSessionId } from "../session-id.ts";
 import type { SyncMethods } from "../thread/methods.ts";
@@ -15,11 +15,13 @@ import { removeSession } from "./gc.ts";
 import { readableRecords, readRecords } from "./journal.ts";
 import type { Leases } from "./lease.ts";
 import {
+  ALL,
   describe,
   findSession,
   type Holder,
   holderOf,
   insertSession,
+  labelOf,
   listedIds,
   noteHolder,
   readSession,
@@ -27,7 +29,7 @@ import {
 
 type SessionMethods = Pick<
   SyncMethods,
-  "create" | "lease" | "release" | "find" | "list" | "commit" | "journal" | "readable" | "fork" | "remove"
+  "create" | "lease" | "release" | "find" | "list" | "damaged" | "commit" | "journal" | "readable" | "fork" | "remove"
 >;
 
 /** What the methods of the store work with. */
@@ -74,6 +76,7 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
         return id === null ? null : row(id);
       }),
     list: (page) => reading(() => listedIds(database, page).map(row)),
+    damaged: () => reading(() => damagedAmong(listedIds(database, ALL), row, (id) => ({ id, label: `session ${id}` }))),
     commit: (session, step) =>
       guard(() => {
         if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
@@ -137,7 +140,7 @@ function takeLease(database: Database, leases: Leases, id: string): void {
   if (leases.take(id)) return;
   const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process";
   const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
-  throw new RlmError("session_busy", `session ${displayName(readSession(database, id))} is held by ${who}`, {
+  throw new RlmError("session_busy", `session ${labelOf(database, id)} is held by ${who}`, {
     suggestion,
   });
 }

@@ -1,7 +1,8 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
+import { displayName } from "../../ids.ts";
 import type { SessionPage, SessionRow } from "../port.ts";
-import { number, type Row, seal, text } from "../rows/seal.ts";
+import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
 import { CHANGING, decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
 import type { Database } from "./database.ts";
 
@@ -29,11 +30,12 @@ const LEAST_END = 6;
 export const ALL: SessionPage = { after: null, limit: -1 };
 
 /** Ids of sessions but children, the one changed last first. */
-export function listedIds(database: Database, { after, limit }: SessionPage): string[] {
+export function listedIds(database: Database, { after, limit, without = [] }: SessionPage): string[] {
   const behind = after === null ? "" : "AND (changed_at, id) < (?, ?)";
-  const listed = `SELECT id FROM sessions WHERE origin <> 'child' ${behind} ORDER BY changed_at DESC, id DESC LIMIT ?`;
+  const listed = `SELECT id FROM sessions WHERE origin <> 'child' AND id NOT IN (SELECT value FROM json_each(?)) ${behind}
+    ORDER BY changed_at DESC, id DESC LIMIT ?`;
   const from = after === null ? [] : [after.changed_at, after.id];
-  return database.all(listed, ...from, limit).map((row) => text(row, "id"));
+  return database.all(listed, JSON.stringify(without), ...from, limit).map((row) => text(row, "id"));
 }
 
 export function sessionIds(database: Database): string[] {
@@ -71,6 +73,13 @@ export function updateSession(database: Database, session: Session): void {
   const fields = CHANGING.map((column) => session[column]);
   const written = database.run(UPDATE, ...fields, seal(fieldsOf(session)), session.id);
   if (written === 0) throw notFound(session.id);
+}
+
+/** What messages call a session whose row may be damaged. @throws RlmError `session_not_found` */
+export function labelOf(database: Database, id: string): string {
+  const row = database.get("SELECT name FROM sessions WHERE id = ?", id);
+  if (!row) throw notFound(id);
+  return displayName({ id, name: textOrNull(row, "name") });
 }
 
 /** Notes the process that has the lease. Messages show it; no decision depends on it. */

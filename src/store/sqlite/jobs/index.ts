@@ -3,9 +3,9 @@ import { text } from "../../rows/seal.ts";
 import type { SyncJobs } from "../../thread/methods.ts";
 import { deleteFamily } from "../gc.ts";
 import type { Access } from "../session-methods.ts";
-import { countJobs, dueJobs, findJob, listJobs, readJobOfRun, readResult } from "./jobs.ts";
+import { countJobs, damagedJobs, dueJobs, findJob, listJobs, readJobOfRun, readResult } from "./jobs.ts";
 import { give, hush, reserve, slot } from "./money.ts";
-import { addJobs, findRun, listRuns, openRun, readRun, setLimits } from "./runs.ts";
+import { addJobs, damagedRuns, findRun, listRuns, nameOfRun, openRun, setLimits } from "./runs.ts";
 import { begin, change, finish, lapse, putBack } from "./tries.ts";
 
 /** What the store can do with runs and their jobs. @param now the clock, ms since the epoch */
@@ -15,12 +15,14 @@ export function jobMethods({ database, leases, guard, reading }: Access, now: ()
     "jobs.open": (run) => writing(() => openRun(database, run, now())),
     "jobs.add": (run, jobs) => writing(() => addJobs(database, run, jobs, now())),
     "jobs.run": (nameOrId) => reading(() => findRun(database, nameOrId)),
-    "jobs.runs": ({ after, limit }) => reading(() => listRuns(database, after, atMost(limit))),
+    "jobs.runs": (page) => reading(() => listRuns(database, { ...page, limit: atMost(page.limit) })),
+    "jobs.damagedRuns": () => reading(() => damagedRuns(database)),
     "jobs.read": (key) => reading(() => readJobOfRun(database, key)),
     "jobs.find": (run, id) => reading(() => findJob(database, run, id)),
     "jobs.list": (run, page) => reading(() => listJobs(database, run, { ...page, limit: atMost(page.limit) })),
+    "jobs.damaged": (run) => reading(() => damagedJobs(database, run)),
     "jobs.result": (key) => reading(() => readResult(database, key)),
-    "jobs.counts": (run) => reading(() => countJobs(database, leases, run)),
+    "jobs.counts": (run, without) => reading(() => countJobs(database, leases, run, without)),
     "jobs.begin": (key, taking) => writing(() => begin(database, key, taking, now())),
     "jobs.finish": (key, fence, outcome) => writing(() => finish(database, key, fence, outcome, now())),
     "jobs.put": (key, fence, back) => writing(() => putBack(database, key, fence, back, now())),
@@ -42,7 +44,7 @@ const atMost = (limit: number) => Math.min(limit, PAGE);
 
 /** @throws RlmError `session_busy` if a job of it is being tried, `run_not_found` */
 function removeRun({ database, leases }: Pick<Access, "database" | "leases">, run: string): void {
-  const { name } = readRun(database, run);
+  const name = nameOfRun(database, run);
   const sessions = database.all("SELECT session FROM jobs WHERE run = ?", run).map((row) => text(row, "session"));
   if (sessions.some((session) => leases.busy(session))) {
     throw runIsBusy(name);

@@ -1,5 +1,7 @@
 import { corrupt } from "../../failure.ts";
 import type { Counts, DueJob, DuePage, JobKey, JobOfRun, JobPage, JobRow } from "../../jobs/port.ts";
+import type { DamagedRow } from "../../port.ts";
+import { damagedAmong } from "../../rows/damaged.ts";
 import { countsIn, decodeJob } from "../../rows/jobs.ts";
 import { unpackText } from "../../rows/pack.ts";
 import { number, text } from "../../rows/seal.ts";
@@ -27,10 +29,22 @@ export function findJob(database: Database, run: string, id: string): JobRow | n
 }
 
 /** In the order of their numbers. */
-export function listJobs(database: Database, run: string, { states, from, limit }: JobPage): JobRow[] {
+export function listJobs(database: Database, run: string, { states, from, limit, without = [] }: JobPage): JobRow[] {
   const chosen = states ? `AND state IN (${states.map(() => "?").join(", ")})` : "";
-  const listed = `SELECT ${SHOWN} FROM jobs WHERE run = ? AND n >= ? ${chosen} ORDER BY n LIMIT ?`;
-  return database.all(listed, run, from, ...(states ?? []), limit).map(decodeJob);
+  const listed = `SELECT ${SHOWN} FROM jobs WHERE run = ? AND n >= ? AND ${NOT_AMONG} ${chosen} ORDER BY n LIMIT ?`;
+  return database.all(listed, run, from, JSON.stringify(without), ...(states ?? []), limit).map(decodeJob);
+}
+
+const NOT_AMONG = "id NOT IN (SELECT value FROM json_each(?))";
+
+/** Jobs whose rows cannot be read. */
+export function damagedJobs(database: Database, run: string): DamagedRow[] {
+  const ids = database.all("SELECT id FROM jobs WHERE run = ? ORDER BY n", run).map((row) => text(row, "id"));
+  return damagedAmong(
+    ids,
+    (id) => findJob(database, run, id),
+    (id) => ({ id, label: `job ${id}` }),
+  );
 }
 
 /** JSON; null if the job has no result. @throws RlmError `store_corrupt` */
@@ -42,8 +56,9 @@ export function readResult(database: Database, { run, n }: JobKey): string | nul
   return result;
 }
 
-export function countJobs(database: Database, leases: Leases, run: string): Counts {
-  const counts = countsIn(database.all("SELECT state, count(*) AS n FROM jobs WHERE run = ? GROUP BY state", run));
+export function countJobs(database: Database, leases: Leases, run: string, without: readonly string[] = []): Counts {
+  const counted = `SELECT state, count(*) AS n FROM jobs WHERE run = ? AND ${NOT_AMONG} GROUP BY state`;
+  const counts = countsIn(database.all(counted, run, JSON.stringify(without)));
   const running = `SELECT s.id, s.pid, s.host FROM jobs j JOIN sessions s ON s.id = j.session
     WHERE j.run = ? AND j.state IN ('running', 'cancelling')`;
   const holders = database.all(running, run).filter((row) => leases.busy(text(row, "id")));

@@ -1,6 +1,8 @@
-import type { NewJob, NewRun, RunLimits, RunRow } from "../../jobs/port.ts";
+import type { NewJob, NewRun, RunLimits, RunPage, RunRow } from "../../jobs/port.ts";
 import { LOWEST_RANK, rankOf } from "../../jobs/rank.ts";
 import { runDiffers, runNotFound } from "../../jobs/refusals.ts";
+import type { DamagedRow } from "../../port.ts";
+import { damagedAmong } from "../../rows/damaged.ts";
 import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS } from "../../rows/jobs.ts";
 import { packText } from "../../rows/pack.ts";
 import { number, type Row, text } from "../../rows/seal.ts";
@@ -65,9 +67,27 @@ export function findRun(database: Database, nameOrId: string): RunRow | null {
 }
 
 /** The newest first, behind the run with this id. */
-export function listRuns(database: Database, after: string | null, limit: number): RunRow[] {
-  const behind = "SELECT * FROM runs WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2";
-  return database.all(behind, after, limit).map(decodeRun);
+export function listRuns(database: Database, { after, limit, without = [] }: RunPage): RunRow[] {
+  const behind = `SELECT * FROM runs WHERE (?1 IS NULL OR id < ?1) AND id NOT IN (SELECT value FROM json_each(?2))
+    ORDER BY id DESC LIMIT ?3`;
+  return database.all(behind, after, JSON.stringify(without), limit).map(decodeRun);
+}
+
+/** Runs whose rows cannot be read, the newest first. */
+export function damagedRuns(database: Database): DamagedRow[] {
+  const ids = database.all("SELECT id FROM runs ORDER BY id DESC").map((row) => text(row, "id"));
+  return damagedAmong(
+    ids,
+    (id) => readRun(database, id),
+    (id) => ({ id, label: `run ${nameOfRun(database, id)} (${id})` }),
+  );
+}
+
+/** Name of a run whose row may be damaged. @throws RlmError `run_not_found` */
+export function nameOfRun(database: Database, id: string): string {
+  const row = database.get("SELECT name FROM runs WHERE id = ?", id);
+  if (row) return text(row, "name");
+  throw runNotFound(id);
 }
 
 export function setLimits(database: Database, run: string, limits: RunLimits): void {

@@ -46,3 +46,52 @@ test.for(KINDS)("$kind: a job or a run whose row cannot be read is not left out"
   await of.change(place, "UPDATE runs SET state = 'opeo'");
   expect(await store.verify()).toEqual([expect.stringMatching(/^run r: .*a run's state is opeo/)]);
 });
+
+test.for(KINDS)(
+  "$kind: rows that can be read are listed without the damaged ones, and these are dropped",
+  async (of, { skip }) => {
+    skip(of.skipped !== null, of.skipped ?? "");
+    const place = await of.place();
+    await using store = await openStore(place);
+    for (const id of ["S1", "S2", "S3"]) {
+      await store.create({ id, name: null, origin: "command", settings: null, at: 1 });
+      await store.release(id);
+    }
+    const limits = { nanodollars: null, tokens: null, sub_calls: null };
+    for (const name of ["r", "t"]) {
+      await store.jobs.open({ id: name.toUpperCase(), name, queue: "q", share: 1, spec: null, hash: "", limits });
+    }
+    await store.jobs.add(
+      "R",
+      ["a", "b"].map((id) => ({ id, session: `J${id}`, input: 1, context: null })),
+    );
+    expect([await store.damaged(), await store.jobs.damagedRuns(), await store.jobs.damaged("R")]).toEqual([
+      [],
+      [],
+      [],
+    ]);
+
+    await of.change(place, "UPDATE sessions SET facts = '{}' WHERE id = 'S2'");
+    await of.change(place, "UPDATE jobs SET state = 'wating' WHERE id = 'a'");
+    await of.change(place, "UPDATE runs SET state = 'opeo' WHERE id = 'T'");
+    const [sessions, jobs, runs] = [
+      await store.damaged(),
+      await store.jobs.damaged("R"),
+      await store.jobs.damagedRuns(),
+    ];
+    expect(sessions).toEqual([{ id: "S2", problem: "the row of session S2 is damaged" }]);
+    expect(jobs).toEqual([{ id: "a", problem: expect.stringMatching(/^job a: /) }]);
+    expect(runs).toEqual([{ id: "T", problem: expect.stringMatching(/^run t \(T\): /) }]);
+    const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+    expect(idsOf(await store.list({ after: null, limit: 9, without: ["S2"] }))).toEqual(["S3", "S1"]);
+    expect(idsOf(await store.jobs.list("R", { from: 0, limit: 9, without: ["a"] }))).toEqual(["b"]);
+    expect(await store.jobs.counts("R", ["a"])).toMatchObject({ waiting: 1 });
+    expect(idsOf(await store.jobs.runs({ after: null, limit: 9, without: ["T"] }))).toEqual(["R"]);
+
+    await store.remove("S2");
+    await store.jobs.remove("T");
+    await store.jobs.remove("R");
+    expect(idsOf(await store.list({ after: null, limit: 9 }))).toEqual(["S3", "S1"]);
+    expect([await store.jobs.runs({ after: null, limit: 9 }), await store.verify()]).toEqual([[], []]);
+  },
+);
