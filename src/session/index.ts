@@ -76,10 +76,12 @@ export {
   canBeChosen,
   forkSession,
   lastSession,
+  listReadableSessions,
   listSessions,
-  removeSession,
+  type Removing,
   type SessionSummary,
   sessionNamed,
+  sessionToRemove,
   summaryOf,
 } from "./stored/sessions.ts";
 export { sleep } from "./sub-calls/answers.ts";

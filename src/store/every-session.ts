@@ -5,11 +5,15 @@ const PAGE = 500;
 /**
  * Every session but children, the one changed last first. Whoever stops early reads no further page. One that is changed meanwhile
  * comes to the front, and is left out if its page was still to be read.
+ * @param without ids that are left out
  */
-export async function* everySession({ list }: Pick<Store, "list">): AsyncGenerator<SessionRow, void, undefined> {
+export async function* everySession(
+  { list }: Pick<Store, "list">,
+  without: readonly string[] = [],
+): AsyncGenerator<SessionRow, void, undefined> {
   let after: SessionPage["after"] = null;
   for (;;) {
-    const page: readonly SessionRow[] = await list({ after, limit: PAGE });
+    const page: readonly SessionRow[] = await list({ after, limit: PAGE, without });
     yield* page;
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;

@@ -24,6 +24,7 @@ export type {
 export type {
   CheckpointRow,
   Collected,
+  DamagedRow,
   JournalRow,
   Lease,
   NewCheckpoint,
@@ -35,6 +36,7 @@ export type {
   StoredRecord,
 } from "./port.ts";
 export { readServerUrl } from "./postgres/url.ts";
+export { readablePart } from "./readable-part.ts";
 export { textKey } from "./rows/answer.ts";
 export { shareStore } from "./thread/shared.ts";
 export { openStore } from "./thread/thread.ts";

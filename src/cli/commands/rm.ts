@@ -4,7 +4,9 @@ import { defineCommand } from "./define.ts";
 export const rm = defineCommand({
   name: "rm",
   summary: "drop sessions with their checkpoints",
-  details: ["Contexts that no session needs any more go with the next belay gc."],
+  details: [
+    "Contexts that no session needs any more go with the next belay gc. A session whose row is damaged is dropped by its whole id.",
+  ],
   takes: { usage: "SESSION...", completes: "sessions" },
   own: {},
   shared: [STORE],

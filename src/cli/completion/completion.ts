@@ -1,4 +1,4 @@
-import { listSessions } from "../../session/index.ts";
+import { listReadableSessions } from "../../session/index.ts";
 import type { Command } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -29,8 +29,8 @@ const SESSIONS = "sessions";
 
 function names(args: Arguments, host: Host): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
-    const found = await withStore(storePlace(args), host, listSessions);
-    const named = found.flatMap(({ name }) => (name === null ? [] : [name]));
+    const { sessions } = await withStore(storePlace(args), host, listReadableSessions);
+    const named = sessions.flatMap(({ name }) => (name === null ? [] : [name]));
     stdout.write(named.map((name) => `${name}\n`).join(""));
   });
 }

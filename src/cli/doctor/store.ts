@@ -5,7 +5,7 @@ import { amount, size } from "../../figures.ts";
 import { errorCode, folderProblem } from "../../home.ts";
 import { RlmError } from "../../index.ts";
 import { makeFolder } from "../../make-folder.ts";
-import { listSessions, type SessionSummary } from "../../session/index.ts";
+import { listReadableSessions, type SessionSummary } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import { lookAtServer } from "../../store/index.ts";
 import { isServer, shownPlace } from "../../store-place.ts";
@@ -86,8 +86,8 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
   if (stderr.isTerminal) stderr.write(`reading all of ${whole.shown} …`, "dim");
   try {
     const facts = whole.facts();
-    const [sessions, lines] = await withStore(place, host, (store) =>
-      Promise.all([listSessions(store), store.verify()]),
+    const [{ sessions }, lines] = await withStore(place, host, (store) =>
+      Promise.all([listReadableSessions(store), store.verify()]),
     );
     const wrong = lines.filter((line) => !line.startsWith(INFO));
     if (wrong.length > 0)

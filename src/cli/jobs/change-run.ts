@@ -1,6 +1,6 @@
 import { RlmError } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
-import type { Change, JobRow, RunLimits, RunRow } from "../../store/index.ts";
+import { type Change, type JobRow, type RunLimits, type RunRow, readablePart } from "../../store/index.ts";
 import { limitsIn } from "../batch/asked.ts";
 import { openDispatcher } from "../batch/dispatchers.ts";
 import { runJson } from "../batch/standing-json.ts";
@@ -10,14 +10,9 @@ import { type ChangeAsked, type JobsAsked, jobsLine, printJson, runNamed, type V
 /** Cancels, retries, pauses, resumes or drops a run, or jobs of it. Gives the exit code. @throws RlmError */
 export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: ChangeAsked): Promise<number> {
   const { store, terminal, json, place } = asked;
+  if (verb === "rm") return removeRun(asked, name);
   const run = await runNamed(store, name, place);
   const named = await jobsNamed(asked, run, ids);
-  if (verb === "rm") {
-    await store.jobs.remove(run.id);
-    if (json) printJson(asked, { removed: run.name });
-    else terminal.stdout.write(`removed ${run.name} with the sessions of its jobs\n`);
-    return 0;
-  }
   const limits = raised(limitsIn(asked.args), run.limits);
   if (limits) await store.jobs.limit(run.id, limits);
   // Running jobs that nobody holds wait from now on, so that they can be given up.
@@ -31,6 +26,19 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
     const told = { run: after, before, begun, now: counts, isRaised: limits !== null, named };
     for (const line of changedLines(asked, verb, told)) terminal.stdout.write(`${line}\n`);
   }
+  return 0;
+}
+
+/** A run whose row is damaged is meant by its id alone. */
+async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
+  const { store, terminal, json, place } = asked;
+  const { found } = await readablePart(
+    async (without) => (without.includes(typed) ? null : runNamed(store, typed, place)),
+    () => store.jobs.damagedRuns(),
+  );
+  await store.jobs.remove(found?.id ?? typed);
+  if (json) printJson(asked, { removed: found?.name ?? typed });
+  else terminal.stdout.write(`removed ${found?.name ?? `the damaged run ${typed}`} with the sessions of its jobs\n`);
   return 0;
 }
 

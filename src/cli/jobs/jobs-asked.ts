@@ -2,7 +2,7 @@ import { age } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { nearest } from "../../nearest.ts";
-import type { JobRow, JobState, RunRow, Store } from "../../store/index.ts";
+import { type JobRow, type JobState, type RunRow, readablePart, type Store } from "../../store/index.ts";
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -31,11 +31,17 @@ export interface ChangeAsked {
   readonly ids: readonly string[];
 }
 
-/** @throws RlmError `run_not_found` */
-export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, { flags }: RunStore): Promise<RunRow> {
-  const run = await jobs.run(name);
+/** @throws RlmError `run_not_found`; `store_corrupt` if its row is damaged */
+export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, place: RunStore): Promise<RunRow> {
+  const { flags } = place;
+  const run = await jobs.run(name).catch(async (error: unknown) => {
+    throw await damagedRun(error, jobs, place);
+  });
   if (run) return run;
-  const known = await jobs.runs({ after: null, limit: 1000 });
+  const { found: known } = await readablePart(
+    (without) => jobs.runs({ after: null, limit: 1000, without }),
+    () => jobs.damagedRuns(),
+  );
   const meant = nearest(
     name,
     known.map((row) => row.name),
@@ -43,6 +49,15 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, { fl
   throw new RlmError("run_not_found", `the store has no run ${name}${meant ? `; did you mean ${meant}?` : ""}`, {
     suggestion: `\`${commandLine(["jobs", ...flags])}\` lists the runs.`,
   });
+}
+
+/** The refusal of a row, told with the name and the id of its run. */
+async function damagedRun(error: unknown, jobs: Store["jobs"], place: RunStore): Promise<unknown> {
+  if (!(error instanceof RlmError) || error.code !== "store_corrupt") return error;
+  const row = (await jobs.damagedRuns()).find(({ problem }) => problem.includes(error.message));
+  if (!row) return error;
+  const suggestion = `\`${jobsLine({ place }, "rm", row.id)}\` drops the run with all its jobs.`;
+  return new RlmError(error.code, row.problem, { suggestion });
 }
 
 /** A line of this command about the store that was named. */
@@ -61,7 +76,9 @@ export async function waitText({ state, why, run_at, engine }: JobRow): Promise<
 
 const UNFINISHED: readonly JobState[] = ["waiting", "parked"];
 
-/** One JSON object on stdout. */
-export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object): void {
-  terminal.stdout.writeRaw(`${JSON.stringify({ success: true, ...fields })}\n`);
+/** One JSON object on stdout. @param outcome how the command ended */
+export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object, outcome: object = SUCCESS): void {
+  terminal.stdout.writeRaw(`${JSON.stringify({ ...outcome, ...fields })}\n`);
 }
+
+const SUCCESS = { success: true };

@@ -1,9 +1,16 @@
 import { age, amount, dollars } from "../../figures.ts";
-import type { Counts, RunRow } from "../../store/index.ts";
+import { type Counts, type RunRow, readablePart } from "../../store/index.ts";
 import { jobsIn, overIn } from "../batch/progress-line.ts";
 import { runJson } from "../batch/standing-json.ts";
 import { table } from "../render/table.ts";
+import { type DamagedOfRun, damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { type JobsAsked, printJson } from "./jobs-asked.ts";
+import { openReadableJobs } from "./readable-jobs.ts";
+
+interface Listed {
+  readonly run: RunRow;
+  readonly counts: Counts;
+}
 
 /** Without --json. */
 const SHOWN = 20;
@@ -11,18 +18,36 @@ const MOST = 1000;
 
 /** The runs of the store, the newest first. Gives the exit code. */
 export async function listRuns(asked: JobsAsked): Promise<number> {
-  const { store, terminal, json, place } = asked;
-  const rows = await store.jobs.runs({ after: null, limit: json ? MOST : SHOWN + 1 });
-  const runs: { readonly run: RunRow; readonly counts: Counts }[] = [];
-  for (const run of json ? rows : rows.slice(0, SHOWN)) runs.push({ run, counts: await store.jobs.counts(run.id) });
-  if (json) {
-    printJson(asked, { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST });
-    return 0;
+  const { store, json, place } = asked;
+  const limit = json ? MOST : SHOWN + 1;
+  const { found: rows, damaged } = await readablePart(
+    (without) => store.jobs.runs({ after: null, limit, without }),
+    () => store.jobs.damagedRuns(),
+  );
+  const runs: Listed[] = [];
+  const damage: DamagedOfRun[] = damaged.map(({ id, problem }) => ({ run: id, problem }));
+  for (const run of json ? rows : rows.slice(0, SHOWN)) {
+    const jobs = openReadableJobs(store.jobs, run.id);
+    runs.push({ run, counts: await jobs.read((without) => store.jobs.counts(run.id, without)) });
+    damage.push(...damagedJobs(run, jobs));
   }
-  const { stdout } = terminal;
+  if (json)
+    printJson(
+      asked,
+      { store: place.shown, runs: runs.map(runJson), more: rows.length === MOST },
+      damageJson(asked, damage),
+    );
+  else {
+    if (runs.length > 0 || damage.length === 0) showRuns(asked, runs, rows.length > SHOWN);
+    showDamage(asked, damage);
+  }
+  return damage.length > 0 ? 1 : 0;
+}
+
+function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Listed[], isCut: boolean): void {
   if (runs.length === 0) {
     stdout.write(`no runs in ${place.shown}\nmake one: belay batch SCRIPT.js --jobs FILE.jsonl\n`);
-    return 0;
+    return;
   }
   const now = Date.now();
   const cells = runs.map(({ run, counts }) => [
@@ -40,8 +65,7 @@ export async function listRuns(asked: JobsAsked): Promise<number> {
   );
   stdout.write(`${header}\n`, "dim");
   for (const line of lines) stdout.write(`${line}\n`);
-  if (rows.length > SHOWN) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
-  return 0;
+  if (isCut) stdout.write(`more than ${amount(SHOWN, "run")}: --json has up to ${MOST}\n`, "dim");
 }
 
 const COLUMNS = ["left", "left", "right", "right", { align: "right", drop: 1 }, "right"] as const;

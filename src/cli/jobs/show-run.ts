@@ -1,35 +1,50 @@
 import { amount, dollars } from "../../figures.ts";
 import { isRecord } from "../../json.ts";
-import type { JobRow, RunRow } from "../../store/index.ts";
+import type { Counts, JobRow, RunRow } from "../../store/index.ts";
 import { runExitCode } from "../batch/exit-code.ts";
 import { progressText } from "../batch/progress-line.ts";
 import { runJson } from "../batch/standing-json.ts";
 import { table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
+import { damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { jobJson } from "./job-json.ts";
 import { type JobsAsked, jobsLine, runNamed, waitText } from "./jobs-asked.ts";
 import { stateOf } from "./list-runs.ts";
+import { openReadableJobs } from "./readable-jobs.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
 
-/** A run and its jobs. Gives the exit code: that of `belay batch`. */
+/** A run and its jobs. Gives the exit code: that of `belay batch`, or 1 if rows of jobs cannot be read. */
 export async function showRun(asked: JobsAsked, name: string): Promise<number> {
-  const { store, terminal, json, own } = asked;
+  const { store, json, own } = asked;
   const run = await runNamed(store, name, asked.place);
-  const counts = await store.jobs.counts(run.id);
+  const jobs = openReadableJobs(store.jobs, run.id);
+  const states = own.state ? { states: [own.state] } : {};
+  const list: List = (from, limit) =>
+    jobs.read((without) => store.jobs.list(run.id, { from, limit, without, ...states }));
+  // The first page tells whether some are not to be counted.
+  const first = await list(0, json ? PAGE : SHOWN + 1);
+  const counts = await jobs.read((without) => store.jobs.counts(run.id, without));
+  const damaged = () => damagedJobs(run, jobs);
   if (json) {
-    await printRun(asked, run, runJson({ run, counts }));
-    return runExitCode(counts);
+    await printJobs(asked, runJson({ run, counts }), { first, list });
+    asked.terminal.stdout.writeRaw(`],${JSON.stringify(damageJson(asked, damaged())).slice(1)}\n`);
+  } else {
+    await showStanding(asked, run, counts, first);
+    showDamage(asked, damaged());
   }
+  return damaged().length > 0 ? 1 : runExitCode(counts);
+}
+
+/** Jobs that can be read, from this number on. */
+type List = (from: number, limit: number) => Promise<readonly JobRow[]>;
+
+async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, rows: readonly JobRow[]): Promise<void> {
+  const { own, terminal } = asked;
   const { stdout } = terminal;
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
   stdout.write(`${run.name} (${stateOf(run, counts)}): ${standing}\n`);
-  const rows = await store.jobs.list(run.id, {
-    from: 0,
-    limit: SHOWN + 1,
-    ...(own.state ? { states: [own.state] } : {}),
-  });
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {
@@ -39,7 +54,6 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   }
   const one = rows.find(({ state }) => state === "failed") ?? rows[0];
   if (one) stdout.write(`one of them: ${jobsLine(asked, run.name, one.id)}\n`, "dim");
-  return runExitCode(counts);
 }
 
 async function showJobs({ terminal: { stdout } }: JobsAsked, rows: readonly JobRow[]): Promise<void> {
@@ -67,19 +81,19 @@ async function whyOf(job: JobRow): Promise<string> {
 
 const WHY_UNITS = 200;
 
-/** One JSON object, whose jobs are written a page at a time: a run may have a million. */
-async function printRun({ store, terminal, own }: JobsAsked, { id }: RunRow, run: object): Promise<void> {
+/** The beginning of one JSON object, whose jobs are written a page at a time: a run may have a million. */
+async function printJobs(
+  { terminal }: JobsAsked,
+  run: object,
+  pages: { first: readonly JobRow[]; list: List },
+): Promise<void> {
   const { stdout } = terminal;
-  stdout.writeRaw(`${JSON.stringify({ success: true, run }).slice(0, -1)},"jobs":[`);
-  const states = own.state ? { states: [own.state] } : {};
-  let from = 0;
-  for (;;) {
-    const page = await store.jobs.list(id, { from, limit: PAGE, ...states });
-    const separated = page.map((job, at) => `${from === 0 && at === 0 ? "" : ","}${JSON.stringify(jobJson(job))}`);
-    stdout.writeRaw(separated.join(""));
+  stdout.writeRaw(`${JSON.stringify({ run }).slice(0, -1)},"jobs":[`);
+  let page = pages.first;
+  for (let separator = ""; ; separator = ",") {
+    stdout.writeRaw(page.map((job, at) => `${at === 0 ? separator : ","}${JSON.stringify(jobJson(job))}`).join(""));
     const last = page.at(-1);
-    if (!last || page.length < PAGE) break;
-    from = last.n + 1;
+    if (!last || page.length < PAGE) return;
+    page = await pages.list(last.n + 1, PAGE);
   }
-  stdout.writeRaw("]}\n");
 }

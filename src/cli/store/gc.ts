@@ -5,17 +5,31 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { damageError, outcomeOf } from "../render/damage.ts";
 import { ANONYMOUS_MS } from "./daily-gc.ts";
-import { showingFailures, withStore } from "./opened-store.ts";
+import { showingDamage, withStore } from "./opened-store.ts";
 
 /** `belay gc`: drops what nothing reaches, and sessions that are old enough. Gives the exit code. */
 export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<number> {
   const { olderThan: namedMs = null, pi = false, dryRun = false } = own;
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
-  return showingFailures(args, async ({ stdout }) => {
-    const collected = await withStore(storePlace(args), host, (store) => store.gc(rule));
-    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, dry_run: dryRun, ...collected })}\n`);
-    else stdout.write(collectedText(collected, dryRun));
+  return showingDamage(args, async ({ stdout }) => {
+    const [collected, damaged] = await withStore(
+      storePlace(args),
+      host,
+      async (store) => [await store.gc(rule), await store.damaged()] as const,
+    );
+    // What they reach cannot be known.
+    const rest = "Damaged sessions stay, with all that is theirs";
+    const damage = damageError(
+      damaged.map(({ problem }) => problem),
+      { rest },
+    );
+    if (args.get(JSON_OUTPUT)) {
+      const told = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
+      stdout.writeRaw(`${JSON.stringify(told)}\n`);
+    } else stdout.write(collectedText(collected, dryRun));
+    return damage;
   });
 }
 

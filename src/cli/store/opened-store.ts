@@ -47,6 +47,20 @@ export async function showingFailures(args: Arguments, work: (terminal: Terminal
   }
 }
 
+/** Runs such a command, whose work answers what it could not read of the store. That is told, and the exit code is 1. */
+export async function showingDamage(
+  args: Arguments,
+  work: (terminal: Terminal) => Promise<RlmError | null>,
+): Promise<number> {
+  let isWhole = true;
+  const code = await showingFailures(args, async (terminal) => {
+    const damage = await work(terminal);
+    isWhole = damage === null;
+    if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
+  });
+  return isWhole ? code : 1;
+}
+
 /** The one session that a command is about. @throws UsageError */
 export function onlyName(args: Arguments, command: string): string {
   const names = args.positionals;

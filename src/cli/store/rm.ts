@@ -1,6 +1,6 @@
 import { size } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
-import { removeSession, sessionNamed } from "../../session/index.ts";
+import { type Removing, sessionToRemove } from "../../session/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { storePlace } from "../flags/values.ts";
@@ -13,11 +13,16 @@ export function rmCommand(args: Arguments, host: Host): Promise<number> {
   if (names.length === 0) throw new UsageError("name a session; belay sessions lists them", commandLine(["sessions"]));
   return showingFailures(args, async ({ stdout }) => {
     await withStore(storePlace(args), host, async (store) => {
-      const ids: string[] = [];
-      for (const name of names) ids.push((await sessionNamed(store, name)).id);
-      for (const id of new Set(ids)) {
-        const removed = await removeSession(store, id);
-        stdout.write(`removed ${displayName(removed)} (${size(removed.bytes)})\n`);
+      const meant = new Map<string, Removing>();
+      for (const name of names) {
+        const session = await sessionToRemove(store, name);
+        meant.set(session.id, session);
+      }
+      for (const session of meant.values()) {
+        await store.remove(session.id);
+        const { id, bytes } = session;
+        const removed = bytes === null ? `${id}, whose row was damaged` : `${displayName(session)} (${size(bytes)})`;
+        stdout.write(`removed ${removed}\n`);
       }
     });
   });

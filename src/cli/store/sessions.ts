@@ -1,31 +1,37 @@
 import { age, amount, compact, dollars, size } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
-import { listSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
+import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
 import { shownPlace } from "../../store-place.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { damageError, outcomeOf } from "../render/damage.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
-import { showingFailures, withStore } from "./opened-store.ts";
+import { showingDamage, withStore } from "./opened-store.ts";
 
 /** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
-  return showingFailures(args, async ({ stdout }) => {
+  return showingDamage(args, async ({ stdout }) => {
     const place = storePlace(args);
     const shown = shownPlace(place);
-    const listed = await withStore(place, host, listSessions);
+    const { sessions: listed, damaged } = await withStore(place, host, listReadableSessions);
+    const damage = damageError(damaged.map(({ problem }) => problem));
     // Those of jobs are many, and `belay jobs` lists them by their run.
     const all = own.all ? listed : listed.filter(({ origin }) => origin !== "batch");
     const found = all.filter(wantedBy(own));
-    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${JSON.stringify({ success: true, store: shown, sessions: found })}\n`);
+    if (args.get(JSON_OUTPUT)) {
+      const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
+      stdout.writeRaw(`${JSON.stringify(told)}\n`);
+    } else if (all.length === 0 && damage) return damage;
     else if (all.length === 0)
       stdout.write(`no sessions in ${shown}\nmake one: belay exec FILE -c PATH --session NAME\n`);
     else if (found.length === 0)
       stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted(own)}\n`);
     else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
+    return damage;
   });
 }
 

@@ -1,4 +1,3 @@
-import { remedy } from "../../../runtime/index.ts";
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import {
@@ -15,7 +14,8 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { failureFields, showFailure } from "../render/failure.ts";
+import { damageError, outcomeOf } from "../render/damage.ts";
+import { showFailure } from "../render/failure.ts";
 import { sessionMeant } from "./job-session.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 import { showSession } from "./session-page.ts";
@@ -35,7 +35,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
       return describeSession(store, await sessionMeant(store, name), { children, partly: true });
     });
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
-    const damage = damageIn(found);
+    const damage = damageError(damagedIn(found));
     isWhole = damage === null;
     // An exec or call that is named may be one that cannot be read.
     if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
@@ -49,26 +49,11 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
   return isWhole ? code : 1;
 }
 
-/** What is damaged of the session and of those that answer its calls; null: all is whole. */
-function damageIn(session: SessionDescription): RlmError | null {
-  const lines = damagedIn(session);
-  if (lines.length === 0) return null;
-  const told = lines.slice(0, DAMAGE_SHOWN);
-  const more = lines.length - told.length;
-  const problem = `${told.join("; ")}${more > 0 ? `; ${more} more` : ""}. Only what can be read is shown`;
-  return new RlmError("store_corrupt", problem, {
-    suggestion: `To see all that is damaged ${remedy("verify")}; ${remedy("removeSession")} that is.`,
-  });
-}
-
-const DAMAGE_SHOWN = 10;
-
+/** What is damaged of the session, and of those that answer its calls. */
 function damagedIn({ damaged = [], execs }: SessionDescription): string[] {
   const below = execs.flatMap(({ calls }) => calls.map(({ child }) => child?.description ?? null));
   return [...damaged, ...below.flatMap((child) => (child ? damagedIn(child) : []))];
 }
-
-const outcomeOf = (damage: RlmError | null) => (damage ? failureFields(damage) : { success: true });
 
 /** How many sessions are described that answer calls: each is read from the store. */
 const CHILDREN = 50;

@@ -3,7 +3,7 @@ import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts"
 import { displayName } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
 import { checkSessionName, LAST_SESSION } from "../../session-name.ts";
-import { everySession, type SessionRow, type Store } from "../../store/index.ts";
+import { type DamagedRow, everySession, readablePart, type SessionRow, type Store } from "../../store/index.ts";
 import { askEnd, GIVEN_UP } from "../exec/ask-records.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
 import { EXEC_KINDS, readRecord, type SessionFacts } from "../journal/records.ts";
@@ -35,6 +35,26 @@ export async function listSessions(store: Pick<Store, "list">): Promise<SessionS
   return (await Array.fromAsync(everySession(store))).map(summaryOf);
 }
 
+/** Sessions as far as their rows can be read. */
+export interface ReadableSessions {
+  /** The one changed last first. */
+  readonly sessions: readonly SessionSummary[];
+  readonly damaged: readonly DamagedRow[];
+}
+
+export async function listReadableSessions(store: Listing): Promise<ReadableSessions> {
+  const { found, damaged } = await readableRows(store);
+  return { sessions: found.map(summaryOf), damaged };
+}
+
+type Listing = Pick<Store, "list" | "damaged">;
+
+const readableRows = (store: Listing) =>
+  readablePart(
+    (without) => Array.fromAsync(everySession(store, without)),
+    () => store.damaged(),
+  );
+
 export function summaryOf(row: SessionRow): SessionSummary {
   const { id, name, origin, created_at, changed_at, bytes, busy, holder, forked_from } = row;
   const { status, ...facts } = factsIn(row);
@@ -59,13 +79,13 @@ export function summaryOf(row: SessionRow): SessionSummary {
  *
  * @throws RlmError `session_not_found`, naming what was probably meant
  */
-export async function sessionNamed(store: Pick<Store, "find" | "list">, nameOrId: string): Promise<SessionRow> {
+export async function sessionNamed(store: Pick<Store, "find"> & Listing, nameOrId: string): Promise<SessionRow> {
   const isLast = nameOrId === LAST_SESSION;
   const found = isLast ? null : await store.find(nameOrId);
   if (found) return found;
   const last = isLast ? await lastSession(store) : null;
   if (last) return last;
-  const rows = await Array.fromAsync(everySession(store));
+  const { found: rows } = await readableRows(store);
   throw new RlmError("session_not_found", `session ${nameOrId} not found`, { suggestion: cure(nameOrId, rows) });
 }
 
@@ -166,15 +186,37 @@ async function checkpointNamed(store: Store, session: SessionRow, typed: string)
   });
 }
 
+/** A session that is to be dropped. */
+export interface Removing {
+  readonly id: string;
+  readonly name: string | null;
+  /** null: its row is damaged. */
+  readonly bytes: number | null;
+}
+
 /**
- * Drops a session with its children and everything that only they need.
- * @throws RlmError `session_not_found`, `session_busy`; `invalid_argument` for a child, which goes with its parent
+ * The session that is meant. One whose row is damaged is meant by its whole id alone.
+ * @throws RlmError `session_not_found`, `store_corrupt`; `invalid_argument` for a child, which goes with its parent
  */
-export async function removeSession(store: Store, nameOrId: string): Promise<SessionSummary> {
-  const row = await sessionNamed(store, nameOrId);
-  await refuseChild(store, row);
-  await store.remove(row.id);
-  return summaryOf(row);
+export async function sessionToRemove(store: Store, nameOrId: string): Promise<Removing> {
+  try {
+    const row = await sessionNamed(store, nameOrId);
+    await refuseChild(store, row);
+    return row;
+  } catch (error) {
+    if (!(error instanceof RlmError) || error.code !== "store_corrupt") throw error;
+    const damaged = await store.damaged();
+    if (damaged.some(({ id }) => id === nameOrId)) return { id: nameOrId, name: null, bytes: null };
+    const row = damaged.find(({ problem }) => problem === error.message);
+    throw row
+      ? new RlmError(error.code, error.message, { suggestion: `${firstly("removeSession", row.id)} that is damaged.` })
+      : error;
+  }
+}
+
+/** Drops a session with its children and everything that only they need. @throws RlmError as above, and `session_busy` */
+export async function removeSession(store: Store, nameOrId: string): Promise<void> {
+  await store.remove((await sessionToRemove(store, nameOrId)).id);
 }
 
 const count = v.number();

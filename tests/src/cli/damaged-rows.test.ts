@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { openStore } from "../../../src/store/index.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belayHere } from "./in-process.ts";
+
+const NAMES = ["first", "second", "third"] as const;
+const ID = { first: `01${"A".repeat(24)}`, second: `01${"B".repeat(24)}`, third: `01${"C".repeat(24)}` };
+
+/** A store with three sessions and two runs of two jobs, to whose rows this SQL was done. */
+async function damagedBy(sql: string) {
+  const home = join(folderWith(), "home");
+  await using store = await openStore(home);
+  for (const name of NAMES) {
+    await store.create({ id: ID[name], name, origin: "command", settings: null, at: 1 });
+    await store.release(ID[name]);
+  }
+  const limits = { nanodollars: null, tokens: null, sub_calls: null };
+  for (const name of ["old", "new"]) {
+    const run = name === "old" ? "R1" : "R2";
+    await store.jobs.open({ id: run, name, queue: "q", share: 1, spec: null, hash: "", limits });
+    const jobs = ["a", "b"].map((id) => ({ id, session: `${run}${id}`, input: 1, context: null }));
+    await store.jobs.add(run, jobs);
+  }
+  using database = new DatabaseSync(join(home, "belay.db"));
+  database.exec(sql);
+  return (...args: string[]) => belayHere(args, { home });
+}
+
+const json = ({ stdout }: { readonly stdout: string }) => JSON.parse(stdout);
+
+test("a damaged row of a session is named beside the others, kept by gc, and dropped by its id", async () => {
+  const belay = await damagedBy("UPDATE sessions SET settings = '{}' WHERE name = 'second'");
+  const damage = `the row of session ${ID.second} is damaged`;
+  const listed = await belay("sessions");
+  expect(listed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^session .*\nthird .*\nfirst .*\n$/) });
+  expect(listed.stderr).toMatch(
+    `error: ${damage}. Only what can be read is shown (store_corrupt)\nsuggestion: To see all that is damaged run \`belay doctor\``,
+  );
+  expect(json(await belay("sessions", "--json"))).toMatchObject({
+    ...{ success: false, error_code: "store_corrupt" },
+    sessions: [{ name: "third" }, { name: "first" }],
+    damaged: [{ id: ID.second, problem: damage }],
+  });
+  expect(await belay("gc")).toMatchObject({
+    ...{ code: 1, stdout: "nothing to drop\n" },
+    stderr: expect.stringContaining(`error: ${damage}. Damaged sessions stay, with all that is theirs (store_corrupt)`),
+  });
+
+  expect(await belay("rm", "second")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`suggestion: \`belay rm ${ID.second}\` drops one that is damaged.`),
+  });
+  expect(await belay("rm", "nobody")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("(session_not_found)"),
+  });
+  expect(await belay("rm", ID.second, "first")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(`^removed ${ID.second}, whose row was damaged\nremoved first \\(`),
+  });
+  expect(await belay("sessions")).toMatchObject({ code: 0, stderr: "" });
+  expect(await belay("gc")).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("a damaged row of a run is named beside the other runs, and dropped by its id", async () => {
+  const belay = await damagedBy("UPDATE runs SET state = 'opeo' WHERE name = 'old'");
+  const listed = await belay("jobs");
+  expect(listed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^run .*\nnew +waiting .*\n$/) });
+  expect(listed.stderr).toMatch(/^error: run old \(R1\): .*\. Only what can be read is shown \(store_corrupt\)\n/);
+  expect(json(await belay("jobs", "--json"))).toMatchObject({
+    ...{ success: false, error_code: "store_corrupt", runs: [{ name: "new" }] },
+    damaged: [{ run: "R1", problem: expect.stringContaining("run old (R1)") }],
+  });
+  expect(await belay("jobs", "old")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^error: run old \(R1\): .*\nsuggestion: `belay jobs rm R1` drops the run/),
+  });
+  expect(await belay("jobs", "rm", "old")).toMatchObject({ code: 1 });
+  expect(await belay("jobs", "rm", "R1")).toMatchObject({
+    ...{ code: 0, stdout: "removed the damaged run R1 with the sessions of its jobs\n" },
+  });
+  expect(await belay("jobs")).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("a damaged row of a job is named beside its run and the other jobs", async () => {
+  const belay = await damagedBy("UPDATE jobs SET state = 'wating' WHERE run = 'R1' AND id = 'a'");
+  const named =
+    /^error: run old: job a: .*\. Only what can be read is shown \(store_corrupt\)\nsuggestion: .*belay jobs rm old/;
+  const listed = await belay("jobs");
+  expect(listed).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/\nnew +waiting +0\/2 .*\nold +waiting +0\/1 /),
+  });
+  expect(listed.stderr).toMatch(named);
+  const shown = await belay("jobs", "old");
+  expect(shown).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^old \(waiting\): 0\/1 done\n.*\nb +waiting /),
+  });
+  expect(shown.stderr).toMatch(named);
+  expect(json(await belay("jobs", "old", "--json"))).toMatchObject({
+    ...{ success: false, error_code: "store_corrupt", run: { name: "old" }, jobs: [{ job: "b" }] },
+    damaged: [{ run: "old", job: "a" }],
+  });
+  expect(json(await belay("jobs", "new", "--json"))).toMatchObject({
+    success: true,
+    jobs: [{ job: "a" }, { job: "b" }],
+  });
+});
