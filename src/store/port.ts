@@ -235,6 +235,6 @@ export interface Collected {
   readonly checkpoints: number;
   readonly contexts: number;
   readonly cached: number;
-  /** Bytes that the database file became smaller by; of a dry run an estimate. */
+  /** Bytes that the database file became smaller by; of a dry run an estimate. On a server those of its tables: 0 as a rule. */
   readonly bytes: number;
 }

@@ -1,5 +1,6 @@
 import { amount, size } from "../../figures.ts";
 import type { Collected } from "../../store/index.ts";
+import { isServer } from "../../store-place.ts";
 import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -14,8 +15,9 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
   const { olderThan: namedMs = null, pi = false, dryRun = false } = own;
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
   return showingDamage(args, async ({ stdout }) => {
+    const place = storePlace(args);
     const [collected, damaged] = await withStore(
-      storePlace(args),
+      place,
       host,
       async (store) => [await store.gc(rule), await store.damaged()] as const,
     );
@@ -28,20 +30,24 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${JSON.stringify(told)}\n`);
-    } else stdout.write(collectedText(collected, dryRun));
+    } else stdout.write(collectedText(collected, dryRun, isServer(place)));
     return damage;
   });
 }
 
-function collectedText({ sessions, checkpoints, contexts, cached, bytes }: Collected, dryRun: boolean): string {
+function collectedText(collected: Collected, dryRun: boolean, onServer: boolean): string {
+  const { sessions, checkpoints, contexts, cached, bytes } = collected;
   const went = [
     ...(sessions.length > 0 ? [amount(sessions.length, "session")] : []),
     ...(checkpoints > 0 ? [amount(checkpoints, "checkpoint")] : []),
     ...(contexts > 0 ? [amount(contexts, "context")] : []),
     ...(cached > 0 ? [amount(cached, "cached answer or text", "cached answers and texts")] : []),
   ];
-  if (went.length === 0 && bytes === 0) return "nothing to drop\n";
-  const listed = sessions.map((name) => `${dryRun ? "would drop" : "dropped"} ${name}\n`).join("");
+  // The size of a server's tables changes by what others do there too.
+  if (went.length === 0 && (bytes === 0 || onServer)) return "nothing to drop\n";
   const verb = dryRun ? "would drop" : "dropped";
-  return `${listed}${verb} ${went.join(", ") || "nothing"}; ${dryRun ? "about " : ""}${size(bytes)} ${dryRun ? "would be" : "were"} given back\n`;
+  const listed = sessions.map((name) => `${verb} ${name}\n`).join("");
+  const freed = `${dryRun ? "about " : ""}${size(bytes)} ${dryRun ? "would be" : "were"} given back`;
+  const space = onServer ? "the server keeps the space for new rows of its tables" : freed;
+  return `${listed}${verb} ${went.join(", ") || "nothing"}; ${space}\n`;
 }

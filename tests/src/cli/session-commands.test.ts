@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/index.ts";
 import { startModelServer } from "../../support/model-server.ts";
+import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { type Run, temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -106,6 +107,20 @@ test("gc says what would go, then drops it; a session in use stays", async () =>
   expect(dry.stdout).toMatch(/^would drop old\nwould drop 1 session, .* would be given back\n$/);
   expect(json(await run("gc", "--older-than", "0min", "--json"))).toMatchObject({ dry_run: false, sessions: ["old"] });
   expect(json(await run("sessions", "--json")).sessions).toMatchObject([{ name: null, execs: 1 }]);
+});
+
+test("gc does not count bytes on a server, which keeps the space", async ({ skip }) => {
+  skip(NO_POSTGRES !== null, NO_POSTGRES ?? "");
+  const store = await freshStoreUrl();
+  {
+    await using opened = await openStore(store);
+    await opened.create({ id: `01${"A".repeat(24)}`, name: "old", origin: "command", settings: null, at: 1 });
+  }
+  const gc = (...args: string[]) => belayHere(["gc", "--store", store, "--older-than", "0min", ...args]);
+  const kept = "the server keeps the space for new rows of its tables\n";
+  expect((await gc("--dry-run")).stdout).toBe(`would drop old\nwould drop 1 session; ${kept}`);
+  expect((await gc()).stdout).toBe(`dropped old\ndropped 1 session; ${kept}`);
+  expect(await gc()).toEqual({ code: 0, stdout: "nothing to drop\n", stderr: "" });
 });
 
 test("once a day a command drops sessions without a name that are a day old", async () => {
