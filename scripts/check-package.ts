@@ -2,9 +2,10 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pack } from "./package.ts";
+import { checkServer } from "./package-server.ts";
 import { mustRun, ROOT, run } from "./process.ts";
 
-// What publint and "are the types wrong?" find in the tarball, and whether its types compile.
+// What publint and "are the types wrong?" find in the tarball, whether its types compile, and whether it works over a server.
 
 const CHECKS: readonly (readonly [string, ...string[]])[] = [
   ["publint", "run", "--strict"],
@@ -21,6 +22,7 @@ try {
     if (code !== 0) process.exitCode = 1;
   }
   await checkTypes(tarball);
+  await checkServer(tarball, folder);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
