@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { corruptRuns } from "../../../campaigns/corrupt/runs.ts";
 import { openStore } from "../../../src/store/index.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
@@ -108,4 +109,11 @@ test("a damaged row of a job is named beside its run and the other jobs", async 
     success: true,
     jobs: [{ job: "a" }, { job: "b" }],
   });
+});
+
+// `npm run corrupt` does hundreds of damages.
+test("a store with runs whose file is cut is refused by every command", async () => {
+  const { lines } = await corruptRuns({ folder: folderWith(), flips: 0, seed: 1, cutEvery: 512 });
+  const summary = "flips 0 · cuts 1 · refused 1 · unharmed 0 · wrong 0 · crashed 0";
+  expect(lines).toEqual([summary, "belay doctor named 1 of 1"]);
 });

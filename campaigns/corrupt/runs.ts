@@ -1,0 +1,156 @@
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { processHost } from "../../src/cli/host.ts";
+import { openStoreIn } from "../../src/cli/store/opened-store.ts";
+import { commandHere, type Ran } from "../../tests/support/command-here.ts";
+import { startModelServer } from "../../tests/support/model-server.ts";
+import { type Damaging, damagesOf, EMPTIED, putDamaged } from "./damages.ts";
+import { type Outcome, type Tally, tallyOf } from "./tally.ts";
+
+export interface RunsCorruption extends Omit<Damaging, "tables"> {
+  /** An empty folder. */
+  readonly folder: string;
+}
+
+export interface RunsTally extends Tally {
+  /** Damages of which `belay doctor` named something. */
+  readonly named: number;
+}
+
+/** Types a line of `belay`, in process. */
+type Belay = (...args: string[]) => Promise<Ran>;
+
+/** Damages a store with runs in many ways, one at a time, and types each time what a user types who looks at them or goes on. */
+export async function corruptRuns({ folder, ...damaging }: RunsCorruption): Promise<RunsTally> {
+  await using server = await startModelServer(({ prompt }) => ({ text: `label of ${prompt}` }));
+  const home = join(folder, "home");
+  const env = { BELAY_BASE_URL: server.url, BELAY_MODEL: "local/m", XDG_CONFIG_HOME: join(folder, "config") };
+  const belay: Belay = (...args) => commandHere(args, { cwd: folder, home, env });
+  await makeRuns(folder, belay);
+  const path = join(home, "belay.db");
+  const original = join(folder, "original.db");
+  copyFileSync(path, original);
+  const expected = await readAll(belay, home);
+  const refused = expected.findIndex((reading) => reading === REFUSED || reading.startsWith(CRASHED));
+  if (refused !== -1) throw new Error(`${LINES[refused]} fails before the store is damaged: ${expected[refused]}`);
+  const counts = { refused: 0, unharmed: 0, wrong: 0, crashed: 0 };
+  const done = { flip: 0, cut: 0 };
+  const told: string[] = [];
+  let named = 0;
+  for (const damage of damagesOf(original, { ...damaging, tables: ["runs", "jobs"] })) {
+    // An empty file is a new store.
+    if (damage.name === EMPTIED) continue;
+    putDamaged(original, path, damage);
+    rmSync(join(home, "locks"), { recursive: true, force: true });
+    if (await isNamed(home)) named += 1;
+    const { kind, what } = compare(expected, await readAll(belay, home));
+    counts[kind] += 1;
+    done[damage.kind] += 1;
+    if (kind === "wrong" || kind === "crashed") told.push(`${kind}: ${damage.name}: ${what}`);
+  }
+  const tally = tallyOf(done, counts, told);
+  return { ...tally, named, lines: [...tally.lines, `belay doctor named ${named} of ${tally.damages}`] };
+}
+
+const RAISED = ["--run-max-sub-calls", "100"];
+
+/** The last one goes on with the run that is half done. */
+const LINES: readonly (readonly string[])[] = [
+  ["jobs", "--json"],
+  ["jobs", "finished", "--json"],
+  ["jobs", "half", "--json"],
+  ["jobs", "out", "finished"],
+  ["batch", "ask.js", "--jobs", "half.jsonl", "--name", "half", "--out", "-", "--quiet", ...RAISED],
+];
+
+/** A job of `half` is done, one has recorded an answer and waits for money for the next one, and one waits. A job of `finished` has failed. */
+async function makeRuns(folder: string, belay: Belay): Promise<void> {
+  mkdirSync(join(folder, "config"), { recursive: true });
+  writeFileSync(join(folder, "ask.js"), SCRIPT);
+  writeFileSync(join(folder, "finished.jsonl"), jobs(["one", "bad"]));
+  writeFileSync(join(folder, "half.jsonl"), jobs(["two", "three", "four"]));
+  const line = ["--concurrency", "1", "--quiet"];
+  const finished = await belay("batch", "ask.js", "--jobs", "finished.jsonl", "--name", "finished", ...line);
+  const limit = ["--run-max-sub-calls", "3"];
+  const half = await belay("batch", "ask.js", "--jobs", "half.jsonl", "--name", "half", ...limit, ...line);
+  if (finished.code !== 1 || half.code !== 3) {
+    throw new Error(`the runs were not made:\n${finished.stderr}${half.stderr}`);
+  }
+}
+
+const SCRIPT = `const first = await llm_query(job.id, { tools: [] });
+if (job.id === "bad") throw new Error("no label");
+await llm_query("again: " + first, { tools: [] })`;
+
+const jobs = (ids: readonly string[]) => ids.map((id) => `${JSON.stringify({ id })}\n`).join("");
+
+const REFUSED = "refused";
+const CRASHED = "crashed: ";
+
+/** What each of the lines gave: what was read, or that it was refused by name, or how it crashed. */
+async function readAll(belay: Belay, home: string): Promise<string[]> {
+  const readings: string[] = [];
+  for (const line of LINES) {
+    rmSync(join(home, "collected"), { force: true });
+    readings.push(readingOf(await inTime(belay(...line))));
+  }
+  return readings;
+}
+
+/** A line that waits for what does not come is interrupted. */
+async function inTime(running: Promise<Ran>): Promise<Ran> {
+  const interrupt = setTimeout(() => process.emit("SIGINT"), LONGEST_MS);
+  try {
+    return await running;
+  } finally {
+    clearTimeout(interrupt);
+  }
+}
+
+const LONGEST_MS = 20_000;
+const INTERRUPTED = 130;
+
+function readingOf({ code, stdout, stderr }: Ran): string {
+  if (code === INTERRUPTED) return `${CRASHED}it had to be interrupted, and said: ${stderr.slice(-400)}`;
+  if (stderr.includes("BELAY_DEBUG")) return `${CRASHED}${stderr}`;
+  // Who is told of an error knows that the rest of what is printed is not all.
+  if (code !== 0 && (/^error: .* \(\w+\)$/m.test(stderr) || stdout.includes('"success":false'))) return REFUSED;
+  return `${code} ${stdout.split("\n").map(bare).join("\n")}`;
+}
+
+/** A line without what differs each time that a job is gone on with. */
+function bare(line: string): string {
+  return line.replaceAll(/"(ms|resumed|attempts|tokens)":\d+/g, '"$1":0');
+}
+
+/** Whether `belay doctor` has a finding: it reads the store in this way. */
+async function isNamed(home: string): Promise<boolean> {
+  try {
+    await using store = await openStoreIn(home, processHost);
+    return (await store.verify()).some((line) => !line.startsWith("info: "));
+  } catch {
+    return true;
+  }
+}
+
+function compare(
+  expected: readonly string[],
+  found: readonly string[],
+): { readonly kind: Outcome; readonly what: string } {
+  const crashed = found.find((reading) => reading.startsWith(CRASHED));
+  if (crashed !== undefined) return { kind: "crashed", what: crashed };
+  const wrong = found.findIndex((reading, at) => reading !== REFUSED && reading !== expected[at]);
+  if (wrong !== -1) {
+    return {
+      kind: "wrong",
+      what: `${LINES[wrong]?.slice(0, 3).join(" ")} gave ${differenceOf(expected[wrong], found[wrong])}`,
+    };
+  }
+  return { kind: found.includes(REFUSED) ? "refused" : "unharmed", what: "" };
+}
+
+/** The line that differs. */
+function differenceOf(expected = "", found = ""): string {
+  const before = new Set(expected.split("\n"));
+  return (found.split("\n").find((line) => !before.has(line)) ?? found).slice(0, 300);
+}

@@ -1,0 +1,58 @@
+import { Readable, Writable } from "node:stream";
+import { run } from "../../src/cli/run.ts";
+
+/** How a command ended, and what it printed. */
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Surroundings {
+  readonly cwd?: string | undefined;
+  /** Store folder. */
+  readonly home: string;
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** All of stdin. */
+  readonly input?: string | Uint8Array | undefined;
+}
+
+/** Runs a command in this process. It takes the streams, the folder and the variables of the process until it ends. */
+export async function commandHere(args: readonly string[], { cwd, home, env, input = "" }: Surroundings): Promise<Ran> {
+  const [folder, variables] = [process.cwd(), { ...process.env }];
+  const written = { stdout: "", stderr: "" };
+  const undo = [taking("stdout", written), taking("stderr", written), giving(input)];
+  Object.assign(process.env, { BELAY_HOME: home, ...env });
+  if (cwd !== undefined) process.chdir(cwd);
+  try {
+    return { code: await run(args), ...written };
+  } finally {
+    process.chdir(folder);
+    process.env = variables;
+    for (const giveBack of undo) giveBack();
+  }
+}
+
+/** Collects what is written to one of the process's streams. Gives what gives the stream back. */
+function taking(name: "stdout" | "stderr", written: Record<typeof name, string>): () => void {
+  const value = new Writable({
+    decodeStrings: false,
+    write(chunk, _encoding, done) {
+      written[name] += String(chunk);
+      done();
+    },
+  });
+  return replacing(name, value);
+}
+
+/** Makes this all of stdin. Gives what gives stdin back. */
+function giving(input: string | Uint8Array): () => void {
+  return replacing("stdin", Readable.from([Buffer.from(input)], { objectMode: false }));
+}
+
+function replacing(name: "stdin" | "stdout" | "stderr", value: Readable | Writable): () => void {
+  const own = Object.getOwnPropertyDescriptor(process, name);
+  Object.defineProperty(process, name, { configurable: true, value });
+  return () => own && Object.defineProperty(process, name, own);
+}
