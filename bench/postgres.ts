@@ -12,7 +12,7 @@ const STEPS = 100;
 
 /** A step on a server against one in a folder, both on disk when they are kept. */
 export async function benchPostgres(): Promise<Report> {
-  await using cluster = await startCluster(["fsync=on"]);
+  await using cluster = await startCluster({ settings: ["fsync=on"] });
   const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
   try {
     await using server = await openStore(cluster.url);

