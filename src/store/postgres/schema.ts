@@ -18,37 +18,37 @@ export const MIGRATIONS: readonly string[] = [
   ) WITH (fillfactor = 50);
 
   CREATE TABLE journal (
-    session text COLLATE "C" NOT NULL, seq bigint NOT NULL, kind text NOT NULL, content bytea STORAGE EXTERNAL NOT NULL,
+    session text COLLATE "C" NOT NULL, seq bigint NOT NULL, kind text NOT NULL, content bytea NOT NULL,
     sha256 bytea NOT NULL, PRIMARY KEY (session, seq)
   );
 
   CREATE TABLE checkpoints (
     n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text COLLATE "C" NOT NULL UNIQUE, session text COLLATE "C",
     parent text, base text COLLATE "C", exec_id text, kind text NOT NULL, seq bigint NOT NULL,
-    meta bytea STORAGE EXTERNAL NOT NULL, beside bytea STORAGE EXTERNAL NOT NULL, chain_length bigint NOT NULL,
+    meta bytea NOT NULL, beside bytea NOT NULL, chain_length bigint NOT NULL,
     chain_bytes bigint NOT NULL, pages bigint NOT NULL, stored_bytes bigint NOT NULL, at float8 NOT NULL,
-    parts bytea STORAGE EXTERNAL NOT NULL, sha256 bytea NOT NULL
+    parts bytea NOT NULL, sha256 bytea NOT NULL
   );
   CREATE INDEX checkpoints_by_base ON checkpoints (base);
 
   CREATE TABLE pages (
-    checkpoint bigint NOT NULL, part int NOT NULL, numbers bytea STORAGE EXTERNAL NOT NULL,
-    bytes bytea STORAGE EXTERNAL NOT NULL, PRIMARY KEY (checkpoint, part)
+    checkpoint bigint NOT NULL, part int NOT NULL, numbers bytea NOT NULL,
+    bytes bytea NOT NULL, PRIMARY KEY (checkpoint, part)
   );
 
   CREATE TABLE reach (session text COLLATE "C" NOT NULL, checkpoint bigint NOT NULL, PRIMARY KEY (session, checkpoint));
   CREATE INDEX reach_by_checkpoint ON reach (checkpoint);
 
   CREATE TABLE contexts (
-    hash text COLLATE "C" PRIMARY KEY, parts text NOT NULL, facts bytea STORAGE EXTERNAL NOT NULL, sha256 bytea NOT NULL
+    hash text COLLATE "C" PRIMARY KEY, parts text NOT NULL, facts bytea NOT NULL, sha256 bytea NOT NULL
   );
   CREATE TABLE parts (hash text COLLATE "C" PRIMARY KEY, bytes bigint NOT NULL);
   CREATE TABLE chunks (
-    part text COLLATE "C" NOT NULL, chunk int NOT NULL, bytes bytea STORAGE EXTERNAL NOT NULL, PRIMARY KEY (part, chunk)
+    part text COLLATE "C" NOT NULL, chunk int NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (part, chunk)
   );
 
   CREATE TABLE cache (
-    key text COLLATE "C" PRIMARY KEY, value bytea STORAGE EXTERNAL NOT NULL, at float8 NOT NULL, sha256 bytea NOT NULL
+    key text COLLATE "C" PRIMARY KEY, value bytea NOT NULL, at float8 NOT NULL, sha256 bytea NOT NULL
   );
 
   CREATE TABLE runs (
@@ -65,14 +65,25 @@ export const MIGRATIONS: readonly string[] = [
     run text COLLATE "C" NOT NULL, n bigint NOT NULL, id text COLLATE "C" NOT NULL, state text NOT NULL, why text,
     rank bigint NOT NULL, run_at float8, changed_at float8 NOT NULL, ticket text, fence bigint NOT NULL DEFAULT 0,
     session text COLLATE "C" NOT NULL, engine text, attempts int NOT NULL DEFAULT 0, lapses int NOT NULL DEFAULT 0,
-    answers bigint NOT NULL DEFAULT 0, input bytea STORAGE EXTERNAL NOT NULL, context text COLLATE "C",
-    result bytea STORAGE EXTERNAL, told bytea STORAGE EXTERNAL,
+    answers bigint NOT NULL DEFAULT 0, input bytea NOT NULL, context text COLLATE "C",
+    result bytea, told bytea,
     spent_usd bigint NOT NULL DEFAULT 0, spent_tokens bigint NOT NULL DEFAULT 0, spent_calls bigint NOT NULL DEFAULT 0,
     begun_at float8, ended_at float8, PRIMARY KEY (run, n), UNIQUE (run, id)
   ) WITH (fillfactor = 70);
   CREATE INDEX jobs_by_rank ON jobs (rank, run, n) WHERE state IN ('waiting', 'running', 'cancelling');
   CREATE INDEX jobs_by_state ON jobs (run, state, n);
   CREATE INDEX jobs_by_session ON jobs (session);
+
+  -- What is packed already is not packed again. CREATE TABLE can say so since PostgreSQL 16 only.
+  ALTER TABLE journal ALTER content SET STORAGE EXTERNAL;
+  ALTER TABLE checkpoints ALTER meta SET STORAGE EXTERNAL, ALTER beside SET STORAGE EXTERNAL,
+    ALTER parts SET STORAGE EXTERNAL;
+  ALTER TABLE pages ALTER numbers SET STORAGE EXTERNAL, ALTER bytes SET STORAGE EXTERNAL;
+  ALTER TABLE contexts ALTER facts SET STORAGE EXTERNAL;
+  ALTER TABLE chunks ALTER bytes SET STORAGE EXTERNAL;
+  ALTER TABLE cache ALTER value SET STORAGE EXTERNAL;
+  ALTER TABLE jobs ALTER input SET STORAGE EXTERNAL, ALTER result SET STORAGE EXTERNAL,
+    ALTER told SET STORAGE EXTERNAL;
 
   CREATE TABLE holds (
     run text COLLATE "C" NOT NULL, n bigint NOT NULL, call text COLLATE "C" NOT NULL, attempt int NOT NULL,
