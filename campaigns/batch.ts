@@ -11,7 +11,7 @@ import { workersCampaign } from "./batch/workers.ts";
 // over. With `--backend postgres` these are workers over a server, which is restarted once. What the model server saw and what the store has are compared with a run that nobody disturbed.
 
 const USAGE =
-  "npm run batch-campaign -- [--backend folder|postgres] [--jobs N] [--kills N] [--seed N] [--answer-ms N] [--concurrency N] [--poison]";
+  "npm run batch-campaign -- [--backend folder|postgres] [--jobs N] [--kills N] [--seed N] [--answer-ms N] [--concurrency N] [--poison] [--pooler]";
 
 const CAMPAIGNS = { folder: batchCampaign, postgres: workersCampaign };
 
@@ -40,12 +40,15 @@ function read(args: string[]) {
     "answer-ms": { type: "string", default: "300" },
     concurrency: { type: "string", default: "8" },
     poison: { type: "boolean", default: false },
+    pooler: { type: "boolean", default: false },
   } as const;
   const { values } = parseArgs({ args, options });
   const { backend } = values;
   if (backend !== "folder" && backend !== "postgres")
     throw new Error(`--backend is folder or postgres, not ${backend}`);
-  if (values.poison && backend === "folder") throw new Error("--poison needs workers: add --backend postgres");
+  for (const option of ["poison", "pooler"] as const) {
+    if (values[option] && backend === "folder") throw new Error(`--${option} needs workers: add --backend postgres`);
+  }
   return {
     campaign: CAMPAIGNS[backend],
     jobs: wholeNumber("jobs", values.jobs),
@@ -54,5 +57,6 @@ function read(args: string[]) {
     answerMs: wholeNumber("answer-ms", values["answer-ms"]),
     concurrency: wholeNumber("concurrency", values.concurrency),
     poison: values.poison,
+    pooler: values.pooler,
   };
 }

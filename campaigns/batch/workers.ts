@@ -21,6 +21,7 @@ import {
 } from "./command.ts";
 import { type Cut, type Journals, judge, look } from "./judge.ts";
 import { isGivenUp, POISON, withoutPoison, wrongPoison } from "./poison.ts";
+import { startPooler } from "./pooler.ts";
 import { answerTo, STEPS } from "./script.ts";
 
 const WORKERS = 4;
@@ -37,6 +38,8 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   const ids = idsOf(plan.jobs);
   const undisturbed = await undisturbedRun(plan, ids);
   await using cluster = await startCluster();
+  await using pooler = plan.pooler ? await startPooler(cluster.url) : null;
+  const storeUrl = pooler?.url ?? cluster.url;
   const cuts: Cut[] = [];
   await using server: ModelServer = await startModelServer(async ({ prompt }) => {
     // The work waits for the kills.
@@ -45,14 +48,14 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   });
   const place = join(plan.folder, "killed");
   writeInputs(place, plan.poison ? [...ids, POISON] : ids);
-  const ground: Ground = { plan, cluster, server, place, cuts };
-  const submitting = [...LINE, "--store", cluster.url, "--detach"];
+  const ground: Ground = { plan, cluster, storeUrl, server, place, cuts };
+  const submitting = [...LINE, "--store", storeUrl, "--detach"];
   await command(ground, submitting, "killed", SUBMITTED);
   await command(ground, submitting, 3);
   await using store = await openStore(cluster.url);
   const journals: Journals = new Map();
   const retried = await disturbed(ground, store, journals);
-  await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", cluster.url], 0);
+  await command(ground, ["jobs", "out", NAME, "--out", OUT, "--store", storeUrl], 0);
   const end = await look(store, NAME, journals);
   if (!end) throw new Error("the store has no run");
   const asked = askedOf(server);
@@ -72,6 +75,8 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
 interface Ground {
   readonly plan: BatchPlan;
   readonly cluster: Cluster;
+  /** The store's, maybe by way of a pooler. */
+  readonly storeUrl: string;
   readonly server: ModelServer;
   readonly place: string;
   readonly cuts: Cut[];
@@ -130,7 +135,7 @@ async function triedAgain(
     retried.add(id);
   }
   const ids = given.map(({ id }) => id);
-  await command(ground, ["jobs", "retry", NAME, ...ids, "--store", ground.cluster.url], 0);
+  await command(ground, ["jobs", "retry", NAME, ...ids, "--store", ground.storeUrl], 0);
   return true;
 }
 
@@ -154,7 +159,7 @@ async function restart({ cluster, server }: Ground): Promise<number> {
 }
 
 /** Workers: each that dies is followed by another one. Some kill themselves at a step of a try. */
-function openCrew({ plan, place, server, cluster }: Ground, random: () => number, mayDie: () => boolean) {
+function openCrew({ plan, place, server, storeUrl }: Ground, random: () => number, mayDie: () => boolean) {
   const alive = new Map<string, ChildProcess>();
   const dead: string[] = [];
   let count = 0;
@@ -165,7 +170,7 @@ function openCrew({ plan, place, server, cluster }: Ground, random: () => number
     const by = `worker-${++count}`;
     const name = STEPS_OF_TRIES[Math.floor(random() * STEPS_OF_TRIES.length)];
     const step = mayDie() && random() < 0.5 ? `${name}:${1 + Math.floor(random() * 12)}` : null;
-    const line = ["worker", "--quiet", "--store", cluster.url, "--concurrency", String(JOBS_OF_WORKER)];
+    const line = ["worker", "--quiet", "--store", storeUrl, "--concurrency", String(JOBS_OF_WORKER)];
     const child = startCommand(line, { place, url: server.url, step, by, isPoisoned: plan.poison === true });
     alive.set(by, child);
     child.once("close", () => {

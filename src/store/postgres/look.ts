@@ -1,4 +1,5 @@
 import { number, text } from "../rows/seal.ts";
+import { checkServer } from "./check-server.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
 import { storedVersion } from "./migrate.ts";
 
@@ -25,6 +26,7 @@ export interface ServerFacts {
 export async function lookAtServer(url: string): Promise<ServerFacts> {
   const server = await connect(url);
   try {
+    await checkServer(server);
     return await server.read((sql) => factsOf(server, sql));
   } finally {
     await server.close();

@@ -8,6 +8,7 @@ import { number, type Row, seal, text } from "../rows/seal.ts";
 import { blank, decodeSession } from "../rows/session.ts";
 import { checkSessionId } from "../session-id.ts";
 import type { Method, Results, SentLease, WireMethods } from "../thread/methods.ts";
+import { checkServer } from "./check-server.ts";
 import { hasCheckpoint, insertBaseline, readableCheckpoints, readCheckpoint, readImage } from "./checkpoints.ts";
 import { bytesOfText, commit, type Leased } from "./commit.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
@@ -39,6 +40,7 @@ export interface ServerStore extends AsyncDisposable {
 export async function openPostgresStore(url: string, parts: LeaseParts): Promise<ServerStore> {
   const server = await connect(url);
   try {
+    await checkServer(server);
     await migrate(server);
   } catch (error) {
     await server.close();
