@@ -30,24 +30,34 @@ export async function openStore(
   const setup: StoreSetup = { place };
   /** Ends of leases, by their sessions. */
   const losses = new Map<string, AbortController>();
+  /** Leases that were lost before the caller had them: a server may take long to answer. */
+  const early = new Map<string, SentError>();
   const thread = await startThread(entry, setup, {
     ended: onEnd,
-    lost: ({ lost, error }) => losses.get(lost)?.abort(errorOf(error)),
+    lost({ lost, error }) {
+      const loss = losses.get(lost);
+      if (!losses.delete(lost)) early.set(lost, error);
+      loss?.abort(errorOf(error));
+    },
   });
   const { ask } = thread;
-  const leased = (sent: SentLease): Lease => {
+  async function leased(id: string, taking: Promise<SentLease>): Promise<Lease> {
+    early.delete(id);
+    const sent = await taking;
     const loss = new AbortController();
-    losses.set(sent.id, loss);
+    const error = early.get(id);
+    if (error) loss.abort(errorOf(error));
+    else losses.set(id, loss);
     return { ...sent, lost: loss.signal };
-  };
+  }
   return {
     ...eachMethod(
       (name) =>
         (...args) =>
           ask(name, args),
     ),
-    create: async (session) => leased(await ask("create", [session])),
-    lease: async (id) => leased(await ask("lease", [id])),
+    create: (session) => leased(session.id, ask("create", [session])),
+    lease: (id) => leased(id, ask("lease", [id])),
     release(id) {
       losses.delete(id);
       return ask("release", [id]);

@@ -212,6 +212,14 @@ test("a thread that dies rejects what waits for it", async () => {
   await store[Symbol.asyncDispose]();
 });
 
+test("a lease that is lost before its holder is told that it has it is lost to the holder too", async () => {
+  await using store = await openStore(null, { entry: new URL("./losing-thread-entry.ts", import.meta.url) });
+  for (const time of ["first", "second"]) {
+    const { lost } = await store.lease("S1");
+    expect(lost.reason, time).toMatchObject({ code: "lease_lost", message: "the lease of S1 is lost" });
+  }
+});
+
 test("what is handed over is only what is seen", async () => {
   await using store = await openStore(null);
   await store.create(sessionOf("S1"));
