@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { ROOT } from "./scripts/process.ts";
 import { BUNDLED, COMPILED, QUICK } from "./tests/support/command.ts";
 
 /** Tests that start many processes: to start one takes the longer the more memory its parent has. */
@@ -24,6 +25,24 @@ const bundledThreads: Plugin = {
   },
 };
 
+/** Stores of tests work in the thread of the test: tests open hundreds, and to start a thread takes longer than they have one open. */
+const storesWithoutThreads: Plugin = {
+  name: "stores-without-threads",
+  enforce: "pre",
+  transform(code, id) {
+    if (!id.endsWith("/src/store/thread/thread.ts")) return null;
+    const threads = /import \{ type Transferable, Worker \} from "node:worker_threads";/;
+    if (!threads.test(code)) throw new Error(`${id} imports its threads in another way`);
+    const near = JSON.stringify(join(ROOT, "tests/support/store-worker.ts"));
+    return code.replace(
+      threads,
+      `import type { Transferable } from "node:worker_threads"; import { Worker } from ${near};`,
+    );
+  },
+};
+
+const plugins = [bundledThreads, storesWithoutThreads];
+
 export default defineConfig({
   test: {
     testTimeout: 60_000,
@@ -36,7 +55,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        plugins: [bundledThreads],
+        plugins,
         test: {
           name: "processes",
           include: PROCESSES,
@@ -46,7 +65,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        plugins: [bundledThreads],
+        plugins,
         // A module is loaded once for all files of a worker: no test may count on a fresh one.
         test: {
           name: "units",

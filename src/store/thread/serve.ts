@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { type MessagePort, parentPort, type Transferable, workerData } from "node:worker_threads";
+import type { MessagePort, Transferable } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
 import { isServer } from "../../store-place.ts";
@@ -17,14 +17,14 @@ import type {
   WireMethods,
 } from "./methods.ts";
 
-// The store's thread. A file answers one request after the other. A server is asked for several things at once, but for one
-// session in the order in which it was asked.
-const port = parentPort;
-if (!port) throw new Error("this module is the entry of a worker thread");
-const { place }: StoreSetup = workerData;
-
-if (place !== null && isServer(place)) await serveServer(port, place);
-else serveFile(port, place);
+/**
+ * Serves the store of a place over a port, until `close`. A file answers one request after the other. A server is asked for
+ * several things at once, but for one session in the order in which it was asked.
+ */
+export async function serveStore(port: MessagePort, { place }: StoreSetup): Promise<void> {
+  if (place !== null && isServer(place)) await serveServer(port, place);
+  else serveFile(port, place);
+}
 
 function serveFile(port: MessagePort, folder: string | null): void {
   const opened = attempt(0, () => openSqliteStore(folder, { pid: process.pid, host: hostname() }));

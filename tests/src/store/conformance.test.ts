@@ -22,11 +22,11 @@ import { STORES } from "./stores.ts";
 
 const NEVER: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
 
-describe.each(STORES)("the store $kind", ({ skipped, place }) => {
+describe.each(STORES)("the store $kind", ({ skipped, open }) => {
   const stored = (name: string, work: (store: Store) => Promise<void>) =>
     test(name, async ({ skip }) => {
       skip(skipped !== null, skipped ?? "");
-      await using store = await openStore(await place());
+      await using store = await open();
       await work(store);
       const findings = await store.verify();
       expect(findings).toEqual([]);
@@ -366,7 +366,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
 
   test("an interrupted session is told of, as no error", async ({ skip }) => {
     skip(skipped !== null, skipped ?? "");
-    await using store = await openStore(await place());
+    await using store = await open();
     await store.create(sessionOf("S1", { name: "mine" }));
     await store.commit("S1", { facts: { status: "running" } });
     expect(await store.verify()).toEqual([]);
@@ -378,7 +378,7 @@ describe.each(STORES)("the store $kind", ({ skipped, place }) => {
 
   test("a closed store says so", async ({ skip }) => {
     skip(skipped !== null, skipped ?? "");
-    const store = await openStore(await place());
+    const store = await open();
     await store[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
     await expect(listed(store)).rejects.toMatchObject({ code: "store_failed" });

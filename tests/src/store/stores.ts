@@ -1,17 +1,23 @@
 import { join } from "node:path";
+import { entryUrl } from "../../../src/entries.ts";
+import type { Store } from "../../../src/store/port.ts";
+import { openStore } from "../../../src/store/thread/thread.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { folderWith } from "../../support/tree.ts";
 
-/** Each kind of store, and where a fresh one is. */
+/** Each kind of store, and how a fresh one is opened. */
 export interface StoreKind {
   readonly kind: string;
   /** Why its tests are skipped; null: they are not. */
   readonly skipped: string | null;
-  place(): Promise<string | null>;
+  open(): Promise<Store>;
 }
 
+/** The entry that is started in tests too: stores that open without one work in the thread of the test. */
+const THREAD = new URL("#thread", entryUrl("store-thread-entry"));
+
 export const STORES: readonly StoreKind[] = [
-  { kind: "in a folder", skipped: null, place: async () => join(folderWith(), "store") },
-  { kind: "in memory", skipped: null, place: async () => null },
-  { kind: "on a server", skipped: NO_POSTGRES, place: freshStoreUrl },
+  { kind: "in a folder", skipped: null, open: () => openStore(join(folderWith(), "store")) },
+  { kind: "in memory, in a thread", skipped: null, open: () => openStore(null, { entry: THREAD }) },
+  { kind: "on a server", skipped: NO_POSTGRES, open: async () => openStore(await freshStoreUrl()) },
 ];

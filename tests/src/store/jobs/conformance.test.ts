@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { openStore } from "../../../../src/store/thread/thread.ts";
 import { checkpointOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
 import { STORES } from "../stores.ts";
 
@@ -33,11 +32,11 @@ const tryOf = (ticket: string, more: Partial<Try> = {}): Try => ({
 const DONE: Outcome = { state: "done", result: '{"a":1}', told: { ms: 4 } };
 const PAGE = { queue: "default", after: null, limit: 100, overdueMs: 0 };
 
-describe.each(STORES)("jobs of a store $kind", ({ skipped, place }) => {
+describe.each(STORES)("jobs of a store $kind", ({ skipped, open }) => {
   const stored = (name: string, work: (store: Store) => Promise<void>) =>
     test(name, async ({ skip }) => {
       skip(skipped !== null, skipped ?? "");
-      await using store = await openStore(await place());
+      await using store = await open();
       await work(store);
       expect(await store.verify()).toEqual([]);
     });
