@@ -6,6 +6,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
 import { LETTERS, QUESTION, scriptedReply } from "../../src/cli/demo/text.ts";
 import { openSession } from "../../src/index.ts";
+import { BUNDLED } from "../support/command.ts";
 import { type SeenRequest, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
 import { expectShown, type Reader, replay, stepsOf } from "./transcript.ts";
@@ -145,7 +146,7 @@ test.each(blocks("js").map(({ page, text }) => [page, text]))("%s: a cell", asyn
 
 // One process runs them in turn: most of what a process takes goes into loading the library.
 test("programs print what is shown beside them", async () => {
-  const library = pathToFileURL(join(ROOT, "src/index.ts")).href;
+  const library = pathToFileURL(join(BUNDLED, "src/index.js")).href;
   const programs = blocks("ts");
   programs.forEach(({ text }, n) => {
     writeFileSync(join(scene, `program-${n}.ts`), text.replace('"belay-rlm"', JSON.stringify(library)));

@@ -1,11 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { run } from "../../src/cli/run.ts";
 import { openStore } from "../../src/index.ts";
+import { belayLine } from "../src/cli/belay.ts";
+import { COMMAND } from "../support/command.ts";
 
 /** One command of a transcript, and the lines that it is shown to print. */
 export interface Step {
@@ -23,7 +24,6 @@ export interface Reader {
   allow(questions: number): void;
 }
 
-const MAIN = join(ROOT, "src/cli/main.ts");
 /** Sub-calls that a process has recorded answers of, and those that it has in flight, when it is stopped. */
 const RECORDED = 5;
 const IN_FLIGHT = 5;
@@ -54,7 +54,7 @@ export async function replay(step: Step, reader: Reader): Promise<void> {
 }
 
 function expectPiped(line: string): void {
-  const { status } = spawnSync("sh", ["-c", line.replace("belay", `${process.execPath} ${MAIN}`)], { cwd: ROOT });
+  const { status } = spawnSync("sh", ["-c", line.replace("belay", belayLine(""))], { cwd: ROOT });
   expect(status, line).toBe(0);
 }
 
@@ -98,7 +98,7 @@ async function interrupted(args: string[], reader: Reader): Promise<Typed> {
 /** Runs a command in a process of its own, and kills that in its middle. */
 async function kill(args: string[], reader: Reader): Promise<void> {
   const middle = middleOf(args, reader);
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: "ignore" });
+  const child = spawn(process.execPath, [...COMMAND, ...args], { stdio: "ignore" });
   const ended = once(child, "exit");
   await middle;
   child.kill("SIGKILL");

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { readRecord } from "../../src/session/index.ts";
+import { KILLED_WORKER } from "../support/command.ts";
 import { TRY_STEPS } from "../support/kill-step.ts";
 import { runScene } from "../support/run-scene.ts";
 import { folderWith } from "../support/tree.ts";
@@ -12,8 +12,6 @@ const CELL = `
 const a = await llm_query("a", { tools: [] });
 const b = await llm_query("b after " + a, { tools: [] });
 [P.length > 0, job.name, a, b]`;
-
-const WORKER = fileURLToPath(new URL("../support/killed-worker.ts", import.meta.url));
 
 test.each(TRY_STEPS)(
   "a worker that is killed after %s: the next one ends the job, and asks for no recorded answer",
@@ -27,7 +25,7 @@ test.each(TRY_STEPS)(
     });
     const context = await runs.keepContext("a.txt", { cwd: files, roots: [files] });
     const { run } = await submit([{ name: "n" }], context);
-    const worker = spawn(process.execPath, [WORKER, folder, server.url, run.name, step], {
+    const worker = spawn(process.execPath, [...KILLED_WORKER, folder, server.url, run.name, step], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     let said = "";
