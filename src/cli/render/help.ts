@@ -111,7 +111,8 @@ const WITHOUT_HEADINGS = 10;
 function sections(options: readonly Flag[]): { readonly heading: string; readonly flags: readonly Flag[] }[] {
   if (options.length <= WITHOUT_HEADINGS) return [{ heading: "options", flags: options }];
   const found = HEADINGS.map((heading) => ({ heading, flags: options.filter((flag) => flag.heading === heading) }));
-  return found.filter(({ flags }) => flags.length > 0);
+  const own = { heading: "other options", flags: options.filter(({ heading }) => heading === undefined) };
+  return [...found, own].filter(({ flags }) => flags.length > 0);
 }
 
 /** `usage: belay exec …`, wrapped under its first argument; on a narrow terminal the arguments begin on the next line. */

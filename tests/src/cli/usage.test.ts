@@ -187,6 +187,11 @@ test("help names every option and an example of every command, in lines that are
     expect(help()).toContain(`$ ${command.example}\n`);
     for (const option of command.options) expect(commandHelp(command)).toContain(`--${option.name}`);
   }
+  // Also those that stand under no heading of a long list.
+  for (const command of COMMANDS) {
+    const bare = { ...command, options: command.options.map(({ heading: _, ...flag }) => flag) };
+    for (const { name } of command.options) expect(commandHelp(bare)).toContain(`--${name}`);
+  }
   const lengths = COMMANDS.flatMap((command) => commandHelp(command).split("\n")).map(({ length }) => length);
   expect(Math.max(...lengths)).toBeLessThanOrEqual(100);
 });
