@@ -43,6 +43,7 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
     const found = await run().catch((error: unknown) => ({
       state: "failed" as const,
       detail: error instanceof Error ? error.message : String(error),
+      ...(error instanceof RlmError ? { cure: inFlags(error.suggestion) } : {}),
     }));
     return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };
   });
