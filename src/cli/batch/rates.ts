@@ -12,16 +12,19 @@ export function ratesIn(typed: readonly string[]): ProviderRate[] {
 
 const PER_MINUTE = { s: 60, min: 1, h: 1 / 60 };
 
+/** `60/min`, `10/2min`, `9000tok/30s`. */
 function rateIn(provider: string, rate: string, text: string): ProviderRate {
-  const [, number, tokens, unit] = /^(\d{1,12}(?:\.\d{1,3})?)(tok)?\/(s|min|h)$/.exec(rate.trim()) ?? [];
-  const perMinute = Number(number) * (unit === "s" || unit === "min" || unit === "h" ? PER_MINUTE[unit] : 0);
-  if (!(perMinute > 0)) throw wrong(text);
+  const parts = /^(\d{1,12}(?:\.\d{1,3})?)(tok)?\/(\d{1,6})?(s|min|h)$/.exec(rate.trim()) ?? [];
+  const [, number, tokens, units = "1", unit] = parts;
+  const perUnit = unit === "s" || unit === "min" || unit === "h" ? PER_MINUTE[unit] : 0;
+  const perMinute = (Number(number) * perUnit) / Number(units);
+  if (!(perMinute > 0 && Number.isFinite(perMinute))) throw wrong(text);
   return { provider, perMinute, of: tokens === undefined ? "requests" : "tokens" };
 }
 
 function wrong(text: string): UsageError {
   return new UsageError(
-    `--rate is ${text}: it takes a provider and how much it is sent, such as anthropic=60/min or anthropic=60/min,100000tok/min`,
+    `--rate is ${text}: it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min or anthropic=60/min,100000tok/min`,
     commandLine(["help", "batch"]),
   );
 }

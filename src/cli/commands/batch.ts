@@ -61,7 +61,7 @@ const OWN = {
     name: "rate",
     type: { ...text("RATE"), isList: true, read: (typed: readonly string[]) => typed, accepts: () => true },
     heading: "run",
-    help: "what a provider is sent at the most, by all workers together: anthropic=60/min, or anthropic=60/min,100000tok/min",
+    help: "what a provider is sent at the most, by all workers together: anthropic=60/min, anthropic=10/2min, or anthropic=60/min,100000tok/min",
   }),
   onBudget: flag({
     name: "on-budget",

@@ -193,7 +193,7 @@ test.each<[args: string[], problem: string]>([
   ],
   [
     ["once.js", "--jobs", "in.jsonl", "--rate", "anthropic"],
-    "--rate is anthropic: it takes a provider and how much it is sent, such as anthropic=60/min or anthropic=60/min,100000tok/min",
+    "--rate is anthropic: it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min or anthropic=60/min,100000tok/min",
   ],
   [["once.js", "--jobs", "-", "-c", "-"], "stdin can be read only once: - stands there twice"],
   [["once.js", "--jobs", "in.jsonl", "--json", "-o", "-"], "--json and --out - would both write to stdout"],

@@ -16,7 +16,7 @@ test("what jobs do follows the flags of the newest line", async () => {
   const jobs = ["--retries", "7", "--fail-fast", "3", "--keep", "2h", "--keep-sessions", "--on-budget", "fail"];
   const cells = ["--call-concurrency", "2", "--cache", "--keep-steps", "--on-restart", "fail", "--memory-mb", "64"];
   const limits = ["--max-sub-calls", "4", "--max-output-bytes", "999", "--depth", "2"];
-  expect(await type([...batch, ...jobs, ...cells, ...limits, "--rate", "local=600/min,9tok/s"])).toMatchObject({
+  expect(await type([...batch, ...jobs, ...cells, ...limits, "--rate", "local=1200/2min,9tok/s"])).toMatchObject({
     code: 0,
   });
   await using store = await openStore(home);
