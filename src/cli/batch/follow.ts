@@ -1,6 +1,7 @@
 import { RlmError } from "../../index.ts";
 import type { Counts, Jobs, RunRow } from "../../store/index.ts";
 import type { ProgressClock } from "../render/progress.ts";
+import { leftToOtherBuild } from "./other-build.ts";
 import type { Standing } from "./progress-line.ts";
 
 /** Follows a run in the store, whoever works on it. */
@@ -14,6 +15,8 @@ export interface Following {
   readonly signal: AbortSignal;
   /** Told of each look at the run. */
   look(now: Standing & { readonly run: RunRow }): Promise<void>;
+  /** Nobody else works on this store: a run is over too when only jobs are left that another build has begun. */
+  readonly isAlone?: boolean;
   /** A server does not answer, since so many ms. Without it the first failure ends the following. */
   readonly unreachable?: (error: RlmError, ms: number) => void;
 }
@@ -67,11 +70,11 @@ export async function standOf(jobs: Pick<Jobs, "run" | "counts">, id: string): P
 }
 
 /** Whether no job runs, and none will by itself. */
-async function isOver({ jobs, run: id }: Following, { run, counts }: Stood): Promise<boolean> {
+async function isOver({ jobs, run: id, isAlone }: Following, { run, counts }: Stood): Promise<boolean> {
   if (counts.running + counts.cancelling > 0) return false;
   if (run.state === "paused") return true;
-  if (counts.waiting > 0) return false;
-  return counts.parked === 0 || !(await willGoOn(jobs, id));
+  if (counts.waiting === 0 && (counts.parked === 0 || !(await willGoOn(jobs, id)))) return true;
+  return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
 }
 
 /** Whether one of its parked jobs goes on by itself, such as when its provider may be asked again. */

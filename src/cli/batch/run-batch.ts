@@ -9,6 +9,7 @@ import type { AskedRun } from "./asked.ts";
 import { openDispatcher } from "./dispatchers.ts";
 import { RUN_EXIT, runExitCode } from "./exit-code.ts";
 import type { Stood } from "./follow.ts";
+import { leftToOtherBuild } from "./other-build.ts";
 import { detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { openRunStore } from "./run-store.ts";
@@ -44,7 +45,8 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   const offering = runs.offer(submitted.run, dispatcher.dispatcher);
   if (asked.own.detach) await offering;
   if (asked.own.detach) return detached(ready, submitted, await store.jobs.counts(submitted.run.id));
-  return endOf(ready, await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering }));
+  const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
+  return endOf(ready, end, asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id));
 }
 
 function submittedLine({ run, added, known }: Submitted): string {
@@ -66,10 +68,11 @@ async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs
   return before.failed + before.cancelled - after.failed - after.cancelled;
 }
 
-function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: End): number {
+/** @param left jobs that wait for another build, if no others do */
+function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: End, left: number): number {
   const { exitCode } = stop;
   const code = exitCode ?? Math.max(runExitCode(stood.counts), results.problem ? 1 : 0);
-  const lines = exitCode === undefined ? endLines(asked, stood, results.problem) : [stoppedLine(asked, stood)];
+  const lines = exitCode === undefined ? endLines(asked, stood, results.problem, left) : [stoppedLine(asked, stood)];
   tell({ asked, terminal }, stood, lines, code);
   if (isLate) stop.leaving.leave(code);
   return code;

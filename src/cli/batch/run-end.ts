@@ -1,3 +1,4 @@
+import { amount } from "../../figures.ts";
 import type { RlmError } from "../../index.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE } from "../flags/runs.ts";
@@ -6,8 +7,12 @@ import type { AskedRun } from "./asked.ts";
 import type { Stood } from "./follow.ts";
 import { jobsIn, overIn, progressText } from "./progress-line.ts";
 
-/** What is said of a run at the end: the last line is what to type next. */
-export function endLines(asked: AskedRun, { run, counts }: Stood, problem: RlmError | null): string[] {
+/**
+ * What is said of a run at the end: the last line is what to type next.
+ * @param problem what keeps the results from being whole
+ * @param left jobs that wait for another build, if no others do
+ */
+export function endLines(asked: AskedRun, { run, counts }: Stood, problem: RlmError | null, left: number): string[] {
   const all = jobsIn(counts);
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
@@ -18,6 +23,11 @@ export function endLines(asked: AskedRun, { run, counts }: Stood, problem: RlmEr
     lines.push(`results: ${about("out", name, "--out", "FILE")}`);
   }
   if (run.state === "paused") return [...lines, ...pausedLines(asked, { run, counts })];
+  if (left > 0) {
+    const wait = `${amount(left, "job waits", "jobs wait")} for the build of Belay that began ${left === 1 ? "it" : "them"}`;
+    const anew = `or begin anew: ${about("retry", name, "--fresh")}`;
+    return [...lines, `${wait}; with that build, continue with: ${asked.line()}`, `${anew}, then ${asked.line()}`];
+  }
   if (counts.waiting + counts.running + counts.cancelling + counts.parked > 0) {
     return [...lines, `not over; continue with: ${asked.line()}`];
   }

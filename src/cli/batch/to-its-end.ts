@@ -100,7 +100,7 @@ function follow(open: OpenRun, results: Results, poke: Poke, signal: AbortSignal
       if (now.counts.cancelling > 0) await tellCancelled();
       offerAgain(now);
     },
-    ...(isServer ? { unreachable: progress.unreachable } : {}),
+    ...(isServer ? { unreachable: progress.unreachable } : { isAlone: true }),
   });
 }
 

@@ -112,7 +112,10 @@ test("sessions of jobs are listed with --all alone, none is chosen by itself, an
 test("out writes the results that there are, as batch does, and --watch follows a run to its end", async () => {
   const { type, line, lines, folder } = await ranScene();
   await type([...line, "-o", "batch.jsonl"]);
-  expect(await type(["jobs", "out", "mine", "--out", "out.jsonl"])).toMatchObject({ code: 0, stdout: "" });
+  expect(await type(["jobs", "out", "mine", "--out", "out.jsonl"])).toEqual({
+    ...{ code: 0, stdout: "" },
+    stderr: "1 job failed: error_code and error of a line say why\n",
+  });
   expect(lines("out.jsonl")).toEqual(lines("batch.jsonl"));
   expect(linesIn((await type(["jobs", "out", "mine"])).stdout)).toEqual(lines("batch.jsonl"));
   writeFileSync(join(folder, "a-file"), "");
@@ -172,7 +175,7 @@ test("retry gives jobs that have failed, or those that are named, a new attempt"
 });
 
 test("retry --fresh gives up what was begun and waits, in a session of its own", async () => {
-  const { type, home } = await ranScene();
+  const { type, home, line } = await ranScene();
   await type(["jobs", "retry", "mine"]);
   await using store = await openStore(home);
   const key = { run: (await store.jobs.run("mine"))?.id ?? "", n: 1 };
@@ -180,6 +183,11 @@ test("retry --fresh gives up what was begun and waits, in a session of its own",
   await store.jobs.put(key, 0, { state: "waiting", why: null, afterMs: 0, counts: false });
   const waits = "waits for the build of Belay that began it";
   expect((await type(["jobs", "mine"])).stdout).toMatch(new RegExp(`^mail@example.org {2}waiting .* ${waits}$`, "m"));
+  const kept = await type(line);
+  expect(kept.code).toBe(3);
+  expect(kept.stderr).toMatch(
+    /^1 job waits for the build of Belay that began it; with that build, continue with: belay batch .*\nor begin anew: belay jobs retry mine --fresh, then belay batch .*\n$/m,
+  );
   const session = async () => (await store.jobs.read(key))?.job.session;
   const begun = await session();
   expect((await type(["jobs", "retry", "mine"])).stdout).toContain("0 jobs will be tried again\n");
