@@ -6,6 +6,7 @@ import { packText } from "../rows/pack.ts";
 import { type PackedPages, packPages } from "../rows/pages.ts";
 import { type Row, seal } from "../rows/seal.ts";
 import { fieldsOf, type Session } from "../rows/session.ts";
+import { hashesIn } from "../rows/uses.ts";
 import type { Server } from "./connection.ts";
 import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
 
@@ -33,6 +34,7 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
     ...(checkpoint ? { checkpoint: checkpointOf(checkpoint, next.pages, next.session, bytes) } : {}),
     records: next.records,
     drop,
+    uses: [...hashesIn([step.records, step.facts, step.settings, checkpoint?.extras])],
     cache: cache.map(({ key, value, at }) => {
       const content = JSON.stringify(value);
       return [key, bytes.text(content), at, bytes.add(seal([key, content, at]))];

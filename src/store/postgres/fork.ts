@@ -3,10 +3,12 @@ import type { NewSession } from "../port.ts";
 import { type Checkpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
 import { recordsIn, sealOfRecord } from "../rows/journal.ts";
 import { blank, type Session } from "../rows/session.ts";
+import { hashesIn } from "../rows/uses.ts";
 import { readableCheckpoints } from "./checkpoints.ts";
 import { bytesOfText } from "./commit.ts";
 import type { Sql } from "./connection.ts";
 import { insertSession, readSession } from "./sessions.ts";
+import { copyUses } from "./uses.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export async function fork(sql: Sql, parentId: string, checkpoint: string | null, wanted: NewSession): Promise<void> {
@@ -26,6 +28,8 @@ export async function fork(sql: Sql, parentId: string, checkpoint: string | null
     wanted.id,
     reached.map(({ n }) => n),
   );
+  const extras = reached.map((one) => one.extras);
+  await copyUses(sql, parent.id, wanted.id, hashesIn([journal.records, parent.facts, extras]));
   for (const { seq, kind, content, sha256 } of journal.rows) {
     const copied = "INSERT INTO journal (session, seq, kind, content, sha256) VALUES ($1, $2, $3, $4, $5)";
     await sql.run(copied, wanted.id, seq, kind, content, sha256);
@@ -37,14 +41,13 @@ async function recordsUpTo(sql: Sql, parent: Session, to: string, last: number) 
   const { rows, damaged } = recordsIn(stored, parent, 1);
   const [first] = damaged;
   if (first !== undefined) throw corrupt(first);
-  const copied = rows
-    .filter(({ seq }) => seq <= last)
-    .map(({ seq, record }) => {
-      const content = JSON.stringify(record);
-      const kind = record.record;
-      return { seq, kind, content: bytesOfText(content), sha256: sealOfRecord(to, seq, kind, content) };
-    });
-  return { rows: copied, bytes: copied.reduce((sum, { content }) => sum + content.byteLength, 0) };
+  const records = rows.filter(({ seq }) => seq <= last);
+  const copied = records.map(({ seq, record }) => {
+    const content = JSON.stringify(record);
+    const kind = record.record;
+    return { seq, kind, content: bytesOfText(content), sha256: sealOfRecord(to, seq, kind, content) };
+  });
+  return { records, rows: copied, bytes: copied.reduce((sum, { content }) => sum + content.byteLength, 0) };
 }
 
 function upTo(parent: Session, all: readonly Checkpoint[], wanted: string | null) {

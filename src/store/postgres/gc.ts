@@ -2,7 +2,6 @@ import { displayName } from "../../ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { TEXT_MS } from "../rows/answer.ts";
 import { keepMs } from "../rows/jobs.ts";
-import { unpackText } from "../rows/pack.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, type Session } from "../rows/session.ts";
 import { isRunning } from "../running.ts";
@@ -51,7 +50,7 @@ const DRY = new Error("a dry run");
 /** Drops a session and its children, with what only they need; answers their ids. */
 export async function deleteFamily(sql: Sql, id: string): Promise<readonly string[]> {
   const family = (await sql.all("SELECT family($1) AS id", id)).map((row) => text(row, "id"));
-  for (const table of ["journal", "reach", "leases"])
+  for (const table of ["journal", "reach", "uses", "leases"])
     await sql.run(`DELETE FROM ${table} WHERE session = ANY($1)`, family);
   await sql.run("DELETE FROM sessions WHERE id = ANY($1)", family);
   return family;
@@ -155,36 +154,14 @@ const NEEDED = `WITH RECURSIVE needed (id) AS (
   SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
   UNION SELECT c.base FROM checkpoints c JOIN needed d ON c.id = d.id WHERE c.base IS NOT NULL)`;
 
-/** A context is needed while its hash stands somewhere in what is kept of a session, or a job names it. */
+/** A context is needed while a session uses it or a job names it. */
 async function dropContexts(sql: Sql): Promise<number> {
-  const all = (await sql.all("SELECT hash FROM contexts")).map((row) => text(row, "hash"));
-  const unnamed = new Set(all);
-  const named = await sql.all("SELECT DISTINCT context FROM jobs WHERE context IS NOT NULL");
-  for (const row of named) unnamed.delete(text(row, "context"));
-  for await (const content of keptTexts(sql)) {
-    if (unnamed.size === 0) return 0;
-    for (const [hash] of content.matchAll(HASH)) unnamed.delete(hash);
-  }
-  await sql.run("DELETE FROM contexts WHERE hash = ANY($1)", [...unnamed]);
+  const dropped = await sql.run(`DELETE FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
+    AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
   const unused = `SELECT hash FROM parts WHERE hash NOT IN
     (SELECT json_array_elements_text(parts::json) FROM contexts)`;
   for (const row of await sql.all(unused)) await deletePart(sql, text(row, "hash"));
-  return unnamed.size;
-}
-
-const HASH = /\b[0-9a-f]{64}\b/g;
-
-async function* keptTexts(sql: Sql): AsyncIterable<string> {
-  const of = (row: Row, ...columns: string[]) => columns.map((column) => unpackText(row, column) ?? "").join("\n");
-  for (const row of await sql.all("SELECT facts, settings FROM sessions")) yield of(row, "facts", "settings");
-  const ids = (await sql.all("SELECT id FROM sessions")).map((row) => text(row, "id"));
-  for (const id of ids) {
-    for (const row of await sql.all("SELECT content FROM journal WHERE session = $1", id)) yield of(row, "content");
-  }
-  for (const one of await sql.all("SELECT n FROM checkpoints")) {
-    const row = await sql.get("SELECT meta, beside FROM checkpoints WHERE n = $1", number(one, "n"));
-    if (row) yield of(row, "meta", "beside");
-  }
+  return dropped;
 }
 
 async function sizeOf(server: Server): Promise<number> {

@@ -1,7 +1,9 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { number } from "../rows/seal.ts";
 import type { Server, Sql } from "./connection.ts";
-import { MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+import { FUNCTIONS } from "./functions.ts";
+import { MIGRATIONS, SCHEMA_VERSION, USES_VERSION } from "./schema.ts";
+import { noteEarlierUses } from "./uses.ts";
 
 const APPLICATION = "belay";
 
@@ -18,6 +20,8 @@ export async function migrate(server: Server): Promise<void> {
     await sql.run(`CREATE SCHEMA IF NOT EXISTS "${server.schema}"`);
     if (version === 0) await sql.run("CREATE TABLE meta (version int NOT NULL, application text NOT NULL)");
     for (const migration of MIGRATIONS.slice(version)) await sql.run(migration);
+    await sql.run(FUNCTIONS);
+    if (version > 0 && version < USES_VERSION) await noteEarlierUses(sql);
     await sql.run("DELETE FROM meta");
     await sql.run("INSERT INTO meta (version, application) VALUES ($1, $2)", SCHEMA_VERSION, APPLICATION);
   });

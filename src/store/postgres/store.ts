@@ -6,6 +6,7 @@ import { recordsIn } from "../rows/journal.ts";
 import { packPages } from "../rows/pages.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { blank, decodeSession } from "../rows/session.ts";
+import { hashesIn } from "../rows/uses.ts";
 import { checkSessionId } from "../session-id.ts";
 import type { Method, Results, SentLease, WireMethods } from "../thread/methods.ts";
 import { checkServer } from "./check-server.ts";
@@ -29,6 +30,7 @@ import {
   SHOWN,
   shownSession,
 } from "./sessions.ts";
+import { addUses } from "./uses.ts";
 import { verify } from "./verify.ts";
 
 /** A store on a server, as it works in the store's thread. */
@@ -90,6 +92,7 @@ function sessionMethods(
     async create(session) {
       checkSessionId(session.id);
       await insertSession(server, blank(session));
+      await addUses(server, session.id, hashesIn(session.settings));
       await server.run("UPDATE sessions SET pid = $2, host = $3 WHERE id = $1", session.id, pid, host);
       return lease(session.id);
     },

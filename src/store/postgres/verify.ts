@@ -7,10 +7,12 @@ import { flawOf } from "../rows/jobs.ts";
 import { recordsIn } from "../rows/journal.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
+import { missedUses } from "../rows/uses.ts";
 import { isRunning } from "../running.ts";
 import { hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
 import type { Server, Sql } from "./connection.ts";
 import { readPart } from "./contexts.ts";
+import { unnotedUses } from "./uses.ts";
 
 /** Looks through the whole store; a line for each finding. Lines that begin with `info: ` are not errors. */
 export async function verify(server: Server): Promise<string[]> {
@@ -38,7 +40,10 @@ async function* session(sql: Sql, id: string): AsyncIterable<string> {
     if (!row) return;
     const whole = decodeSession(row);
     const stored = await sql.all("SELECT * FROM journal WHERE session = $1 ORDER BY seq", id);
-    for (const line of recordsIn(stored, whole, 1).damaged) yield `session ${displayName(whole)}: ${line}`;
+    const { rows, damaged } = recordsIn(stored, whole, 1);
+    for (const line of damaged) yield `session ${displayName(whole)}: ${line}`;
+    const missed = await unnotedUses(sql, id, rows);
+    if (missed.length > 0) yield `session ${displayName(whole)}: ${missedUses(missed)}`;
     const reached = wholeCheckpoints(await readableCheckpoints(sql, whole));
     if (whole.head !== null && !reached.some((one) => one.id === whole.head)) {
       yield `session ${displayName(whole)}: its head ${whole.head} is missing`;
@@ -115,6 +120,7 @@ async function* strays(sql: Sql): AsyncIterable<string> {
 
 const STRAYS = [
   ["records belong to no session", "journal WHERE session NOT IN (SELECT id FROM sessions)"],
+  ["noted uses belong to no session", "uses WHERE session NOT IN (SELECT id FROM sessions)"],
   ["reached checkpoints are missing", "reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
   ["pages belong to no checkpoint", "pages WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
   ["chunks belong to no part", "chunks WHERE part NOT IN (SELECT hash FROM parts)"],

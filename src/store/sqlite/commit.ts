@@ -2,12 +2,14 @@ import { misuse } from "../failure.ts";
 import type { Step } from "../port.ts";
 import { packPages } from "../rows/pages.ts";
 import type { Session } from "../rows/session.ts";
+import { hashesIn } from "../rows/uses.ts";
 import { keepAnswers } from "./cache.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
 import { appendRecords } from "./journal.ts";
 import { readSession, updateSession } from "./sessions.ts";
+import { addUses } from "./uses.ts";
 
 /**
  * Keeps a step, all of it or nothing. Answers the session's new row.
@@ -38,6 +40,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
       changed_at: changedAt(session, step),
     };
     updateSession(database, next);
+    addUses(database, id, hashesIn([records, step.facts, step.settings, checkpoint?.extras]));
     return next;
   });
 }

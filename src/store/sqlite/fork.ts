@@ -2,10 +2,12 @@ import { checkpointNotFound } from "../failure.ts";
 import type { NewSession } from "../port.ts";
 import type { Checkpoint } from "../rows/checkpoint.ts";
 import { blank, type Session } from "../rows/session.ts";
+import { hashesIn } from "../rows/uses.ts";
 import { addReach, reachedBy } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
-import { copyRecords } from "./journal.ts";
+import { copyRecords, readRecords } from "./journal.ts";
 import { insertSession, readSession, updateSession } from "./sessions.ts";
+import { copyUses } from "./uses.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export function fork(database: Database, parentId: string, checkpoint: string | null, wanted: NewSession): void {
@@ -15,7 +17,9 @@ export function fork(database: Database, parentId: string, checkpoint: string | 
     const made = { ...blank(wanted), facts: parent.facts, forked_from: at.id, last_seq: at.seq };
     insertSession(database, made);
     for (const { n } of reached) addReach(database, wanted.id, n);
-    const journal_bytes = copyRecords(database, parent, wanted.id, at.seq);
+    const records = readRecords(database, parent, 1).filter(({ seq }) => seq <= at.seq);
+    const journal_bytes = copyRecords(database, records, wanted.id);
+    copyUses(database, parentId, wanted.id, hashesIn([records, parent.facts, reached.map((one) => one.extras)]));
     const head = reached.findLast(({ kind }) => kind === "end")?.id ?? null;
     updateSession(database, { ...made, head, journal_bytes, checkpoints: reached.length });
   });

@@ -2,8 +2,7 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { displayName } from "../../ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { keepMs } from "../rows/jobs.ts";
-import { unpackText } from "../rows/pack.ts";
-import { number, type Row, text } from "../rows/seal.ts";
+import { number, text } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { isRunning } from "../running.ts";
 import { dropOldTexts } from "./cache.ts";
@@ -122,28 +121,13 @@ const NEEDED = `WITH RECURSIVE needed (id) AS (
   SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
   UNION SELECT base FROM checkpoints JOIN needed USING (id) WHERE base IS NOT NULL)`;
 
-/** A context is needed while its hash stands somewhere in what is kept of a session. */
+/** A context is needed while a session uses it or a job names it. */
 function dropContexts(database: Database): number {
-  const unnamed = new Set(database.all("SELECT hash FROM contexts").map((row) => text(row, "hash")));
-  for (const content of keptTexts(database)) {
-    if (unnamed.size === 0) return 0;
-    for (const [hash] of content.matchAll(HASH)) unnamed.delete(hash);
-  }
-  for (const hash of unnamed) deleteContext(database, hash);
+  const unused = database.all(`SELECT hash FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
+    AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
+  for (const row of unused) deleteContext(database, text(row, "hash"));
   dropUnusedParts(database);
-  return unnamed.size;
-}
-
-const HASH = /\b[0-9a-f]{64}\b/g;
-
-/** What is likely to name a context comes first. */
-function* keptTexts(database: Database): Iterable<string> {
-  const of = (row: Row, ...columns: string[]) => columns.map((column) => unpackText(row, column) ?? "").join("\n");
-  for (const row of database.each("SELECT facts, settings FROM sessions")) yield of(row, "facts", "settings");
-  for (const row of database.each("SELECT DISTINCT context FROM jobs WHERE context IS NOT NULL"))
-    yield of(row, "context");
-  for (const row of database.each("SELECT meta, beside FROM checkpoints")) yield of(row, "meta", "beside");
-  for (const row of database.each("SELECT content FROM journal")) yield of(row, "content");
+  return unused.length;
 }
 
 function rolledBack<T>(database: Database, back: boolean, work: () => T): T {

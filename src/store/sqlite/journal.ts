@@ -28,12 +28,11 @@ export function readableRecords(database: Database, session: Session, from: numb
   return recordsIn(stored, session, from);
 }
 
-/** Copies the records up to `last` to another session; answers the bytes that they take. */
-export function copyRecords(database: Database, from: Session, to: string, last: number): number {
+/** Writes records of one session to another; answers the bytes that they take. */
+export function copyRecords(database: Database, records: readonly JournalRow[], to: string): number {
   let bytes = 0;
-  for (const { seq, record } of readRecords(database, from, 1)) {
-    if (seq <= last) bytes += insertRecord(database, to, seq, JSON.stringify(record), record.record);
-  }
+  for (const { seq, record } of records)
+    bytes += insertRecord(database, to, seq, JSON.stringify(record), record.record);
   return bytes;
 }
 

@@ -6,7 +6,8 @@ import { makeFolder } from "../../make-folder.ts";
 import { connect, type Database } from "./database.ts";
 import { createPrivately } from "./file-locks.ts";
 import { alone } from "./lease.ts";
-import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from "./schema.ts";
+import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, USES_VERSION } from "./schema.ts";
+import { noteEarlierUses } from "./uses.ts";
 
 /** The folder, in that of the store, in which a store keeps its locks. */
 export const LOCKS_FOLDER = "locks";
@@ -21,8 +22,9 @@ const DATABASE_FILE = "belay.db";
 export function openDatabase(folder: string | null): Database {
   if (folder === null) {
     const connection = new DatabaseSync(":memory:");
-    migrate(connection, 0);
-    return connect(null, connection);
+    const database = connect(null, connection);
+    migrate(database, 0);
+    return database;
   }
   makeFolder(folder);
   makeFolder(join(folder, LOCKS_FOLDER));
@@ -80,10 +82,14 @@ function bringUpToDate(path: string): void {
   using connection = openConnection(path);
   // Both are of the file, and can only be set outside a transaction; the first only before anything is written.
   if (version === 0) connection.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
-  migrate(connection, version);
+  migrate(connect(null, connection), version);
 }
 
-function migrate(connection: DatabaseSync, from: number): void {
-  const header = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`;
-  connection.exec(`BEGIN IMMEDIATE; ${MIGRATIONS.slice(from).join("\n")} ${header} COMMIT;`);
+/** All of it or nothing: a process that is killed meanwhile leaves the version that was there. */
+function migrate(database: Database, from: number): void {
+  database.write(() => {
+    for (const migration of MIGRATIONS.slice(from)) database.exec(migration);
+    if (from < USES_VERSION) noteEarlierUses(database);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
+  });
 }

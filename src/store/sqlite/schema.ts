@@ -84,7 +84,20 @@ export const MIGRATIONS: readonly string[] = [
   -- tat: the instant from which the next may be sent, ms since the epoch.
   CREATE TABLE rates (key TEXT PRIMARY KEY, tat REAL NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // Which contexts a session names, so that gc reads no texts. What earlier builds have kept is read once, with this migration.
+  `
+  CREATE TABLE uses (
+    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE, hash TEXT NOT NULL, PRIMARY KEY (session, hash)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX uses_by_hash ON uses (hash);
+
+  -- Over a job that is final. null: an earlier build has ended it.
+  ALTER TABLE jobs ADD COLUMN sha256 BLOB;
+  `,
 ];
+
+/** From this version on sessions note the contexts that they use. */
+export const USES_VERSION = 5;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -5,6 +5,7 @@ import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { readHead } from "../rows/context.ts";
 import { flawOf } from "../rows/jobs.ts";
 import { text } from "../rows/seal.ts";
+import { missedUses } from "../rows/uses.ts";
 import { isRunning } from "../running.ts";
 import { hasCheckpoint, reachedBy } from "./checkpoints.ts";
 import { readPart } from "./contexts.ts";
@@ -14,6 +15,7 @@ import { wrongSums } from "./jobs/money.ts";
 import { readRecords } from "./journal.ts";
 import type { Leases } from "./lease.ts";
 import { holderOf, readSession, sessionIds } from "./sessions.ts";
+import { unnotedUses } from "./uses.ts";
 
 /** Looks through the whole store; a line for each finding. Lines that begin with `info: ` are not errors. */
 export function verify(database: Database, leases: Leases): string[] {
@@ -38,7 +40,8 @@ function* sessions(database: Database, leases: Leases): Iterable<string> {
   for (const id of sessionIds(database)) {
     try {
       const session = readSession(database, id);
-      readRecords(database, session, 1);
+      const missed = unnotedUses(database, id, readRecords(database, session, 1));
+      if (missed.length > 0) yield `session ${displayName(session)}: ${missedUses(missed)}`;
       const reached = reachedBy(database, session);
       if (session.head !== null && !reached.some((one) => one.id === session.head)) {
         yield `session ${displayName(session)}: its head ${session.head} is missing`;
@@ -102,6 +105,7 @@ function* strays(database: Database): Iterable<string> {
 
 const STRAYS = [
   ["records belong to no session", "journal WHERE session NOT IN (SELECT id FROM sessions)"],
+  ["noted uses belong to no session", "uses WHERE session NOT IN (SELECT id FROM sessions)"],
   ["reached checkpoints are missing", "reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
   ["pages belong to no checkpoint", "pages WHERE place / 65536 NOT IN (SELECT n FROM checkpoints)"],
   ["chunks belong to no part", "chunks WHERE place / 65536 NOT IN (SELECT n FROM parts)"],

@@ -1,33 +1,8 @@
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openStore } from "../../../../src/store/thread/thread.ts";
-import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
-import { openSql } from "../../../support/postgres/sql.ts";
-import { folderWith } from "../../../support/tree.ts";
+import { EDITED } from "../edited.ts";
 
-const KINDS = [
-  {
-    kind: "in a folder",
-    skipped: null,
-    place: async () => join(folderWith(), "store"),
-    async change(place: string, sql: string) {
-      using database = new DatabaseSync(join(place, "belay.db"));
-      database.exec(sql);
-    },
-  },
-  {
-    kind: "on a server",
-    skipped: NO_POSTGRES,
-    place: freshStoreUrl,
-    async change(place: string, sql: string) {
-      await using server = await openSql(place);
-      await server.query(sql.replace(/(?<=UPDATE )/, "STORE."));
-    },
-  },
-];
-
-test.for(KINDS)("$kind: a job or a run whose row cannot be read is not left out", async (of, { skip }) => {
+test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out", async (of, { skip }) => {
   skip(of.skipped !== null, of.skipped ?? "");
   const place = await of.place();
   await using store = await openStore(place);
@@ -37,17 +12,17 @@ test.for(KINDS)("$kind: a job or a run whose row cannot be read is not left out"
   expect(await store.verify()).toEqual([]);
 
   const refused = { code: "store_corrupt", message: expect.stringContaining("state is wating") };
-  await of.change(place, "UPDATE jobs SET state = 'wating'");
+  await of.change(place, "UPDATE STORE.jobs SET state = 'wating'");
   await expect(store.jobs.counts("R")).rejects.toMatchObject(refused);
   await expect(store.jobs.list("R", { from: 0, limit: 9 })).rejects.toMatchObject(refused);
   expect(await store.verify()).toEqual([expect.stringMatching(/^job a of run R: .*a job's state is wating/)]);
 
-  await of.change(place, "UPDATE jobs SET state = 'done', result = NULL, told = NULL");
-  await of.change(place, "UPDATE runs SET state = 'opeo'");
+  await of.change(place, "UPDATE STORE.jobs SET state = 'done', result = NULL, told = NULL");
+  await of.change(place, "UPDATE STORE.runs SET state = 'opeo'");
   expect(await store.verify()).toEqual([expect.stringMatching(/^run r: .*a run's state is opeo/)]);
 });
 
-test.for(KINDS)(
+test.for(EDITED)(
   "$kind: rows that can be read are listed without the damaged ones, and these are dropped",
   async (of, { skip }) => {
     skip(of.skipped !== null, of.skipped ?? "");
@@ -71,9 +46,9 @@ test.for(KINDS)(
       [],
     ]);
 
-    await of.change(place, "UPDATE sessions SET facts = '{}' WHERE id = 'S2'");
-    await of.change(place, "UPDATE jobs SET state = 'wating' WHERE id = 'a'");
-    await of.change(place, "UPDATE runs SET state = 'opeo' WHERE id = 'T'");
+    await of.change(place, "UPDATE STORE.sessions SET facts = '{}' WHERE id = 'S2'");
+    await of.change(place, "UPDATE STORE.jobs SET state = 'wating' WHERE id = 'a'");
+    await of.change(place, "UPDATE STORE.runs SET state = 'opeo' WHERE id = 'T'");
     const [sessions, jobs, runs] = [
       await store.damaged(),
       await store.jobs.damaged("R"),

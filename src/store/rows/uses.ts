@@ -1,0 +1,30 @@
+const HASH = /\b[0-9a-f]{64}\b/g;
+const HASH_UNITS = 64;
+
+/** All in texts and names of JSON that may be the hash of a context. The contexts of the store tell which are. */
+export function hashesIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value === "string") {
+    if (value.length >= HASH_UNITS) for (const [hash] of value.matchAll(HASH)) found.add(hash);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, one] of Object.entries(value)) {
+      hashesIn(name, found);
+      hashesIn(one, found);
+    }
+  }
+  return found;
+}
+
+/** Hashes that JSON gives as those of contexts, by the name `context_hash`. */
+export function contextHashesIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== "object" || value === null) return found;
+  for (const [name, one] of Object.entries(value)) {
+    if (name === "context_hash" && typeof one === "string") found.add(one);
+    contextHashesIn(one, found);
+  }
+  return found;
+}
+
+/** What verify says of a session whose journal names contexts that gc would drop. */
+export function missedUses(hashes: readonly string[]): string {
+  return `its journal names contexts that it is not known to use, so that gc would drop them: ${hashes.join(", ")}`;
+}
