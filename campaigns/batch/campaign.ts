@@ -73,16 +73,21 @@ export async function batchCampaign(plan: BatchPlan): Promise<BatchReport> {
 /** The jobs of a campaign have no context. */
 export const STEPS_OF_TRIES = TRY_STEPS.filter((step) => step !== "loaded");
 
-/** The first process dies before it has offered a job, every other one at a step of a try, the others at random. */
+/**
+ * The first process dies before it has offered a job, the second one once it has offered them all, every other one at a step of a
+ * try, the others at random.
+ */
 function deathOf(index: number, { answerMs, concurrency }: BatchPlan, random: () => number): Death {
-  if (index === 0) return { step: SUBMITTED };
-  if (index % 2 === 1) return { requests: 1 + Math.floor(random() * 2 * concurrency), ms: random() * answerMs };
-  const step = STEPS_OF_TRIES[(index / 2 - 1) % STEPS_OF_TRIES.length];
+  const submitting = SUBMITTED[index];
+  if (submitting !== undefined) return { step: submitting };
+  const other = index - SUBMITTED.length;
+  if (other % 2 === 0) return { requests: 1 + Math.floor(random() * 2 * concurrency), ms: random() * answerMs };
+  const step = STEPS_OF_TRIES[((other - 1) / 2) % STEPS_OF_TRIES.length];
   return { step: `${step}:${1 + Math.floor(random() * 3)}` };
 }
 
-/** The jobs have their rows, and no tickets. */
-export const SUBMITTED = "added:1";
+/** The jobs have their rows, and no tickets; then they have both, and none was begun. */
+export const SUBMITTED: readonly string[] = ["added:1", "offered:1"];
 
 /** Kills it so long after it has asked often enough. */
 async function killLater(

@@ -50,7 +50,7 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   writeInputs(place, plan.poison ? [...ids, POISON] : ids);
   const ground: Ground = { plan, cluster, storeUrl, server, place, cuts };
   const submitting = [...LINE, "--store", storeUrl, "--detach"];
-  await command(ground, submitting, "killed", SUBMITTED);
+  for (const step of SUBMITTED) await command(ground, submitting, "killed", step);
   await command(ground, submitting, 3);
   await using store = await openStore(cluster.url);
   const journals: Journals = new Map();

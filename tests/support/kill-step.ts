@@ -1,13 +1,13 @@
 import type { Step, Store } from "../../src/store/index.ts";
 
-/** A write of a submitter or of a try. Each lies between two others: docs/durability.md has their order. */
+/** What a submitter or a try has done. Each lies between two others: docs/durability.md has their order. */
 export type KillStep = (typeof KILL_STEPS)[number];
 
 /** Writes of a try. */
 export const TRY_STEPS = ["session", "begin", "loaded", "reserve", "give", "answer", "cell", "finish"] as const;
 
-/** `added`: the jobs have their rows, and nobody has offered them. */
-export const KILL_STEPS = ["added", ...TRY_STEPS] as const;
+/** `added`: the jobs have their rows, and nobody has offered them. `offered`: they have their tickets, and none was begun. */
+export const KILL_STEPS = ["added", "offered", ...TRY_STEPS] as const;
 
 /** The variable that names a step and which of its kind is the last: `finish:3`. Only `crash-cli.ts` reads it. */
 export const KILL_VARIABLE = "BELAY_KILL_STEP";
@@ -28,6 +28,12 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
     if (step !== at || !kill()) return done;
     return new Promise(() => {});
   };
+  let isOffered = false;
+  /** A submitter reads the jobs that are due to offer them. What it or a try reads next comes behind the offers. */
+  const behindOffers = async <T>(read: () => Promise<T>): Promise<T> => {
+    if (isOffered) await then("offered", Promise.resolve());
+    return read();
+  };
   return {
     ...store,
     create: (session) => then("session", store.create(session)),
@@ -38,6 +44,13 @@ export function killing(store: Store, at: KillStep, kill: () => boolean): Store 
     jobs: {
       ...store.jobs,
       add: (run, jobs) => then("added", store.jobs.add(run, jobs)),
+      async due(page) {
+        const found = await store.jobs.due(page);
+        isOffered = true;
+        return found;
+      },
+      read: (key) => behindOffers(() => store.jobs.read(key)),
+      counts: (run, without) => behindOffers(() => store.jobs.counts(run, without)),
       begin: (key, taking) => then("begin", store.jobs.begin(key, taking)),
       reserve: (hold) => then("reserve", store.jobs.reserve(hold)),
       give: (hold, spent) => then("give", store.jobs.give(hold, spent)),
