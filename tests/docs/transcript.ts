@@ -7,6 +7,7 @@ import { run } from "../../src/cli/run.ts";
 import { openStore } from "../../src/index.ts";
 import { belayLine } from "../src/cli/belay.ts";
 import { COMMAND } from "../support/command.ts";
+import { wordsOf } from "../support/words.ts";
 
 /** One command of a transcript, and the lines that it is shown to print. */
 export interface Step {
@@ -56,14 +57,6 @@ export async function replay(step: Step, reader: Reader): Promise<void> {
 function expectPiped(line: string): void {
   const { status } = spawnSync("sh", ["-c", line.replace("belay", belayLine(""))], { cwd: ROOT });
   expect(status, line).toBe(0);
-}
-
-/** The words of a line, as a shell takes them apart. */
-function wordsOf(line: string): string[] {
-  return Array.from(
-    line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g),
-    ([, single, double, bare]) => single ?? double ?? bare ?? "",
-  );
 }
 
 interface Typed {

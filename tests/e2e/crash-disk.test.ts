@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ROOT, run } from "../../scripts/process.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { belay, ENV, finished, type Run } from "../src/cli/belay.ts";
+import { belayHere } from "../src/cli/in-process.ts";
 import { COMMAND } from "../support/command.ts";
 import { findingsInStore } from "../support/crash-store-check.ts";
 import { startModelServer } from "../support/model-server.ts";
@@ -71,13 +72,11 @@ async function verified(home: string): Promise<string[]> {
 
 /** Goes on with a session of which the command may have failed anywhere, and gives the result of the cell. */
 async function wentOn(home: string, url: string): Promise<unknown> {
-  const resumed = await belay(["resume", "grown", "--json"], { home, env });
+  const resumed = await belayHere(["resume", "grown", "--json"], { home, env });
   const envelope = resumed.code === 0 ? envelopeOf(resumed.stdout) : null;
   if (envelope?.success) return envelope.result_json;
-  const { stdout } = await belay(["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(url)], {
-    home,
-    env,
-  });
+  const args = ["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(url)];
+  const { stdout } = await belayHere(args, { home, env });
   return envelopeOf(stdout).result_json;
 }
 

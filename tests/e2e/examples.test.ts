@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
 import { openSession } from "../../src/index.ts";
-import { COMMAND } from "../support/command.ts";
+import { belayHere } from "../src/cli/in-process.ts";
 
 const CELLS = globSync("*.js", { cwd: join(ROOT, "examples") }).toSorted();
 
@@ -13,7 +13,8 @@ async function runAsItSays(file: string): Promise<{ success: boolean; result_jso
   const [line = ""] = source.match(/(?<=^\/\/ {3}belay ).+$/m) ?? [];
   expect(line).toMatch(/^exec .*-c PATH$/);
   const args = line.replace("PATH", "docs").split(" ");
-  const { stdout } = await mustRun(process.execPath, [...COMMAND, ...args, "--json", "--quiet"], { cwd: ROOT });
+  const { code, stdout, stderr } = await belayHere([...args, "--json", "--quiet"], { cwd: ROOT });
+  expect([code, stderr]).toEqual([0, ""]);
   return stdout
     .trim()
     .split("\n")

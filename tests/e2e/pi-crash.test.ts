@@ -4,11 +4,14 @@ import { openStore } from "../../src/store/thread/thread.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.ts";
 import { cellTask, type KillPoint, killedAt, timesAsked } from "../support/pi-kill.ts";
-import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, printPi } from "../support/pi-process.ts";
+import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, PLAYS_ALL, printPi } from "../support/pi-process.ts";
 import { loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
 
-/** `sent`: how often the two sub-calls are sent, all processes together; null: the cell never begins. */
-const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] | null })[] = [
+/**
+ * `sent`: how often the two sub-calls are sent, all processes together; null: the cell never begins. `isInner`: a step of the
+ * store, between two that are shown.
+ */
+const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] | null; readonly isInner?: true })[] = [
   {
     name: "before the entry that the exec begins",
     by: { at: "entry", record: "rlm_start", side: "before" },
@@ -21,11 +24,13 @@ const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] |
     sent: [1, 1],
   },
   {
+    isInner: true,
     name: "after the store's beginning",
     by: { at: "commit", record: "rlm_start", side: "after" },
     sent: [1, 1],
   },
   {
+    isInner: true,
     name: "before the store has the calls",
     by: { at: "commit", record: "rlm_tool_call", side: "before" },
     sent: [1, 1],
@@ -43,6 +48,7 @@ const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] |
     sent: [1, 2],
   },
   {
+    isInner: true,
     name: "before the store has the end",
     by: { at: "commit", record: "rlm_complete", side: "before" },
     sent: [1, 1],
@@ -59,9 +65,15 @@ const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] |
   },
 ];
 
-/** The steps of the store and the calls are Belay's own: they are shown in one line. Entries are Pi's. */
+/**
+ * The steps of the store and the calls are Belay's own: some are shown, in one line; other tests stop at each. Entries are Pi's:
+ * in the other line a process is killed right after each. `npm run check:pi-lines` plays all in both.
+ */
 function pointsIn(line: PiLine) {
-  return POINTS.filter(({ by }) => NEWEST_PI.includes(line) || (typeof by !== "string" && by.at === "entry"));
+  if (PLAYS_ALL) return POINTS;
+  if (!NEWEST_PI.includes(line))
+    return POINTS.filter(({ by }) => typeof by === "object" && by.at === "entry" && by.side === "after");
+  return POINTS.filter(({ isInner }) => isInner !== true);
 }
 
 /** Half a line, as a process leaves it that is killed while it writes. */

@@ -14,12 +14,10 @@ const WHILE_RECOVERING: readonly PiFault[] = [
 ];
 
 test.concurrent.for(NEWEST_PI)(
-  "Pi $version: recovery is killed again and again, and the one after it goes on",
+  "Pi $version: recovery is killed again and again; the one after it goes on, and with auto_continue the turn does too",
   { timeout: 120_000 },
   async (line) => {
-    await using scene = await piScene(line, {
-      files: CELL_FILES,
-    });
+    await using scene = await piScene(line, { files: CELL_FILES, settings: { auto_continue: true } });
     const { model } = scene;
     const file = await loadedIn(scene);
     await killedAt(scene, scene.start(file), { name: "first", by: "its sub-calls", held: "of cell" }, cellTask(0));
@@ -28,7 +26,7 @@ test.concurrent.for(NEWEST_PI)(
       expect(await pi.ended, pi.stderr()).toBe("SIGKILL");
     }
     const pi = scene.start(file);
-    await pi.prompt(model.plan("wrap up"));
+    await pi.until(({ type }) => type === "agent_end");
     expect(toldOf(model.turns().at(-1), 0)).toEqual(cellResult(0, 0));
     expect(timesAsked(scene, subCallsOf(0)[0])).toBeLessThanOrEqual(3);
     expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1]);
@@ -86,20 +84,5 @@ test.concurrent.for(NEWEST_PI)(
     expect(told("use rlm_query")).toMatchObject({ success: true, answer: expect.any(String) });
     expect(told("look")).toMatchObject({ success: true, result_json: [["a"], 1, 2, "undefined"] });
     expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1, 1, 1, 1]);
-  },
-);
-
-test.concurrent.for(NEWEST_PI)(
-  "Pi $version: with auto_continue the turn goes on by itself after recovery",
-  { timeout: 120_000 },
-  async (line) => {
-    const settings = { auto_continue: true };
-    await using scene = await piScene(line, { files: CELL_FILES, settings });
-    const { model, start } = scene;
-    const file = await loadedIn(scene);
-    await killedAt(scene, start(file), { name: "cell", by: "its sub-calls", held: "of cell" }, cellTask(0));
-    const pi = start(file);
-    await pi.until(({ type }) => type === "agent_end");
-    expect(toldOf(model.turns().at(-1), 0)).toEqual(cellResult(0, 0));
   },
 );

@@ -17,14 +17,14 @@ export const PI_LINES: readonly PiLine[] = [
 ];
 
 /** With this variable every scene is played in all lines: `npm run check:pi-lines`. */
-const takesAll = process.env.BELAY_ALL_PI_LINES === "1";
+export const PLAYS_ALL = process.env.BELAY_ALL_PI_LINES === "1";
 
 /**
  * For most scenes, each of which is played in one of the lines. In every line a session is killed and recovered (pi-crash), and the
  * screen is read (pi-screen).
  */
-export const NEWEST_PI = takesAll ? PI_LINES : PI_LINES.slice(-1);
-export const OLDEST_PI = takesAll ? PI_LINES : PI_LINES.slice(0, 1);
+export const NEWEST_PI = PLAYS_ALL ? PI_LINES : PI_LINES.slice(-1);
+export const OLDEST_PI = PLAYS_ALL ? PI_LINES : PI_LINES.slice(0, 1);
 
 /** One line of Pi's output in rpc mode. */
 export interface PiEvent {

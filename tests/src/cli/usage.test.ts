@@ -12,7 +12,8 @@ import { run } from "../../../src/cli/run.ts";
 import { KEYS } from "../../../src/config/index.ts";
 import { type ChatBody, type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, belayLine, ENV, finished } from "./belay.ts";
+import { wordsOf } from "../../support/words.ts";
+import { belay, belayLine, ENV, finished, type Run } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 /** Message and line of the UsageError that these arguments of a command give. */
@@ -215,14 +216,32 @@ describe("the examples of help run", () => {
 
   // demo.test.ts runs the demo. Each example finds what those before it left, as in a new user's store.
   test.each(COMMANDS.filter(({ name }) => name !== "demo"))("$name", async ({ name, options, example }) => {
-    const env = { ...ENV, BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url, BELAY_HOME: join(folder, "home") };
+    const env = { BELAY_MODEL: "local/scripted", BELAY_BASE_URL: server.url };
+    const home = join(folder, "home");
     // What takes long on a busy machine would be said on stderr.
     const quiet = options.some((option) => option.name === "quiet" && !option.needs) ? " -q" : "";
     const asked = server.requests.length;
-    const line = example.replaceAll(/\bbelay (?=[a-z])/g, `${belayLine("")} `) + quiet;
-    const { code, stdout, stderr } = await finished(spawn("sh", ["-c", line], { cwd: folder, env }));
+    const line = example + quiet;
+    const { code, stdout, stderr } = await (line.includes("|") ? inShell(line) : here(line));
     expect([code, stderr], line).toEqual([0, ""]);
     expect(stdout, line).toMatch(/./);
+
+    function inShell(line: string): Promise<Run> {
+      const started = line.replaceAll(/\bbelay (?=[a-z])/g, `${belayLine("")} `);
+      return finished(spawn("sh", ["-c", started], { cwd: folder, env: { ...ENV, ...env, BELAY_HOME: home } }));
+    }
+
+    /** Runs one command after the other in this process, each if the one before has succeeded. */
+    async function here(line: string): Promise<Run> {
+      const printed: Run[] = [];
+      for (const command of line.split(" && ")) {
+        const [, ...args] = wordsOf(command);
+        printed.push(await belayHere(args, { cwd: folder, home, env }));
+        if (printed.at(-1)?.code !== 0) break;
+      }
+      const all = (name: "stdout" | "stderr") => printed.map((run) => run[name]).join("");
+      return { code: printed.at(-1)?.code ?? null, stdout: all("stdout"), stderr: all("stderr") };
+    }
     expect(server.requests).toHaveLength(asked + (["ask", "query"].includes(name) ? 2 : 0));
   });
 });
