@@ -7,7 +7,11 @@ import { ROOT } from "./scripts/process.ts";
 import { BUNDLED, COMPILED, QUICK } from "./tests/support/command.ts";
 
 /** Tests that start many processes: to start one takes the longer the more memory its parent has. */
-const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/load/walk.test.ts"];
+const PROCESSES = [
+  "tests/e2e/**/*.test.ts",
+  "tests/src/cli/{demo,doctor,ends,main,mcp,repl,repl-terminal,resume,sub-calls}.test.ts",
+  "tests/src/context/load/walk.test.ts",
+];
 
 /** Tests that need a PostgreSQL server share one, which the first of them has started. */
 const POSTGRES = "./tests/support/postgres/setup.ts";
