@@ -33,7 +33,7 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
     ],
     [
       "sessions",
-      "`belay rm SESSION` drops one that is damaged; keep a copy of the folder before",
+      "`belay rm SESSION` drops a damaged session, and `belay jobs rm RUN` a run; keep a copy of the folder before",
       () => checkSessions(place),
     ],
     ["mcp", REINSTALL, checkMcp],

@@ -105,6 +105,9 @@ test("a damaged row of a job is named beside its run and the other jobs", async 
     ...{ success: false, error_code: "store_corrupt", run: { name: "old" }, jobs: [{ job: "b" }] },
     damaged: [{ run: "old", job: "a" }],
   });
+  const out = await belay("jobs", "out", "old");
+  expect(out).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^0 of 1 job are over/) });
+  expect(out.stderr).toContain("error: run old: job a: ");
   expect(json(await belay("jobs", "new", "--json"))).toMatchObject({
     success: true,
     jobs: [{ job: "a" }, { job: "b" }],
