@@ -17,7 +17,7 @@ import { hasContext, headOf, insertContext, readContext } from "./contexts.ts";
 import { leaseLost } from "./failure.ts";
 import { fork } from "./fork.ts";
 import { deleteFamily, dropUnreached, gc } from "./gc.ts";
-import { jobMethods } from "./jobs.ts";
+import { jobMethods } from "./jobs/index.ts";
 import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
 import { migrate } from "./migrate.ts";
 import {

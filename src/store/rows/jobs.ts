@@ -20,6 +20,10 @@ export const RUN_COLUMNS = [
   "first_rank",
 ] as const;
 
+/** All of a job but its result, which may be large. */
+export const SHOWN_JOB = `run, n, id, state, why, rank, run_at, changed_at, ticket, fence, session, engine, attempts, lapses,
+  answers, input, context, told, spent_usd, spent_tokens, spent_calls, begun_at, ended_at`;
+
 /** An amount's columns begin with one of these. */
 type Sum = "lim" | "spent" | "held" | "doubtful";
 

@@ -2,19 +2,15 @@ import { corrupt } from "../../failure.ts";
 import type { Counts, DueJob, DuePage, JobKey, JobOfRun, JobPage, JobRow } from "../../jobs/port.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
-import { countsIn, decodeJob } from "../../rows/jobs.ts";
+import { countsIn, decodeJob, SHOWN_JOB } from "../../rows/jobs.ts";
 import { unpackText } from "../../rows/pack.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
 import type { Leases } from "../lease.ts";
 import { readRun } from "./runs.ts";
 
-/** All of a job but its result, which may be large. */
-const SHOWN = `run, n, id, state, why, rank, run_at, changed_at, ticket, fence, session, engine, attempts, lapses, answers,
-  input, context, told, spent_usd, spent_tokens, spent_calls, begun_at, ended_at`;
-
 function readJob(database: Database, { run, n }: JobKey): JobRow | null {
-  const row = database.get(`SELECT ${SHOWN} FROM jobs WHERE run = ? AND n = ?`, run, n);
+  const row = database.get(`SELECT ${SHOWN_JOB} FROM jobs WHERE run = ? AND n = ?`, run, n);
   return row ? decodeJob(row) : null;
 }
 
@@ -24,14 +20,14 @@ export function readJobOfRun(database: Database, key: JobKey): JobOfRun | null {
 }
 
 export function findJob(database: Database, run: string, id: string): JobRow | null {
-  const row = database.get(`SELECT ${SHOWN} FROM jobs WHERE run = ? AND id = ?`, run, id);
+  const row = database.get(`SELECT ${SHOWN_JOB} FROM jobs WHERE run = ? AND id = ?`, run, id);
   return row ? decodeJob(row) : null;
 }
 
 /** In the order of their numbers. */
 export function listJobs(database: Database, run: string, { states, from, limit, without = [] }: JobPage): JobRow[] {
   const chosen = states ? `AND state IN (${states.map(() => "?").join(", ")})` : "";
-  const listed = `SELECT ${SHOWN} FROM jobs WHERE run = ? AND n >= ? AND ${NOT_AMONG} ${chosen} ORDER BY n LIMIT ?`;
+  const listed = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = ? AND n >= ? AND ${NOT_AMONG} ${chosen} ORDER BY n LIMIT ?`;
   return database.all(listed, run, from, JSON.stringify(without), ...(states ?? []), limit).map(decodeJob);
 }
 
