@@ -1,3 +1,4 @@
+import { SEAL_FINAL } from "../rows/job-seal.ts";
 import { RAISED } from "./failure.ts";
 
 /** The functions of the schema. Each migration replaces them all by those of this build. */
@@ -159,4 +160,8 @@ export const FUNCTIONS = `
     IF start - now_ms <= farthest THEN UPDATE rates SET tat = start + wide WHERE key = of_key; END IF;
     RETURN start - now_ms;
   END $$;
+
+  -- A job that becomes final is sealed, whatever makes it so; one that waits again is not. What is changed afterwards keeps the seal.
+  CREATE OR REPLACE FUNCTION seal_final() RETURNS trigger LANGUAGE plpgsql SET extra_float_digits = 1 AS $$${SEAL_FINAL} $$;
+  CREATE OR REPLACE TRIGGER seal_final BEFORE UPDATE OF state ON jobs FOR EACH ROW EXECUTE FUNCTION seal_final();
 `;

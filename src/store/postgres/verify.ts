@@ -7,6 +7,7 @@ import { flawOf } from "../rows/jobs.ts";
 import { recordsIn } from "../rows/journal.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
+import { SUMS, wrongSumsIn } from "../rows/sums.ts";
 import { missedUses } from "../rows/uses.ts";
 import { isRunning } from "../running.ts";
 import { hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
@@ -100,14 +101,8 @@ function* flaw(row: Row, kind: "run" | "job"): Iterable<string> {
   if (found !== null) yield found;
 }
 
-/** Runs whose sums are not those of their jobs and holds. */
 async function* sums(sql: Sql): AsyncIterable<string> {
-  const wrong = await sql.all(`SELECT r.name FROM runs r
-    LEFT JOIN (SELECT run, sum(spent_usd) AS usd, sum(spent_tokens) AS tokens FROM jobs GROUP BY run) j ON j.run = r.id
-    LEFT JOIN (SELECT run, sum(usd) AS usd, sum(tokens) AS tokens FROM holds GROUP BY run) h ON h.run = r.id
-    WHERE r.spent_usd <> coalesce(j.usd, 0) OR r.spent_tokens <> coalesce(j.tokens, 0)
-      OR r.held_usd <> coalesce(h.usd, 0) OR r.held_tokens <> coalesce(h.tokens, 0) ORDER BY r.id`);
-  for (const row of wrong) yield `run ${String(row.name)}: its sums are not those of its jobs`;
+  for (const row of await sql.all(SUMS)) yield* wrongSumsIn(row);
 }
 
 /** Rows whose owner is gone: no reader comes upon them, but they take space. */
@@ -121,6 +116,7 @@ async function* strays(sql: Sql): AsyncIterable<string> {
 const STRAYS = [
   ["records belong to no session", "journal WHERE session NOT IN (SELECT id FROM sessions)"],
   ["noted uses belong to no session", "uses WHERE session NOT IN (SELECT id FROM sessions)"],
+  ["jobs belong to no run", "jobs WHERE run NOT IN (SELECT id FROM runs)"],
   ["reached checkpoints are missing", "reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
   ["pages belong to no checkpoint", "pages WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
   ["chunks belong to no part", "chunks WHERE part NOT IN (SELECT hash FROM parts)"],

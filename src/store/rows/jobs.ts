@@ -1,8 +1,9 @@
 import type { Json } from "../../../runtime/index.ts";
 import { corrupt } from "../failure.ts";
-import type { Amount, JobRow, JobState, RunLimits, RunRow } from "../jobs/port.ts";
+import type { Amount, JobRow, JobState, RunLimits, RunRow, Tried } from "../jobs/port.ts";
+import { checkJobSeal } from "./job-seal.ts";
 import { unpackText } from "./pack.ts";
-import { number, numberOrNull, type Row, text, textOrNull } from "./seal.ts";
+import { number, numberOrNull, type Row, text, textOrNull, value } from "./seal.ts";
 
 // Rows of runs and jobs. Both databases have the same columns.
 
@@ -22,7 +23,7 @@ export const RUN_COLUMNS = [
 
 /** All of a job but its result, which may be large. */
 export const SHOWN_JOB = `run, n, id, state, why, rank, run_at, changed_at, ticket, fence, session, engine, attempts, lapses,
-  answers, input, context, told, spent_usd, spent_tokens, spent_calls, begun_at, ended_at`;
+  answers, input, context, told, spent_usd, spent_tokens, spent_calls, begun_at, ended_at, sha256`;
 
 /** An amount's columns begin with one of these. */
 type Sum = "lim" | "spent" | "held" | "doubtful";
@@ -55,6 +56,27 @@ export function decodeRun(row: Row): RunRow {
 
 /** @throws RlmError `store_corrupt` */
 export function decodeJob(row: Row): JobRow {
+  const job = jobIn(row);
+  checkJobSeal(row);
+  return job;
+}
+
+/** The result of a whole row; null if it has none. @throws RlmError `store_corrupt` */
+export function resultOf(row: Row): string | null {
+  decodeJob(row);
+  if (value(row, "result") === null) return null;
+  const result = unpackText(row, "result");
+  if (result === null) throw corrupt(`the result of job ${String(row.id)} of run ${String(row.run)} is damaged`);
+  return result;
+}
+
+/** Who tries the job of this row; nobody if it has no ticket. */
+export function triedOf(row: Row): Tried[] {
+  const ticket = textOrNull(row, "ticket");
+  return ticket === null ? [] : [{ run: text(row, "run"), n: number(row, "n"), rank: number(row, "rank"), ticket }];
+}
+
+function jobIn(row: Row): JobRow {
   return {
     run: text(row, "run"),
     n: number(row, "n"),
@@ -79,7 +101,7 @@ export function decodeJob(row: Row): JobRow {
   };
 }
 
-/** What is wrong with a whole row of `runs` or `jobs`, as a line for people; null: nothing that can be told without a checksum. */
+/** What is wrong with a whole row of `runs` or `jobs`, as a line for people; null: nothing that can be told. */
 export function flawOf(row: Row, kind: "run" | "job"): string | null {
   const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;
   try {
@@ -88,7 +110,8 @@ export function flawOf(row: Row, kind: "run" | "job"): string | null {
     if (row.result !== undefined && row.result !== null) jsonOf(row, "result");
     return null;
   } catch (error) {
-    return `${named}: ${error instanceof Error ? error.message : String(error)}`;
+    const problem = error instanceof Error ? error.message : String(error);
+    return problem.startsWith(named) ? problem : `${named}: ${problem}`;
   }
 }
 
@@ -132,7 +155,7 @@ function jobStateOf(state: string): JobState {
   throw corrupt(`a job's state is ${state}`);
 }
 
-const JOB_STATES = [
+export const JOB_STATES = [
   "waiting",
   "running",
   "parked",

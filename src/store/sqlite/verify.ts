@@ -5,13 +5,13 @@ import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { readHead } from "../rows/context.ts";
 import { flawOf } from "../rows/jobs.ts";
 import { text } from "../rows/seal.ts";
+import { SUMS, wrongSumsIn } from "../rows/sums.ts";
 import { missedUses } from "../rows/uses.ts";
 import { isRunning } from "../running.ts";
 import { hasCheckpoint, reachedBy } from "./checkpoints.ts";
 import { readPart } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import { pagesAreWhole } from "./images.ts";
-import { wrongSums } from "./jobs/money.ts";
 import { readRecords } from "./journal.ts";
 import type { Leases } from "./lease.ts";
 import { holderOf, readSession, sessionIds } from "./sessions.ts";
@@ -21,7 +21,7 @@ import { unnotedUses } from "./uses.ts";
 export function verify(database: Database, leases: Leases): string[] {
   const found: string[] = [];
   // If the file itself is damaged, each part may be unreadable in its own way. The other parts are still checked.
-  for (const part of [integrity, sessions, checkpoints, contexts, cache, runs, wrongSums, strays]) {
+  for (const part of [integrity, sessions, checkpoints, contexts, cache, runs, sums, strays]) {
     try {
       found.push(...part(database, leases));
     } catch (error) {
@@ -95,6 +95,10 @@ function* runs(database: Database): Iterable<string> {
   }
 }
 
+function sums(database: Database): string[] {
+  return database.all(SUMS).flatMap(wrongSumsIn);
+}
+
 /** Rows whose owner is gone: no reader comes upon them, but they take space. */
 function* strays(database: Database): Iterable<string> {
   for (const [what, sql] of STRAYS) {
@@ -106,6 +110,7 @@ function* strays(database: Database): Iterable<string> {
 const STRAYS = [
   ["records belong to no session", "journal WHERE session NOT IN (SELECT id FROM sessions)"],
   ["noted uses belong to no session", "uses WHERE session NOT IN (SELECT id FROM sessions)"],
+  ["jobs belong to no run", "jobs WHERE run NOT IN (SELECT id FROM runs)"],
   ["reached checkpoints are missing", "reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
   ["pages belong to no checkpoint", "pages WHERE place / 65536 NOT IN (SELECT n FROM checkpoints)"],
   ["chunks belong to no part", "chunks WHERE place / 65536 NOT IN (SELECT n FROM parts)"],

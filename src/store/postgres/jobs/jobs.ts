@@ -1,9 +1,7 @@
-import { corrupt } from "../../failure.ts";
 import type { Counts, DueJob, DuePage, JobOfRun } from "../../jobs/port.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
-import { countsIn, decodeJob, decodeRun, SHOWN_JOB } from "../../rows/jobs.ts";
-import { unpackText } from "../../rows/pack.ts";
+import { countsIn, decodeJob, decodeRun, JOB_STATES, resultOf, SHOWN_JOB } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import type { Server, Sql } from "../connection.ts";
@@ -29,17 +27,14 @@ export function readingMethods(
       return row ? decodeJob(row) : null;
     },
     async "jobs.list"(run, { states = null, from, limit, without = [] }) {
-      const listed = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = $1 AND n >= $2 AND ($3::text[] IS NULL OR state = ANY($3))
-        AND id <> ALL($4) ORDER BY n LIMIT $5`;
-      return (await server.all(listed, run, from, states, without, atMost(limit))).map(decodeJob);
+      const listed = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = $1 AND n >= $2 AND id <> ALL($4)
+        AND ($3::text[] IS NULL OR state = ANY($3) OR state <> ALL($6)) ORDER BY n LIMIT $5`;
+      return (await server.all(listed, run, from, states, without, atMost(limit), JOB_STATES)).map(decodeJob);
     },
     "jobs.damaged": (run) => damagedJobs(server, run),
     async "jobs.result"({ run, n }) {
-      const row = await server.get("SELECT result FROM jobs WHERE run = $1 AND n = $2", run, n);
-      if (!row || row.result === null) return null;
-      const result = unpackText(row, "result");
-      if (result === null) throw corrupt(`the result of job ${n} of run ${run} is damaged`);
-      return result;
+      const row = await server.get(`SELECT ${SHOWN_JOB}, result FROM jobs WHERE run = $1 AND n = $2`, run, n);
+      return row ? resultOf(row) : null;
     },
     async "jobs.counts"(run, without = []): Promise<Counts> {
       const counted = "SELECT state, count(*) AS n FROM jobs WHERE run = $1 AND id <> ALL($2) GROUP BY state";

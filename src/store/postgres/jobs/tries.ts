@@ -1,6 +1,7 @@
 import { ulid } from "ulid";
 import type { Change, Tried } from "../../jobs/port.ts";
-import { number, type Row, text } from "../../rows/seal.ts";
+import { triedOf } from "../../rows/jobs.ts";
+import { number, text } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import { bytesOfText } from "../commit.ts";
 import type { Server, Sql } from "../connection.ts";
@@ -109,11 +110,7 @@ async function cancel(sql: Sql, run: string, ids: readonly string[] | null): Pro
       RETURNING run, n, rank, ticket`,
     ...[run, ids],
   );
-  return running.flatMap((row: Row) =>
-    row.ticket === null
-      ? []
-      : [{ run: text(row, "run"), n: number(row, "n"), rank: number(row, "rank"), ticket: text(row, "ticket") }],
-  );
+  return running.flatMap(triedOf);
 }
 
 type Retry = Extract<Change, { to: "retry" }>;

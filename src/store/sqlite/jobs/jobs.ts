@@ -1,9 +1,7 @@
-import { corrupt } from "../../failure.ts";
 import type { Counts, DueJob, DuePage, JobKey, JobOfRun, JobPage, JobRow } from "../../jobs/port.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
-import { countsIn, decodeJob, SHOWN_JOB } from "../../rows/jobs.ts";
-import { unpackText } from "../../rows/pack.ts";
+import { countsIn, decodeJob, JOB_STATES, resultOf, SHOWN_JOB } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
 import type { Leases } from "../lease.ts";
@@ -24,11 +22,14 @@ export function findJob(database: Database, run: string, id: string): JobRow | n
   return row ? decodeJob(row) : null;
 }
 
-/** In the order of their numbers. */
+/** In the order of their numbers. A state that is none is chosen too, so that nobody misses the job. */
 export function listJobs(database: Database, run: string, { states, from, limit, without = [] }: JobPage): JobRow[] {
-  const chosen = states ? `AND state IN (${states.map(() => "?").join(", ")})` : "";
+  const chosen = states
+    ? "AND (state IN (SELECT value FROM json_each(?)) OR state NOT IN (SELECT value FROM json_each(?)))"
+    : "";
+  const lists = states ? [JSON.stringify(states), JSON.stringify(JOB_STATES)] : [];
   const listed = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = ? AND n >= ? AND ${NOT_AMONG} ${chosen} ORDER BY n LIMIT ?`;
-  return database.all(listed, run, from, JSON.stringify(without), ...(states ?? []), limit).map(decodeJob);
+  return database.all(listed, run, from, JSON.stringify(without), ...lists, limit).map(decodeJob);
 }
 
 const NOT_AMONG = "id NOT IN (SELECT value FROM json_each(?))";
@@ -45,11 +46,8 @@ export function damagedJobs(database: Database, run: string): DamagedRow[] {
 
 /** JSON; null if the job has no result. @throws RlmError `store_corrupt` */
 export function readResult(database: Database, { run, n }: JobKey): string | null {
-  const row = database.get("SELECT result FROM jobs WHERE run = ? AND n = ?", run, n);
-  if (!row || row.result === null) return null;
-  const result = unpackText(row, "result");
-  if (result === null) throw corrupt(`the result of job ${n} of run ${run} is damaged`);
-  return result;
+  const row = database.get(`SELECT ${SHOWN_JOB}, result FROM jobs WHERE run = ? AND n = ?`, run, n);
+  return row ? resultOf(row) : null;
 }
 
 export function countJobs(database: Database, leases: Leases, run: string, without: readonly string[] = []): Counts {

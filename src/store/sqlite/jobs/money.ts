@@ -88,24 +88,3 @@ function tatOf(database: Database, key: string): number | null {
 function setTat(database: Database, key: string, tat: number): void {
   database.run("INSERT OR REPLACE INTO rates (key, tat) VALUES (?, ?)", key, tat);
 }
-
-/** A line for each run whose sums are not those of its jobs and holds. */
-export function* wrongSums(database: Database): Iterable<string> {
-  for (const row of database.all(SUMS)) {
-    for (const [kind, column] of [
-      ["spent", "usd"],
-      ["spent", "tokens"],
-      ["held", "usd"],
-      ["held", "tokens"],
-    ]) {
-      const [told, sum] = [row[`${kind}_${column}`], row[`sum_${kind}_${column}`]];
-      if (told !== sum) yield `run ${String(row.name)}: its ${kind} ${column} are ${told}, those of its jobs ${sum}`;
-    }
-  }
-}
-
-const SUMS = `SELECT r.name, r.spent_usd, r.spent_tokens, r.held_usd, r.held_tokens,
-  (SELECT coalesce(sum(spent_usd), 0) FROM jobs WHERE run = r.id) AS sum_spent_usd,
-  (SELECT coalesce(sum(spent_tokens), 0) FROM jobs WHERE run = r.id) AS sum_spent_tokens,
-  (SELECT coalesce(sum(usd), 0) FROM holds WHERE run = r.id) AS sum_held_usd,
-  (SELECT coalesce(sum(tokens), 0) FROM holds WHERE run = r.id) AS sum_held_tokens FROM runs r ORDER BY r.id`;

@@ -1,7 +1,9 @@
 import { ulid } from "ulid";
 import type { Back, Change, JobKey, Outcome, Tried, Try } from "../../jobs/port.ts";
+import { sealOfJob } from "../../rows/job-seal.ts";
+import { triedOf } from "../../rows/jobs.ts";
 import { packText } from "../../rows/pack.ts";
-import { number, type Row, text, textOrNull } from "../../rows/seal.ts";
+import { number, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
 import { dropImages } from "../gc.ts";
 import type { Leases } from "../lease.ts";
@@ -29,12 +31,14 @@ export function finish(database: Database, { run, n }: JobKey, fence: number, ou
       WHERE run = ? AND n = ? AND fence = ? AND state IN ('running', 'cancelling')`,
     ...[outcome.state, result, packText(JSON.stringify(outcome.told)), now, now, run, n, fence],
   );
-  if (changed === 1) doubt(database, { run, n });
-  if (changed === 1 && outcome.dropsImages) {
+  if (changed === 0) return false;
+  sealFinal(database, { run, n });
+  doubt(database, { run, n });
+  if (outcome.dropsImages) {
     const row = database.get("SELECT session FROM jobs WHERE run = ? AND n = ?", run, n);
     if (row) dropImages(database, text(row, "session"));
   }
-  return changed === 1;
+  return true;
 }
 
 /** The try gives the job back. One that is being cancelled stays so. */
@@ -83,11 +87,13 @@ export function change(database: Database, run: string, change: Change, now: num
 
 function cancel(database: Database, run: string, ids: readonly string[] | null, now: number): readonly Tried[] {
   const meant = chosen(ids);
-  database.run(
+  const cancelled = database.all(
     `UPDATE jobs SET state = 'cancelled', why = NULL, run_at = NULL, ended_at = ?2, changed_at = ?2
-      WHERE run = ?1 AND state IN ('waiting', 'parked') AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))`,
+      WHERE run = ?1 AND state IN ('waiting', 'parked') AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))
+      RETURNING n`,
     ...[run, now, meant],
   );
+  for (const row of cancelled) sealFinal(database, { run, n: number(row, "n") });
   const running = database.all(
     `UPDATE jobs SET state = 'cancelling', changed_at = ?2
       WHERE run = ?1 AND state IN ('running', 'cancelling') AND (?3 IS NULL OR id IN (SELECT value FROM json_each(?3)))
@@ -97,10 +103,10 @@ function cancel(database: Database, run: string, ids: readonly string[] | null, 
   return running.flatMap(triedOf);
 }
 
-function triedOf(row: Row): Tried[] {
-  const ticket = textOrNull(row, "ticket");
-  if (ticket === null) return [];
-  return [{ run: text(row, "run"), n: number(row, "n"), rank: number(row, "rank"), ticket }];
+/** A job that has become final in this transaction. */
+function sealFinal(database: Database, { run, n }: JobKey): void {
+  const row = database.get("SELECT * FROM jobs WHERE run = ? AND n = ?", run, n);
+  if (row) database.run("UPDATE jobs SET sha256 = ? WHERE run = ? AND n = ?", sealOfJob(row), run, n);
 }
 
 type Retry = Extract<Change, { to: "retry" }>;
@@ -116,7 +122,7 @@ function retry(database: Database, run: string, { ids, states, fresh }: Retry, n
     database.run(
       `UPDATE jobs SET state = 'waiting', why = NULL, run_at = NULL, ticket = NULL, fence = 0, session = ?, engine = NULL,
         attempts = 0, lapses = 0, answers = 0, result = NULL, told = NULL, begun_at = NULL, ended_at = NULL,
-        changed_at = ? WHERE run = ? AND n = ?`,
+        sha256 = NULL, changed_at = ? WHERE run = ? AND n = ?`,
       ...[ulid(now), now, run, number(row, "n")],
     );
   }

@@ -70,3 +70,56 @@ test.for(EDITED)(
     expect([await store.jobs.runs({ after: null, limit: 9 }), await store.verify()]).toEqual([[], []]);
   },
 );
+
+test.for(EDITED)("$kind: a final job that is not as it ended is refused by name", async (of, { skip }) => {
+  skip(of.skipped !== null, of.skipped ?? "");
+  const place = await of.place();
+  await using store = await openStore(place);
+  const limits = { nanodollars: null, tokens: null, sub_calls: null };
+  await store.jobs.open({ id: "R", name: "r", queue: "q", share: 1, spec: null, hash: "", limits });
+  const jobs = ["a", "b", "c"].map((id) => ({ id, session: `S${id}`, input: "é\n", context: id === "c" ? "h" : null }));
+  await store.jobs.add("R", jobs);
+  for (const n of [0, 1]) {
+    const begun = { ticket: "t", fence: 0, engine: "e", lapses: 1, answers: 2 };
+    await store.jobs.begin({ run: "R", n }, begun);
+    const end = n === 0 ? { state: "done" as const, result: '"yes"' } : { state: "failed" as const, result: null };
+    expect(await store.jobs.finish({ run: "R", n }, 0, { ...end, told: { ms: 5 } })).toBe(true);
+  }
+  await store.jobs.change("R", { to: "cancel", ids: null });
+  const sealed = "SELECT n FROM STORE.jobs WHERE length(sha256) = 64 ORDER BY n";
+  expect((await of.change(place, sealed)).map(({ n }) => Number(n))).toEqual([0, 1, 2]);
+  const list = () => store.jobs.list("R", { from: 0, limit: 9 });
+  expect((await list()).map(({ state }) => state)).toEqual(["done", "failed", "cancelled"]);
+  expect([await store.verify(), await store.jobs.result({ run: "R", n: 0 })]).toEqual([[], '"yes"']);
+
+  await of.change(place, "CREATE TABLE STORE.kept AS SELECT * FROM STORE.jobs");
+  for (const [change, refused] of [
+    ["session = 'X'", "list"],
+    ["state = 'failed'", "list"],
+    ["state = 'donf'", "list"],
+    ["why = 'x'", "list"],
+    ["told = input", "list"],
+    ["input = told", "list"],
+    ["ended_at = ended_at + 1", "list"],
+    ["answers = 3", "list"],
+    ["n = 7", "list"],
+    ["sha256 = substr(sha256, 1, 32)", "list"],
+    ["result = NULL", "result"],
+    ["result = told", "result"],
+  ] as const) {
+    await of.change(place, `UPDATE STORE.jobs SET ${change} WHERE id = 'a'`);
+    const reading = refused === "list" ? list() : store.jobs.result({ run: "R", n: 0 });
+    await expect(reading, change).rejects.toMatchObject({ code: "store_corrupt" });
+    const chosen = store.jobs.list("R", { from: 0, limit: 9, states: ["done"] });
+    if (refused === "list" && change !== "state = 'failed'") await expect(chosen, change).rejects.toThrow();
+    expect(await store.verify(), change).toEqual([expect.stringMatching(/^job a of run R/)]);
+    await of.change(place, "DELETE FROM STORE.jobs");
+    await of.change(place, "INSERT INTO STORE.jobs SELECT * FROM STORE.kept");
+  }
+
+  // A job of an earlier build has no seal, and one that is tried again has none.
+  await of.change(place, "UPDATE STORE.jobs SET sha256 = NULL, answers = 9 WHERE id = 'a'");
+  await store.jobs.change("R", { to: "retry", ids: ["b", "c"], states: ["failed", "cancelled"], fresh: false });
+  expect((await list()).map(({ state }) => state)).toEqual(["done", "waiting", "waiting"]);
+  expect([await of.change(place, sealed), await store.verify()]).toEqual([[], []]);
+});
