@@ -118,7 +118,10 @@ function sections(options: readonly Flag[]): { readonly heading: string; readonl
 /** `usage: belay exec …`, wrapped under its first argument; on a narrow terminal the arguments begin on the next line. */
 function usageLine({ name, takes, options }: Command, width: number): string {
   const lead = `usage: belay ${name} `;
-  const words = [...(takes ? [takes.usage] : []), ...usageOf(options)];
+  const first = takes?.usage ?? "";
+  // An option that the command cannot do without stands there already.
+  const others = usageOf(options).filter((word) => !first.includes(word.slice(1, -1)));
+  const words = first === "" ? others : [first, ...others];
   if (width < NARROW) return `${lead.trimEnd()}\n  ${wrap(words, width - 2).join("\n  ")}`;
   return lead + wrap(words, width - lead.length).join(`\n${" ".repeat(lead.length)}`);
 }

@@ -187,6 +187,9 @@ test("help names every option and an example of every command, in lines that are
   for (const command of COMMANDS) {
     expect(help()).toContain(`$ ${command.example}\n`);
     for (const option of command.options) expect(commandHelp(command)).toContain(`--${option.name}`);
+    const [usage = ""] = commandHelp(command).split("\n\n").slice(1);
+    const named = usage.match(/--[a-z-]+/g) ?? [];
+    expect(named).toEqual([...new Set(named)]);
   }
   // Also those that stand under no heading of a long list.
   for (const command of COMMANDS) {
