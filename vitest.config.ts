@@ -6,10 +6,10 @@ import { defineConfig } from "vitest/config";
 import { ROOT } from "./scripts/process.ts";
 import { BUNDLED, COMPILED, QUICK } from "./tests/support/command.ts";
 
-/** Tests that start many processes: to start one takes the longer the more memory its parent has. */
+/** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that replace a module. */
 const PROCESSES = [
   "tests/e2e/**/*.test.ts",
-  "tests/src/cli/{demo,doctor,ends,main,mcp,repl,repl-terminal,resume,sub-calls}.test.ts",
+  "tests/src/cli/{demo,doctor,doctor.postgres,ends,main,mcp,repl,repl-terminal,resume,sub-calls}.test.ts",
   "tests/src/context/load/walk.test.ts",
 ];
 

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { expect, test, vi } from "vitest";
 import { openPgBoss } from "../../../src/jobs/index.ts";
+import { SCHEMA_VERSION } from "../../../src/store/postgres/schema.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
@@ -41,7 +42,7 @@ test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it 
   const ran = await belayHere(["exec", "-e", "1 + 1", "-s", "kept", "--store", url], { home });
   expect(ran).toMatchObject({ code: 0, stdout: "2\n" });
   const kept = await doctor(url);
-  expect(kept.store?.detail).toContain(`, schema ${schema} 1`);
+  expect(kept.store?.detail).toContain(`, schema ${schema} ${SCHEMA_VERSION}`);
   expect(kept.sessions).toMatchObject({ state: "ok", detail: "1 session" });
   expect(kept.queue).toEqual({ name: "queue", state: "ok", detail: "it will be made by the first run" });
   expect(await statement(url, `SELECT 1 FROM pg_namespace WHERE nspname = '${schema}_queue'`)).toBe(0);
