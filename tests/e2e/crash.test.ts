@@ -6,9 +6,10 @@ import { crashCampaign } from "../../campaigns/crash/campaign.ts";
 import { crashPrograms } from "../../campaigns/crash/programs.ts";
 import { printed } from "../../campaigns/crash/report.ts";
 
-// `npm run crash` kills in all programs, as often as it is told to. Here every sixth program is killed.
-const KILLS = 8;
-const PROGRAMS = crashPrograms().filter((_, n) => n % 6 === 0);
+// `npm run crash` kills in all programs, as often as it is told to. Here three of them are.
+const KILLS = 6;
+const KILLED = ["batch", "generators", "several-cells"];
+const PROGRAMS = crashPrograms().filter(({ name }) => KILLED.includes(name));
 const SEED = 4711;
 
 test(`${KILLS} kills: what killed and resumed processes come to is what an uninterrupted one does`, async () => {
