@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processHost } from "../../src/cli/host.ts";
 import { openStoreIn } from "../../src/cli/store/opened-store.ts";
+import { findingsIn } from "../../src/store/verify-store.ts";
 import { commandHere, type Ran } from "../../tests/support/command-here.ts";
 import { startModelServer } from "../../tests/support/model-server.ts";
 import { type Damaging, damagesOf, EMPTIED, putDamaged } from "./damages.ts";
@@ -127,7 +128,7 @@ function bare(line: string): string {
 async function isNamed(home: string): Promise<boolean> {
   try {
     await using store = await openStoreIn(home, processHost);
-    return (await store.verify()).some((line) => !line.startsWith("info: "));
+    return (await findingsIn(store)).some((line) => !line.startsWith("info: "));
   } catch {
     return true;
   }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { openStore } from "../../src/store/thread/thread.ts";
+import { findingsIn } from "../../src/store/verify-store.ts";
 import { cellResult, toldOf } from "../../tests/support/pi-cells.ts";
 import { entriesIn } from "../../tests/support/pi-process.ts";
 import { mirrored, type PiScene, resultsOnDisk } from "../../tests/support/pi-scene.ts";
@@ -45,7 +46,7 @@ export async function judged(
     if (entry.type === "custom" && length > 2048) findings.push(`an entry ${entry.customType} of ${length} characters`);
   }
   await using store = await openStore(home.belay, {});
-  return [...findings, ...(await store.verify())];
+  return [...findings, ...(await findingsIn(store))];
 }
 
 /** The cells whose exec has begun by what is on disk. */

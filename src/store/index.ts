@@ -40,6 +40,7 @@ export { readablePart } from "./readable-part.ts";
 export { textKey } from "./rows/answer.ts";
 export { shareStore } from "./thread/shared.ts";
 export { openStore } from "./thread/thread.ts";
+export { findingsIn, type Verified, verifyStore } from "./verify-store.ts";
 export type { ServerFacts };
 
 /** Looks at the server of a store, and changes nothing. @throws RlmError `store_failed`, `store_too_new` */

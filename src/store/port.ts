@@ -64,8 +64,11 @@ export interface Store extends AsyncDisposable {
   remove(session: string): Promise<void>;
   /** Drops what nothing reaches any more, then gives the space back. */
   gc(rule: GcRule): Promise<Collected>;
-  /** Everything that can be checked without being repaired; one line for each finding, none if all is well. */
-  verify(): Promise<readonly string[]>;
+  /**
+   * Checks a page of one part of what is kept, and repairs nothing. `verifyStore` goes through all parts.
+   * @param after what the page before answered as `next`; null: from the first
+   */
+  verify(part: VerifyPart, after: string | null): Promise<VerifiedPage>;
 
   readonly jobs: Jobs;
 }
@@ -76,6 +79,27 @@ export interface SessionPage {
   readonly limit: number;
   /** Ids of sessions that are left out. */
   readonly without?: readonly string[];
+}
+
+/** The parts of a store that can be checked one after the other. */
+export const VERIFY_PARTS = [
+  "file",
+  "sessions",
+  "checkpoints",
+  "contexts",
+  "answers",
+  "runs",
+  "jobs",
+  "sums",
+  "strays",
+] as const;
+export type VerifyPart = (typeof VERIFY_PARTS)[number];
+
+export interface VerifiedPage {
+  /** A line for each. Those that begin with `info: ` are not errors. */
+  readonly findings: readonly string[];
+  /** From where to go on; null: the part is over. */
+  readonly next: string | null;
 }
 
 /** A row that cannot be read. */

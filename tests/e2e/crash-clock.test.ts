@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
+import { findingsIn } from "../../src/store/verify-store.ts";
 import { lengthAnswers } from "../support/length-answers.ts";
 import { listed } from "../support/listed.ts";
 
@@ -74,6 +75,6 @@ test("a clock that jumps backwards between and inside execs changes nothing but 
   const checkpoints = await store.checkpoints(session.id);
   expect(checkpoints.at(-1)?.id).toBe(row?.head);
   await session.close();
-  expect(await store.verify()).toEqual([]);
+  expect(await findingsIn(store)).toEqual([]);
   await store[Symbol.asyncDispose]();
 });

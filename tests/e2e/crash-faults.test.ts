@@ -7,6 +7,7 @@ import type { Session } from "../../src/session/api.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
+import { findingsIn } from "../../src/store/verify-store.ts";
 import { DISK_FAILURES, type FailingOptions, failingStore } from "../support/failing-store.ts";
 import { lengthAnswers } from "../support/length-answers.ts";
 
@@ -142,7 +143,7 @@ test.each([
       const operation = await goThrough(store, name, stands, { nth, lasting, failure });
       if (operation === null) break;
       failed.add(operation);
-      expect(await store.verify(), `${nth}: ${operation}`).toEqual([]);
+      expect(await findingsIn(store), `${nth}: ${operation}`).toEqual([]);
       await using session = await open(store, name);
       expect(await standOf(session), `${nth}: ${operation}`).toBe(stands.at(-1));
       await session.close();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readRecord } from "../../src/session/index.ts";
+import { findingsIn } from "../../src/store/verify-store.ts";
 import { KILLED_WORKER } from "../support/command.ts";
 import { TRY_STEPS } from "../support/kill-step.ts";
 import { runScene } from "../support/run-scene.ts";
@@ -52,6 +53,6 @@ test.each(TRY_STEPS)(
     expect(spent).toEqual(job?.spent);
     const tokens = (await answers()).reduce((sum, { usage }) => sum + usage.input + usage.output, 0);
     expect(spent).toMatchObject({ sub_calls: 2, tokens });
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
   },
 );

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/thread/thread.ts";
+import { findingsIn } from "../../src/store/verify-store.ts";
 import { envelopeOf, resultTo } from "../support/pi-model.ts";
 import { entriesIn, NEWEST_PI, type Pi, type PiEvent } from "../support/pi-process.ts";
 import { exec, mirrored, type PiScene, piScene } from "../support/pi-scene.ts";
@@ -84,7 +85,7 @@ test.concurrent.for(NEWEST_PI)(
     const checkpoints = mirrored(file, "rlm_complete").map(({ data }) => data?.checkpoint);
     expect(new Set(checkpoints).size).toBe(checkpoints.length);
     await using store = await openStore(home.belay, {});
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
   },
 );
 
@@ -126,7 +127,7 @@ test.concurrent.for(NEWEST_PI)(
     expect(await told(scene, first, "look", "result = path")).toEqual(["root"]);
     await first.kill();
     await using store = await openStore(home.belay, {});
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
   },
 );
 

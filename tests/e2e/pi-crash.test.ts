@@ -1,6 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/thread/thread.ts";
+import { findingsIn } from "../../src/store/verify-store.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.ts";
 import { cellTask, type KillPoint, killedAt, timesAsked } from "../support/pi-kill.ts";
@@ -119,6 +120,6 @@ test.concurrent.for(PI_LINES)(
     }
     await last.kill();
     await using store = await openStore(home.belay, {});
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
   },
 );

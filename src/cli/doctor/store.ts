@@ -7,7 +7,7 @@ import { RlmError } from "../../index.ts";
 import { makeFolder } from "../../make-folder.ts";
 import { listReadableSessions, type SessionSummary } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
-import { lookAtServer } from "../../store/index.ts";
+import { lookAtServer, type Store, type Verified, verifyStore } from "../../store/index.ts";
 import { isServer, shownPlace } from "../../store-place.ts";
 import type { Host } from "../host.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -83,12 +83,18 @@ const INFO = "info: ";
 export async function checkSessions({ place, host, terminal: { stderr } }: StorePlace): Promise<Found> {
   const whole = isServer(place) ? await wholeServer(place) : wholeFile(join(place, DATABASE));
   if (whole === null) return { state: "ok", detail: "none are kept yet" };
-  if (stderr.isTerminal) stderr.write(`reading all of ${whole.shown} …`, "dim");
+  const show = (done: string) => {
+    if (!stderr.isTerminal) return;
+    stderr.writeRaw(CLEAR_LINE);
+    stderr.write(`reading all of ${whole.shown} …${done}`, "dim");
+  };
+  show("");
   try {
     const facts = whole.facts();
-    const [{ sessions }, lines] = await withStore(place, host, (store) =>
-      Promise.all([listReadableSessions(store), store.verify()]),
-    );
+    const [{ sessions }, lines] = await withStore(place, host, async (store) => [
+      await listReadableSessions(store),
+      await findingsShown(store, show),
+    ]);
     const wrong = lines.filter((line) => !line.startsWith(INFO));
     if (wrong.length > 0)
       return { state: "failed", detail: [`${amount(wrong.length, "finding")}`, ...wrong].join("\n") };
@@ -98,9 +104,36 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
     if (!(error instanceof RlmError)) throw error;
     return { state: "failed", detail: error.message, cure: inFlags(error.suggestion) };
   } finally {
-    if (stderr.isTerminal) stderr.writeRaw("\r\x1b[K");
+    if (stderr.isTerminal) stderr.writeRaw(CLEAR_LINE);
   }
 }
+
+const CLEAR_LINE = "\r\x1b[K";
+
+/** All findings. Shows which part of the store is read. */
+async function findingsShown(store: Store, show: (done: string) => void): Promise<readonly string[]> {
+  const found: string[] = [];
+  let shown: string | null = null;
+  for await (const { part, done, parts, findings } of verifyStore(store)) {
+    found.push(...findings);
+    if (part === shown) continue;
+    shown = part;
+    show(` ${PARTS[part]} (${done + 1} of ${parts})`);
+  }
+  return found;
+}
+
+const PARTS: Readonly<Record<Verified["part"], string>> = {
+  file: "the file",
+  sessions: "sessions",
+  checkpoints: "checkpoints",
+  contexts: "contexts",
+  answers: "cached answers",
+  runs: "runs",
+  jobs: "jobs",
+  sums: "sums of money",
+  strays: "rows without an owner",
+};
 
 /** All that is read: its name, and what is told of it beside its sessions. */
 interface Whole {

@@ -1,7 +1,7 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../../runtime/index.ts";
 import { openSigner } from "../../signed-settings.ts";
-import { type Collected, shareStore } from "../../store/index.ts";
+import { type Collected, findingsIn, shareStore } from "../../store/index.ts";
 import { placeOf } from "../../store-place.ts";
 import type { CollectOptions } from "../api.ts";
 import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS } from "../options.ts";
@@ -60,7 +60,7 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
       const { anonymousMs = DAY_MS, namedMs = null, pi = false, dryRun = false } = options;
       return store.gc({ now: clock.now(), anonymousMs, namedMs, pi, dryRun });
     },
-    verify: () => store.verify(),
+    verify: () => findingsIn(store),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

@@ -56,7 +56,7 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
       ...contextMethods(server),
       ...jobMethods(server, leases),
       gc: (rule) => gc(server, leases, rule),
-      verify: () => verify(server),
+      verify: (part, after) => verify(server, part, after),
     },
     async [Symbol.asyncDispose]() {
       await leases.close();

@@ -1,34 +1,65 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { displayName } from "../../ids.ts";
+import type { VerifiedPage, VerifyPart } from "../port.ts";
 import { answerOf } from "../rows/answer.ts";
 import { decodeCheckpoint, WITHOUT_NUMBER, wholeCheckpoints } from "../rows/checkpoint.ts";
 import { readHead } from "../rows/context.ts";
-import { flawOf } from "../rows/jobs.ts";
+import { flawsOf } from "../rows/jobs.ts";
 import { recordsIn } from "../rows/journal.ts";
-import { number, type Row, text } from "../rows/seal.ts";
+import { text } from "../rows/seal.ts";
 import { decodeSession } from "../rows/session.ts";
+import { strayIn, straysBy } from "../rows/strays.ts";
 import { SUMS, wrongSumsIn } from "../rows/sums.ts";
 import { missedUses } from "../rows/uses.ts";
 import { isRunning } from "../running.ts";
 import { hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
-import type { Server, Sql } from "./connection.ts";
+import type { Sql } from "./connection.ts";
 import { readPart } from "./contexts.ts";
 import { unnotedUses } from "./uses.ts";
 
-/** Looks through the whole store; a line for each finding. Lines that begin with `info: ` are not errors. */
-export async function verify(server: Server): Promise<string[]> {
-  const found: string[] = [];
-  for (const part of [sessions, checkpoints, contexts, cache, runs, sums, strays]) {
-    for await (const line of part(server)) found.push(line);
-  }
-  return found;
+/** A part whose rows are checked page by page. */
+interface Part {
+  /** Keys behind one, in their order. */
+  readonly keys: string;
+  /** Comes before every key. */
+  readonly first: string;
+  check(sql: Sql, key: string): AsyncIterable<string>;
 }
 
-async function* sessions(sql: Sql): AsyncIterable<string> {
-  const ids = (await sql.all("SELECT id FROM sessions ORDER BY changed_at DESC, id DESC")).map((row) =>
-    text(row, "id"),
-  );
-  for (const id of ids) yield* session(sql, id);
+const PAGE = 50;
+
+const keysOf = (key: string, table: string, type = "text") =>
+  `SELECT ${key}::text AS key FROM ${table} WHERE ${key} > $1::${type} ORDER BY ${table}.${key} LIMIT ${PAGE}`;
+
+const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
+  sessions: { keys: keysOf("id", "sessions"), first: "", check: session },
+  checkpoints: { keys: keysOf("n", "checkpoints", "bigint"), first: "-1", check: checkpoint },
+  contexts: { keys: keysOf("hash", "contexts"), first: "", check: context },
+  answers: { keys: keysOf("key", "cache"), first: "", check: answer },
+  runs: { keys: keysOf("id", "runs"), first: "", check: run },
+  jobs: {
+    keys: `SELECT n || ' ' || run AS key FROM jobs
+      WHERE (run, n) > (substr($1, strpos($1, ' ') + 1), split_part($1, ' ', 1)::bigint) ORDER BY run, n LIMIT ${PAGE}`,
+    first: "-1 ",
+    check: job,
+  },
+};
+
+/** The server checks its files by itself. */
+const AT_ONCE: Readonly<Partial<Record<VerifyPart, (sql: Sql) => AsyncIterable<string>>>> = { sums, strays };
+
+/** Checks a page of a part. */
+export async function verify(sql: Sql, part: VerifyPart, after: string | null): Promise<VerifiedPage> {
+  const findings: string[] = [];
+  const paged = PAGED[part];
+  if (!paged) {
+    const all = AT_ONCE[part];
+    if (all) for await (const line of all(sql)) findings.push(line);
+    return { findings, next: null };
+  }
+  const keys = (await sql.all(paged.keys, after ?? paged.first)).map((row) => text(row, "key"));
+  for (const key of keys) for await (const line of paged.check(sql, key)) findings.push(line);
+  return { findings, next: keys.length < PAGE ? null : (keys.at(-1) ?? null) };
 }
 
 async function* session(sql: Sql, id: string): AsyncIterable<string> {
@@ -57,48 +88,39 @@ async function* session(sql: Sql, id: string): AsyncIterable<string> {
   }
 }
 
-async function* checkpoints(sql: Sql): AsyncIterable<string> {
-  for (const one of await sql.all("SELECT n FROM checkpoints ORDER BY n")) {
-    const found = await sql.get("SELECT * FROM checkpoints WHERE n = $1", number(one, "n"));
-    const checkpoint = found ? decodeCheckpoint(found, WITHOUT_NUMBER) : null;
-    if (!checkpoint) {
-      yield `checkpoint ${String(found?.id)} is damaged`;
-      continue;
-    }
-    const { id, base } = checkpoint;
-    if (base !== null && !(await hasCheckpoint(sql, base))) yield `checkpoint ${id}: its base ${base} is missing`;
-    if (!(await pagesAreWhole(sql, checkpoint))) yield `checkpoint ${id}: its pages are missing or damaged`;
+async function* checkpoint(sql: Sql, n: string): AsyncIterable<string> {
+  const found = await sql.get("SELECT * FROM checkpoints WHERE n = $1", Number(n));
+  if (!found) return;
+  const checkpoint = decodeCheckpoint(found, WITHOUT_NUMBER);
+  if (!checkpoint) return yield `checkpoint ${String(found.id)} is damaged`;
+  const { id, base } = checkpoint;
+  if (base !== null && !(await hasCheckpoint(sql, base))) yield `checkpoint ${id}: its base ${base} is missing`;
+  if (!(await pagesAreWhole(sql, checkpoint))) yield `checkpoint ${id}: its pages are missing or damaged`;
+}
+
+async function* context(sql: Sql, hash: string): AsyncIterable<string> {
+  const row = await sql.get("SELECT * FROM contexts WHERE hash = $1", hash);
+  if (!row) return;
+  const head = readHead(row);
+  if (!head) yield `context ${hash}: its index is damaged`;
+  for (const part of head?.parts ?? []) {
+    if (!(await readPart(sql, part))) yield `context ${hash}: its part ${part} is missing or damaged`;
   }
 }
 
-async function* contexts(sql: Sql): AsyncIterable<string> {
-  for (const row of await sql.all("SELECT * FROM contexts")) {
-    const head = readHead(row);
-    if (!head) yield `context ${String(row.hash)}: its index is damaged`;
-    for (const part of head?.parts ?? []) {
-      if (!(await readPart(sql, part))) yield `context ${String(row.hash)}: its part ${part} is missing or damaged`;
-    }
-  }
+async function* answer(sql: Sql, key: string): AsyncIterable<string> {
+  const row = await sql.get("SELECT * FROM cache WHERE key = $1", key);
+  if (row && answerOf(row) === null) yield `cache: the answer ${key} is damaged`;
 }
 
-async function* cache(sql: Sql): AsyncIterable<string> {
-  for (const key of (await sql.all("SELECT key FROM cache")).map((row) => text(row, "key"))) {
-    const row = await sql.get("SELECT * FROM cache WHERE key = $1", key);
-    if (row && answerOf(row) === null) yield `cache: the answer ${key} is damaged`;
-  }
+async function* run(sql: Sql, id: string): AsyncIterable<string> {
+  yield* flawsOf(await sql.get("SELECT * FROM runs WHERE id = $1", id), "run");
 }
 
-async function* runs(sql: Sql): AsyncIterable<string> {
-  for (const row of await sql.all("SELECT * FROM runs ORDER BY id")) yield* flaw(row, "run");
-  for (const key of await sql.all("SELECT run, n FROM jobs ORDER BY run, n")) {
-    const row = await sql.get("SELECT * FROM jobs WHERE run = $1 AND n = $2", text(key, "run"), number(key, "n"));
-    if (row) yield* flaw(row, "job");
-  }
-}
-
-function* flaw(row: Row, kind: "run" | "job"): Iterable<string> {
-  const found = flawOf(row, kind);
-  if (found !== null) yield found;
+async function* job(sql: Sql, key: string): AsyncIterable<string> {
+  const [n] = key.split(" ", 1);
+  const of = key.slice(key.indexOf(" ") + 1);
+  yield* flawsOf(await sql.get("SELECT * FROM jobs WHERE run = $1 AND n = $2", of, Number(n)), "job");
 }
 
 async function* sums(sql: Sql): AsyncIterable<string> {
@@ -107,20 +129,10 @@ async function* sums(sql: Sql): AsyncIterable<string> {
 
 /** Rows whose owner is gone: no reader comes upon them, but they take space. */
 async function* strays(sql: Sql): AsyncIterable<string> {
-  for (const [what, where] of STRAYS) {
-    const row = await sql.get(`SELECT count(*) AS n FROM ${where}`);
-    if (row && row.n !== 0) yield `${String(row.n)} ${what}`;
+  for (const [what, where] of straysBy({ page: "checkpoint", chunk: "part", part: "hash" })) {
+    yield* strayIn(await sql.get(`SELECT count(*) AS n FROM ${where}`), what);
   }
 }
-
-const STRAYS = [
-  ["records belong to no session", "journal WHERE session NOT IN (SELECT id FROM sessions)"],
-  ["noted uses belong to no session", "uses WHERE session NOT IN (SELECT id FROM sessions)"],
-  ["jobs belong to no run", "jobs WHERE run NOT IN (SELECT id FROM runs)"],
-  ["reached checkpoints are missing", "reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
-  ["pages belong to no checkpoint", "pages WHERE checkpoint NOT IN (SELECT n FROM checkpoints)"],
-  ["chunks belong to no part", "chunks WHERE part NOT IN (SELECT hash FROM parts)"],
-] as const;
 
 function messageOf(error: unknown): string {
   if (error instanceof RlmError) return error.message;

@@ -101,17 +101,17 @@ function jobIn(row: Row): JobRow {
   };
 }
 
-/** What is wrong with a whole row of `runs` or `jobs`, as a line for people; null: nothing that can be told. */
-export function flawOf(row: Row, kind: "run" | "job"): string | null {
+/** What is wrong with a whole row of `runs` or `jobs`, as a line for people; none: nothing that can be told. */
+export function flawsOf(row: Row | undefined, kind: "run" | "job"): string[] {
+  if (!row) return [];
   const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;
   try {
     if (kind === "run") decodeRun(row);
-    else decodeJob(row);
-    if (row.result !== undefined && row.result !== null) jsonOf(row, "result");
-    return null;
+    else resultOf(row);
+    return [];
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    return problem.startsWith(named) ? problem : `${named}: ${problem}`;
+    return [problem.includes(named) ? problem : `${named}: ${problem}`];
   }
 }
 

@@ -35,7 +35,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
     ...contextMethods(access),
     ...jobMethods(access, now),
     gc: (rule) => access.guard(() => gc(database, leases, rule)),
-    verify: () => access.reading(() => verify(database, leases)),
+    verify: (part, after) => access.reading(() => verify(database, leases, part, after)),
     [Symbol.dispose]() {
       leases[Symbol.dispose]();
       access.guard(() => database.close());

@@ -115,8 +115,8 @@ test("a damaged row of a job is named beside its run and the other jobs", async 
 });
 
 // `npm run corrupt` does hundreds of damages.
-test("a store with runs whose file is cut is refused by every command", async () => {
+test("a store with runs whose file, or whose checksum of a job, is cut is refused by every command", async () => {
   const { lines } = await corruptRuns({ folder: folderWith(), flips: 0, seed: 1, cutEvery: 512 });
-  const summary = "flips 0 · cuts 1 · refused 1 · unharmed 0 · wrong 0 · crashed 0";
-  expect(lines).toEqual([summary, "belay doctor named 1 of 1"]);
+  const summary = "flips 0 · cuts 4 · refused 4 · unharmed 0 · wrong 0 · crashed 0";
+  expect(lines).toEqual([summary, "belay doctor named 4 of 4"]);
 });

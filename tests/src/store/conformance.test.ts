@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { GcRule, Store } from "../../../src/store/port.ts";
 import { textKey } from "../../../src/store/rows/answer.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../src/store/verify-store.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import {
@@ -28,7 +29,7 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
       skip(skipped !== null, skipped ?? "");
       await using store = await open();
       await work(store);
-      const findings = await store.verify();
+      const findings = await findingsIn(store);
       expect(findings).toEqual([]);
     });
 
@@ -369,9 +370,9 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
     await using store = await open();
     await store.create(sessionOf("S1", { name: "mine" }));
     await store.commit("S1", { facts: { status: "running" } });
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
     await store.release("S1");
-    expect(await store.verify()).toEqual([
+    expect(await findingsIn(store)).toEqual([
       expect.stringMatching(/^info: session mine is interrupted, its holder pid \d+ /),
     ]);
   });

@@ -10,6 +10,7 @@ import { sha256 } from "../../../src/read-cache/digest.ts";
 import { textKey } from "../../../src/store/rows/answer.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../src/store/verify-store.ts";
 import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf, TEXTS } from "./sample.ts";
@@ -43,13 +44,13 @@ test("a session that another process holds is busy until that process is killed"
   expect(await store.find("S1")).toMatchObject({ busy: true, holder: { pid: other.pid }, last_seq: 1 });
   const rule = { now: 1e9, anonymousMs: 0, namedMs: 0, pi: true, dryRun: false };
   expect((await store.gc(rule)).sessions).toEqual([]);
-  expect(await store.verify()).toEqual([]);
+  expect(await findingsIn(store)).toEqual([]);
   // Reading needs no lease.
   expect(await store.journal("S1")).toHaveLength(1);
   expect(await store.fork("S1", null, sessionOf("S2")).catch(({ code }) => code)).toBe("checkpoint_not_found");
 
   await other.kill();
-  expect(await store.verify()).toEqual([expect.stringContaining(`pid ${other.pid} `)]);
+  expect(await findingsIn(store)).toEqual([expect.stringContaining(`pid ${other.pid} `)]);
   expect(await store.find("S1")).toMatchObject({ busy: false });
   await store.lease("S1");
   await store.commit("S1", { records: [recordOf("E1", 6)] });
@@ -70,7 +71,7 @@ test("a session that was let go of is read again: another process may have writt
   await first.commit("S1", { records: [recordOf("E1", 7)] });
   expect(await first.find("S1")).toMatchObject({ last_seq: 3, facts: { by: "second" } });
   expect((await first.journal("S1")).map(({ record }) => record.at)).toEqual([5, 6, 7]);
-  expect(await first.verify()).toEqual([]);
+  expect(await findingsIn(first)).toEqual([]);
 });
 
 test("a session whose row is gone is not written to, though this store has its lease", async () => {
@@ -254,7 +255,7 @@ test("a context that was lost is put again, and its damaged part is mended", asy
   ]) {
     edit.exec(damage);
     await expect(store.context(context.hash)).rejects.toMatchObject({ code: "context_lost" });
-    expect(await store.verify()).not.toEqual([]);
+    expect(await findingsIn(store)).not.toEqual([]);
     await store.putContext(context);
     expect((await store.context(context.hash)).parts).toHaveLength(2);
   }
@@ -284,5 +285,5 @@ test("two processes that keep the same texts at once do not harm them", async ()
   for (const text of TEXTS) await store.keepText(sha256(text), text, 5);
   expect(await ended).toEqual([0, null]);
   for (const text of TEXTS) expect(await store.cached(textKey(sha256(text)))).toBe(text);
-  expect(await store.verify()).toEqual([]);
+  expect(await findingsIn(store)).toEqual([]);
 });

@@ -11,6 +11,7 @@ import { openMemoryLeases } from "../../../src/store/sqlite/lease.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../src/store/verify-store.ts";
 import { folderWith } from "../../support/tree.ts";
 import { EDITED, type EditedKind } from "./edited.ts";
 import { checkpointOf, contextOf, pagesOf, recordOf, sessionOf } from "./sample.ts";
@@ -46,7 +47,7 @@ test.for(EDITED)("$kind: gc keeps the contexts that sessions use, and reads no t
     `${a.session}${a.hash}` < `${b.session}${b.hash}` ? -1 : 1,
   );
   expect(await usesIn(of, place)).toEqual(uses);
-  expect(await store.verify()).toEqual([]);
+  expect(await findingsIn(store)).toEqual([]);
 
   await of.change(place, "CREATE TABLE STORE.kept AS SELECT * FROM STORE.journal");
   await of.change(place, "DELETE FROM STORE.journal");
@@ -56,12 +57,12 @@ test.for(EDITED)("$kind: gc keeps the contexts that sessions use, and reads no t
   await of.change(place, "INSERT INTO STORE.journal SELECT * FROM STORE.kept");
 
   await of.change(place, "DELETE FROM STORE.uses WHERE session = 'S2'");
-  expect(await store.verify()).toEqual([expect.stringContaining(`session S2: its journal names contexts`)]);
+  expect(await findingsIn(store)).toEqual([expect.stringContaining(`session S2: its journal names contexts`)]);
   // The next commit that names it mends this.
   await store.lease("S2");
   await store.commit("S2", { records: [recordOf("E2", 3, { context_hash: A.hash })] });
   await store.release("S2");
-  expect(await store.verify()).toEqual([]);
+  expect(await findingsIn(store)).toEqual([]);
 
   await store.remove("S1");
   expect([await store.gc(ALL), await there(store)]).toMatchObject([{ contexts: 1 }, [true, false, false]]);
@@ -85,7 +86,7 @@ test.for(EDITED)(
     await of.change(place, of.kind === "in a folder" ? "PRAGMA user_version = 4" : "UPDATE STORE.meta SET version = 1");
     await using store = await openStore(place);
     expect(await usesIn(of, place)).toEqual(uses);
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
     expect(await store.gc(ALL)).toMatchObject({ contexts: 1 });
   },
 );

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
 import type { Store } from "../../../../src/store/port.ts";
+import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { checkpointOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
 import { STORES } from "../stores.ts";
 
@@ -38,7 +39,7 @@ describe.each(STORES)("jobs of a store $kind", ({ skipped, open }) => {
       skip(skipped !== null, skipped ?? "");
       await using store = await open();
       await work(store);
-      expect(await store.verify()).toEqual([]);
+      expect(await findingsIn(store)).toEqual([]);
     });
 
   stored("a run is made once by its name, and another one of the name is refused", async ({ jobs }) => {

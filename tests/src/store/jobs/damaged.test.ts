@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { openStore } from "../../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { EDITED } from "../edited.ts";
 
 test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out", async (of, { skip }) => {
@@ -9,17 +10,17 @@ test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out
   const limits = { nanodollars: null, tokens: null, sub_calls: null };
   await store.jobs.open({ id: "R", name: "r", queue: "q", share: 1, spec: null, hash: "", limits });
   await store.jobs.add("R", [{ id: "a", session: "S", input: 1, context: null }]);
-  expect(await store.verify()).toEqual([]);
+  expect(await findingsIn(store)).toEqual([]);
 
   const refused = { code: "store_corrupt", message: expect.stringContaining("state is wating") };
   await of.change(place, "UPDATE STORE.jobs SET state = 'wating'");
   await expect(store.jobs.counts("R")).rejects.toMatchObject(refused);
   await expect(store.jobs.list("R", { from: 0, limit: 9 })).rejects.toMatchObject(refused);
-  expect(await store.verify()).toEqual([expect.stringMatching(/^job a of run R: .*a job's state is wating/)]);
+  expect(await findingsIn(store)).toEqual([expect.stringMatching(/^job a of run R: .*a job's state is wating/)]);
 
   await of.change(place, "UPDATE STORE.jobs SET state = 'done', result = NULL, told = NULL");
   await of.change(place, "UPDATE STORE.runs SET state = 'opeo'");
-  expect(await store.verify()).toEqual([expect.stringMatching(/^run r: .*a run's state is opeo/)]);
+  expect(await findingsIn(store)).toEqual([expect.stringMatching(/^run r: .*a run's state is opeo/)]);
 });
 
 test.for(EDITED)(
@@ -67,7 +68,7 @@ test.for(EDITED)(
     await store.jobs.remove("T");
     await store.jobs.remove("R");
     expect(idsOf(await store.list({ after: null, limit: 9 }))).toEqual(["S3", "S1"]);
-    expect([await store.jobs.runs({ after: null, limit: 9 }), await store.verify()]).toEqual([[], []]);
+    expect([await store.jobs.runs({ after: null, limit: 9 }), await findingsIn(store)]).toEqual([[], []]);
   },
 );
 
@@ -90,7 +91,7 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
   expect((await of.change(place, sealed)).map(({ n }) => Number(n))).toEqual([0, 1, 2]);
   const list = () => store.jobs.list("R", { from: 0, limit: 9 });
   expect((await list()).map(({ state }) => state)).toEqual(["done", "failed", "cancelled"]);
-  expect([await store.verify(), await store.jobs.result({ run: "R", n: 0 })]).toEqual([[], '"yes"']);
+  expect([await findingsIn(store), await store.jobs.result({ run: "R", n: 0 })]).toEqual([[], '"yes"']);
 
   await of.change(place, "CREATE TABLE STORE.kept AS SELECT * FROM STORE.jobs");
   for (const [change, refused] of [
@@ -112,7 +113,7 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
     await expect(reading, change).rejects.toMatchObject({ code: "store_corrupt" });
     const chosen = store.jobs.list("R", { from: 0, limit: 9, states: ["done"] });
     if (refused === "list" && change !== "state = 'failed'") await expect(chosen, change).rejects.toThrow();
-    expect(await store.verify(), change).toEqual([expect.stringMatching(/^job a of run R/)]);
+    expect(await findingsIn(store), change).toEqual([expect.stringMatching(/^job a of run R/)]);
     await of.change(place, "DELETE FROM STORE.jobs");
     await of.change(place, "INSERT INTO STORE.jobs SELECT * FROM STORE.kept");
   }
@@ -121,5 +122,5 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
   await of.change(place, "UPDATE STORE.jobs SET sha256 = NULL, answers = 9 WHERE id = 'a'");
   await store.jobs.change("R", { to: "retry", ids: ["b", "c"], states: ["failed", "cancelled"], fresh: false });
   expect((await list()).map(({ state }) => state)).toEqual(["done", "waiting", "waiting"]);
-  expect([await of.change(place, sealed), await store.verify()]).toEqual([[], []]);
+  expect([await of.change(place, sealed), await findingsIn(store)]).toEqual([[], []]);
 });

@@ -2,6 +2,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { checkpointOf, contextOf, META, pagesOf, recordOf, sessionOf } from "../sample.ts";
 
@@ -74,7 +75,7 @@ test.skipIf(NO_POSTGRES)(
       records,
       facts: { execs: 2 },
     });
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
 
     const client = new pg.Client({ connectionString: url.replace(/\?.*/, "") });
     await client.connect();
@@ -85,12 +86,12 @@ test.skipIf(NO_POSTGRES)(
       for (const { of, sql, code, read } of DAMAGES) {
         await client.query(sql);
         await expect(read(store), of).rejects.toMatchObject({ code, message: expect.stringMatching(NAMED) });
-        expect(await store.verify(), of).not.toEqual([]);
+        expect(await findingsIn(store), of).not.toEqual([]);
         for (const table of tables) {
           await client.query(`DELETE FROM ${table}; INSERT INTO ${table} OVERRIDING SYSTEM VALUE TABLE kept_${table}`);
         }
       }
-      expect(await store.verify()).toEqual([]);
+      expect(await findingsIn(store)).toEqual([]);
     } finally {
       await client.end();
     }

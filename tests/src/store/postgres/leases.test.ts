@@ -2,6 +2,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
+import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { startCluster } from "../../../support/postgres/cluster.ts";
 import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
@@ -76,7 +77,7 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
     expect(lease.lost.reason).toMatchObject({ code: "lease_lost" });
     expect(await seqs(next, "S1")).toEqual(["E1", "E2"]);
     expect(await next.checkpoints("S1")).toEqual([]);
-    expect(await next.verify()).toEqual([]);
+    expect(await findingsIn(next)).toEqual([]);
   });
 
   test("a holder past its deadline whom nobody replaced still commits", async () => {
@@ -163,7 +164,7 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
       await store.commit("S1", { records: [recordOf("E2", 2)] });
       expect(await seqs(store, "S1")).toEqual(["E1", "E2"]);
       expect(await store.checkpoints("S1")).toHaveLength(1);
-      expect(await store.verify()).toEqual([]);
+      expect(await findingsIn(store)).toEqual([]);
     },
   );
 
@@ -176,7 +177,7 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
     await store.commit("S1", { checkpoint: checkpointOf("C1", { pages: pagesOf([0], 1) }) });
     await store.commit("S1", { records: [recordOf("E1", 1)] });
     expect((await store.checkpoints("S1")).map(({ id }) => id)).toEqual(["C1"]);
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
   });
 
   test("a commit in the middle of a restart is kept, and the store goes on", async () => {
@@ -189,7 +190,7 @@ describe.skipIf(NO_POSTGRES !== null)("leases on a server", () => {
     await cluster.start();
     await committing;
     expect(await seqs(store, "S1")).toEqual(["E1", "E2"]);
-    expect(await store.verify()).toEqual([]);
+    expect(await findingsIn(store)).toEqual([]);
   });
 });
 
