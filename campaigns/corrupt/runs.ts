@@ -150,8 +150,12 @@ function compare(
   return { kind: found.includes(REFUSED) ? "refused" : "unharmed", what: "" };
 }
 
-/** The line that differs. */
+/** What was read from the first character on that differs, with a little before it. */
 function differenceOf(expected = "", found = ""): string {
-  const before = new Set(expected.split("\n"));
-  return (found.split("\n").find((line) => !before.has(line)) ?? found).slice(0, 300);
+  let at = 0;
+  while (at < found.length && found[at] === expected[at]) at += 1;
+  return JSON.stringify(found.slice(Math.max(0, at - BEFORE), at + AFTER));
 }
+
+const BEFORE = 40;
+const AFTER = 80;
