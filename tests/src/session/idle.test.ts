@@ -222,7 +222,7 @@ test("a session whose machine is given up after everything answers as one whose 
       expect(await answersTo(deeds, 0)).toBe(await answersTo(deeds, Number.POSITIVE_INFINITY));
     }),
     // A case that fails is told as it is: to shrink it would take longer than a test may.
-    { numRuns: 15, endOnFailure: true },
+    { numRuns: 10, endOnFailure: true },
   );
 });
 
