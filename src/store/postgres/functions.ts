@@ -14,12 +14,6 @@ export const FUNCTIONS = `
         ON s.name > f.id || '.' AND s.name < f.id || '/' AND s.origin = 'child')
     SELECT id FROM family $$;
 
-  -- Bytes of the checkpoints and journals of a session and its children.
-  CREATE OR REPLACE FUNCTION bytes_of(of_id text) RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT coalesce((SELECT sum(journal_bytes) FROM sessions WHERE id IN (SELECT family(of_id))), 0)::bigint
-      + coalesce((SELECT sum(c.stored_bytes + length(c.meta) + length(c.beside)) FROM reach r JOIN checkpoints c
-        ON c.n = r.checkpoint WHERE r.session IN (SELECT family(of_id))), 0)::bigint $$;
-
   -- Drops the checkpoint, and the bases that only it needed.
   CREATE OR REPLACE FUNCTION drop_unneeded(wanted text) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE gone record;

@@ -6,8 +6,14 @@ import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
 import type { Sql } from "./connection.ts";
 
+/** Bytes of the checkpoints and journals of a session and its children. An array lets the server find their rows by index. */
+const BYTES = `(SELECT (coalesce((SELECT sum(journal_bytes) FROM sessions WHERE id = ANY(f.ids)), 0)
+    + coalesce((SELECT sum(c.stored_bytes + length(c.meta) + length(c.beside)) FROM reach r
+      JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ANY(f.ids)), 0))::bigint
+  FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`;
+
 /** What the port shows of a session, beside its own row. */
-export const SHOWN = `s.*, bytes_of(s.id) AS bytes,
+export const SHOWN = `s.*, ${BYTES} AS bytes,
   (EXISTS (SELECT 1 FROM leases l WHERE l.session = s.id AND l.until > clock_timestamp()))::int AS busy`;
 
 /** Rows of sessions but children, the one changed last first. */
