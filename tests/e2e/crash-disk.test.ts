@@ -67,7 +67,7 @@ const envelopeOf = (stdout: string) => JSON.parse(stdout.trim().split("\n").at(-
 
 async function verified(home: string): Promise<string[]> {
   await using store = await openStore(home);
-  return findingsInStore(home, store);
+  return await findingsInStore(home, store);
 }
 
 /** Goes on with a session of which the command may have failed anywhere, and gives the result of the cell. */
