@@ -6,12 +6,8 @@ import { defineConfig } from "vitest/config";
 import { ROOT } from "./scripts/process.ts";
 import { BUNDLED, COMPILED, QUICK } from "./tests/support/command.ts";
 
-/** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that replace a module. */
-const PROCESSES = [
-  "tests/e2e/**/*.test.ts",
-  "tests/src/cli/{demo,doctor,doctor.postgres,ends,main,mcp,repl,repl-terminal,resume,sub-calls}.test.ts",
-  "tests/src/context/load/walk.test.ts",
-];
+/** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that take the streams of theirs. */
+const PROCESSES = ["tests/e2e/**/*.test.ts", "tests/src/cli/**/*.test.ts", "tests/src/context/load/walk.test.ts"];
 
 /** Tests that need a PostgreSQL server share one, which the first of them has started. */
 const POSTGRES = "./tests/support/postgres/setup.ts";
