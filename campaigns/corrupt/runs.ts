@@ -7,6 +7,7 @@ import { commandHere, type Ran } from "../../tests/support/command-here.ts";
 import { startModelServer } from "../../tests/support/model-server.ts";
 import { type Damaging, damagesOf, EMPTIED, putDamaged } from "./damages.ts";
 import { type Outcome, type Tally, tallyOf } from "./tally.ts";
+import { isUnsealed } from "./unsealed.ts";
 
 export interface RunsCorruption extends Omit<Damaging, "tables"> {
   /** An empty folder. */
@@ -16,6 +17,8 @@ export interface RunsCorruption extends Omit<Damaging, "tables"> {
 export interface RunsTally extends Tally {
   /** Damages of which `belay doctor` named something. */
   readonly named: number;
+  /** Damages that changed what was read in values without a checksum alone. */
+  readonly unsealed: number;
 }
 
 /** Types a line of `belay`, in process. */
@@ -35,6 +38,7 @@ export async function corruptRuns({ folder, ...damaging }: RunsCorruption): Prom
   const refused = expected.findIndex((reading) => reading === REFUSED || reading.startsWith(CRASHED));
   if (refused !== -1) throw new Error(`${LINES[refused]} fails before the store is damaged: ${expected[refused]}`);
   const counts = { refused: 0, unharmed: 0, wrong: 0, crashed: 0 };
+  let unsealed = 0;
   const done = { flip: 0, cut: 0 };
   const told: string[] = [];
   let named = 0;
@@ -43,14 +47,18 @@ export async function corruptRuns({ folder, ...damaging }: RunsCorruption): Prom
     if (damage.name === EMPTIED) continue;
     putDamaged(original, path, damage);
     rmSync(join(home, "locks"), { recursive: true, force: true });
+    const hasNoSeal = isUnsealed(original, path);
     if (await isNamed(home)) named += 1;
     const { kind, what } = compare(expected, await readAll(belay, home));
-    counts[kind] += 1;
     done[damage.kind] += 1;
-    if (kind === "wrong" || kind === "crashed") told.push(`${kind}: ${damage.name}: ${what}`);
+    if (kind === "wrong" && hasNoSeal) unsealed += 1;
+    else counts[kind] += 1;
+    if (kind === "wrong" || kind === "crashed")
+      told.push(`${hasNoSeal ? "no checksum" : kind}: ${damage.name}: ${what}`);
   }
   const tally = tallyOf(done, counts, told);
-  return { ...tally, named, lines: [...tally.lines, `belay doctor named ${named} of ${tally.damages}`] };
+  const shown = `changed unseen, without a checksum ${unsealed} · belay doctor named ${named} of ${tally.damages}`;
+  return { ...tally, named, unsealed, lines: [...tally.lines, shown] };
 }
 
 const RAISED = ["--run-max-sub-calls", "100"];
