@@ -105,7 +105,7 @@ async function disturbed(ground: Ground, store: Store, journals: Journals): Prom
     plan.say(`${cuts.length}: ${by ?? "all"} cut, ${looked?.recorded.size} answers on record`);
   };
   while (!(await isOver(store)) || (await triedAgain(ground, store, { journals, retried }))) {
-    for (const by of crew.buried()) await note(by, server.requests.length);
+    for (const { by, before } of crew.buried()) await note(by, before);
     await setTimeout(random() * 300);
     if (cuts.length >= plan.kills / 3 && crew.stop()) await note(crew.stopped(), server.requests.length);
     else if (cuts.length >= plan.kills / 2 && !isRestarted) {
@@ -113,7 +113,7 @@ async function disturbed(ground: Ground, store: Store, journals: Journals): Prom
       await note(null, await restart(ground));
     } else if (cuts.length < killsDue(ground)) crew.kill();
   }
-  for (const by of crew.buried()) await note(by, server.requests.length);
+  for (const { by, before } of crew.buried()) await note(by, before);
   await crew.end();
   if (!isRestarted || crew.stopped() === null)
     throw new Error("the run was over before all was done to it: take more jobs");
@@ -161,7 +161,8 @@ async function restart({ cluster, server }: Ground): Promise<number> {
 /** Workers: each that dies is followed by another one. Some kill themselves at a step of a try. */
 function openCrew({ plan, place, server, storeUrl }: Ground, random: () => number, mayDie: () => boolean) {
   const alive = new Map<string, ChildProcess>();
-  const dead: string[] = [];
+  /** With the requests that there had been. */
+  const dead: { readonly by: string; readonly before: number }[] = [];
   let count = 0;
   let stopped: string | null = null;
   let isEnding = false;
@@ -175,7 +176,7 @@ function openCrew({ plan, place, server, storeUrl }: Ground, random: () => numbe
     alive.set(by, child);
     child.once("close", () => {
       alive.delete(by);
-      dead.push(by);
+      dead.push({ by, before: server.requests.length });
       if (!isEnding) hire();
     });
   }
