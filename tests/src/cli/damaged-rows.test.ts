@@ -118,5 +118,5 @@ test("a damaged row of a job is named beside its run and the other jobs", async 
 test("a store with runs whose file, or whose checksum of a job, is cut is refused by every command", async () => {
   const { lines } = await corruptRuns({ folder: folderWith(), flips: 0, seed: 1, cutEvery: 512 });
   const summary = "flips 0 · cuts 4 · refused 4 · unharmed 0 · wrong 0 · crashed 0";
-  expect(lines).toEqual([summary, "belay doctor named 4 of 4"]);
+  expect(lines).toEqual([summary, "changed unseen, without a checksum 0 · belay doctor named 4 of 4"]);
 });
