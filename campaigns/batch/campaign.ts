@@ -20,7 +20,7 @@ export interface BatchPlan {
   readonly folder: string;
   /** With workers: a job more, which ends every process that tries it. */
   readonly poison?: boolean;
-  /** With workers: they reach the server through PgBouncer. */
+  /** Workers reach the server through PgBouncer. */
   readonly pooler?: boolean;
   say(line: string): void;
 }

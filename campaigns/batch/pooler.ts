@@ -13,7 +13,7 @@ export interface Pooler extends AsyncDisposable {
   readonly url: string;
 }
 
-/** As docs/postgres.md has it: the user gets the settings that the pooler drops. @throws Error if PgBouncer is not installed */
+/** The user gets the settings that the pooler drops: docs/postgres.md says which. @throws Error if PgBouncer is not installed */
 export async function startPooler(serverUrl: string): Promise<Pooler> {
   await giveSettings(serverUrl);
   const url = new URL(serverUrl);

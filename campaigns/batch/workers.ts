@@ -161,7 +161,7 @@ async function restart({ cluster, server }: Ground): Promise<number> {
 /** Workers: each that dies is followed by another one. Some kill themselves at a step of a try. */
 function openCrew({ plan, place, server, storeUrl }: Ground, random: () => number, mayDie: () => boolean) {
   const alive = new Map<string, ChildProcess>();
-  /** With the requests that there had been. */
+  /** Each has the number of requests that there had been when it died. */
   const dead: { readonly by: string; readonly before: number }[] = [];
   let count = 0;
   let stopped: string | null = null;

@@ -104,7 +104,7 @@ export interface VerifiedPage {
 
 /** A row that cannot be read. */
 export interface DamagedRow {
-  /** As the row has it, which may be damaged too. */
+  /** The row has it, so it may be damaged too. */
   readonly id: string;
   /** A line that names the row and what is wrong with it. */
   readonly problem: string;

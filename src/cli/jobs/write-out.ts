@@ -37,7 +37,7 @@ export async function writeOut(asked: JobsAsked, name: string): Promise<number> 
   return damaged.length > 0 ? 1 : figures.results < figures.jobs ? 3 : 0;
 }
 
-/** Of which jobs there is no result. */
+/** Tells how many jobs have no result, and why. */
 function tellRest(counts: Counts, stderr: Output): void {
   const [over, all] = [overIn(counts), jobsIn(counts)];
   const { failed, cancelled } = counts;

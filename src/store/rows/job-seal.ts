@@ -37,7 +37,7 @@ function textOf(field: Field): string | null {
   return field === null ? null : String(field);
 }
 
-/** The same for a server, which seals by itself: the body of a trigger before a job's state is set. */
+/** A server seals by itself: this is the body of a trigger that runs before a job's state is set. */
 export const SEAL_FINAL = `
   DECLARE texts text; result bytea; one bytea;
   BEGIN

@@ -2,11 +2,11 @@ import type { Row } from "./seal.ts";
 
 /** The columns by which rows name their owners; the two databases differ in them. */
 interface Owners {
-  /** Of `pages`: the number of their checkpoint. */
+  /** The column of `pages` that has the number of their checkpoint. */
   readonly page: string;
-  /** Of `chunks`: their part. */
+  /** The column of `chunks` that names their part. */
   readonly chunk: string;
-  /** Of `parts`. */
+  /** The column of `parts` that names a part. */
   readonly part: string;
 }
 

@@ -191,7 +191,7 @@ test("help names every option and an example of every command, in lines that are
     const named = usage.match(/--[a-z-]+/g) ?? [];
     expect(named).toEqual([...new Set(named)]);
   }
-  // Also those that stand under no heading of a long list.
+  // Help lists options that have no heading too.
   for (const command of COMMANDS) {
     const bare = { ...command, options: command.options.map(({ heading: _, ...flag }) => flag) };
     for (const { name } of command.options) expect(commandHelp(bare)).toContain(`--${name}`);

