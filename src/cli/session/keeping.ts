@@ -4,18 +4,23 @@ import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
-import { type KeptSettings, rowOf, settingsToKeep, withRoot } from "./kept-settings.ts";
-import { doubtedSettings, recordedSettings } from "./recorded-settings.ts";
+import { goneRoots, type KeptSettings, rowOf, settingsToKeep, withoutRoots, withRoot } from "./kept-settings.ts";
+import { doubtedSettings, recordedSettings, shown } from "./recorded-settings.ts";
 import { readSettings } from "./settings.ts";
 
 /** The settings that hold in a session of the command, and what its row keeps of them. */
 export interface Keeping {
   /** Those that hold as the session is opened. */
   readonly settings: KeptSettings;
+  /** Roots that the session recorded and that do not exist any more. */
+  readonly gone: readonly string[];
   /** What the row is to keep; null: it stays as it is. */
   signed(session: string): Json;
-  /** The user names one more context: the row keeps that it may be read. Comes before the load itself. */
-  addRoot(session: string, path: string): Promise<void>;
+  /**
+   * The user names one more context: the row keeps that it may be read. Comes before the load itself. A load in place of the
+   * context drops the roots that are gone.
+   */
+  addRoot(session: string, path: string, kind: "load" | "append"): Promise<void>;
   /** To be called before what another process began goes on. @throws RlmError `settings_untrusted` */
   checkRecorded(): void;
 }
@@ -32,14 +37,22 @@ interface Place {
 
 /**
  * Settles which settings hold. Those that the session recorded count only if this user signed them; else stderr says
- * which ones do not.
+ * which ones do not. It also names recorded roots that are gone.
  *
  * @throws RlmError `invalid_config`
  */
-export function openKeeping({ kept, row, isTakenUp, looksOnly }: Place, flags: SessionFlags, stderr: Output): Keeping {
-  const signer = kept && openSigner(kept.folder, process.env);
+export function openKeeping(
+  { kept: place, row, isTakenUp, looksOnly }: Place,
+  flags: SessionFlags,
+  stderr: Output,
+): Keeping {
+  const signer = place && openSigner(place.folder, process.env);
   const recorded = row && signer && recordedSettings(row, signer);
-  const before = recorded?.kept ?? null;
+  const kept = recorded?.kept ?? null;
+  const gone = kept === null ? [] : goneRoots(kept);
+  const isReload = flags.change === "reload";
+  const before = kept && isReload ? withoutRoots(kept, gone) : kept;
+  if (gone.length > 0 && !isReload) stderr.write(`${goneLine(gone)}\n`, "yellow");
   const output = placeOfResult(flags.output, isTakenUp ? before?.output : undefined);
   const all = readSettings(flags, before?.settings);
   const settings = settingsToKeep(all, flags, output, before);
@@ -54,10 +67,11 @@ export function openKeeping({ kept, row, isTakenUp, looksOnly }: Place, flags: S
   const signed = (session: string): Json => keeper?.sign(rowOf(now), session) ?? null;
   return {
     settings,
+    gone,
     signed,
-    async addRoot(session, path) {
-      now = withRoot(now, path);
-      if (keeper && kept) await keepSettings(kept.store, session, signed(session));
+    async addRoot(session, path, kind) {
+      now = withRoot(kind === "load" ? withoutRoots(now, gone) : now, path);
+      if (keeper && place) await keepSettings(place.store, session, signed(session));
     },
     checkRecorded: () => doubted?.refuse(),
   };
@@ -69,3 +83,13 @@ function placeOfResult(asked: ResultPlace, kept: ResultPlace | undefined): Resul
 }
 
 const UNSIGNED = "the settings of the session cannot be signed, so its next command needs its flags again";
+
+/** A folder may hold many files that were named one by one. */
+const GONE_LISTED = 5;
+
+function goneLine(gone: readonly string[]): string {
+  const more = gone.length > GONE_LISTED ? ` and ${gone.length - GONE_LISTED} more` : "";
+  const names = `${gone.slice(0, GONE_LISTED).map(shown).join(", ")}${more}`;
+  const does = gone.length === 1 ? "does" : "do";
+  return `${names} ${does} not exist any more: P comes from the store, and sub-agents cannot read files there. --reload -c PATH loads another context`;
+}

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { type Settings, SettingsSchema } from "../../config/index.ts";
@@ -76,6 +77,16 @@ export function settingsToKeep(
     options: { ...before?.options, ...options },
     output,
   };
+}
+
+/** Recorded roots that do not exist any more. */
+export function goneRoots({ settings: { roots = [] } }: Pick<KeptSettings, "settings">): readonly string[] {
+  return roots.filter((root) => !existsSync(root));
+}
+
+export function withoutRoots(kept: KeptSettings, left: readonly string[]): KeptSettings {
+  const { roots = [] } = kept.settings;
+  return { ...kept, settings: { ...kept.settings, roots: roots.filter((root) => !left.includes(root)) } };
 }
 
 /** With one more context that the user named. */

@@ -146,7 +146,8 @@ function words(flag: string, value: string): string {
   return commandLine([flag, shown(value)]).slice("belay ".length);
 }
 
-function shown(value: unknown): string {
+/** A value as it is printed. */
+export function shown(value: unknown): string {
   const text = String(value ?? "none");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? JSON.stringify(text) : text;

@@ -97,7 +97,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   const now = keeping.settings;
   const { output } = now;
   checkSettings(now.settings, opening);
-  checkPaths(now.settings.roots ?? []);
+  checkPaths((now.settings.roots ?? []).filter((root) => !keeping.gone.includes(root)));
   if (output.file !== null) checkResultFile(output.file);
   const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
   const name = row?.id ?? flags.session;
@@ -160,7 +160,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     checkRecorded: keeping.checkRecorded,
     async load(path, kind, signal) {
       checkPaths([path]);
-      if (path !== "-") await keeping.addRoot(session.id, path);
+      if (path !== "-") await keeping.addRoot(session.id, path, kind);
       await loadSource(await contextSource(path, signal), path, kind, signal);
     },
     async [Symbol.asyncDispose]() {

@@ -2,6 +2,7 @@ import type { Dirent, Stats } from "node:fs";
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   openSync,
   readdirSync,
@@ -26,18 +27,9 @@ const MAX_LINKS = 40;
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Resolves the symlinks of each root. Throws `path_not_found` for one that is missing. */
+/** Resolves the symlinks of each root. A root that is gone stays in the list: no file is found in it until it is back. */
 export function openRoots(roots: readonly string[], cwd: string): Roots {
-  return roots.map((root) => {
-    try {
-      return realpathSync.native(resolve(cwd, root));
-    } catch (cause) {
-      throw new RlmError("path_not_found", `the root ${root} does not exist`, {
-        suggestion: "Create the folder, or remove it from the roots.",
-        cause,
-      });
-    }
-  });
+  return roots.map((root) => canonical(resolve(cwd, root)));
 }
 
 /** Whether a path without symlinks lies in a root and in no kernel interface. */
@@ -68,7 +60,9 @@ export function locate(roots: Roots, given: string, cwd: string): string {
     });
   }
   if (!isAllowed(roots, path)) {
-    throw new RlmError("path_outside_sandbox", `${given} is outside the allowed roots`, {
+    const gone = roots.find((root) => !existsSync(root));
+    const hint = gone === undefined ? "" : `, of which ${gone} does not exist`;
+    throw new RlmError("path_outside_sandbox", `${given} is outside the allowed roots${hint}`, {
       suggestion: `Use a path within the roots, or ${remedy("addRoot")}.`,
     });
   }

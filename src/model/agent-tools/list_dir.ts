@@ -9,13 +9,12 @@ import {
   isIgnored,
   isInGit,
   isWithin,
-  openRoots,
   type Pause,
   type Roots,
   readFolder,
 } from "../../context/index.ts";
 import { fitting, MAX_BYTES, shownName, size, withNotes } from "./output.ts";
-import { pauseFor, placeOf, type ReadableRoots, rulesIn } from "./places.ts";
+import { pauseFor, placeOf, type ReadableRoots, rootsOf, rulesIn } from "./places.ts";
 import { count, defineReadTool, type ToolAnswer, text } from "./tool.ts";
 
 const DEFAULT_LIMIT = 500;
@@ -35,7 +34,7 @@ export const listDir = defineReadTool({
   },
   required: [],
   async run(readable, args, signal) {
-    const roots = openRoots(readable.roots, readable.cwd);
+    const roots = rootsOf(readable);
     const path = args.text("path") ?? "";
     if (path === "" && roots.length > 1) return { text: roots.flatMap((root) => lineOf(root, root)).join("\n") };
     const limit = Math.min(args.count("limit") ?? DEFAULT_LIMIT, MAX_LIMIT);

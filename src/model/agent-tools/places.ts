@@ -1,4 +1,4 @@
-import { lstatSync, statSync } from "node:fs";
+import { existsSync, lstatSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
@@ -40,12 +40,22 @@ export interface FoundFile {
   readonly path: string;
 }
 
+/** The roots that exist, without symlinks. @throws RlmError `path_not_found` if all of them are gone */
+export function rootsOf({ roots, cwd }: ReadableRoots): Roots {
+  const found = openRoots(roots, cwd).filter((root) => existsSync(root));
+  if (found.length > 0 || roots.length === 0) return found;
+  throw new RlmError("path_not_found", `${roots.join(", ")} does not exist any more`, {
+    suggestion: "Answer without files.",
+  });
+}
+
 /**
  * Finds what a model named: an absolute path, or one relative to a root (the first that has it) or to `cwd`. Throws
  * RlmError for what is missing, outside the roots, or left out by the loader (ignored, in .git).
  */
-export function placeOf({ roots: given, cwd }: ReadableRoots, name: string): Place {
-  const roots = openRoots(given, cwd);
+export function placeOf(readable: ReadableRoots, name: string): Place {
+  const { cwd } = readable;
+  const roots = rootsOf(readable);
   const bases = isAbsolute(name) ? [cwd] : [...roots.map(baseOf), cwd];
   let outside: unknown;
   let isMissing = false;
@@ -65,12 +75,8 @@ export function placeOf({ roots: given, cwd }: ReadableRoots, name: string): Pla
 }
 
 /** The files at or below a place (none: below all roots) that the loader would reach, in the order of the roots and of their paths. */
-export async function filesIn(
-  { roots: given, cwd }: ReadableRoots,
-  place: Place | undefined,
-  pause: Pause,
-): Promise<FoundFile[]> {
-  const roots = openRoots(given, cwd);
+export async function filesIn(readable: ReadableRoots, place: Place | undefined, pause: Pause): Promise<FoundFile[]> {
+  const roots = rootsOf(readable);
   if (place?.isFolder === false) return [{ name: place.given, below: basename(place.path), path: place.path }];
   const found: FoundFile[] = [];
   const seen = new Set<string>();
@@ -88,8 +94,8 @@ export async function filesIn(
 }
 
 /** The text of a file as the loader would take it, or why it would not. */
-export function textOf({ roots, cwd }: ReadableRoots, path: string): { text: string } | { reason: string } {
-  const content = readListed(openRoots(roots, cwd), path, LIMITS.directoryFileBytes);
+export function textOf(readable: ReadableRoots, path: string): { text: string } | { reason: string } {
+  const content = readListed(rootsOf(readable), path, LIMITS.directoryFileBytes);
   if ("reason" in content) return { reason: content.reason };
   if ("size" in content) return { reason: "too large" };
   const { buffer, byteOffset, length } = content.bytes;

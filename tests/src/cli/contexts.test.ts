@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkPaths } from "../../../src/cli/input/sources.ts";
@@ -39,6 +39,29 @@ test("a session goes on with its variables, and -c must be what it has", async (
     });
   expect(json(await piped("P", "--reload"))).toMatchObject({ result_json: "from stdin" });
   expect(json(await piped("P.length"))).toMatchObject({ result_json: 10 });
+});
+
+test("a session goes on after its folder is gone, and says so; --reload takes another one in its place", async () => {
+  const folder = folderWith({ "docs/a.md": "alpha", "other/b.md": "b", "more.md": "beta" });
+  const [docs, other, more, home] = ["docs", "other", "more.md", "home"].map((name) => join(folder, name)).map(String);
+  const run = (...args: string[]) => belayHere([...args, "--json"], { home: String(home) });
+  const exec = (code: string, ...args: string[]) => run("exec", "-e", code, "-s", "s", ...args);
+  await exec("let n = 1; P.includes('alpha')", "-c", String(docs));
+  renameSync(String(docs), join(folder, "moved"));
+  const gone = `${docs} does not exist any more: P comes from the store, and sub-agents cannot read files there.`;
+  const runs = [await exec("[n, P.includes('alpha')]"), await run("resume", "s"), await exec("[n, true]", "--discard")];
+  for (const one of runs) {
+    expect(json(one)).toMatchObject({ result_json: [1, true] });
+    expect(one.stderr).toContain(`${gone} --reload -c PATH loads another context\n`);
+  }
+  expect(json(await exec("P.includes('beta')", "-c", String(more), "--append"))).toMatchObject({ result_json: true });
+  const missing = await exec("1", "--root", join(folder, "typo"));
+  expect(json(missing)).toMatchObject({ error_code: "path_not_found" });
+  for (const args of [["-c", String(other), "--reload"], []]) {
+    const reloaded = await exec("stats().sources", ...args);
+    expect(json(reloaded)).toMatchObject({ result_json: [other] });
+    expect(reloaded.stderr).not.toContain("any more");
+  }
 });
 
 test("a session without a context is not reset by -c in passing", async () => {

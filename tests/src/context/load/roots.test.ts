@@ -22,10 +22,14 @@ test("a root that is a symlink is resolved once; the files below are found under
   expect(locate(roots, "link/file.txt", folder)).toBe(join(folder, "repo/file.txt"));
 });
 
-test("a missing root is named", () => {
-  const folder = folderWith();
-  expect(() => openRoots(["gone"], folder)).toThrow(
-    expect.objectContaining({ code: "path_not_found", message: "the root gone does not exist" }),
+test("a root that is gone holds nothing, keeps no other root from being read, and is named", () => {
+  const folder = folderWith({ "repo/file.txt": "a", "other.txt": "b" });
+  const roots = openRoots(["gone", "repo"], folder);
+  expect(locate(roots, "repo/file.txt", folder)).toBe(join(folder, "repo/file.txt"));
+  expect(locate(roots, "gone/file.txt", folder)).toBe(join(folder, "gone/file.txt"));
+  const message = `other.txt is outside the allowed roots, of which ${join(folder, "gone")} does not exist`;
+  expect(() => locate(roots, "other.txt", folder)).toThrow(
+    expect.objectContaining({ code: "path_outside_sandbox", message }),
   );
 });
 

@@ -152,6 +152,10 @@ test("several roots: relative paths are looked for in each, files and missing fo
   expect(await text("glob", readableGone, { pattern: "*" })).toBe("No files found matching pattern");
   rmSync(gone, { recursive: true });
   expect(await refusal("glob", readableGone, { pattern: "*" })).toContain("does not exist");
+  const readableLeft = { roots: [gone, two], cwd: one };
+  expect(await text("glob", readableLeft, { pattern: "b*" })).toBe("b.txt");
+  expect(await text("read_file", readableLeft, { path: "b.txt" })).toBe("two");
+  expect(await text("list_dir", readableLeft, {})).toContain("other.txt");
 });
 
 test("glob: patterns as Pi's find takes them", async () => {
