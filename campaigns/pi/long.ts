@@ -153,7 +153,9 @@ function openMeter(large: number) {
         before = sent;
         if (tokens > window) refused++;
       }
-      if (tokens > window) return { status: 400, body: tooLong(tokens, window) };
+      // Pi asks for a long summary, and providers count what they are asked for.
+      const wanted = tokens + (isSummary ? (request.body.max_completion_tokens ?? 0) : 0);
+      if (wanted > window) return { status: 400, body: tooLong(wanted, window) };
       const usage = model === "no_usage" ? null : { prompt: tokens, completion: 20 };
       return isSummary ? { text: "## Goal\nFiles are read.", usage } : { ...turnOf(request), usage };
     },

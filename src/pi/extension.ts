@@ -6,7 +6,7 @@ import { entryUrl } from "../entries.ts";
 import { openStore } from "../store/index.ts";
 import type { Tool } from "../tools/index.ts";
 import { tools } from "../tools/pi-tools.ts";
-import { compactionReason, onRequest } from "./host.ts";
+import { compactionReason, onRequest, summariesOf } from "./host.ts";
 import { type Lifecycle, openLifecycle } from "./lifecycle.ts";
 import { lentTools } from "./opened/lent-tools.ts";
 import { type OpenedParts, settingsAt } from "./opened/opened.ts";
@@ -96,10 +96,10 @@ function follow(pi: ExtensionAPI, lifecycle: Lifecycle, readCache: ReadCache): v
     readCache.requested(sent);
     return sent;
   });
-  pi.on("session_before_compact", (event) => {
-    const { firstKeptEntryId, tokensBefore, messagesToSummarize, settings } = event.preparation;
-    const about = { firstKeptEntryId, tokensBefore, summarized: messagesToSummarize, reserve: settings.reserveTokens };
-    return lifecycle.compacts({ reason: compactionReason(event), ...about });
+  pi.on("session_before_compact", (event, context) => {
+    const { firstKeptEntryId, tokensBefore, settings } = event.preparation;
+    const about = { firstKeptEntryId, tokensBefore, summaries: summariesOf(event, context) };
+    return lifecycle.compacts({ reason: compactionReason(event), ...about, reserve: settings.reserveTokens });
   });
   // Pi 0.73 ignores an error flag that a tool returns, and drops the details of an error that it throws.
   pi.on("tool_result", ({ toolName, details }) => {

@@ -82,3 +82,18 @@ function hasSystemMessages({ sessionManager }: Pick<PiContext, "sessionManager">
 export function compactionReason(event: SessionBeforeCompactEvent): unknown {
   return Reflect.get(event, "reason");
 }
+
+/** What Pi would have a model summarize: that which goes, and the part of a turn whose rest is kept. */
+export function summariesOf(
+  { preparation, customInstructions = "" }: SessionBeforeCompactEvent,
+  context: Pick<PiContext, "sessionManager" | "model">,
+) {
+  const { messagesToSummarize, turnPrefixMessages, previousSummary = "", settings } = preparation;
+  // Pi before 0.87 asks for more tokens than the model may answer with.
+  const most = (hasSystemMessages(context) && context.model?.maxTokens) || Number.POSITIVE_INFINITY;
+  const others = previousSummary.length + customInstructions.length;
+  return [
+    { messages: messagesToSummarize, others, answer: Math.min(0.8 * settings.reserveTokens, most) },
+    { messages: turnPrefixMessages, others: 0, answer: Math.min(0.5 * settings.reserveTokens, most) },
+  ];
+}

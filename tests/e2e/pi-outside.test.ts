@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Hardship } from "../../campaigns/pi/hardships.ts";
 import { longScene, longTalk, promptOf } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { entriesIn, OLDEST_PI, startPi } from "../support/pi-process.ts";
+import { entriesIn, OLDEST_PI, PI_LINES, startPi } from "../support/pi-process.ts";
 
 const WINDOW = 32_000;
 
@@ -45,3 +45,33 @@ test.concurrent.for(OLDEST_PI)(
     expect(errors).toEqual([]);
   },
 );
+
+/** Parts of the window that the prompts take which a model would have to summarize, and who compacts then. */
+const BY_HAND = [
+  [0.65, "pi"],
+  [0.95, "belay"],
+  [1.0, "belay"],
+  [1.05, "belay"],
+] as const;
+
+test.concurrent.for(PI_LINES)(
+  "Pi $version: a compaction by hand is made at any size, also where the summary has no room beside the conversation",
+  { timeout: 240_000 },
+  async (line) => {
+    await using scene = await longScene(1, WINDOW, 5, { reserveTokens: 8000, keepRecentTokens: 100 });
+    await using pi = startPi(line, { home: scene.home, extensions: [TEST_EXTENSION] });
+    for (const [share, by] of BY_HAND) {
+      await pi.ask("new_session");
+      const words = "It is long. ".repeat((share * WINDOW * 4) / PROMPTS / 12);
+      for (let n = 0; n < PROMPTS; n++) await pi.prompt(`Remember this, ${n}. ${words}`);
+      await pi.prompt("And now?");
+      await pi.ask("compact");
+      const last = entriesIn(await pi.sessionFile()).findLast(({ type }) => type === "compaction");
+      expect([share, last]).toMatchObject([share, { details: by === "pi" ? { readFiles: [] } : { rlm: 1 } }]);
+    }
+    expect(scene.report().refused).toBe(0);
+  },
+);
+
+/** Each is small enough to go outside as one stub. */
+const PROMPTS = 8;

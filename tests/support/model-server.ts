@@ -54,6 +54,7 @@ export interface ChatBody {
   }[];
   readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: unknown } }[];
   readonly max_tokens?: number;
+  readonly max_completion_tokens?: number;
 }
 
 /** Answers in the order of requests (a request beyond the list is refused with 418), or an answer for each request. */

@@ -45,7 +45,7 @@ export const WISH = {
   reason: "overflow",
   firstKeptEntryId: "e8",
   tokensBefore: 7500,
-  summarized: [],
+  summaries: [],
   reserve: 1000,
 } as const;
 

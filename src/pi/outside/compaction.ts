@@ -3,9 +3,10 @@ import type { BranchEntry } from "../branch/entries.ts";
 import { fates, toFolded } from "./apply.ts";
 import { readOutside } from "./branch.ts";
 import { type Folded, farewell, manifest } from "./fold.ts";
-import { type ObjectIds, tokensIn, tokensOf } from "./keys.ts";
+import { type ObjectIds, tokensIn } from "./keys.ts";
 import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
 import { isOtherModel, type OutlookParts, outlook, type Rules } from "./outlook.ts";
+import { estimate } from "./size.ts";
 
 /** What Pi says of a compaction that it is about to make. */
 export interface CompactionWish {
@@ -13,8 +14,17 @@ export interface CompactionWish {
   readonly reason: unknown;
   readonly firstKeptEntryId: string;
   readonly tokensBefore: number;
-  /** What a model would be asked to summarize. */
-  readonly summarized: readonly PiMessage[];
+  /** The requests to a model that Pi would make, at once. Those without messages are not made. */
+  readonly summaries: readonly Summary[];
+}
+
+/** A request to summarize messages. */
+export interface Summary {
+  readonly messages: readonly PiMessage[];
+  /** Characters that it has beside them and Pi's own words. */
+  readonly others: number;
+  /** Tokens that the answer may take. */
+  readonly answer: number;
 }
 
 /** A compaction that asks no model. */
@@ -52,8 +62,11 @@ export function answerTo(
     becauseOfSize,
   });
   const reason = reasonOf(wish, branch, rules);
-  if (reason === "manual") return isTooLarge(wish.summarized, rules.window) ? ours(true) : { is: "pi" };
   const { window, reserve } = rules;
+  if (reason === "manual") {
+    const { ratio } = outlook({ ...parts, rules: null }).size;
+    return wish.summaries.some((summary) => summaryTokens(summary, ratio) > window) ? ours(true) : { is: "pi" };
+  }
   // An epoch that the settings forbid makes no room.
   const next = () => outlook({ ...parts, rules: externalize ? rules : null });
   if (reason === "threshold" && next().size.tokens < window - reserve) return { is: "cancelled" };
@@ -119,15 +132,23 @@ function reasonOf(
   return tokensBefore > window - reserve ? "threshold" : "manual";
 }
 
-/** Pi cuts results to so many characters before it has them summarized. */
-const SUMMARIZED_UNITS = 2000;
+/** Characters of a result that Pi has summarized, with those that tell of the rest. */
+const RESULT_UNITS = 2050;
+/** Characters of Pi's words around the messages, and before each of them. */
+const [PROMPT_UNITS, LABEL_UNITS] = [2000, 26];
 
-/** Whether a model could not be sent all that Pi would have it summarize. */
-function isTooLarge(messages: readonly PiMessage[], window: number): boolean {
-  const tokens = messages.reduce((sum, message) => {
-    if (message.role !== "toolResult") return sum + tokensOf(message);
-    const units = blocksOf(message).reduce((all, block) => all + (block.type === "text" ? block.text.length : 0), 0);
-    return sum + tokensIn(Math.min(SUMMARIZED_UNITS, units));
-  }, 0);
-  return tokens > window;
+/** Tokens that a request for a summary takes, with its answer. The ratio is what the provider counts for an estimated token. */
+function summaryTokens({ messages, others, answer }: Summary, ratio: number): number {
+  if (messages.length === 0) return 0;
+  const around = tokensIn(PROMPT_UNITS + others + LABEL_UNITS * messages.length);
+  return ratio * (around + estimate(messages.map(asSummarized))) + answer;
+}
+
+/** The message as Pi writes it down: without images, and with the beginning of a result. */
+function asSummarized(message: PiMessage): PiMessage {
+  const blocks = blocksOf(message);
+  const isResult = message.role === "toolResult";
+  if (!isResult && blocks.every(({ type }) => type !== "image")) return message;
+  const text = blocks.map((block) => (block.type === "text" ? block.text : "")).join("");
+  return { ...message, content: isResult ? text.slice(0, RESULT_UNITS) : text };
 }

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { tokensIn } from "../../../../src/pi/outside/keys.ts";
+import { estimate } from "../../../../src/pi/outside/size.ts";
 import { filler, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
 import { following, OFF, stubsIn, WISH } from "../../../support/pi-following.ts";
 
@@ -156,20 +158,50 @@ test("compactions: a threshold that the next request keeps is cancelled, an over
   expect(pi.compacts(WISH)).toEqual({});
 });
 
-test("compactions by hand are Pi's, unless no model could be sent what it would have to read", () => {
-  const self = largeTalk();
-  const { outside, told } = following(self);
-  const results = Array.from({ length: 30 }, (_, n) => ({
-    role: "toolResult",
-    toolCallId: `c${n}`,
-    content: [said(filler("result", 9000))],
-  }));
-  expect(outside.compacts({ ...WISH, reason: "manual", summarized: results.slice(0, 10) })).toEqual({});
-  expect(told).toEqual([]);
-  const { compaction } = outside.compacts({ ...WISH, reason: "manual", summarized: results });
-  expect(compaction?.details).toEqual({ rlm: 1 });
-  expect(told).toEqual([expect.stringContaining("too large for a model to summarize")]);
+/** A request for a summary of so many characters, with the words around them that Pi adds. */
+const summaryOf = (chars: number) => ({
+  messages: [{ role: "user", content: [said(filler("prompt", Math.max(0, chars - 2026))), { type: "image" }] }],
+  others: 0,
+  answer: 800,
 });
+
+test.for([
+  ["nothing is known of what the provider counts", 1.3, null],
+  ["the provider counts more than that", 2, 2],
+] as const)(
+  "compactions by hand are Pi's, unless the summary has no room beside its answer: %s",
+  ([, ratio, counted]) => {
+    const self = largeTalk(3);
+    const { outside, told } = following(self);
+    if (counted) {
+      const estimated =
+        estimate(self.messages()) +
+        tokensIn("You help.".length + '[{"name":"read","description":"Reads","parameters":{}}]'.length);
+      const usage = { totalTokens: counted * (estimated + 1), input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+      self.push({
+        role: "assistant",
+        content: [said("ok")],
+        stopReason: "stop",
+        provider: "mock",
+        model: "scripted",
+        usage,
+      });
+    }
+    const by = (share: number, further: object = {}) => {
+      const summary = { ...summaryOf(((share * 8000 - 800) / ratio) * 4), ...further };
+      return outside.compacts({ ...WISH, reason: "manual", summaries: [summaryOf(2100), summary] }).compaction?.details;
+    };
+    expect([by(0.95), by(0.999), told]).toEqual([undefined, undefined, []]);
+    expect([by(1.001), by(1.05)]).toEqual([{ rlm: 1 }, { rlm: 1 }]);
+    expect(told[0]).toContain("too large for a model to summarize");
+    // What else goes with it, a longer answer, and results as far as Pi sends them.
+    expect([by(0.95, { others: 2500 }), by(0.95, { answer: 1300 })]).toEqual([{ rlm: 1 }, { rlm: 1 }]);
+    const result = { role: "toolResult", toolCallId: "c", content: [said(filler("result", 9000))] };
+    const results = (n: number) => by(0, { messages: Array.from({ length: n }, () => result) });
+    const most = Math.floor((7200 / ratio - 500) / 519);
+    expect([results(most), results(most + 1), by(2, { messages: [] })]).toEqual([undefined, { rlm: 1 }, undefined]);
+  },
+);
 
 test("compactions of Pi 0.73, which does not say why", () => {
   const self = largeTalk();
