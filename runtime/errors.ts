@@ -60,6 +60,7 @@ export const ERROR_CODES = [
   "run_differs",
   "run_not_found",
   "job_crashed",
+  "host_incompatible",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -214,6 +214,10 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "The processes that tried the job died again and again.",
     cure: "Look at what the job does with memory, then try it again: `belay jobs retry RUN ID`.",
   },
+  host_incompatible: {
+    meaning: "The host lacks a function of Pi that is needed here; the message names it.",
+    cure: "Update the host, or use a Pi that [pi.md](pi.md) names. What does not need the function works.",
+  },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
     cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",

@@ -64,6 +64,7 @@ export type SubCallCode =
   | "provider_error"
   | "auth_failed"
   | "auth_expired"
+  | "host_incompatible"
   | "schema_mismatch"
   | "cancelled"
   | "not_awaited"

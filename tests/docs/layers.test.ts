@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT, run } from "../../scripts/process.ts";
@@ -82,6 +82,14 @@ const RIGHT: readonly [file: string, specifier: string][] = [
   ["src/pi/extension.ts", "../tools/index.ts"],
   ["tests/runtime/machine.test.ts", "../../runtime/machine.ts"],
 ];
+
+// A fork of Pi may lack what is imported by its name: that file looks whether it is there.
+test("values of Pi's packages are imported by one file", () => {
+  const importing = globSync("src/pi/**/*.ts", { cwd: ROOT }).filter((file) =>
+    /^(?:import|export) (?!type ).*"@(?:mariozechner|earendil-works)\//m.test(readFileSync(join(ROOT, file), "utf8")),
+  );
+  expect(importing).toEqual(["src/pi/host-functions.ts"]);
+});
 
 /** The lines `file:line` at which the linter refuses an import. One import stands on each line of a file. */
 async function refusedIn(imports: readonly (readonly [file: string, specifier: string])[]): Promise<string[]> {

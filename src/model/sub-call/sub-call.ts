@@ -96,7 +96,8 @@ function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCall
     return models.resolve(model);
   } catch (error) {
     if (!(error instanceof RlmError)) return unexpected(error);
-    const code = error.code === "auth_expired" ? error.code : "no_model_configured";
+    const { code: given } = error;
+    const code = given === "auth_expired" || given === "host_incompatible" ? given : "no_model_configured";
     return { code, message: error.message, suggestion: error.suggestion, retriable: false };
   }
 }

@@ -1,6 +1,6 @@
-import { createBashTool, createEditTool, createWriteTool } from "@mariozechner/pi-coding-agent";
 import type { Json } from "../../../runtime/index.ts";
 import type { AgentTool } from "../../model/index.ts";
+import { fromHost, hostHas } from "../host-functions.ts";
 
 /** A tool of Pi's agent, as far as it is used. */
 interface PiTool {
@@ -13,16 +13,28 @@ interface PiToolAnswer {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
 
-/** What Pi can lend to sub-agents if the user allows it: its own bash, write and edit, in the project. */
+/** What Pi can lend to sub-agents if the user allows it: its own bash, write and edit in the project, those that it has. */
 export function lentTools(cwd: string): AgentTool[] {
-  const bash = createBashTool(cwd);
-  const write = createWriteTool(cwd);
-  const edit = createEditTool(cwd);
   return [
-    lent(bash, (args, signal) => bash.execute("", { command: "", ...args }, signal)),
-    lent(write, (args, signal) => write.execute("", { path: "", content: "", ...args }, signal)),
-    lent(edit, (args, signal) => edit.execute("", { path: "", edits: [], ...args }, signal)),
+    ...(hostHas("pi-coding-agent", ["createBashTool"]) ? [lentBash(cwd)] : []),
+    ...(hostHas("pi-coding-agent", ["createWriteTool"]) ? [lentWrite(cwd)] : []),
+    ...(hostHas("pi-coding-agent", ["createEditTool"]) ? [lentEdit(cwd)] : []),
   ];
+}
+
+function lentBash(cwd: string): AgentTool {
+  const bash = fromHost("pi-coding-agent", "createBashTool")(cwd);
+  return lent(bash, (args, signal) => bash.execute("", { command: "", ...args }, signal));
+}
+
+function lentWrite(cwd: string): AgentTool {
+  const write = fromHost("pi-coding-agent", "createWriteTool")(cwd);
+  return lent(write, (args, signal) => write.execute("", { path: "", content: "", ...args }, signal));
+}
+
+function lentEdit(cwd: string): AgentTool {
+  const edit = fromHost("pi-coding-agent", "createEditTool")(cwd);
+  return lent(edit, (args, signal) => edit.execute("", { path: "", edits: [], ...args }, signal));
 }
 
 /** Pi's tools reject when they fail. The sub-agent then reads the error's message. */

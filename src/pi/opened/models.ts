@@ -1,6 +1,7 @@
-import { type Api, type Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
+import type { Api, Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
 import { type Authorization, type Model, type Models, nearestNames, piAiModel } from "../../model/index.ts";
+import { fromHost } from "../host-functions.ts";
 
 type Stream = typeof streamSimple;
 
@@ -29,7 +30,7 @@ export interface PiModelsParts {
 }
 
 /** Models of Pi: its registry, its keys and logins, its copy of pi-ai. */
-export function openPiModels({ registry, current, subModel, stream = streamSimple }: PiModelsParts): Models {
+export function openPiModels({ registry, current, subModel, stream }: PiModelsParts): Models {
   function modelOf(name: string | null): PiModel<Api> {
     const wanted = name ?? subModel;
     if (wanted !== undefined) return find(registry(), wanted);
@@ -48,12 +49,13 @@ export function openPiModels({ registry, current, subModel, stream = streamSimpl
     resolve(name) {
       const model = modelOf(name);
       const from = registry();
+      const streamSimple = from.streamSimple?.bind(from) ?? stream ?? fromHost("pi-ai", "streamSimple");
       return piAiModel({
         model,
         price: priceOf(model),
         window: model.contextWindow > 0 ? model.contextWindow : null,
         authorize: () => authorization(from, model),
-        load: () => ({ streamSimple: from.streamSimple ? from.streamSimple.bind(from) : stream }),
+        load: () => ({ streamSimple }),
       });
     },
   };

@@ -1,7 +1,8 @@
-import { type ExtensionAPI, highlightCode } from "@mariozechner/pi-coding-agent";
+import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { systemClock } from "../../../runtime/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import type { ExtensionParts } from "../extension.ts";
+import { fromHost, hostHas } from "../host-functions.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import { registerCommands } from "./commands.ts";
 import { openControl } from "./control.ts";
@@ -21,7 +22,7 @@ export function openView(): Pick<ExtensionParts, "renderers" | "attach"> {
     result: (toolCallId) => lifecycle?.answer(toolCallId) ?? null,
   };
   return {
-    renderers: Object.fromEntries(tools.map(({ name }) => [name, rowRenderers(name, highlight, known)])),
+    renderers: draws() ? Object.fromEntries(tools.map(({ name }) => [name, rowRenderers(name, highlight, known)])) : {},
     attach(pi, opened) {
       lifecycle = opened;
       attachTo(pi, opened);
@@ -29,7 +30,13 @@ export function openView(): Pick<ExtensionParts, "renderers" | "attach"> {
   };
 }
 
-const highlight = (code: string) => highlightCode(code, "javascript");
+/** False if the host lacks what lines are drawn with. It then draws calls by itself. */
+const draws = () => hostHas("pi-tui", ["truncateToWidth", "Text"]);
+
+function highlight(code: string): readonly string[] {
+  if (!hostHas("pi-coding-agent", ["highlightCode"])) return code.split("\n");
+  return fromHost("pi-coding-agent", "highlightCode")(code, "javascript");
+}
 
 function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
   const control = openControl(lifecycle, pi, process.env);
@@ -43,7 +50,7 @@ function attachTo(pi: ExtensionAPI, lifecycle: Lifecycle): void {
     control.followBranch();
     if (hasUI) tellFirstRun(cwd, (text) => ui.notify(text, "info"), process.env);
     endWidget?.();
-    endWidget = hasUI ? showWidget(control.board, ui, { now: () => systemClock.now(), every }) : undefined;
+    endWidget = hasUI && draws() ? showWidget(control.board, ui, { now: () => systemClock.now(), every }) : undefined;
   });
   pi.on("session_shutdown", () => {
     endWidget?.();

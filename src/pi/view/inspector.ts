@@ -1,4 +1,5 @@
-import { type Component, decodeKittyPrintable, matchesKey, truncateToWidth } from "@mariozechner/pi-tui";
+import type { Component, KeyId } from "@mariozechner/pi-tui";
+import { fromHost, hostHas } from "../host-functions.ts";
 import type { Item } from "./item.ts";
 import { openItemList } from "./item-list.ts";
 import { type ItemPage, openItemPage } from "./item-page.ts";
@@ -21,7 +22,9 @@ export interface Inspector extends Component {
 const FRAME_ROWS = 5;
 const FEWEST_ROWS = 3;
 
+/** @throws RlmError `host_incompatible` */
 export function openInspector(title: string, items: readonly Item[], paint: Paint, place: InspectorPlace): Inspector {
+  const truncate = fromHost("pi-tui", "truncateToWidth");
   const list = openItemList(items, paint);
   let isTyping = false;
   let page: ItemPage | null = null;
@@ -29,22 +32,22 @@ export function openInspector(title: string, items: readonly Item[], paint: Pain
   const room = () => Math.max(FEWEST_ROWS, place.rows() - FRAME_ROWS);
 
   function type(data: string): void {
-    if (matchesKey(data, "enter")) isTyping = false;
-    else if (matchesKey(data, "escape")) {
+    if (isKey(data, "enter")) isTyping = false;
+    else if (isKey(data, "escape")) {
       isTyping = false;
       list.filter("");
-    } else if (matchesKey(data, "backspace")) list.filter(list.words().slice(0, -1));
+    } else if (isKey(data, "backspace")) list.filter(list.words().slice(0, -1));
     else list.filter(list.words() + printable(data));
   }
 
   function act(data: string): void {
     const steps = stepsOf(data, room());
     if (steps !== null) page ? page.scrollBy(steps) : list.moveBy(steps);
-    else if (LEAVES.some((key) => matchesKey(data, key))) leave();
-    else if (matchesKey(data, "left") || matchesKey(data, "backspace")) page = null;
+    else if (LEAVES.some((key) => isKey(data, key))) leave();
+    else if (isKey(data, "left") || isKey(data, "backspace")) page = null;
     else if (page) return;
-    else if (matchesKey(data, "enter") || matchesKey(data, "right")) page = openItemPage(list.chosen());
-    else if (matchesKey(data, "/")) isTyping = true;
+    else if (isKey(data, "enter") || isKey(data, "right")) page = openItemPage(list.chosen());
+    else if (isKey(data, "/")) isTyping = true;
   }
 
   /** One level up: from a text to the items, from some items to all, then out. */
@@ -69,7 +72,7 @@ export function openInspector(title: string, items: readonly Item[], paint: Pain
       const rule = paint.fg("borderMuted", "─".repeat(width));
       const head = [rule, paint.bold(paint.fg("accent", title))];
       const foot = [paint.fg("dim", placeLine()), paint.fg("dim", keys), rule];
-      return [...head, ...body, ...rest, ...foot].map((line) => truncateToWidth(line, width, "…", true));
+      return [...head, ...body, ...rest, ...foot].map((line) => truncate(line, width, "…", true));
     },
     handleInput(data) {
       if (isTyping) type(data);
@@ -87,17 +90,22 @@ const LEAVES = ["escape", "q", "ctrl+c"] as const;
 
 /** By how much a key moves; null if it does not. */
 function stepsOf(data: string, rows: number): number | null {
-  if (matchesKey(data, "up") || matchesKey(data, "k")) return -1;
-  if (matchesKey(data, "down") || matchesKey(data, "j")) return 1;
-  if (matchesKey(data, "pageUp")) return -rows;
-  if (matchesKey(data, "pageDown") || matchesKey(data, "space")) return rows;
-  if (matchesKey(data, "home") || matchesKey(data, "g")) return Number.MIN_SAFE_INTEGER;
-  return matchesKey(data, "end") || matchesKey(data, "shift+g") ? Number.MAX_SAFE_INTEGER : null;
+  if (isKey(data, "up") || isKey(data, "k")) return -1;
+  if (isKey(data, "down") || isKey(data, "j")) return 1;
+  if (isKey(data, "pageUp")) return -rows;
+  if (isKey(data, "pageDown") || isKey(data, "space")) return rows;
+  if (isKey(data, "home") || isKey(data, "g")) return Number.MIN_SAFE_INTEGER;
+  return isKey(data, "end") || isKey(data, "shift+g") ? Number.MAX_SAFE_INTEGER : null;
+}
+
+function isKey(data: string, key: KeyId): boolean {
+  return fromHost("pi-tui", "matchesKey")(data, key);
 }
 
 /** What a key types; a paste brings several characters. */
 function printable(data: string): string {
-  const typed = decodeKittyPrintable(data) ?? data;
+  const decoded = hostHas("pi-tui", ["decodeKittyPrintable"]) && fromHost("pi-tui", "decodeKittyPrintable")(data);
+  const typed = decoded || data;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
   return /[\x00-\x1f\x7f]/.test(typed) ? "" : typed;
 }

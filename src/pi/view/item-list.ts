@@ -1,4 +1,4 @@
-import { truncateToWidth } from "@mariozechner/pi-tui";
+import { fromHost } from "../host-functions.ts";
 import type { Item } from "./item.ts";
 import type { Paint } from "./paint.ts";
 
@@ -22,7 +22,7 @@ export function openItemList(items: readonly Item[], paint: Paint): ItemList {
 
   function rowOf({ depth, style, text, whole }: Item, isChosen: boolean, width: number): string {
     const mark = isChosen ? paint.fg("accent", "›") : " ";
-    const line = truncateToWidth(`${"  ".repeat(depth)}${text}`, Math.max(1, width - 2), "…");
+    const line = fromHost("pi-tui", "truncateToWidth")(`${"  ".repeat(depth)}${text}`, Math.max(1, width - 2), "…");
     const painted = style === "heading" ? paint.bold(line) : paint.fg(COLOURS[style], line);
     return `${mark} ${isChosen && whole ? paint.bold(painted) : painted}`;
   }

@@ -1,4 +1,4 @@
-import { wrapTextWithAnsi } from "@mariozechner/pi-tui";
+import { fromHost } from "../host-functions.ts";
 import type { Item } from "./item.ts";
 import { harmless } from "./texts.ts";
 
@@ -37,5 +37,6 @@ export function openItemPage(item: Item | undefined): ItemPage | null {
 }
 
 function linesOf(text: string, width: number): readonly string[] {
-  return text.split("\n").flatMap((line) => wrapTextWithAnsi(line, width));
+  const wrap = fromHost("pi-tui", "wrapTextWithAnsi");
+  return text.split("\n").flatMap((line) => wrap(line, width));
 }

@@ -1,4 +1,5 @@
-import { type Component, Text, truncateToWidth } from "@mariozechner/pi-tui";
+import type { Component } from "@mariozechner/pi-tui";
+import { fromHost } from "../host-functions.ts";
 import type { RunningState } from "../runs/board.ts";
 import type { ShownResult } from "./answer.ts";
 import { readArguments } from "./arguments.ts";
@@ -52,7 +53,7 @@ export function rowRenderers(tool: string, highlight: Highlight, known: KnownCal
           const lost = state.shown ? null : late();
           const line = headline(tool, args, state.shown ?? lost ?? undefined, { cwd, paint });
           const rest = lost ? under(args, lost, { expanded, isError: false }, paint, highlight) : "";
-          return [cut(line, width), ...(rest === "" ? [] : new Text(rest, 0, 0).render(width))];
+          return [cut(line, width), ...(rest === "" ? [] : block(rest).render(width))];
         },
         invalidate() {},
       };
@@ -61,14 +62,18 @@ export function rowRenderers(tool: string, highlight: Highlight, known: KnownCal
       const shown = isPartial ? shownProgress(result) : shownResult(result);
       state.shown = shown;
       const text = under(readArguments(args), shown, { expanded, isError }, paint, highlight);
-      return text === "" ? NOTHING : new Text(text, 0, 0);
+      return text === "" ? NOTHING : block(text);
     },
   };
 }
 
 /** A whole reset would also end the ground that Pi gives the row. */
 function cut(line: string, width: number): string {
-  return truncateToWidth(line, width, "…").replaceAll("\u001b[0m", "\u001b[22;39m");
+  return fromHost("pi-tui", "truncateToWidth")(line, width, "…").replaceAll("\u001b[0m", "\u001b[22;39m");
+}
+
+function block(text: string): Component {
+  return new (fromHost("pi-tui", "Text"))(text, 0, 0);
 }
 
 const NOTHING: Component = { render: () => [], invalidate() {} };

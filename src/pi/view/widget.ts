@@ -1,5 +1,6 @@
-import { type Component, type TUI, truncateToWidth } from "@mariozechner/pi-tui";
+import type { Component, TUI } from "@mariozechner/pi-tui";
 import { amount, compact, elapsed } from "../../figures.ts";
+import { fromHost } from "../host-functions.ts";
 import type { State, StateBoard } from "../runs/board.ts";
 import { dotted, type Paint } from "./paint.ts";
 import { outsideParts, progress } from "./summary.ts";
@@ -63,7 +64,7 @@ export function showWidget(
         return {
           render(width) {
             const line = widgetLine(board.current(), clock.now(), paint);
-            return line === null ? [] : [truncateToWidth(` ${line}`, width, "…")];
+            return line === null ? [] : [fromHost("pi-tui", "truncateToWidth")(` ${line}`, width, "…")];
           },
           invalidate() {},
           dispose() {
