@@ -4,7 +4,9 @@ import type { RunningState } from "./run.ts";
 /** Runs that were answered before they were over, and are over now. */
 export interface Ended {
   keep(state: RunningState, envelope: ToolEnvelope): void;
-  /** The answer of the newest one, if it is the one that is asked for; it needs no telling then. */
+  /** Another run has begun: without its id the last one is not meant any more. */
+  passed(): void;
+  /** The answer of the last one, if it is the one that is asked for; it needs no telling then. */
   answer(exec_id: string | null): ToolEnvelope | null;
   /** Somebody has its answer. */
   forget(state: RunningState): void;
@@ -13,20 +15,25 @@ export interface Ended {
 }
 
 export function openEnded(): Ended {
-  let newest: { readonly name: string; readonly envelope: ToolEnvelope } | null = null;
+  let last: { readonly name: string; readonly envelope: ToolEnvelope } | null = null;
+  let isNewest = false;
   let untold: string[] = [];
   const forget = (name: string) => {
     untold = untold.filter((told) => told !== name);
   };
   return {
     keep(state, envelope) {
-      newest = { name: nameOf(state), envelope };
-      untold.push(newest.name);
+      last = { name: nameOf(state), envelope };
+      isNewest = true;
+      untold.push(last.name);
+    },
+    passed() {
+      isNewest = false;
     },
     answer(exec_id) {
-      if (!newest || (exec_id !== null && exec_id !== newest.name)) return null;
-      forget(newest.name);
-      return newest.envelope;
+      if (!last || (exec_id === null ? !isNewest : exec_id !== last.name)) return null;
+      forget(last.name);
+      return last.envelope;
     },
     forget: (state) => forget(nameOf(state)),
     take() {

@@ -26,9 +26,8 @@ export interface Run {
   /** Its answer, when it is over. */
   readonly done: Promise<ToolEnvelope>;
   readonly cancel: AbortController;
-  /** Settles when it was answered before it was over. */
-  readonly detaching: Promise<void>;
   isDetached(): boolean;
+  isOver(): boolean;
   /** It is answered before it is over: only rlm_status ends it from now on. */
   detach(): void;
   progress(progress: Progress): void;
@@ -50,23 +49,26 @@ export function beginRun(
 ): Run {
   const startedAt = clock.monotonic();
   const cancel = new AbortController();
-  const detaching = Promise.withResolvers<void>();
   let isDetached = false;
+  let isOver = false;
   let exec_id: string | null = null;
   let seen: Seen = NOTHING_SEEN;
-  // When it is over the session names it no longer.
+  // It may finish an interrupted exec before its own. When it is over, the session names the exec of another run.
   const look = () => {
-    exec_id ??= execId();
+    if (!isOver) exec_id = execId() ?? exec_id;
   };
   return {
-    done: Promise.resolve().then(() => work({ signal: cancel.signal, suspend })),
+    done: Promise.resolve()
+      .then(() => work({ signal: cancel.signal, suspend }))
+      .finally(() => {
+        isOver = true;
+      }),
     cancel,
-    detaching: detaching.promise,
     isDetached: () => isDetached,
+    isOver: () => isOver,
     detach() {
       look();
       isDetached = true;
-      detaching.resolve();
     },
     progress(progress) {
       look();

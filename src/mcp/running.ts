@@ -34,66 +34,112 @@ export interface Runs {
   follow(listener: () => void): Disposable;
 }
 
+/** A call that waits for its turn. */
+interface Waiting {
+  begin(): void;
+  /** It is answered now, and begins nothing. */
+  refuse(): void;
+}
+
+/** A call that has begun, or the answer of one that has not. */
+type Turn = { readonly own: Run } | { readonly refused: ToolEnvelope };
+
+type Working = (signals: Signals) => Promise<ToolEnvelope>;
+
 /** @param execId the exec that the session runs now */
 export function openRuns(clock: Clock, suspend: AbortSignal, execId: () => string | null): Runs {
   let running: Run | null = null;
+  /** In the order of the calls. There are none while nothing runs. */
+  const waiting = new Set<Waiting>();
   const ended = openEnded();
   const listeners = new Set<() => void>();
 
-  function begin({ tool }: Called, work: (signals: Signals) => Promise<ToolEnvelope>): Run {
+  function begin({ tool, signal }: Called, work: Working): Run {
     const own = beginRun(clock, tool, suspend, execId, work);
     running = own;
-    const over = own.done.then(
-      (envelope) => {
-        if (own.isDetached()) ended.keep(own.state(), envelope);
-      },
-      () => {},
-    );
-    void over.then(() => {
-      if (running === own) running = null;
-    });
+    ended.passed();
+    const giveUp = () => {
+      if (!own.isDetached() && !suspend.aborted) own.cancel.abort();
+    };
+    signal.addEventListener("abort", giveUp, { once: true });
+    const over = (envelope: ToolEnvelope | null) => {
+      signal.removeEventListener("abort", giveUp);
+      if (envelope && own.isDetached()) ended.keep(own.state(), envelope);
+      running = null;
+      const [next] = waiting;
+      // In this tick, so that no other call takes the same turn.
+      next?.begin();
+    };
+    void own.done.then(over, () => over(null));
     return own;
   }
 
-  /** Its answer, or that it still runs when the client will not wait any longer. */
-  async function answer(own: Run, signal: AbortSignal, ms: number): Promise<ToolEnvelope> {
-    const envelope = await settledIn(own.done, { clock, ms, signal });
-    if (envelope) return envelope;
+  /** What runs is answered before it is over, and so are the calls that wait for it. */
+  function detach(own: Run): void {
+    if (own.isOver()) return;
     own.detach();
+    for (const call of [...waiting]) call.refuse();
+  }
+
+  /** Begins when all that was called before is over, unless the client will not wait any longer. */
+  function takeTurn(called: Called, deadline: number, work: Working): Promise<Turn> {
+    const { tool, signal } = called;
+    const { promise, resolve } = Promise.withResolvers<Turn>();
+    const refuse = () =>
+      resolve({ refused: tool.failed(running && !signal.aborted ? runningError(running.state()) : CANCELLED) });
+    if (signal.aborted || running?.isDetached()) refuse();
+    else if (!running) resolve({ own: begin(called, work) });
+    else {
+      const leave = () => {
+        waiting.delete(own);
+        callOff();
+        signal.removeEventListener("abort", own.refuse);
+      };
+      const own = {
+        begin() {
+          leave();
+          resolve({ own: begin(called, work) });
+        },
+        refuse() {
+          leave();
+          refuse();
+        },
+      };
+      const callOff = afterMs(clock, deadline - clock.monotonic(), own.refuse);
+      signal.addEventListener("abort", own.refuse, { once: true });
+      waiting.add(own);
+    }
+    return promise;
+  }
+
+  /** Its answer, or that it still runs when the client will not wait any longer. */
+  async function answer(own: Run, signal: AbortSignal, ms: number, late: () => void): Promise<ToolEnvelope> {
+    const envelope = await settledIn(own.done, { clock, ms, signal, late });
+    if (envelope || own.isOver()) return own.done;
     const { tool: _tool, ...state } = own.state();
     return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
   }
 
-  /** Waits until nothing runs. Gives what runs all the same when the client will not wait any longer. */
-  async function turn({ signal }: Called, deadline: number): Promise<Run | null> {
-    for (let before = running; before; before = running) {
-      const over = Promise.race([before.done.catch(() => {}), before.detaching]).then(() => true);
-      const isNext = await settledIn(over, { clock, ms: deadline - clock.monotonic(), signal });
-      if (signal.aborted || (running === before && (!isNext || before.isDetached()))) return before;
-    }
-    return null;
+  /** Nobody need be told of an end whose answer somebody has. */
+  function given(own: Run, envelope: ToolEnvelope): ToolEnvelope {
+    if (envelope.running !== true) ended.forget(own.state());
+    return envelope;
   }
 
   return {
     async run(called, work) {
-      const { tool, signal, answerMs } = called;
-      const deadline = clock.monotonic() + answerMs;
-      const before = await turn(called, deadline);
-      if (signal.aborted) return tool.failed(CANCELLED);
-      if (before) return tool.failed(runningError(before.state()));
-      const own = begin(called, work);
-      const giveUp = () => {
-        if (!own.isDetached() && !suspend.aborted) own.cancel.abort();
-      };
-      signal.addEventListener("abort", giveUp, { once: true });
-      return answer(own, NEVER, deadline - clock.monotonic());
+      const deadline = clock.monotonic() + called.answerMs;
+      const turn = await takeTurn(called, deadline, work);
+      if ("refused" in turn) return turn.refused;
+      const { own } = turn;
+      return given(own, await answer(own, NEVER, deadline - clock.monotonic(), () => detach(own)));
     },
     async wait({ signal, answerMs }, exec_id) {
       const own = running;
       if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
-      const envelope = await answer(own, signal, answerMs);
-      if (envelope.running !== true) ended.forget(own.state());
-      return envelope;
+      const envelope = await answer(own, signal, answerMs, () => {});
+      // It may first have finished another exec, which was the one that is meant.
+      return exec_id === null || exec_id === own.state().exec_id ? given(own, envelope) : null;
     },
     current: () => running?.state() ?? null,
     async cancel() {
@@ -134,14 +180,27 @@ function runningError({ exec_id, tool, elapsed_ms }: RunningState) {
   };
 }
 
+/** @param ms Infinity: never */
+function afterMs(clock: Clock, ms: number, act: () => void): () => void {
+  return ms === Number.POSITIVE_INFINITY ? () => {} : clock.after(Math.max(0, ms), act);
+}
+
+interface Patience {
+  readonly clock: Clock;
+  readonly ms: number;
+  readonly signal: AbortSignal;
+  /** Called when the time is over. */
+  late(): void;
+}
+
 /** What the work gives, or null if the time is over or the signal aborts first. */
-async function settledIn<T>(
-  work: Promise<T>,
-  { clock, ms, signal }: { readonly clock: Clock; readonly ms: number; readonly signal: AbortSignal },
-): Promise<T | null> {
+async function settledIn<T>(work: Promise<T>, { clock, ms, signal, late }: Patience): Promise<T | null> {
   const { promise, resolve } = Promise.withResolvers<null>();
-  const callOff = ms === Number.POSITIVE_INFINITY ? () => {} : clock.after(Math.max(0, ms), () => resolve(null));
   const stop = () => resolve(null);
+  const callOff = afterMs(clock, ms, () => {
+    late();
+    stop();
+  });
   signal.addEventListener("abort", stop, { once: true });
   try {
     return await Promise.race([work, promise]);
