@@ -105,5 +105,7 @@ export type WorkProgress =
       readonly state: JobState | null;
       readonly why: string | null;
     }
-  /** A sentence for the log, such as that the run was paused and why. */
-  | { readonly kind: "said"; readonly text: string };
+  /** A sentence for the log. */
+  | { readonly kind: "said"; readonly text: string }
+  /** A sentence too: that a run was paused, and why. The run's row says so as well. */
+  | { readonly kind: "paused"; readonly text: string };

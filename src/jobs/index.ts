@@ -8,6 +8,7 @@ export type {
   WorkProgress,
 } from "./api.ts";
 export { isOfAnotherBuild } from "./build.ts";
+export { checkModel } from "./check-model.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";
 export { openInProcess } from "./in-process.ts";
 export { openPgBoss } from "./pg-boss/dispatcher.ts";

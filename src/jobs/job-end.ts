@@ -20,6 +20,9 @@ export type LastStep =
 /** A ticket that met a failing store, or lost its lease, comes again after this, ms. */
 export const STORE_MS = 5000;
 
+/** So long after a call failed without its job's fault the job is tried again, ms. */
+const TROUBLE_MS = 1000;
+
 /** Failures that are no fault of the cell, so that the job is tried again. */
 export const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["machine_lost", "context_lost"]);
 
@@ -58,6 +61,12 @@ function unfinished(suspended: Suspended | null): LastStep {
       const afterMs = Math.max(1, suspended.afterMs ?? 0);
       return { kind: "put", back: { state: "parked", why: "provider", afterMs, counts: false }, afterMs };
     }
+    case "trouble":
+      return {
+        kind: "put",
+        back: { state: "waiting", why: suspended.error.code, afterMs: TROUBLE_MS, counts: false },
+        afterMs: TROUBLE_MS,
+      };
     case "left":
     case "store_failed":
     case undefined:

@@ -21,6 +21,7 @@ import { openRates } from "./rates.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Stops } from "./stops.ts";
+import type { Troubles } from "./troubles.ts";
 import type { JobLease, JobSession } from "./try-parts.ts";
 
 export interface JobSessionsParts {
@@ -32,6 +33,7 @@ export interface JobSessionsParts {
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly troubles: Troubles;
   readonly onProgress: (progress: WorkProgress) => void;
 }
 
@@ -128,7 +130,7 @@ export function contextParts(context: Context) {
 }
 
 function runPart(
-  { store, own, env, clock, random }: JobSessionsParts,
+  { store, own, env, clock, random, troubles }: JobSessionsParts,
   { job, run }: JobOfRun,
   spec: RunSpec,
   { leased, stops }: Opening,
@@ -142,6 +144,7 @@ function runPart(
     limitsCost: run.limits.nanodollars !== null,
     rates: openRates({ jobs: store.jobs, rates: spec.rates, account }),
     parking: openParking(stops.park),
+    troubles,
     suspended: stops.suspend,
     random,
     sleep: (ms, signal) => sleep(clock, ms, signal),

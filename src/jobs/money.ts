@@ -4,6 +4,7 @@ import { nanodollars, type RunPart } from "../session/index.ts";
 import type { Amount, Hold, JobKey, Jobs } from "../store/index.ts";
 import type { Parking } from "./parking.ts";
 import type { Rates } from "./rates.ts";
+import type { Troubles } from "./troubles.ts";
 
 export interface MoneyParts {
   readonly jobs: Pick<Jobs, "reserve" | "give">;
@@ -13,6 +14,7 @@ export interface MoneyParts {
   readonly limitsCost: boolean;
   readonly rates: Rates;
   readonly parking: Parking;
+  readonly troubles: Pick<Troubles, "answered" | "isOwn">;
   /** Aborted when the job is suspended: requests that are out then may have been charged. */
   readonly suspended: AbortSignal;
   /** From 0 to 1. */
@@ -100,6 +102,10 @@ export function openMoney(parts: MoneyParts): RunPart {
       }
       parking.sent(call.id);
       return reservation(call, held, model);
+    },
+    async answered(call, trouble) {
+      if (trouble === null) parts.troubles.answered(key.run);
+      else if (!parts.troubles.isOwn(key)) await parking.wait(call.id, { why: "trouble", error: trouble }, call.ended);
     },
     async count(call, signal) {
       const held = await hold(call, { ...NOTHING, sub_calls: 1 }, signal);

@@ -1,12 +1,16 @@
+import type { SubCallError } from "../model/index.ts";
 import { aborted } from "../signals.ts";
 
 /** Why a job is to be suspended, and when it can go on at the earliest. */
-export interface Parked {
-  /** `budget`, `provider`, or `store_failed` if the store did not answer. */
-  readonly why: "budget" | "provider" | "store_failed";
-  /** ms from now; null: when somebody resumes the run. */
-  readonly afterMs: number | null;
-}
+export type Parked =
+  | {
+      /** `budget`, `provider`, or `store_failed` if the store did not answer. */
+      readonly why: "budget" | "provider" | "store_failed";
+      /** ms from now; null: when somebody resumes the run. */
+      readonly afterMs: number | null;
+    }
+  /** A call failed in a way that is no fault of the job. */
+  | { readonly why: "trouble"; readonly error: SubCallError };
 
 /**
  * Suspends a job that has to wait for long. Answers that are already paid for are kept first: the job is suspended once every call

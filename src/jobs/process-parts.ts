@@ -1,9 +1,12 @@
-import { systemClock } from "../../runtime/index.ts";
-import type { WorkOptions, WorkProgress } from "./api.ts";
+import { RlmError, systemClock } from "../../runtime/index.ts";
+import type { Models } from "../model/index.ts";
+import type { WorkerSession, WorkOptions, WorkProgress } from "./api.ts";
 import { isOfAnotherBuild, ownEngine } from "./build.ts";
+import { checkModel } from "./check-model.ts";
 import { openHeldContexts } from "./held-contexts.ts";
 import { type JobSessionsParts, leaseJob, modelsBy } from "./job-session.ts";
 import type { RunSpec } from "./spec.ts";
+import { openTroubles, reasonOf } from "./troubles.ts";
 import type { TryParts } from "./try-parts.ts";
 
 /** What every try of this process works with. */
@@ -12,8 +15,9 @@ export async function processParts(
 ): Promise<TryParts> {
   const { store, session: own, suspend, onProgress = () => {}, clock = systemClock } = options;
   const env = process.env;
+  const troubles = openTroubles();
   const sessions: JobSessionsParts = {
-    ...{ store, own, env, onProgress, clock, random: Math.random },
+    ...{ store, own, env, onProgress, clock, random: Math.random, troubles },
     contextOf: openHeldContexts(store),
     openModels: modelsBy(own, env),
   };
@@ -30,7 +34,8 @@ export async function processParts(
         text: `jobs of ${name} were begun by another build of Belay, and wait for a worker of that one`,
       });
     },
-    refusal: (spec) => refusalOf(spec, own.models),
+    refusal: openRefusals(own, sessions.openModels),
+    troubles,
     lease: (found) => leaseJob(sessions, found),
     stopped: suspend,
     now: clock.now,
@@ -40,10 +45,27 @@ export async function processParts(
       told({ kind: "begun", key: { run, n }, id, resumed: begun_at !== null }),
     left: ({ job: { run, n, id } }, state, why) => told({ kind: "left", key: { run, n }, id, state, why }),
     said: (text) => told({ kind: "said", text }),
+    paused: (text) => told({ kind: "paused", text }),
   };
 }
 
-function refusalOf({ model }: RunSpec, allowed: readonly string[] | null): string | null {
-  if (model === null || allowed === null || allowed.includes(model)) return null;
-  return `the workers of its queue do not ask ${model}`;
+/** Why jobs of a run are not tried here: the model is not allowed, or there is no key for it. */
+function openRefusals({ models: allowed }: WorkerSession, openModels: JobSessionsParts["openModels"]) {
+  /** One for each model: what it has found is not looked for again. */
+  const opened = new Map<string, Models>();
+  return (spec: RunSpec): string | null => {
+    const { model } = spec;
+    if (model !== null && allowed !== null && !allowed.includes(model)) {
+      return `the workers of its queue do not ask ${model}`;
+    }
+    const models = opened.get(model ?? "") ?? openModels(model);
+    opened.set(model ?? "", models);
+    try {
+      checkModel(spec, models);
+      return null;
+    } catch (error) {
+      if (error instanceof RlmError) return reasonOf(error);
+      throw error;
+    }
+  };
 }

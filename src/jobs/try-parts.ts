@@ -3,6 +3,7 @@ import type { JobOfRun, JobState, Jobs } from "../store/index.ts";
 import type { JobEnd } from "./job-end.ts";
 import type { RunSpec } from "./spec.ts";
 import type { Stops } from "./stops.ts";
+import type { Troubles } from "./troubles.ts";
 
 /** What a try works with. `docs/durability.md` says what a process that takes over finds after each of its steps. */
 export interface TryParts {
@@ -11,6 +12,7 @@ export interface TryParts {
   readonly engine: { readonly own: string; isForeign(engine: string | null): Promise<boolean> };
   /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
   refusal(spec: RunSpec): string | null;
+  readonly troubles: Pick<Troubles, "wentBack">;
   /** Takes the lease of the job's session, which is made if it is missing. @throws RlmError `session_busy` */
   lease(found: JobOfRun): Promise<JobLease>;
   /** The worker is to stop. */
@@ -26,6 +28,8 @@ export interface TryParts {
   foreign(found: JobOfRun): void;
   left(found: JobOfRun, state: JobState | null, why: string | null): void;
   said(text: string): void;
+  /** That the run was paused, and why. */
+  paused(text: string): void;
 }
 
 /** The right to write to the session of a job. */

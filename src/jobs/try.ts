@@ -6,6 +6,7 @@ import { type JobEnd, STORE_MS, stepAfter } from "./job-end.ts";
 import { type RunSpec, readSpec } from "./spec.ts";
 import { standingOf } from "./standing.ts";
 import { openStops, type Stops } from "./stops.ts";
+import { reasonOf } from "./troubles.ts";
 import type { JobLease, TryParts } from "./try-parts.ts";
 
 /** How long a ticket waits whose session another try has open, ms. */
@@ -60,6 +61,7 @@ async function underLease(
     case "put": {
       const { state, why } = step.back;
       if (why === "budget") await jobs.change(found.run.id, { to: "pause", why }); // ▣ before the job: it comes again with the run
+      await pauseInTrouble(parts, found, stops); // ▣ before the job
       const isPut = await jobs.put(found.job, lease.fence, step.back); // ▣ waiting or parked
       parts.left(found, isPut ? state : null, isPut ? why : null);
       return isPut && step.afterMs !== null ? { againMs: step.afterMs } : "over";
@@ -94,6 +96,14 @@ async function failFast(parts: TryParts, found: JobOfRun, { fail_fast }: RunSpec
   return failed < fail_fast ? "over" : pauseRun(parts, found, `${failed} of its jobs have failed`);
 }
 
+/** Pauses the run if so many calls in a row failed for the same reason, and tells of it once. */
+async function pauseInTrouble(parts: TryParts, { job }: JobOfRun, stops: Stops): Promise<void> {
+  const suspended = stops.suspended();
+  if (suspended?.why !== "trouble" || !parts.troubles.wentBack(job, suspended.error.code)) return;
+  const now = await parts.jobs.read(job);
+  if (now?.run.state === "open") await pauseRun(parts, now, reasonOf(suspended.error));
+}
+
 const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;
 
 const codeIn = (end: JobEnd) => (end.kind === "over" ? end.code : null);
@@ -111,9 +121,9 @@ async function take(parts: TryParts, found: JobOfRun): Promise<{ spec: RunSpec; 
 }
 
 /** The workers of a queue allow the same models, so none of them would run it. */
-async function pauseRun({ jobs, said }: TryParts, { run }: JobOfRun, why: string): Promise<Verdict> {
+async function pauseRun({ jobs, paused }: TryParts, { run }: JobOfRun, why: string): Promise<Verdict> {
   await jobs.change(run.id, { to: "pause", why });
-  said(`run ${run.name} is paused: ${why}`);
+  paused(`run ${run.name} is paused: ${why}`);
   return "over";
 }
 

@@ -42,6 +42,6 @@ export function failure(code: FailureCode, message: string, cure: Cure = {}): Su
 }
 
 /** An answer that failed before anything was sent: it costs nothing, and that is certain. */
-export function unsent(error: SubCallError): ModelAnswer {
+export function unsent(error: SubCallError): Extract<ModelAnswer, { ok: false }> {
   return { ok: false, usage: NO_USAGE, charged: true, error };
 }

@@ -105,6 +105,8 @@ export type ModelAnswer = {
       readonly retryAfterMs?: number;
       /** The request has more tokens than the model's window. Absent: it failed for another reason. */
       readonly isTooLong?: true;
+      /** Not the request is at fault but the key, the credit, the address or the model's name: others fail in the same way. */
+      readonly isOfSetup?: true;
     }
 );
 
@@ -163,4 +165,9 @@ export interface RequestBudget {
    * (`budget_exceeded`), or if the signal aborts first (`cancelled`).
    */
   reserve(estimate: RequestEstimate, signal: AbortSignal): Promise<Reservation | SubCallError>;
+  /**
+   * A model has answered (null), or no retry helped against a failure that other calls meet too. Who runs those may wait until the
+   * call ends.
+   */
+  answered?(trouble: SubCallError | null): Promise<void>;
 }

@@ -2,6 +2,7 @@ import { RlmError } from "../../runtime/index.ts";
 import type { Tried } from "../../src/jobs/dispatcher.ts";
 import type { JobEnd } from "../../src/jobs/job-end.ts";
 import { newSpec } from "../../src/jobs/spec.ts";
+import { openTroubles } from "../../src/jobs/troubles.ts";
 import type { JobSession, TryParts } from "../../src/jobs/try-parts.ts";
 import type { JobOfRun, JobRow, RunRow } from "../../src/store/index.ts";
 
@@ -131,6 +132,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
       jobs,
       engine: { own: "own", isForeign: async () => knobs.isForeign ?? false },
       refusal: () => knobs.refusal ?? null,
+      troubles: openTroubles(),
       async lease(found: JobOfRun) {
         await step("lease", `lease ${found.job.session}`);
         fence++;
@@ -168,6 +170,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
       begun: () => {},
       left: (_found, state, why) => log.push(`left ${state} ${why}`),
       said: (text) => log.push(`said ${text}`),
+      paused: (text) => log.push(`said ${text}`),
       foreign: () => log.push("foreign"),
     },
   };

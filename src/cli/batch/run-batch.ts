@@ -1,9 +1,10 @@
 import { amount } from "../../figures.ts";
-import { openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import type { Counts, Jobs } from "../../store/index.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import type { AskedRun } from "./asked.ts";
 import { openDispatcher } from "./dispatchers.ts";
@@ -31,6 +32,7 @@ export interface ReadyRun {
 /** Submits the run, works on it, and ends with it. Gives the exit code. @throws RlmError */
 export async function runBatch(ready: ReadyRun): Promise<number> {
   const { asked, host, stop, terminal, spec, spooled } = ready;
+  checkModel(spec, asked.own.detach || asked.own.noWork ? null : modelsOf(asked.settings));
   await using store = await openRunStore(asked.store, host);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);

@@ -3,6 +3,7 @@ import type { RlmError } from "../../index.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
+import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
 import type { Stood } from "./follow.ts";
 import { jobsIn, overIn, progressText } from "./progress-line.ts";
@@ -48,7 +49,7 @@ function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {
   const resume = ["jobs", "resume", run.name, ...store.flags];
   if (run.why !== "budget") {
     const again = store.isServer ? commandLine(resume) : line();
-    return [`paused${run.why === null ? "" : `: ${run.why}`}`, `continue with: ${again}`];
+    return [`paused${run.why === null ? "" : `: ${inFlags(run.why)}`}`, `continue with: ${again}`];
   }
   const why = "paused: the limit of the run is spent, or held by requests in flight when a process ended";
   const higher = "--run-max-cost-usd USD";

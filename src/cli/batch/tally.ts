@@ -1,6 +1,7 @@
 import type { WorkProgress } from "../../jobs/index.ts";
 import type { ProgressClock } from "../render/progress.ts";
 import type { Output } from "../render/terminal.ts";
+import { inFlags } from "../render/wording.ts";
 import { ELSEWHERE } from "./run-progress.ts";
 
 /** What a worker has done, said on stderr: a line that is rewritten, or elsewhere one now and then. */
@@ -68,7 +69,7 @@ export function openTally(output: Output, clock: ProgressClock, isQuiet: boolean
     say,
     isBusy: () => running.size > 0,
     told(progress) {
-      if (progress.kind === "said") return say(progress.text);
+      if (progress.kind === "said" || progress.kind === "paused") return say(inFlags(progress.text));
       if (progress.kind === "calls") return;
       const key = `${progress.key.run}/${progress.key.n}`;
       if (progress.kind === "begun") running.add(key);

@@ -34,7 +34,7 @@ const OWN = {
   models: flag({
     name: "models",
     type: words("PROVIDER/ID", "models such as anthropic/claude-sonnet-4-5", (text) => /^[^/\s]+\/\S+$/.test(text)),
-    help: "the only models that jobs may ask here; a run that asks another one is paused (default: each that a key is there for)",
+    help: "the only models that jobs may ask here; a run that asks another one is paused (default: each that a key is there for; a run without its key is paused too)",
   }),
   untilIdle: flag({ name: "until-idle", type: toggle, help: "end when no run of its queues has anything left to do" }),
 };

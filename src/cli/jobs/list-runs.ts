@@ -73,7 +73,7 @@ const COLUMNS = ["left", "left", "right", "right", { align: "right", drop: 1 }, 
 /** How a run stands, in a word or two. */
 export function stateOf({ state, why }: RunRow, counts: Counts): string {
   if (overIn(counts) === jobsIn(counts)) return "over";
-  if (state === "paused") return why === null ? "paused" : `paused: ${why}`;
+  if (state === "paused") return why === null ? "paused" : `paused: ${why.replace(/: .*/s, "")}`;
   // Their process has ended, and nobody has gone on with them.
   if (counts.running + counts.cancelling > 0) return counts.workers > 0 ? "running" : "interrupted";
   return counts.waiting > 0 ? "waiting" : "parked";

@@ -6,6 +6,7 @@ import { progressText } from "../batch/progress-line.ts";
 import { runJson } from "../batch/standing-json.ts";
 import { table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
+import { inFlags } from "../render/wording.ts";
 import { damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { jobJson } from "./job-json.ts";
 import { type JobsAsked, jobsLine, runNamed, waitText } from "./jobs-asked.ts";
@@ -45,6 +46,7 @@ async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, rows:
   const { stdout } = terminal;
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
   stdout.write(`${run.name} (${stateOf(run, counts)}): ${standing}\n`);
+  if (run.state === "paused" && run.why?.includes(": ")) stdout.write(`paused: ${inFlags(run.why)}\n`);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {

@@ -50,7 +50,8 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const stream = watchResponses(seen, () => streamSimple(model, toContext(request), options));
         return await receive(stream, request.timeoutMs, limit, { place, seen, secrets });
       } catch (error) {
-        return unsent(unsendable(error, { place, seen, secrets }));
+        const answer = unsent(unsendable(error, { place, seen, secrets }));
+        return error instanceof RlmError ? { ...answer, isOfSetup: true } : answer;
       } finally {
         limit?.release();
       }

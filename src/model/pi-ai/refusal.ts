@@ -46,15 +46,20 @@ export function explain({ place, said, seen, secrets }: Refusal): Explained {
     return { error: { ...error, retriable: false, suggestion: TOO_LONG }, isTooLong: true };
   }
   if (retryAfterMs !== null) return { error, retryAfterMs };
-  if (code !== "rate_limited" || !NO_CREDIT.test(said)) return { error };
-  return { error: { ...error, retriable: false, suggestion: "Check the plan and credit at the provider." } };
+  if (code === "rate_limited" && NO_CREDIT.test(said)) {
+    const suggestion = "Check the plan and credit at the provider.";
+    return { error: { ...error, retriable: false, suggestion }, isOfSetup: true };
+  }
+  return code === "auth_failed" || status === 404 || trouble?.isUnreached ? { error, isOfSetup: true } : { error };
 }
 
-type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong">;
+type Explained = Pick<Extract<ModelAnswer, { ok: false }>, "error" | "retryAfterMs" | "isTooLong" | "isOfSetup">;
 
 const TOO_LONG = "Send less, or name a model with a larger window.";
 
 interface Trouble {
+  /** There was no connection at all. */
+  readonly isUnreached: boolean;
   readonly message: string;
   readonly suggestion: string;
 }
@@ -64,10 +69,11 @@ function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse
   const { networkError } = seen;
   const check = `Check that ${address} can be reached, then call again.`;
   if (networkError !== null && !isUnreached(seen)) {
-    return { message: `${said} (${networkError}, ${address})`, suggestion: check };
+    return { isUnreached: false, message: `${said} (${networkError}, ${address})`, suggestion: check };
   }
   if (networkError === null && said !== NO_CONNECTION) return null;
   return {
+    isUnreached: true,
     message: `no connection to ${address}${networkError === null ? "" : ` (${networkError})`}`,
     suggestion: isNamed ? `Is the server running? If it is, ${remedy("checkServer")}.` : check,
   };

@@ -139,6 +139,8 @@ export function openRequests(
       });
       const retried = attempts.map(({ code, waited_ms }) => ({ code, waited_ms }));
       spent = { ...spent, attempts: [...spent.attempts, ...retried] };
+      if (answer.ok) await budget.answered?.(null);
+      else if (answer.isOfSetup) await budget.answered?.(answer.error);
       if (!answer.ok) return { ok: false, error: answer.error, ...(answer.isTooLong ? { isTooLong: true } : {}) };
       const took = { at: left.at, ms: clock.monotonic() - left.monotonic };
       spent = { ...spent, turns: [...spent.turns, turnOf(answer.turn, took, before, spent.usage)] };

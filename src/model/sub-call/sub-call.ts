@@ -55,7 +55,10 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   const failed = (error: SubCallError) => ({ ...NOTHING_SENT, ok: false as const, error, model: call.model ?? "" });
   if (signal.aborted) return failed(failure("cancelled", "the call was cancelled"));
   const model = resolved(call, parts);
-  if ("code" in model) return failed(model);
+  if ("code" in model) {
+    await parts.budget.answered?.(model);
+    return failed(model);
+  }
   const tools = call.tools.map((name) => parts.tools.find((tool) => tool.name === name));
   const missing = call.tools[tools.indexOf(undefined)];
   if (missing !== undefined) return failed(failure("policy_violation", `the tool ${missing} does not exist here`));

@@ -31,6 +31,7 @@ export function openTreePlaces(concurrency: number): Places {
 export function withPlaces(budget: RequestBudget, requests: Limiter, first?: Disposable): RequestBudget {
   let next = first;
   return {
+    ...budget,
     async reserve(estimate, signal) {
       const place = next ?? (await requests.take(signal));
       next = undefined;

@@ -15,6 +15,8 @@ export interface RunPart {
    * a long time, it may wait until the call ends: the job is then suspended, and the call is made again later.
    */
   reserve(call: RunCall, ...request: Parameters<RequestBudget["reserve"]>): Promise<Reservation | SubCallError>;
+  /** As {@link RequestBudget.answered}: the job may be suspended, and its call made again later. */
+  answered(call: RunCall, trouble: SubCallError | null): Promise<void>;
   /** Holds the sub-call that a call with a context of its own counts as. null: it is held. */
   count(call: RunCall, signal: AbortSignal): Promise<SubCallError | null>;
   /** What the commit of a call's record settles. */
@@ -38,6 +40,7 @@ export interface RunCall {
 export function withRun(budget: RequestBudget, run: RunPart | undefined, call: RunCall): RequestBudget {
   if (!run) return budget;
   return {
+    answered: (trouble) => run.answered(call, trouble),
     async reserve(estimate, signal) {
       const here = await budget.reserve(estimate, signal);
       if (!("settle" in here)) return here;

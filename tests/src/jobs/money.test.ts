@@ -51,6 +51,7 @@ function scene(more: Partial<MoneyParts> = {}) {
     limitsCost: false,
     rates: openRates({ jobs, rates: [{ provider: "p", perMinute: 60, of: "requests" }], account }),
     parking,
+    troubles: { answered: () => log.push("answered"), isOwn: () => false },
     suspended: suspended.signal,
     random: () => 1,
     async sleep(ms, signal) {

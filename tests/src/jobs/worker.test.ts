@@ -343,9 +343,8 @@ test("a run asks only the models that the worker allows, in its specification an
   const dear = await runScene(cell);
   const { run: second } = await dear.submit([1]);
   await dear.works({ run: second, own: { models: ["local/m"] } });
-  expect(await dear.jobs(second)).toMatchObject([
-    { state: "failed", told: { error: expect.stringContaining("local/dear") } },
-  ]);
+  expect(await dear.jobs(second)).toMatchObject([{ state: "waiting", why: "no_model_configured" }]);
+  expect((await dear.store.jobs.run(second.id))?.why).toContain("does not ask local/dear");
   expect(dear.server.requests).toHaveLength(0);
 });
 

@@ -42,6 +42,7 @@ async function scene(refuse: (call: string) => boolean = () => false) {
       return null;
     },
     settles: (call, spent) => ({ run: id, n: 0, call, spent }),
+    answered: async () => {},
     recorded: (call) => log.push(`recorded ${tail(call)}`),
   };
   return { run, store, log, settled };

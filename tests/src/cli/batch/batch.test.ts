@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { openStore } from "../../../../src/store/index.ts";
+import { belayHere } from "../in-process.ts";
 import { linesIn, scene } from "./scene.ts";
 
 const ROWS = "id,text\na,one\nb,bad\nc,three\n";
@@ -233,4 +234,43 @@ test("an --out that cannot be written is refused before a run is made", async ()
   const { code, stderr } = await type(["batch", "once.js", "--jobs", "in.jsonl", "-o", "missing/out.jsonl"]);
   expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("(output_failed)") });
   expect(await type(["jobs"])).toMatchObject({ stdout: expect.stringContaining("no runs in ") });
+});
+
+test("a run whose model or key is missing is refused before anything is added", async () => {
+  const { folder, home } = await scene({ "in.csv": ROWS });
+  const env = { XDG_CONFIG_HOME: join(folder, "config"), PI_CODING_AGENT_DIR: join(folder, "pi") };
+  const type = (args: readonly string[]) => belayHere(args, { cwd: folder, home, env });
+  const line = ["batch", "ask.js", "--jobs", "in.csv"];
+  const server = ["--model", "local/m", "--base-url", "http://127.0.0.1:9/v1"];
+  for (const [flags, said] of [
+    [[], "error: ask.js asks a model, and the run names none (no_model_configured)"],
+    [
+      [...server, "--api-key-env", "BELAY_TEST_NO_SUCH_KEY"],
+      "error: the environment variable BELAY_TEST_NO_SUCH_KEY is not set",
+    ],
+    [["--model", "openai/no-such"], "error: unknown model openai/no-such"],
+  ] as const) {
+    expect(await type([...line, ...flags])).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
+  }
+  expect((await type(["jobs"])).stdout).toContain("no runs in ");
+  expect(await type(["batch", "once.js", "--jobs", "in.csv"])).toMatchObject({
+    code: 0,
+  });
+});
+
+test("a run whose key is wrong is paused, says once why and how to go on, and the same line continues it", async () => {
+  let isWrong = true;
+  const { type, lines } = await scene({ "in.csv": ROWS.replace("bad", "two") }, () =>
+    isWrong ? { status: 401, body: '{"error":{"message":"wrong key"}}' } : { text: "ok" },
+  );
+  const line = ["batch", "ask.js", "--jobs", "in.csv", "-o", "out.jsonl"];
+  const { code, stderr } = await type(line);
+  expect(code).toBe(3);
+  expect(stderr.match(/wrong key/g)).toHaveLength(1);
+  expect(stderr).toMatch(
+    /\npaused: auth_failed: local\/m: 401 wrong key\. Check the provider's API key .*\ncontinue with: belay batch ask\.js /,
+  );
+  isWrong = false;
+  expect(await type(line)).toMatchObject({ code: 0 });
+  expect(lines("out.jsonl").map(({ status }) => status)).toEqual(["done", "done", "done"]);
 });

@@ -1,0 +1,21 @@
+import { firstly, namesIn, RlmError, remedy } from "../../runtime/index.ts";
+import type { Models } from "../model/index.ts";
+import type { RunSpec } from "./spec.ts";
+
+const ASKING = ["llm_query", "llm_query_batch", "rlm_query"];
+
+/**
+ * Refuses a run whose script asks the run's model if there is none, or if the models here cannot ask it. A script that makes no
+ * calls, or names a model in its code, is not refused.
+ *
+ * @param models null: other hosts ask, and have the keys
+ * @throws RlmError `no_model_configured`, `auth_expired`
+ */
+export function checkModel({ script, model }: Pick<RunSpec, "script" | "model">, models: Models | null): void {
+  const names = namesIn(script.source);
+  if (names.has("model") || !ASKING.some((name) => names.has(name))) return;
+  if (model !== null) return void models?.resolve(model);
+  throw new RlmError("no_model_configured", `${script.name} asks a model, and the run names none`, {
+    suggestion: `${firstly("nameModel")}; ${remedy("nameServer")}.`,
+  });
+}
