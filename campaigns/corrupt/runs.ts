@@ -122,8 +122,9 @@ const INTERRUPTED = 130;
 function readingOf({ code, stdout, stderr }: Ran): string {
   if (code === INTERRUPTED) return `${CRASHED}it had to be interrupted, and said: ${stderr.slice(-400)}`;
   if (stderr.includes("BELAY_DEBUG")) return `${CRASHED}${stderr}`;
-  // Who is told of an error knows that the rest of what is printed is not all.
-  if (code !== 0 && (/^error: .* \(\w+\)$/m.test(stderr) || stdout.includes('"success":false'))) return REFUSED;
+  // Who is told of an error knows that the rest of what is printed is not all. A job whose input is damaged fails by name.
+  const told = ['"success":false', '"error_code":"store_corrupt"'].some((words) => stdout.includes(words));
+  if (code !== 0 && (told || /^error: .* \(\w+\)$/m.test(stderr))) return REFUSED;
   return `${code} ${stdout.split("\n").map(bare).join("\n")}`;
 }
 

@@ -20,7 +20,8 @@ function sealsOfChanged(original: string, damaged: string): readonly boolean[] |
     for (const [at, row] of before.entries()) {
       const isFinal = table === "jobs" && FINAL.includes(String(row.state));
       for (const [column, value] of Object.entries(row)) {
-        if (!isEqual(value, after[at]?.[column])) seals.push(isFinal && !UNSEALED.includes(column));
+        if (isEqual(value, after[at]?.[column])) continue;
+        seals.push((isFinal && !UNSEALED.includes(column)) || (table === "jobs" && ASKED.includes(column)));
       }
     }
   }
@@ -28,6 +29,8 @@ function sealsOfChanged(original: string, damaged: string): readonly boolean[] |
 }
 
 const FINAL = ["done", "failed", "cancelled"];
+/** What a job was asked has a checksum before the job is final too. */
+const ASKED = ["run", "id", "input", "context", "asked"];
 const UNSEALED = ["spent_usd", "spent_tokens", "spent_calls", "changed_at"];
 
 function rowsOf(path: string, table: string): Rows | null {

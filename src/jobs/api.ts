@@ -1,6 +1,6 @@
-import type { Clock, Json } from "../../runtime/index.ts";
+import type { Clock } from "../../runtime/index.ts";
 import type { CallProgress, DryRun, HostedOptions, LoadSource } from "../session/index.ts";
-import type { Change, JobKey, JobState, RunLimits, RunRow, Store } from "../store/index.ts";
+import type { Asked, Change, JobKey, JobState, KnownJob, RunLimits, RunRow, Store } from "../store/index.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { RunSpec } from "./spec.ts";
 
@@ -9,10 +9,13 @@ export interface Runs {
   /**
    * Makes the run, or goes on with the one of this name: known ids are left as they are. Jobs are added 1,000 at a time, so a
    * run of any size takes bounded memory. Nothing is offered to a dispatcher.
+   * @param anew ids of known jobs that nobody tries: they wait again, for what is asked of them now
    * @throws RlmError `run_differs` if the run of this name does something else
    */
-  submit(run: Submission, jobs: AsyncIterable<JobInput> | Iterable<JobInput>): Promise<Submitted>;
-  /** Keeps a context in the store, for {@link JobInput.context}. @throws as `load` */
+  submit(run: Submission, jobs: AsyncIterable<Asked> | Iterable<Asked>, anew?: ReadonlySet<string>): Promise<Submitted>;
+  /** How the run has these jobs; null: it has none of this id. Nothing is changed. */
+  known(run: RunRow, jobs: AsyncIterable<Asked>): AsyncIterable<{ readonly id: string; readonly job: KnownJob | null }>;
+  /** Keeps a context in the store, for {@link Asked.context}. @throws as `load` */
   keepContext(
     source: LoadSource,
     options: { readonly cwd: string; readonly roots: readonly string[] },
@@ -25,7 +28,7 @@ export interface Runs {
   /** Offers every job of the run's queue that may be tried. Counts the lapses of those that a process of this folder left. */
   offer(run: RunRow, dispatcher: Dispatcher): Promise<void>;
   /** Runs the script over this input with placeholders for answers. Nothing is sent or kept. */
-  dryRun(spec: RunSpec, job: Pick<JobInput, "input" | "context">, own: WorkerSession): Promise<DryRun>;
+  dryRun(spec: RunSpec, job: Pick<Asked, "input" | "context">, own: WorkerSession): Promise<DryRun>;
 }
 
 export interface Submission {
@@ -37,21 +40,16 @@ export interface Submission {
   readonly limits: RunLimits;
 }
 
-export interface JobInput {
-  /** Unique in the run. */
-  readonly id: string;
-  readonly input: Json;
-  /** Hash of its context, which the store has; null: it has none. */
-  readonly context: string | null;
-}
-
 export interface Submitted {
   readonly run: RunRow;
   /** False if the run was there already. */
   readonly made: boolean;
-  /** Jobs that are new, and that the run had. */
+  /** The numbers of the jobs, in the order of the submission. */
+  readonly order: readonly number[];
+  /** How many of them are new; the run had the others. */
   readonly added: number;
-  readonly known: number;
+  /** How many known ones wait again. */
+  readonly anew: number;
 }
 
 /** What this process brings to the sessions of jobs: no row can raise, add or replace any of it. */

@@ -1,5 +1,4 @@
 export type {
-  JobInput,
   Runs,
   Submission,
   Submitted,

@@ -113,7 +113,7 @@ async function openJobSession(
       leased: opening.leased,
       asks: loadAsks,
       models: onlyThese(parts.openModels(spec.model), own.models),
-      job: job.input,
+      job: await store.jobs.input(key),
       run: runPart(parts, found, spec, opening),
       cacheScope: `${job.run}/${job.n}`,
       ...(context ? contextParts(context) : {}),

@@ -2,8 +2,8 @@ import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
 import { loadAsks } from "../asks.ts";
 import { loadIntoStore, openSessionWith } from "../session/index.ts";
-import type { NewJob, Store } from "../store/index.ts";
-import type { JobInput, Runs } from "./api.ts";
+import type { Asked, NewJob, Store } from "../store/index.ts";
+import type { Runs } from "./api.ts";
 import { openHeldContexts } from "./held-contexts.ts";
 import { contextParts, modelsBy } from "./job-session.ts";
 import { jobOptions, onlyThese } from "./session-options.ts";
@@ -19,17 +19,26 @@ export function openRuns(store: Store): Runs {
     await dispatcher.offer(dueJobs(jobs, run.queue, { overdueMs: 0 }));
   };
   return {
-    async submit({ name, queue, share, spec, limits }, inputs) {
+    async submit({ name, queue, share, spec, limits }, inputs, again = new Set()) {
       const id = ulid(systemClock.now());
       const wanted = { id, name, queue, share, spec: JSON.parse(JSON.stringify(spec)), hash: hashOfRun(spec), limits };
       const { run, made } = await jobs.open(wanted);
-      let [added, known] = [0, 0];
+      const order: number[] = [];
+      let [added, anew] = [0, 0];
       for await (const page of pages(inputs)) {
-        const areNew = await jobs.add(run.id, page);
-        added += areNew.filter(Boolean).length;
-        known += areNew.filter((isNew) => !isNew).length;
+        const found = await jobs.add(run.id, page);
+        order.push(...found.map(({ n }) => n));
+        added += found.filter(({ isNew }) => isNew).length;
+        const replaced = page.filter(({ id }, at) => !found[at]?.isNew && again.has(id));
+        if (replaced.length > 0) anew += await jobs.replace(run.id, replaced);
       }
-      return { run, made, added, known };
+      return { run, made, order, added, anew };
+    },
+    async *known(run, inputs) {
+      for await (const page of pages(inputs)) {
+        const known = await jobs.known(run.id, page);
+        yield* page.map(({ id }, at) => ({ id, job: known[at] ?? null }));
+      }
     },
     keepContext: (source, options) => loadIntoStore(store, source, options),
     async change(run, change, dispatcher) {
@@ -57,7 +66,7 @@ export function openRuns(store: Store): Runs {
 const PAGE = 1000;
 
 /** Jobs in pages, each with the id that its session will have. */
-async function* pages(inputs: AsyncIterable<JobInput> | Iterable<JobInput>): AsyncGenerator<readonly NewJob[]> {
+async function* pages(inputs: AsyncIterable<Asked> | Iterable<Asked>): AsyncGenerator<readonly NewJob[]> {
   let page: NewJob[] = [];
   for await (const job of inputs) {
     page.push({ ...job, session: ulid(systemClock.now()) });

@@ -3,6 +3,7 @@ import type { ServerFacts } from "./postgres/look.ts";
 export { everySession } from "./every-session.ts";
 export type {
   Amount,
+  Asked,
   Back,
   Change,
   Counts,
@@ -14,6 +15,7 @@ export type {
   JobRow,
   JobState,
   Jobs,
+  KnownJob,
   NewJob,
   Outcome,
   Rate,

@@ -18,7 +18,7 @@ const RUN: RunRow = {
 };
 
 export const JOB: JobRow = {
-  ...{ run: "R", n: 0, id: "a", session: "S", input: 1, context: null, state: "waiting", why: null, rank: 0 },
+  ...{ run: "R", n: 0, id: "a", session: "S", context: null, state: "waiting", why: null, rank: 0 },
   ...{ run_at: null, ticket: null, fence: 0, engine: null, attempts: 0, lapses: 0, answers: 0, spent: NONE },
   ...{ told: null, begun_at: null, ended_at: null },
 };

@@ -1,5 +1,5 @@
+import { canonicalJson } from "../../canonical-json.ts";
 import type { Json } from "../../index.ts";
-import { canonicalJson } from "./canonical.ts";
 import { BadLine, linesOf, placeOf } from "./lines.ts";
 
 /** A job's input, and where the user gave it. */

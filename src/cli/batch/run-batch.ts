@@ -51,9 +51,10 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   return endOf(ready, end, asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id));
 }
 
-function submittedLine({ run, added, known }: Submitted): string {
-  const of = known === 0 ? "" : added === 0 ? ", all known" : `, ${added.toLocaleString("en-US")} of them new`;
-  return `run ${run.name}: ${amount(added + known, "job")}${of}`;
+function submittedLine({ run, order, added }: Submitted): string {
+  const all = order.length;
+  const of = added === all ? "" : added === 0 ? ", all known" : `, ${added.toLocaleString("en-US")} of them new`;
+  return `run ${run.name}: ${amount(all, "job")}${of}`;
 }
 
 /** What the flags say of jobs that are over; a run that was paused goes on. Answers how many jobs are tried again. */

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type LoadSource, RlmError } from "../../index.ts";
-import { hashOfRun, type JobInput, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import type { Jobs, RunRow } from "../../store/index.ts";
+import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import type { Asked, Jobs, RunRow } from "../../store/index.ts";
 import { contextSource } from "../input/sources.ts";
 import type { AskedRun } from "./asked.ts";
 import { nextName, runName } from "./run-name.ts";
@@ -52,7 +52,7 @@ export async function* keepContexts(
   spooled: Spool,
   runs: Runs,
   signal: AbortSignal,
-): AsyncIterable<JobInput> {
+): AsyncIterable<Asked> {
   const shared = contexts.length > 0 ? await keep(runs, await sharedSource(contexts, signal), contexts) : null;
   for await (const { id, input, context } of spooled.jobs()) {
     if (signal.aborted) throw cancelled();

@@ -13,16 +13,17 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   const { store, json } = asked;
   const run = await runNamed(store, name, asked.place);
   const job = await jobNamed(asked, run, id);
+  const input = await store.jobs.input(job);
   const result = job.state === "done" ? await store.jobs.result(job) : null;
   if (json)
     printJson(asked, {
       run: run.name,
       ...jobJson(job),
-      input: job.input,
+      input,
       output: outputOf(job),
       result: jsonIn(result),
     });
-  else await showText(asked, run, job, result);
+  else await showText(asked, run, job, { input, result });
   if (job.state === "done") return 0;
   return job.state === "failed" || job.state === "cancelled" ? 1 : 3;
 }
@@ -46,7 +47,13 @@ const outputOf = ({ told }: JobRow) => (isRecord(told) && typeof told.output ===
 /** A longer text is cut; --json and the results have it whole. */
 const SHOWN_UNITS = 4000;
 
-async function showText(asked: JobsAsked, run: RunRow, job: JobRow, result: string | null): Promise<void> {
+interface Contents {
+  readonly input: Json;
+  /** JSON; null: there is none. */
+  readonly result: string | null;
+}
+
+async function showText(asked: JobsAsked, run: RunRow, job: JobRow, { input, result }: Contents): Promise<void> {
   const { terminal, place } = asked;
   const { stdout } = terminal;
   const told = isRecord(job.told) ? job.told : {};
@@ -62,7 +69,7 @@ async function showText(asked: JobsAsked, run: RunRow, job: JobRow, result: stri
   const waits = await waitText(job);
   stdout.write(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}\n`);
   stdout.write(`took ${took.join(", ")}\n`);
-  block("input", prettyJson(job.input, WIDTH));
+  block("input", prettyJson(input, WIDTH));
   if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
   if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inFlags(told.suggestion)}\n`);

@@ -12,8 +12,15 @@ export interface Jobs {
    * @throws `run_differs` if that one does something else
    */
   open(run: NewRun): Promise<{ readonly run: RunRow; readonly made: boolean }>;
-  /** Adds jobs, 1,000 at the most, behind those that the run has. Answers which of them are new: an id is taken once. */
-  add(run: string, jobs: readonly NewJob[]): Promise<readonly boolean[]>;
+  /** Adds jobs, 1,000 at the most, behind those that the run has. An id is taken once: a known job stays as it is. */
+  add(run: string, jobs: readonly NewJob[]): Promise<readonly AddedJob[]>;
+  /** How the run has the jobs of these ids, 1,000 at the most, in their order; null: it has none of this id. */
+  known(run: string, jobs: readonly Asked[]): Promise<readonly (KnownJob | null)[]>;
+  /**
+   * Jobs that nobody tries, 1,000 at the most, wait for what is asked of them now, each with an attempt and a session of its own.
+   * Answers how many they are.
+   */
+  replace(run: string, jobs: readonly NewJob[]): Promise<number>;
   /** By name or id; null if there is none. */
   run(nameOrId: string): Promise<RunRow | null>;
   /** The newest first, 1,000 at the most. */
@@ -23,10 +30,12 @@ export interface Jobs {
   read(key: JobKey): Promise<JobOfRun | null>;
   /** By the id that the user gave; null if the run has none such. */
   find(run: string, id: string): Promise<JobRow | null>;
-  /** In their order, 1,000 at the most, without results. */
+  /** In their order, 1,000 at the most, without inputs and results. */
   list(run: string, page: JobPage): Promise<readonly JobRow[]>;
   /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they come upon one. */
   damaged(run: string): Promise<readonly DamagedRow[]>;
+  /** What the job was given. @throws `store_corrupt` if it is not what was asked when the job was added */
+  input(key: JobKey): Promise<Json>;
   /** The result of a job that is done, as JSON; null if it has none. @throws `store_corrupt` */
   result(key: JobKey): Promise<string | null>;
   /** @param without ids of jobs that are not counted */
@@ -115,17 +124,34 @@ export interface RunRow extends NewRun {
   readonly created_at: number;
 }
 
-export interface NewJob {
+/** What is asked of a job. */
+export interface Asked {
   /** Unique in the run; given by the user, or made of the input. */
   readonly id: string;
-  /** A ULID, of the session that the job will have. */
-  readonly session: string;
   readonly input: Json;
   /** Hash of its context, which the store has; null: it has none. */
   readonly context: string | null;
 }
 
-export interface JobRow extends JobKey, NewJob {
+export interface NewJob extends Asked {
+  /** A ULID, of the session that the job will have. */
+  readonly session: string;
+}
+
+export interface AddedJob {
+  readonly n: number;
+  /** False: the run had a job of this id. */
+  readonly isNew: boolean;
+}
+
+export interface KnownJob {
+  readonly n: number;
+  readonly state: JobState;
+  /** Its input or its context is another one than was asked for. */
+  readonly isChanged: boolean;
+}
+
+export interface JobRow extends JobKey, Omit<NewJob, "input"> {
   readonly state: JobState;
   /** Why it waits or is parked, such as `budget`, `provider` or an error code. */
   readonly why: string | null;
@@ -166,6 +192,8 @@ export interface RunPage {
 
 export interface JobPage {
   readonly states?: readonly JobState[];
+  /** Their numbers; without it all of them. */
+  readonly among?: readonly number[];
   /** The first number. */
   readonly from: number;
   readonly limit: number;

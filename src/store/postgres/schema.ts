@@ -100,6 +100,8 @@ export const MIGRATIONS: readonly string[] = [
   -- Over a job that is final. null: an earlier build has ended it.
   ALTER TABLE jobs ADD COLUMN sha256 bytea;
   `,
+  // Over what was asked of a job: its input and its context. null: an earlier build has added it.
+  "ALTER TABLE jobs ADD COLUMN asked bytea;",
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -6,7 +6,8 @@ const SEALED_TEXTS = [
   ...["run", "n", "id", "session", "state", "why", "rank", "run_at", "ticket", "fence", "engine"],
   ...["attempts", "lapses", "answers", "context", "begun_at", "ended_at"],
 ];
-const SEALED_CONTENTS = ["input", "told"];
+/** A job of an earlier build has no checksum over what was asked, so its input itself is sealed. */
+const askedIn = (row: Row) => value(row, "asked") ?? value(row, "input");
 
 const DIGEST_BYTES = 32;
 
@@ -30,7 +31,7 @@ export function checkJobSeal(row: Row): void {
 
 function sealOver(row: Row, result: Uint8Array): Buffer {
   const texts = SEALED_TEXTS.map((column) => textOf(value(row, column)));
-  return seal([...texts, ...SEALED_CONTENTS.map((column) => value(row, column)), result]);
+  return seal([...texts, askedIn(row), value(row, "told"), result]);
 }
 
 function textOf(field: Field): string | null {
@@ -50,7 +51,8 @@ export const SEAL_FINAL = `
         INTO texts;
       result := sha256(${sealedBytes("NEW.result")});
       one := convert_to(texts, 'UTF8');
-      ${SEALED_CONTENTS.map((column) => `one := one || ${sealedBytes(`NEW.${column}`)};`).join(" ")}
+      one := one || ${sealedBytes("coalesce(NEW.asked, NEW.input)")};
+      one := one || ${sealedBytes("NEW.told")};
       NEW.sha256 := sha256(one || ${sealedBytes("result")}) || result;
     END IF;
     RETURN NEW;

@@ -21,9 +21,10 @@ export const RUN_COLUMNS = [
   "first_rank",
 ] as const;
 
-/** All of a job but its result, which may be large. */
+/** All of a job but its input and its result, which may be large. The seal of an earlier build's final job is over its input. */
 export const SHOWN_JOB = `run, n, id, state, why, rank, run_at, changed_at, ticket, fence, session, engine, attempts, lapses,
-  answers, input, context, told, spent_usd, spent_tokens, spent_calls, begun_at, ended_at, sha256`;
+  answers, CASE WHEN asked IS NULL AND sha256 IS NOT NULL THEN input END AS input, context, told, spent_usd, spent_tokens,
+  spent_calls, begun_at, ended_at, sha256, asked`;
 
 /** An amount's columns begin with one of these. */
 type Sum = "lim" | "spent" | "held" | "doubtful";
@@ -92,27 +93,12 @@ function jobIn(row: Row): JobRow {
     attempts: number(row, "attempts"),
     lapses: number(row, "lapses"),
     answers: number(row, "answers"),
-    input: jsonOf(row, "input"),
     context: textOrNull(row, "context"),
     spent: amountOf(row, "spent"),
     told: row.told === null ? null : jsonOf(row, "told"),
     begun_at: numberOrNull(row, "begun_at"),
     ended_at: numberOrNull(row, "ended_at"),
   };
-}
-
-/** What is wrong with a whole row of `runs` or `jobs`, as a line for people; none: nothing that can be told. */
-export function flawsOf(row: Row | undefined, kind: "run" | "job"): string[] {
-  if (!row) return [];
-  const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;
-  try {
-    if (kind === "run") decodeRun(row);
-    else resultOf(row);
-    return [];
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    return [problem.includes(named) ? problem : `${named}: ${problem}`];
-  }
 }
 
 /** @param rows a state with the number of jobs in it, each. @throws RlmError `store_corrupt` */
@@ -136,7 +122,7 @@ function limitsOf(row: Row): RunLimits {
   };
 }
 
-function jsonOf(row: Row, column: string): Json {
+export function jsonOf(row: Row, column: string): Json {
   const content = unpackText(row, column);
   try {
     if (content !== null) return JSON.parse(content);
@@ -149,7 +135,7 @@ function runStateOf(state: string): RunRow["state"] {
   throw corrupt(`a run's state is ${state}`);
 }
 
-function jobStateOf(state: string): JobState {
+export function jobStateOf(state: string): JobState {
   const known = JOB_STATES.find((one) => one === state);
   if (known) return known;
   throw corrupt(`a job's state is ${state}`);

@@ -94,6 +94,8 @@ export const MIGRATIONS: readonly string[] = [
   -- Over a job that is final. null: an earlier build has ended it.
   ALTER TABLE jobs ADD COLUMN sha256 BLOB;
   `,
+  // Over what was asked of a job: its input and its context. null: an earlier build has added it.
+  "ALTER TABLE jobs ADD COLUMN asked BLOB;",
 ];
 
 /** From this version on sessions note the contexts that they use. */

@@ -4,7 +4,7 @@ import type { VerifiedPage, VerifyPart } from "../port.ts";
 import { answerOf } from "../rows/answer.ts";
 import { decodeCheckpoint } from "../rows/checkpoint.ts";
 import { readHead } from "../rows/context.ts";
-import { flawsOf } from "../rows/jobs.ts";
+import { flawsOf } from "../rows/job-flaws.ts";
 import { text } from "../rows/seal.ts";
 import { strayIn, straysBy } from "../rows/strays.ts";
 import { SUMS, wrongSumsIn } from "../rows/sums.ts";

@@ -61,6 +61,8 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
     jobs: {
       open: make("jobs.open"),
       add: make("jobs.add"),
+      known: make("jobs.known"),
+      replace: make("jobs.replace"),
       run: make("jobs.run"),
       runs: make("jobs.runs"),
       damagedRuns: make("jobs.damagedRuns"),
@@ -68,6 +70,7 @@ export function eachMethod(make: <Name extends Method>(name: Name) => MethodOf<N
       find: make("jobs.find"),
       list: make("jobs.list"),
       damaged: make("jobs.damaged"),
+      input: make("jobs.input"),
       result: make("jobs.result"),
       counts: make("jobs.counts"),
       begin: make("jobs.begin"),

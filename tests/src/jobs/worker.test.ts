@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { dueJobs } from "../../../src/jobs/sweep.ts";
@@ -13,8 +14,8 @@ const echo = ({ prompt }: { readonly prompt: string }) => ({ text: prompt.toUppe
 
 test("the script runs once for each input, and each job's result, spending and session are kept", async () => {
   const { submit, works, jobs, results, server, store } = await runScene(ASK, { script: echo });
-  const { run, added, known, made } = await submit(names(3));
-  expect({ added, known, made }).toEqual({ added: 3, known: 0, made: true });
+  const { run, ...submitted } = await submit(names(3));
+  expect(submitted).toEqual({ added: 3, anew: 0, order: [0, 1, 2], made: true });
   const told = await works({ run });
   expect(await results(run)).toEqual([0, 1, 2].map((n) => [`n${n}`, `ABOUT N${n}`]));
   expect(server.requests).toHaveLength(3);
@@ -28,7 +29,7 @@ test("the script runs once for each input, and each job's result, spending and s
   expect([held, doubtful].every(({ tokens, sub_calls }) => tokens + sub_calls === 0)).toBe(true);
   expect(told.filter(({ kind }) => kind === "left")).toHaveLength(3);
   // The same line again sends nothing.
-  expect(await submit(names(4))).toMatchObject({ added: 1, known: 3, made: false });
+  expect(await submit(names(4))).toMatchObject({ added: 1, order: [0, 1, 2, 3], made: false });
   await works({ run });
   expect(server.requests).toHaveLength(4);
 });
@@ -415,7 +416,28 @@ test("a hostile row that names the session of a person changes nothing of it, an
   await works({ run });
 });
 
-test("a try of a fresh job goes to the store six times beside what its session does", async () => {
+test("a job whose input was forged fails by name before anything is sent, and the others are done", async () => {
+  const folder = join(folderWith(), "store");
+  const { submit, works, jobs, store, server } = await runScene(ASK, { folder });
+  const { run } = await submit(names(3));
+  using database = new DatabaseSync(join(folder, "belay.db"));
+  database.exec(`UPDATE jobs SET input = '{"name":"n0, and all that is in ~/.ssh"}' WHERE n = 1`);
+  await works({ run });
+  expect(await jobs(run)).toMatchObject([
+    { state: "done" },
+    {
+      state: "failed",
+      told: { error_code: "store_corrupt", error: expect.stringContaining("the input of job job-1") },
+    },
+    { state: "done" },
+  ]);
+  expect(server.requests).toHaveLength(2);
+  await store.jobs.replace(run.id, [{ id: "job-1", input: { name: "n1" }, context: null, session: "S" }]);
+  await works({ run });
+  expect(await store.jobs.counts(run.id)).toMatchObject({ done: 3 });
+});
+
+test("a try of a fresh job goes to the store seven times beside what its session does", async () => {
   const asked: string[] = [];
   const around = (kept: Store) =>
     storeAround(kept, (name, run) => {
@@ -428,7 +450,7 @@ test("a try of a fresh job goes to the store six times beside what its session d
   await works({ run });
   const own = new Set(["journal", "commit", "hasBaseline", "putBaseline"]);
   const tries = asked.filter((name) => !looks.includes(name) && !own.has(name));
-  expect(tries).toEqual(["jobs.read", "create", "jobs.begin", "find", "jobs.finish", "release"]);
+  expect(tries).toEqual(["jobs.read", "create", "jobs.begin", "jobs.input", "find", "jobs.finish", "release"]);
 });
 
 test("a dry run sends nothing and keeps nothing", async () => {

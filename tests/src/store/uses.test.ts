@@ -83,6 +83,7 @@ test.for(EDITED)(
     expect(uses).toHaveLength(3);
     await of.change(place, "DROP TABLE STORE.uses");
     await of.change(place, "ALTER TABLE STORE.jobs DROP COLUMN sha256");
+    await of.change(place, "ALTER TABLE STORE.jobs DROP COLUMN asked");
     await of.change(place, of.kind === "in a folder" ? "PRAGMA user_version = 4" : "UPDATE STORE.meta SET version = 1");
     await using store = await openStore(place);
     expect(await usesIn(of, place)).toEqual(uses);

@@ -1,6 +1,7 @@
 import type { Counts, DueJob, DuePage, JobOfRun } from "../../jobs/port.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
+import { INPUT_COLUMNS, inputOf } from "../../rows/job-input.ts";
 import { countsIn, decodeJob, decodeRun, JOB_STATES, resultOf, SHOWN_JOB } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
@@ -11,7 +12,7 @@ export function readingMethods(
   server: Server,
 ): Pick<
   WireMethods,
-  "jobs.read" | "jobs.find" | "jobs.list" | "jobs.damaged" | "jobs.result" | "jobs.counts" | "jobs.due"
+  "jobs.read" | "jobs.find" | "jobs.list" | "jobs.damaged" | "jobs.input" | "jobs.result" | "jobs.counts" | "jobs.due"
 > {
   return {
     async "jobs.read"({ run, n }): Promise<JobOfRun | null> {
@@ -26,12 +27,17 @@ export function readingMethods(
       const row = await server.get(`SELECT ${SHOWN_JOB} FROM jobs WHERE run = $1 AND id = $2`, run, id);
       return row ? decodeJob(row) : null;
     },
-    async "jobs.list"(run, { states = null, from, limit, without = [] }) {
+    async "jobs.list"(run, { states = null, among = null, from, limit, without = [] }) {
       const listed = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = $1 AND n >= $2 AND id <> ALL($4)
-        AND ($3::text[] IS NULL OR state = ANY($3) OR state <> ALL($6)) ORDER BY n LIMIT $5`;
-      return (await server.all(listed, run, from, states, without, atMost(limit), JOB_STATES)).map(decodeJob);
+        AND ($3::text[] IS NULL OR state = ANY($3) OR state <> ALL($6)) AND ($7::bigint[] IS NULL OR n = ANY($7))
+        ORDER BY n LIMIT $5`;
+      return (await server.all(listed, run, from, states, without, atMost(limit), JOB_STATES, among)).map(decodeJob);
     },
     "jobs.damaged": (run) => damagedJobs(server, run),
+    async "jobs.input"(key) {
+      const row = await server.get(`SELECT ${INPUT_COLUMNS} FROM jobs WHERE run = $1 AND n = $2`, key.run, key.n);
+      return inputOf(row, key);
+    },
     async "jobs.result"({ run, n }) {
       const row = await server.get(`SELECT ${SHOWN_JOB}, result FROM jobs WHERE run = $1 AND n = $2`, run, n);
       return row ? resultOf(row) : null;

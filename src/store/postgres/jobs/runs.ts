@@ -1,7 +1,8 @@
-import type { NewJob, NewRun, RunRow } from "../../jobs/port.ts";
+import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunRow } from "../../jobs/port.ts";
 import { LOWEST_RANK, rankOf } from "../../jobs/rank.ts";
 import { runDiffers, runIsBusy, runNotFound } from "../../jobs/refusals.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
+import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../../rows/job-input.ts";
 import { amountColumns, decodeRun, fieldsOfAmount } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
@@ -14,11 +15,12 @@ export function runMethods(
   server: Server,
 ): Pick<
   WireMethods,
-  "jobs.open" | "jobs.add" | "jobs.run" | "jobs.runs" | "jobs.damagedRuns" | "jobs.limit" | "jobs.remove"
+  "jobs.open" | "jobs.add" | "jobs.known" | "jobs.run" | "jobs.runs" | "jobs.damagedRuns" | "jobs.limit" | "jobs.remove"
 > {
   return {
     "jobs.open": (run) => server.write((sql) => openRun(sql, run)),
     "jobs.add": (run, jobs) => server.write((sql) => addJobs(sql, run, jobs)),
+    "jobs.known": (run, jobs) => knownJobs(server, run, jobs),
     async "jobs.run"(nameOrId) {
       const row = await server.get(
         "SELECT * FROM runs WHERE name = $1 OR id = $1 ORDER BY name = $1 DESC LIMIT 1",
@@ -77,28 +79,41 @@ async function openRun(sql: Sql, run: NewRun): Promise<{ readonly run: RunRow; r
 }
 
 /** Adds jobs behind those that the run has. Two submitters of one run take turns. */
-async function addJobs(sql: Sql, run: string, jobs: readonly NewJob[]): Promise<readonly boolean[]> {
+async function addJobs(sql: Sql, run: string, jobs: readonly NewJob[]): Promise<readonly AddedJob[]> {
   const row = await sql.get("SELECT * FROM runs WHERE id = $1 FOR UPDATE", run);
   if (!row) throw runNotFound(run);
   const [first, share] = [number(row, "first_rank"), number(row, "share")];
   const last = await sql.get("SELECT coalesce(max(n) + 1, 0) AS n FROM jobs WHERE run = $1", run);
   const ids = jobs.map(({ id }) => id);
-  const there = await sql.all("SELECT id FROM jobs WHERE run = $1 AND id = ANY($2)", run, ids);
-  const known = new Set(there.map((one) => text(one, "id")));
+  const there = await sql.all("SELECT id, n FROM jobs WHERE run = $1 AND id = ANY($2)", run, ids);
+  const known = new Map(there.map((one) => [text(one, "id"), number(one, "n")]));
   let n = last ? number(last, "n") : 0;
-  const added: boolean[] = [];
-  for (const { id, session, input, context } of jobs) {
-    added.push(!known.has(id));
-    if (known.has(id)) continue;
-    known.add(id);
+  const added: AddedJob[] = [];
+  for (const job of jobs) {
+    const { id, session, input, context } = job;
+    const before = known.get(id);
+    added.push({ n: before ?? n, isNew: before === undefined });
+    if (before !== undefined) continue;
+    known.set(id, n);
     await sql.run(
-      `INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, context)
-        VALUES ($1, $2, $3, 'waiting', $4, ${NOW}, $5, $6, $7)`,
+      `INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, context, asked)
+        VALUES ($1, $2, $3, 'waiting', $4, ${NOW}, $5, $6, $7, $8)`,
       ...[run, n, id, rankOf(first, n, share), session, bytesOfText(JSON.stringify(input)), context],
+      sumOfAsked(run, job),
     );
     n += 1;
   }
   return added;
+}
+
+async function knownJobs(sql: Pick<Sql, "all">, run: string, jobs: readonly Asked[]): Promise<(KnownJob | null)[]> {
+  const ids = jobs.map(({ id }) => id);
+  const rows = await sql.all(`SELECT ${KNOWN_COLUMNS} FROM jobs WHERE run = $1 AND id = ANY($2)`, run, ids);
+  const byId = new Map(rows.map((row) => [text(row, "id"), row]));
+  return jobs.map((job) => {
+    const row = byId.get(job.id);
+    return row ? knownOf(row, job) : null;
+  });
 }
 
 /** @throws RlmError `run_not_found`, `store_corrupt` */

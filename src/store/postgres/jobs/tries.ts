@@ -1,5 +1,6 @@
 import { ulid } from "ulid";
-import type { Change, Tried } from "../../jobs/port.ts";
+import type { Change, NewJob, Tried } from "../../jobs/port.ts";
+import { sumOfAsked } from "../../rows/job-input.ts";
 import { triedOf } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
@@ -16,7 +17,7 @@ const UNDER_FENCE = `fence = $3 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s
 export function tryMethods(
   server: Server,
   leases: Leases,
-): Pick<WireMethods, "jobs.begin" | "jobs.finish" | "jobs.put" | "jobs.change" | "jobs.lapse"> {
+): Pick<WireMethods, "jobs.begin" | "jobs.finish" | "jobs.put" | "jobs.change" | "jobs.replace" | "jobs.lapse"> {
   return {
     async "jobs.begin"({ run, n }, { ticket, fence, engine, lapses, answers }) {
       const row = await server.get(
@@ -59,6 +60,7 @@ export function tryMethods(
       return changed === 1;
     },
     "jobs.change": (run, change) => server.write((sql) => changeRun(sql, run, change)),
+    "jobs.replace": (run, jobs) => server.write((sql) => replace(sql, run, jobs)),
     async "jobs.lapse"(run) {
       const running = await server.all(
         "SELECT n, session FROM jobs WHERE run = $1 AND state IN ('running', 'cancelling')",
@@ -123,11 +125,22 @@ async function retry(sql: Sql, run: string, { ids, states, fresh }: Retry): Prom
     ...[run, ids, states, fresh],
   );
   for (const row of again) {
-    await sql.run(
-      `UPDATE jobs SET state = 'waiting', why = NULL, run_at = NULL, ticket = NULL, fence = 0, session = $3, engine = NULL,
-        attempts = 0, lapses = 0, answers = 0, result = NULL, told = NULL, begun_at = NULL, ended_at = NULL,
-        changed_at = ${NOW} WHERE run = $1 AND n = $2`,
-      ...[run, number(row, "n"), ulid()],
+    await sql.run(`UPDATE jobs SET ${ANEW} WHERE run = $1 AND n = $2`, run, number(row, "n"), ulid());
+  }
+}
+
+const ANEW = `state = 'waiting', why = NULL, run_at = NULL, ticket = NULL, fence = 0, session = $3, engine = NULL,
+  attempts = 0, lapses = 0, answers = 0, result = NULL, told = NULL, begun_at = NULL, ended_at = NULL, changed_at = ${NOW}`;
+
+/** Jobs that nobody tries wait for what is asked of them now. Answers how many they are. */
+async function replace(sql: Sql, run: string, jobs: readonly NewJob[]): Promise<number> {
+  let replaced = 0;
+  for (const job of jobs) {
+    replaced += await sql.run(
+      `UPDATE jobs SET ${ANEW}, input = $4, context = $5, asked = $6
+        WHERE run = $1 AND id = $2 AND state NOT IN ('running', 'cancelling')`,
+      ...[run, job.id, job.session, bytesOfText(JSON.stringify(job.input)), job.context, sumOfAsked(run, job)],
     );
   }
+  return replaced;
 }

@@ -3,10 +3,10 @@ import { text } from "../../rows/seal.ts";
 import type { SyncJobs } from "../../thread/methods.ts";
 import { deleteFamily } from "../gc.ts";
 import type { Access } from "../session-methods.ts";
-import { countJobs, damagedJobs, dueJobs, findJob, listJobs, readJobOfRun, readResult } from "./jobs.ts";
+import { countJobs, damagedJobs, dueJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
 import { give, hush, reserve, slot } from "./money.ts";
-import { addJobs, damagedRuns, findRun, listRuns, nameOfRun, openRun, setLimits } from "./runs.ts";
-import { begin, change, finish, lapse, putBack } from "./tries.ts";
+import { addJobs, damagedRuns, findRun, knownJobs, listRuns, nameOfRun, openRun, setLimits } from "./runs.ts";
+import { begin, change, finish, lapse, putBack, replace } from "./tries.ts";
 
 /** What the store can do with runs and their jobs. @param now the clock, ms since the epoch */
 export function jobMethods({ database, leases, guard, reading }: Access, now: () => number): SyncJobs {
@@ -14,6 +14,8 @@ export function jobMethods({ database, leases, guard, reading }: Access, now: ()
   return {
     "jobs.open": (run) => writing(() => openRun(database, run, now())),
     "jobs.add": (run, jobs) => writing(() => addJobs(database, run, jobs, now())),
+    "jobs.known": (run, jobs) => reading(() => knownJobs(database, run, jobs)),
+    "jobs.replace": (run, jobs) => writing(() => replace(database, run, jobs, now())),
     "jobs.run": (nameOrId) => reading(() => findRun(database, nameOrId)),
     "jobs.runs": (page) => reading(() => listRuns(database, { ...page, limit: atMost(page.limit) })),
     "jobs.damagedRuns": () => reading(() => damagedRuns(database)),
@@ -21,6 +23,7 @@ export function jobMethods({ database, leases, guard, reading }: Access, now: ()
     "jobs.find": (run, id) => reading(() => findJob(database, run, id)),
     "jobs.list": (run, page) => reading(() => listJobs(database, run, { ...page, limit: atMost(page.limit) })),
     "jobs.damaged": (run) => reading(() => damagedJobs(database, run)),
+    "jobs.input": (key) => reading(() => readInput(database, key)),
     "jobs.result": (key) => reading(() => readResult(database, key)),
     "jobs.counts": (run, without) => reading(() => countJobs(database, leases, run, without)),
     "jobs.begin": (key, taking) => writing(() => begin(database, key, taking, now())),

@@ -1,6 +1,8 @@
+import type { Json } from "../../../../runtime/index.ts";
 import type { Counts, DueJob, DuePage, JobKey, JobOfRun, JobPage, JobRow } from "../../jobs/port.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
+import { INPUT_COLUMNS, inputOf } from "../../rows/job-input.ts";
 import { countsIn, decodeJob, JOB_STATES, resultOf, SHOWN_JOB } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
@@ -23,12 +25,17 @@ export function findJob(database: Database, run: string, id: string): JobRow | n
 }
 
 /** In the order of their numbers. A state that is none is chosen too, so that nobody misses the job. */
-export function listJobs(database: Database, run: string, { states, from, limit, without = [] }: JobPage): JobRow[] {
+export function listJobs(database: Database, run: string, page: JobPage): JobRow[] {
+  const { states, among, from, limit, without = [] } = page;
   const chosen = states
     ? "AND (state IN (SELECT value FROM json_each(?)) OR state NOT IN (SELECT value FROM json_each(?)))"
     : "";
-  const lists = states ? [JSON.stringify(states), JSON.stringify(JOB_STATES)] : [];
-  const listed = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = ? AND n >= ? AND ${NOT_AMONG} ${chosen} ORDER BY n LIMIT ?`;
+  const numbers = among ? "AND n IN (SELECT value FROM json_each(?))" : "";
+  const lists = [...(states ? [states, JOB_STATES] : []), ...(among ? [among] : [])].map((list) =>
+    JSON.stringify(list),
+  );
+  const listed = `SELECT ${SHOWN_JOB} FROM jobs
+    WHERE run = ? AND n >= ? AND ${NOT_AMONG} ${chosen} ${numbers} ORDER BY n LIMIT ?`;
   return database.all(listed, run, from, JSON.stringify(without), ...lists, limit).map(decodeJob);
 }
 
@@ -42,6 +49,11 @@ export function damagedJobs(database: Database, run: string): DamagedRow[] {
     (id) => findJob(database, run, id),
     (id) => ({ id, label: `job ${id}` }),
   );
+}
+
+/** @throws RlmError `store_corrupt` if it is not what was asked */
+export function readInput(database: Database, key: JobKey): Json {
+  return inputOf(database.get(`SELECT ${INPUT_COLUMNS} FROM jobs WHERE run = ? AND n = ?`, key.run, key.n), key);
 }
 
 /** JSON; null if the job has no result. @throws RlmError `store_corrupt` */

@@ -1,8 +1,9 @@
-import type { NewJob, NewRun, RunLimits, RunPage, RunRow } from "../../jobs/port.ts";
+import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../../jobs/port.ts";
 import { LOWEST_RANK, rankOf } from "../../jobs/rank.ts";
 import { runDiffers, runNotFound } from "../../jobs/refusals.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
+import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../../rows/job-input.ts";
 import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS } from "../../rows/jobs.ts";
 import { packText } from "../../rows/pack.ts";
 import { number, type Row, text } from "../../rows/seal.ts";
@@ -43,19 +44,28 @@ export function readRun(database: Database, id: string): RunRow {
   return decodeRun(rowOfRun(database, id));
 }
 
-/** Adds jobs behind those that the run has. Answers which of them are new. */
-export function addJobs(database: Database, run: string, jobs: readonly NewJob[], now: number): readonly boolean[] {
+/** Adds jobs behind those that the run has. */
+export function addJobs(database: Database, run: string, jobs: readonly NewJob[], now: number): AddedJob[] {
   const row = rowOfRun(database, run);
   const [first, share] = [number(row, "first_rank"), number(row, "share")];
   let n = number(database.get("SELECT coalesce(max(n) + 1, 0) AS n FROM jobs WHERE run = ?", run) ?? {}, "n");
-  return jobs.map(({ id, session, input, context }) => {
+  return jobs.map((job) => {
+    const { id, session, input, context } = job;
     const added = database.run(
-      `INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, context)
-        VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?) ON CONFLICT (run, id) DO NOTHING`,
+      `INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, context, asked)
+        VALUES (?, ?, ?, 'waiting', ?, ?, ?, ?, ?, ?) ON CONFLICT (run, id) DO NOTHING`,
       ...[run, n, id, rankOf(first, n, share), now, session, packText(JSON.stringify(input)), context],
+      sumOfAsked(run, job),
     );
-    n += added;
-    return added === 1;
+    if (added === 1) return { n: n++, isNew: true };
+    return { n: number(database.get("SELECT n FROM jobs WHERE run = ? AND id = ?", run, id) ?? {}, "n"), isNew: false };
+  });
+}
+
+export function knownJobs(database: Database, run: string, jobs: readonly Asked[]): (KnownJob | null)[] {
+  return jobs.map((job) => {
+    const row = database.get(`SELECT ${KNOWN_COLUMNS} FROM jobs WHERE run = ? AND id = ?`, run, job.id);
+    return row ? knownOf(row, job) : null;
   });
 }
 

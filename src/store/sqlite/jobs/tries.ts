@@ -1,5 +1,6 @@
 import { ulid } from "ulid";
-import type { Back, Change, JobKey, Outcome, Tried, Try } from "../../jobs/port.ts";
+import type { Back, Change, JobKey, NewJob, Outcome, Tried, Try } from "../../jobs/port.ts";
+import { sumOfAsked } from "../../rows/job-input.ts";
 import { sealOfJob } from "../../rows/job-seal.ts";
 import { triedOf } from "../../rows/jobs.ts";
 import { packText } from "../../rows/pack.ts";
@@ -119,13 +120,26 @@ function retry(database: Database, run: string, { ids, states, fresh }: Retry, n
     ...[run, chosen(ids), JSON.stringify(states), fresh ? 1 : 0],
   );
   for (const row of again) {
-    database.run(
-      `UPDATE jobs SET state = 'waiting', why = NULL, run_at = NULL, ticket = NULL, fence = 0, session = ?, engine = NULL,
-        attempts = 0, lapses = 0, answers = 0, result = NULL, told = NULL, begun_at = NULL, ended_at = NULL,
-        sha256 = NULL, changed_at = ? WHERE run = ? AND n = ?`,
-      ...[ulid(now), now, run, number(row, "n")],
+    database.run(`UPDATE jobs SET ${ANEW} WHERE run = ? AND n = ?`, ulid(now), now, run, number(row, "n"));
+  }
+}
+
+const ANEW = `state = 'waiting', why = NULL, run_at = NULL, ticket = NULL, fence = 0, session = ?, engine = NULL,
+  attempts = 0, lapses = 0, answers = 0, result = NULL, told = NULL, begun_at = NULL, ended_at = NULL,
+  sha256 = NULL, changed_at = ?`;
+
+/** Jobs that nobody tries wait for what is asked of them now. Answers how many they are. */
+export function replace(database: Database, run: string, jobs: readonly NewJob[], now: number): number {
+  let replaced = 0;
+  for (const job of jobs) {
+    const asked = [packText(JSON.stringify(job.input)), job.context, sumOfAsked(run, job)];
+    replaced += database.run(
+      `UPDATE jobs SET ${ANEW}, input = ?, context = ?, asked = ?
+        WHERE run = ? AND id = ? AND state NOT IN ('running', 'cancelling')`,
+      ...[job.session, now, ...asked, run, job.id],
     );
   }
+  return replaced;
 }
 
 /** null: all of them. */

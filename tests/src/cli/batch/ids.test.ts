@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalJson } from "../../../../src/cli/batch/canonical.ts";
+import { canonicalJson } from "../../../../src/canonical-json.ts";
 import { openIds } from "../../../../src/cli/batch/ids.ts";
 import { nextName, runName } from "../../../../src/cli/batch/run-name.ts";
 import { spool } from "../../../../src/cli/batch/spool.ts";

@@ -19,7 +19,6 @@ function row(n: number, state: JobState): JobRow {
     n,
     id: `j${n}`,
     session: `s${n}`,
-    input: null,
     context: null,
     state,
     why: null,

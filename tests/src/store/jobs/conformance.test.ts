@@ -60,18 +60,58 @@ describe.each(STORES)("jobs of a store $kind", ({ skipped, open }) => {
 
   stored("jobs are added once by their ids, numbered without gaps, and listed in order", async ({ jobs }) => {
     await jobs.open(runOf("R1"));
-    expect(await jobs.add("R1", jobsOf("R1", 3))).toEqual([true, true, true]);
-    expect(await jobs.add("R1", jobsOf("R1", 3, 1))).toEqual([false, false, true]);
+    const added = (n: number, isNew: boolean) => ({ n, isNew });
+    expect(await jobs.add("R1", jobsOf("R1", 3))).toEqual([0, 1, 2].map((n) => added(n, true)));
+    expect(await jobs.add("R1", jobsOf("R1", 3, 1))).toEqual([added(1, false), added(2, false), added(3, true)]);
     await expect(jobs.add("none", jobsOf("none", 1))).rejects.toMatchObject({ code: "run_not_found" });
     const all = await jobs.list("R1", { from: 0, limit: 10 });
     expect(all.map(({ n, id }) => [n, id])).toEqual([0, 1, 2, 3].map((n) => [n, `job-${n}`]));
-    expect(all[2]).toMatchObject({ input: { id: "job-2", n: 2 }, state: "waiting", attempts: 0, told: null });
+    expect(all[2]).toMatchObject({ state: "waiting", attempts: 0, told: null });
+    expect(await jobs.input({ run: "R1", n: 2 })).toEqual({ id: "job-2", n: 2 });
     expect((await jobs.list("R1", { from: 2, limit: 1 })).map(({ n }) => n)).toEqual([2]);
+    expect((await jobs.list("R1", { from: 1, limit: 9, among: [3, 0, 2, 7] })).map(({ n }) => n)).toEqual([2, 3]);
     expect(await jobs.find("R1", "job-3")).toMatchObject({ n: 3 });
     expect(await jobs.find("R1", "job-4")).toBeNull();
     expect(await jobs.read({ run: "R1", n: 9 })).toBeNull();
     expect(await jobs.counts("R1")).toMatchObject({ waiting: 4, done: 0, workers: 0 });
   });
+
+  stored(
+    "a changed input or context is known by its id, and replaced unless somebody tries the job",
+    async ({ jobs }) => {
+      await jobs.open(runOf("R1"));
+      await jobs.add("R1", jobsOf("R1", 3));
+      const asked = [
+        { id: "job-2", input: { n: 2, id: "job-2" }, context: null },
+        { id: "job-0", input: "other", context: null },
+        { id: "none", input: 1, context: null },
+        { id: "job-1", input: { id: "job-1", n: 1 }, context: "c" },
+      ];
+      const known = (n: number, isChanged: boolean, state = "waiting") => ({ n, state, isChanged });
+      expect(await jobs.known("R1", asked)).toEqual([known(2, false), known(0, true), null, known(1, true)]);
+      await jobs.begin({ run: "R1", n: 0 }, tryOf("t"));
+      await jobs.begin({ run: "R1", n: 1 }, tryOf("t"));
+      await jobs.finish({ run: "R1", n: 1 }, 0, DONE);
+      const anew = asked.map((job) => ({ ...job, session: `${job.id} again` }));
+      expect(await jobs.replace("R1", anew)).toBe(2);
+      expect(await jobs.known("R1", asked)).toEqual([
+        known(2, false),
+        known(0, true, "running"),
+        null,
+        known(1, false),
+      ]);
+      const [running, replaced] = await jobs.list("R1", { from: 0, limit: 2 });
+      expect(running).toMatchObject({ session: "R1-0", state: "running", ticket: "t" });
+      expect(replaced).toMatchObject({
+        session: "job-1 again",
+        context: "c",
+        begun_at: null,
+        ended_at: null,
+        told: null,
+      });
+      expect(await jobs.result({ run: "R1", n: 1 })).toBeNull();
+    },
+  );
 
   stored("a try begins, gives back and finishes a job; with an older fence it changes nothing", async ({ jobs }) => {
     await jobs.open(runOf("R1"));

@@ -100,7 +100,9 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
     ["state = 'donf'", "list"],
     ["why = 'x'", "list"],
     ["told = input", "list"],
-    ["input = told", "list"],
+    ["asked = NULL", "list"],
+    ["asked = sha256", "list"],
+    ["input = told", "input"],
     ["ended_at = ended_at + 1", "list"],
     ["answers = 3", "list"],
     ["n = 7", "list"],
@@ -109,14 +111,27 @@ test.for(EDITED)("$kind: a final job that is not as it ended is refused by name"
     ["result = told", "result"],
   ] as const) {
     await of.change(place, `UPDATE STORE.jobs SET ${change} WHERE id = 'a'`);
-    const reading = refused === "list" ? list() : store.jobs.result({ run: "R", n: 0 });
+    const reading = refused === "list" ? list() : store.jobs[refused]({ run: "R", n: 0 });
     await expect(reading, change).rejects.toMatchObject({ code: "store_corrupt" });
     const chosen = store.jobs.list("R", { from: 0, limit: 9, states: ["done"] });
     if (refused === "list" && change !== "state = 'failed'") await expect(chosen, change).rejects.toThrow();
-    expect(await findingsIn(store), change).toEqual([expect.stringMatching(/^job a of run R/)]);
+    expect(await findingsIn(store), change).toEqual([expect.stringMatching(/job a of run R/)]);
     await of.change(place, "DELETE FROM STORE.jobs");
     await of.change(place, "INSERT INTO STORE.jobs SELECT * FROM STORE.kept");
   }
+
+  // An earlier build has kept no checksum over what was asked: then the input itself is compared.
+  await of.change(place, "UPDATE STORE.jobs SET asked = NULL WHERE id = 'c'");
+  await store.jobs.change("R", { to: "retry", ids: ["c"], states: ["cancelled"], fresh: false });
+  const before = ["é\n", "e"].map((input) => ({ id: "c", input, context: "h" }));
+  expect(await store.jobs.known("R", before)).toMatchObject([{ isChanged: false }, { isChanged: true }]);
+  await store.jobs.change("R", { to: "cancel", ids: null });
+  expect((await of.change(place, sealed)).map(({ n }) => Number(n))).toEqual([0, 1, 2]);
+  expect([await findingsIn(store), (await list()).length]).toEqual([[], 3]);
+  await of.change(place, "UPDATE STORE.jobs SET input = (SELECT told FROM STORE.kept WHERE id = 'a') WHERE id = 'c'");
+  await expect(list()).rejects.toMatchObject({ code: "store_corrupt" });
+  await of.change(place, "DELETE FROM STORE.jobs");
+  await of.change(place, "INSERT INTO STORE.jobs SELECT * FROM STORE.kept");
 
   // A job of an earlier build has no seal, and one that is tried again has none.
   await of.change(place, "UPDATE STORE.jobs SET sha256 = NULL, answers = 9 WHERE id = 'a'");

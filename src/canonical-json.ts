@@ -1,5 +1,4 @@
-import { compareUnits } from "../../context/index.ts";
-import type { Json } from "../../index.ts";
+import type { Json } from "../runtime/index.ts";
 
 /** How deep the input of a job may be nested. */
 const DEEPEST = 200;
@@ -21,7 +20,7 @@ function render(value: Json, depth: number): string | null {
     return items.includes(null) ? null : `[${items.join(",")}]`;
   }
   const fields = Object.entries(value)
-    .sort(([a], [b]) => compareUnits(a, b))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, item]) => field(key, item, depth));
   return fields.includes(null) ? null : `{${fields.join(",")}}`;
 }

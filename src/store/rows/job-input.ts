@@ -1,0 +1,55 @@
+import { RlmError } from "../../../runtime/errors.ts";
+import type { Json } from "../../../runtime/index.ts";
+import { canonicalJson } from "../../canonical-json.ts";
+import { misuse } from "../failure.ts";
+import type { Asked, KnownJob } from "../jobs/port.ts";
+import { jobStateOf, jsonOf } from "./jobs.ts";
+import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
+
+/** What {@link inputOf} reads. */
+export const INPUT_COLUMNS = "run, n, id, input, context, asked";
+
+/** What {@link knownOf} reads: the input only where an earlier build has kept no checksum over it. */
+export const KNOWN_COLUMNS = "run, n, id, state, CASE WHEN asked IS NULL THEN input END AS input, context, asked";
+
+/** What the column `asked` has: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
+export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
+  return seal([run, id, canonicalJson(input), context]);
+}
+
+/** The input of a job, if it is what was asked. @param of the run and the number of the job @throws RlmError `store_corrupt` */
+export function inputOf(row: Row | undefined, of: { readonly run: string; readonly n: number }): Json {
+  if (!row) throw misuse(`run ${of.run} has no job ${of.n}`);
+  const job = askedOf(row);
+  const asked = value(row, "asked");
+  if (asked === null || isSum(asked, job.run, job)) return job.input;
+  throw new RlmError("store_corrupt", `the input of job ${job.id} of run ${job.run} is not what was asked`, {
+    suggestion: "Its row is damaged. The line of `belay batch` gives a failed job its input again: --retry-failed.",
+  });
+}
+
+/** How the run has a job. The input of an earlier build's job is compared itself. */
+export function knownOf(row: Row, wanted: Asked): KnownJob {
+  const run = text(row, "run");
+  const asked = value(row, "asked") ?? earlierSum(row);
+  return { n: number(row, "n"), state: jobStateOf(text(row, "state")), isChanged: !isSum(asked, run, wanted) };
+}
+
+/** null: what was asked cannot be read any more. */
+function earlierSum(row: Row): Buffer | null {
+  try {
+    const job = askedOf(row);
+    return sumOfAsked(job.run, job);
+  } catch {
+    return null;
+  }
+}
+
+function askedOf(row: Row): Asked & { readonly run: string } {
+  const [run, id, context] = [text(row, "run"), text(row, "id"), textOrNull(row, "context")];
+  return { run, id, input: jsonOf(row, "input"), context };
+}
+
+function isSum(found: ReturnType<typeof value>, run: string, asked: Asked): boolean {
+  return found instanceof Uint8Array && sumOfAsked(run, asked).equals(found);
+}
