@@ -1,3 +1,5 @@
+import { inLine } from "./visible.ts";
+
 /** Characters of an id that people read and type. An id begins with its time, so the ends of two ids differ most. */
 const SHOWN = 8;
 
@@ -6,7 +8,7 @@ export function idEnd(id: string): string {
   return id.slice(-SHOWN);
 }
 
-/** What a session is called: its name, or the end of its id. */
+/** A session for people: its name, or the end of its id. A row of somebody else may have any text as its name. */
 export function displayName({ id, name }: { readonly id: string; readonly name: string | null }): string {
-  return name ?? idEnd(id);
+  return inLine(name ?? idEnd(id));
 }

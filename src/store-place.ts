@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { RlmError } from "../runtime/errors.ts";
 
 // Where a store is: a folder, or the URL of a PostgreSQL server, `postgres://user@host/database`.
 
@@ -6,27 +7,59 @@ export function isServer(place: string): boolean {
   return /^postgres(ql)?:\/\//i.test(place);
 }
 
-/** The place as the store takes it: a folder becomes absolute. */
+/**
+ * The place as the store takes it: a folder becomes absolute, and spaces around a URL go.
+ *
+ * @throws RlmError `store_failed` for a URL that names no PostgreSQL server: it never becomes a folder, and is not shown
+ */
 export function placeOf(given: string): string {
-  return isServer(given) ? given : resolve(given);
+  if (!isUrlLike(given)) return resolve(given);
+  const url = given.trim();
+  if (isServer(url)) return url;
+  throw new RlmError("store_failed", "this is neither a folder nor a URL that begins with postgres://", {
+    suggestion: "Write it as postgres://USER@HOST/DATABASE, without quotes; a folder of such a name as ./NAME.",
+  });
+}
+
+/**
+ * True if a person who wrote this meant a URL, whatever is wrong with it: the scheme, a slash, quotes or spaces around it. A
+ * folder of such a name is written as `./NAME`.
+ */
+function isUrlLike(given: string): boolean {
+  const bare = given.replace(/^[\s"'`<\p{Cf}]+/u, "");
+  // A single letter before `:/` or `:\` is a drive.
+  return /^(?![./~])(?:[\w+.-]{2,}:(?:\/|.*:\/)|[\w+.-]+:[^/\\].*@|postgres(?:ql)?:)/is.test(bare);
 }
 
 /** The place as people may see it, and as files may keep it: without a password. */
 export function shownPlace(place: string): string {
-  if (!isServer(place)) return place;
-  if (!URL.canParse(place)) return "postgres://…";
-  const url = new URL(place);
+  if (!isUrlLike(place)) return place;
+  const url = wholeUrl(place);
+  if (!url) return "postgres://…";
   if (url.password !== "") url.password = "***";
-  for (const name of SECRET) if (url.searchParams.has(name)) url.searchParams.set(name, "***");
+  for (const name of [...url.searchParams.keys()]) if (isSecret(name)) url.searchParams.set(name, "***");
   return url.href;
 }
 
-/** Whether the place has what nobody may see. One that cannot be read may have it. */
+/** True if the place has what nobody may see. A URL that cannot be read may have it. */
 export function hasSecret(place: string): boolean {
-  if (!isServer(place)) return false;
-  if (!URL.canParse(place)) return true;
-  const { password, searchParams } = new URL(place);
-  return password !== "" || SECRET.some((name) => searchParams.has(name));
+  if (!isUrlLike(place)) return false;
+  const url = wholeUrl(place);
+  return url === null || url.password !== "" || [...url.searchParams.keys()].some(isSecret);
 }
 
-const SECRET = ["password", "sslpassword", "passfile"];
+const isSecret = (name: string) => ["password", "sslpassword", "passfile"].includes(name.toLowerCase());
+
+/** null for a URL that cannot be read. A `/`, `?` or `#` in a password that is not encoded puts the rest of it elsewhere. */
+function wholeUrl(place: string): URL | null {
+  if (!isServer(place) || !URL.canParse(place)) return null;
+  const url = new URL(place);
+  return `${url.pathname}${url.search}${url.hash}`.includes("@") ? null : url;
+}
+
+/** Text in which no URL has a password: what stands before its `@` is left out, and so are passwords among its parameters. */
+export function withoutPasswords(text: string): string {
+  return text
+    .replaceAll(/\b(postgres(?:ql)?:\/{0,2}|[a-z][\w+.-]+:\/{1,2})(?=[^\s/@]*:)(?![^\s/@:]*:\*{3}@)\S*@/gi, "$1***@")
+    .replaceAll(/([?&](?:ssl)?pass(?:word|file)=)(?!\*{3})[^&\s"'`]+/gi, "$1***");
+}

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { nearest } from "../nearest.ts";
+import { inLine, visible } from "../visible.ts";
 import type { Command } from "./commands/define.ts";
 import type { Arguments } from "./flags/arguments.ts";
 import { commandLine, UsageError } from "./flags/usage.ts";
@@ -22,7 +23,7 @@ export async function run(args: readonly string[], host: Host = processHost): Pr
   } catch (error) {
     if (!(error instanceof UsageError)) return unexpected(error);
     const name = command ? `belay ${command.name}` : "belay";
-    process.stderr.write(`${name}: ${error.message}\ntry: ${error.tryThis}\n`);
+    process.stderr.write(`${name}: ${inLine(error.message)}\ntry: ${inLine(error.tryThis)}\n`);
     return 2;
   }
 }
@@ -82,13 +83,14 @@ async function checked(command: Command, args: readonly string[]): Promise<Argum
   );
 }
 
-/** Lines to type next leave out a --store with a password. Programs type none. */
+/** Lines to type next leave out a --store with a password, and so does the list of processes. Programs type no lines. */
 async function tellOfSecret(args: Arguments): Promise<void> {
   const { JSON_OUTPUT, STORE } = await import("./flags/declared.ts");
-  const { hasSecret } = await import("../store-place.ts");
+  const { hasSecret, isServer } = await import("../store-place.ts");
   const place = args.get(STORE);
-  if (place === undefined || !hasSecret(place) || place === process.env.BELAY_STORE || args.isGiven(JSON_OUTPUT))
-    return;
+  if (place === undefined || !hasSecret(place)) return;
+  process.title = "belay";
+  if (!isServer(place.trim()) || place === process.env.BELAY_STORE || args.isGiven(JSON_OUTPUT)) return;
   process.stderr.write(
     "the URL of --store has a password, so lines to type next leave it out: put the URL into BELAY_STORE for them\n",
   );
@@ -101,6 +103,7 @@ async function unexpected(error: unknown): Promise<number> {
   const known = error instanceof RlmError ? `${error.message}\nsuggestion: ${inFlags(error.suggestion)}` : undefined;
   const stack = error instanceof Error && process.env.BELAY_DEBUG ? error.stack : undefined;
   const hint = "set BELAY_DEBUG=1 to see where; `belay doctor` checks the installation";
-  process.stderr.write(`belay: ${known ?? stack ?? `${String(error)}\n${hint}`}\n`);
+  const { withoutPasswords } = await import("../store-place.ts");
+  process.stderr.write(`belay: ${visible(withoutPasswords(known ?? stack ?? `${String(error)}\n${hint}`))}\n`);
   return 1;
 }

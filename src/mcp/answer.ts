@@ -1,6 +1,7 @@
 import type { Json } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../tools/index.ts";
+import { jsonText } from "../visible.ts";
 import { inMcp } from "./wording.ts";
 
 /**
@@ -12,7 +13,7 @@ export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest:
   const envelope = inServerWords(withWarnings(given, warnings));
   const { exec_id = envelope.ask_id } = envelope;
   const whole = typeof exec_id === "string" ? ` The resource belay://exec/${exec_id} has it whole.` : "";
-  const text = JSON.stringify(fitted(envelope, `${rest}${whole}`, maxBytes));
+  const text = jsonText(fitted(envelope, `${rest}${whole}`, maxBytes));
   return { content: [{ type: "text" as const, text }], isError: !given.success };
 }
 

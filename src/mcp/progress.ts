@@ -1,6 +1,7 @@
 import type { Clock } from "../../runtime/index.ts";
 import { amount, elapsed, priced, size } from "../figures.ts";
 import type { Progress } from "../session/index.ts";
+import { inLine } from "../visible.ts";
 
 /** Where what happens while a call runs stands. */
 export interface Tally {
@@ -28,7 +29,7 @@ export function progressMessage({ name, elapsed_ms, turn, child, calls: counted,
     ...(spent ? [amount(spent.tokens, "token"), ...priced(spent.cost_usd)] : []),
     ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
     ...(load && !calls ? [`${amount(load.files, "file")}`, size(load.bytes)] : []),
-    ...(notice === null ? [] : [notice]),
+    ...(notice === null ? [] : [inLine(notice)]),
   ];
   const line = parts.length > 0 ? parts.join(" · ") : `${name} runs, ${elapsed(elapsed_ms)}`;
   return Array.from(line).slice(0, MESSAGE_CHARACTERS).join("");

@@ -1,5 +1,6 @@
 import { describeSession } from "../session/index.ts";
 import { fitted } from "../tools/index.ts";
+import { jsonText } from "../visible.ts";
 import type { Calls } from "./calls.ts";
 import { SESSION_RESOURCE } from "./listed-resources.ts";
 import { answerOfExec, statusOf } from "./status.ts";
@@ -13,13 +14,13 @@ export async function readResource(uri: string, { connection, runs }: Calls): Pr
   const [, exec_id] = EXEC.exec(uri) ?? [];
   if (exec_id !== undefined) {
     const { answer } = await answerOfExec(connection, exec_id);
-    return JSON.stringify(fitted(answer, "The rest of it is in the store: `belay show` has it.", RESOURCE_BYTES));
+    return jsonText(fitted(answer, "The rest of it is in the store: `belay show` has it.", RESOURCE_BYTES));
   }
   if (uri !== SESSION_RESOURCE.uri) return null;
   const status = await statusOf(connection, runs);
   const { execs, checkpoints } = await describeSession(await connection.store(), status.session_id);
   const listed = execs.slice(-EXECS_LISTED).toReversed();
-  return JSON.stringify({
+  return jsonText({
     ...status,
     checkpoints: checkpoints.length,
     execs: listed.map(({ exec_id, number, kind, input, status, error_code, time_ms, tokens, cost_usd, calls }) => {

@@ -1,6 +1,10 @@
+import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { hasSecret, isServer, placeOf, shownPlace } from "../../src/store-place.ts";
+import { readServerUrl } from "../../src/store/index.ts";
+import { hasSecret, isServer, placeOf, shownPlace, withoutPasswords } from "../../src/store-place.ts";
+import { temporaryFolder } from "./cli/belay.ts";
+import { belayHere } from "./cli/in-process.ts";
 
 test("a store is named by a folder or by the URL of a server", () => {
   expect([placeOf("store"), placeOf("/a/../b")]).toEqual([resolve("store"), resolve("/b")]);
@@ -20,3 +24,69 @@ test("no password is shown, wherever it stands in a URL", () => {
   expect(secret.map(hasSecret)).toEqual([true, true, true]);
   expect(["postgres://me@db/x?schema=a", "/home/me:s3cret@db"].map(hasSecret)).toEqual([false, false]);
 });
+
+const MISTYPED = [
+  "mysql://me:s3cret@db/x",
+  "postgres:/me:s3cret@db/x",
+  "postgres:me:s3cret@db",
+  "postgresql+x://me:s3cret@db/x",
+  "'postgres://me:s3cret@db/x'",
+  '"postgres://me:s3cret@db/x"',
+  "\u200bpostgres://me:s3cret@db/x",
+  "jdbc:postgresql://db/x?user=me&password=s3cret",
+  "me:s3cret@db/x",
+];
+
+test("a URL that names no server of ours is never a folder, and is not shown", () => {
+  expect(placeOf(" postgres://me:s3cret@db/x\n")).toBe("postgres://me:s3cret@db/x");
+  for (const given of MISTYPED) {
+    expect(() => placeOf(given), given).toThrow(/^this is neither a folder nor a URL that begins with postgres/);
+    expect([shownPlace(given), hasSecret(given)], given).toEqual(["postgres://…", true]);
+  }
+  for (const folder of ["./me:s3cret@db", "~/a:b@c", "C:\\a@b", "C:/a@b", "a:b"]) {
+    expect([placeOf(folder), shownPlace(folder)]).toEqual([resolve(folder), folder]);
+  }
+});
+
+test("no password is shown of a URL with one that is not encoded, or under a name in capitals", () => {
+  for (const given of [
+    "postgres://me:12/s3cret@db/x",
+    "postgres://me:12#s3cret@db/x",
+    "postgres://me:12?s3cret@db/x",
+  ]) {
+    expect([shownPlace(given), hasSecret(given)]).toEqual(["postgres://…", true]);
+    expect(() => readServerUrl(given)).toThrow(/%2F/);
+  }
+  expect(shownPlace("postgres://me@db/x?PASSWORD=s3cret")).toBe("postgres://me@db/x?PASSWORD=***");
+});
+
+test("texts lose the passwords of URLs, and nothing else", () => {
+  for (const url of [...MISTYPED.slice(0, 8), "postgres://me:s3/c@ret@db", "postgres://db/x?sslPassword=s3cret"]) {
+    const text = withoutPasswords(`cannot open ${url}: why`);
+    expect(text).not.toMatch(/s3|ret/);
+    expect(text).toMatch(/^cannot open .*: why$|^cannot open .*\*\*\*/);
+  }
+  for (const text of ["a.ts:3:4 me@x", "https://h:80/x and me@x", "postgres://me:***@db/x: no", "a?password=*** b"]) {
+    expect(withoutPasswords(text)).toBe(text);
+  }
+});
+
+test("no command shows the password of a URL, or makes a folder of it", async () => {
+  const cwd = temporaryFolder();
+  for (const given of [...MISTYPED.slice(0, 5), " postgres://me:s3cret@localhost:1/x"]) {
+    const ways: [string[], Record<string, string>?][] = [
+      [["sessions", "--store", given]],
+      [["doctor", `--store=${given}`, "--json"]],
+      [["jobs", "--json"], { BELAY_STORE: given }],
+      [["exec", "-e", "1", `--stor=${given}`]],
+      [["show", "a", given]],
+      [["exec", "-e", "1", "-c", given]],
+    ];
+    for (const [args, env = {}] of given === MISTYPED[0] ? ways : ways.slice(2, 5)) {
+      const { code, stdout, stderr } = await belayHere(args, { cwd, env });
+      expect(code, args.join(" ")).toBeGreaterThan(0);
+      expect(`${stdout}${stderr}`, args.join(" ")).not.toContain("s3cret");
+    }
+  }
+  expect(readdirSync(cwd)).toEqual([]);
+}, 30_000);

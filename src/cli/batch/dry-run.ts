@@ -1,6 +1,7 @@
 import { amount, compact, dollars } from "../../figures.ts";
 import type { DryRun } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
+import { inLine, jsonText } from "../../visible.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import type { ReadyRun } from "./run-batch.ts";
 import { keepContexts } from "./submit.ts";
@@ -20,7 +21,7 @@ export async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }
     if (stop.exitCode !== undefined) return stop.exitCode;
     tried.push(dry);
     if (!asked.json) {
-      terminal.stdout.write(`job ${job.id}\n`);
+      terminal.stdout.write(`job ${inLine(job.id)}\n`);
       showDryRun(dry, terminal);
     }
     if (tried.length === TRIED) break;
@@ -29,7 +30,7 @@ export async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }
   const failed = tried.filter(({ envelope }) => !envelope.success).length;
   if (asked.json) {
     const jobs = tried.map(({ envelope, estimate }) => ({ ...envelope, estimate }));
-    terminal.stdout.writeRaw(`${JSON.stringify({ success: failed === 0, jobs: spooled.count, tried: jobs, all })}\n`);
+    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: spooled.count, tried: jobs, all })}\n`);
   } else terminal.stdout.write(`${estimateText(all, tried.length, spooled.count)}\n`);
   return failed === 0 ? 0 : 1;
 }

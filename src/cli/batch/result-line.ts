@@ -1,5 +1,6 @@
 import { isRecord } from "../../json.ts";
 import type { JobRow } from "../../store/index.ts";
+import { escapedJson, jsonText } from "../../visible.ts";
 
 /** The line of a job that is over, without its end. @param result JSON of what its cell gave; null: it gave nothing */
 export function resultLine(job: JobRow, result: string | null): string {
@@ -19,7 +20,7 @@ export function resultLine(job: JobRow, result: string | null): string {
     resumed: told.resumed ?? 0,
     session: job.session,
   };
-  return `${JSON.stringify(before).slice(0, -1)},"result":${onOneLine(result ?? "null")},${JSON.stringify(after).slice(1)}`;
+  return `${jsonText(before).slice(0, -1)},"result":${escapedJson(onOneLine(result ?? "null"))},${jsonText(after).slice(1)}`;
 }
 
 /** Between the tokens of JSON a line's end means nothing, and within a string it cannot stand. */

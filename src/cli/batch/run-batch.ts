@@ -1,6 +1,7 @@
 import { amount } from "../../figures.ts";
 import { checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import type { Counts, Jobs } from "../../store/index.ts";
+import { inLine, jsonText } from "../../visible.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -90,11 +91,11 @@ function detached({ asked, terminal }: ReadyRun, { run }: Submitted, counts: Cou
 function tell({ asked, terminal }: Pick<ReadyRun, "asked" | "terminal">, stood: Stood, lines: string[], code: number) {
   if (!asked.json) {
     if (asked.quiet && code === RUN_EXIT.done) return;
-    for (const line of lines) terminal.stderr.write(`${line}\n`);
+    for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
     return;
   }
   const { name, state, why } = stood.run;
   const success = code === RUN_EXIT.done;
   const said = { success, run: name, state, why, ...standingJson(stood), exit_code: code, next: lines.at(-1) ?? null };
-  terminal.stdout.writeRaw(`${JSON.stringify(said)}\n`);
+  terminal.stdout.writeRaw(`${jsonText(said)}\n`);
 }

@@ -1,4 +1,5 @@
 import type { RlmError } from "../../index.ts";
+import { inLine, jsonText } from "../../visible.ts";
 import type { ProgressClock } from "../render/progress.ts";
 import type { Output } from "../render/terminal.ts";
 import { openSpeed, progressText, type Standing } from "./progress-line.ts";
@@ -34,8 +35,8 @@ export function openRunProgress(output: Output, clock: ProgressClock, as: "text"
   function say(text: string): void {
     if (as === "quiet") return;
     clear();
-    if (as === "json") output.writeRaw(`${JSON.stringify({ kind: "said", text })}\n`);
-    else output.write(`${text}\n`);
+    if (as === "json") output.writeRaw(`${jsonText({ kind: "said", text })}\n`);
+    else output.write(`${inLine(text)}\n`);
   }
 
   return {
@@ -46,14 +47,14 @@ export function openRunProgress(output: Output, clock: ProgressClock, as: "text"
       if (as === "quiet") return;
       if (isRewritten) {
         clear();
-        output.write(progressText(now, speed).slice(0, output.columns - 1), "dim");
+        output.write(inLine(progressText(now, speed)).slice(0, output.columns - 1), "dim");
         onLine = true;
         return;
       }
       if (now.at < nextAt) return;
       nextAt = now.at + ELSEWHERE.step;
-      if (as === "text") output.write(`${progressText(now, speed)}\n`);
-      else output.writeRaw(`${JSON.stringify({ kind: "progress", ...standingJson(now), ...jsonOf(speed) })}\n`);
+      if (as === "text") output.write(`${inLine(progressText(now, speed))}\n`);
+      else output.writeRaw(`${jsonText({ kind: "progress", ...standingJson(now), ...jsonOf(speed) })}\n`);
     },
     unreachable(error, ms) {
       if (clock.now() - complainedAt < MINUTE_MS) return;

@@ -1,4 +1,5 @@
 import type { WorkProgress } from "../../jobs/index.ts";
+import { inLine } from "../../visible.ts";
 import type { ProgressClock } from "../render/progress.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
@@ -62,7 +63,7 @@ export function openTally(output: Output, clock: ProgressClock, isQuiet: boolean
   function say(sentence: string): void {
     if (isQuiet) return;
     clear();
-    output.write(`${sentence}\n`);
+    output.write(`${inLine(sentence)}\n`);
   }
 
   return {

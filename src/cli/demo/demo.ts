@@ -2,6 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RlmError } from "../../index.ts";
+import { jsonText } from "../../visible.ts";
 import type { DemoFlags } from "../commands/demo.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -26,7 +27,7 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
         const stage = { folder, host, stop, output };
         return ask ? playAsk(stage) : play(stage);
       });
-      if (isJson) terminal.stdout.writeRaw(`${JSON.stringify({ success: true, ...found })}\n`);
+      if (isJson) terminal.stdout.writeRaw(`${jsonText({ success: true, ...found })}\n`);
       return 0;
     } catch (error) {
       if (stop.signal.aborted) {

@@ -3,6 +3,7 @@ import { findProjectFile, readConfig } from "../../config/index.ts";
 import { megabytes } from "../../figures.ts";
 import { type Json, openSession, RlmError } from "../../index.ts";
 import { isServer } from "../../store-place.ts";
+import { inLine } from "../../visible.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
@@ -42,7 +43,7 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
   return checks.map(([name, cure, run]) => async () => {
     const found = await run().catch((error: unknown) => ({
       state: "failed" as const,
-      detail: error instanceof Error ? error.message : String(error),
+      detail: inLine(error instanceof Error ? error.message : String(error)),
       ...(error instanceof RlmError ? { cure: inFlags(error.suggestion) } : {}),
     }));
     return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };

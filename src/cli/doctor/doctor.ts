@@ -1,3 +1,5 @@
+import { withoutPasswords } from "../../store-place.ts";
+import { jsonText } from "../../visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
@@ -11,10 +13,13 @@ export async function doctorCommand(args: Arguments, host: Host): Promise<number
   const terminal = processTerminal(() => {});
   const { stdout } = terminal;
   const checks: Check[] = [];
-  for (const check of checkInstallation({ place: storePlace(args), host, terminal })) checks.push(await check());
+  for (const check of checkInstallation({ place: storePlace(args), host, terminal })) {
+    const { detail, ...found } = await check();
+    checks.push({ ...found, detail: withoutPasswords(detail) });
+  }
   const isWell = checks.every(({ state }) => state !== "failed");
   if (args.get(JSON_OUTPUT)) {
-    stdout.writeRaw(`${JSON.stringify({ success: isWell, version: version(), checks })}\n`);
+    stdout.writeRaw(`${jsonText({ success: isWell, version: version(), checks })}\n`);
     return isWell ? 0 : 1;
   }
   const width = Math.max(...checks.map(({ name }) => name.length));

@@ -1,4 +1,5 @@
-import { hasSecret } from "../../store-place.ts";
+import { hasSecret, withoutPasswords } from "../../store-place.ts";
+import { inLine } from "../../visible.ts";
 
 /** What was typed cannot be run. */
 export class UsageError extends Error {
@@ -7,8 +8,8 @@ export class UsageError extends Error {
   readonly tryThis: string;
 
   constructor(message: string, tryThis: string) {
-    super(message);
-    this.tryThis = tryThis;
+    super(withoutPasswords(message));
+    this.tryThis = withoutPasswords(tryThis);
   }
 }
 
@@ -17,12 +18,24 @@ export class UsageError extends Error {
  * into BELAY_STORE.
  */
 export function commandLine(args: readonly string[]): string {
-  const shown = args.filter((word, at) => !isSecret(word) && !(word === "--store" && isSecret(args[at + 1] ?? "")));
+  const isHidden = (word: string, at: number) => isSecretStore(word) || (args[at - 1] === "--store" && hasSecret(word));
+  const shown = args.filter(
+    (word, at) => !isHidden(word, at) && !(word === "--store" && hasSecret(args[at + 1] ?? "")),
+  );
   return ["belay", ...shown.map(quoted)].join(" ");
 }
 
-const isSecret = (word: string) => hasSecret(word.replace(/^--store=/, ""));
+/** True for the URL of a server with a password, behind whatever flag it was typed. */
+function isSecretStore(word: string): boolean {
+  const value = word.replace(/^-[\w-]*=/, "");
+  return (/^\W*postgres/i.test(value) || word.startsWith("--store=")) && hasSecret(value);
+}
 
+/** With a line feed or a character that steers or hides it is one line still: bash and zsh read its escapes. */
 function quoted(argument: string): string {
-  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+  const shown = withoutPasswords(argument);
+  if (/^[\w@%+=:,./-]+$/.test(shown)) return shown;
+  if (inLine(shown) === shown) return `'${shown.replaceAll("'", "'\\''")}'`;
+  const escaped = inLine(shown.replaceAll(/[\\']/g, "\\$&"));
+  return `$'${escaped.replaceAll(/\\u\{(\w+)\}/g, (_all, code: string) => `\\U${code.padStart(8, "0")}`)}'`;
 }

@@ -35,10 +35,17 @@ function lastText(args: Arguments, flag: Flag | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The place that --store or BELAY_STORE names, or the usual folder. */
+/** The place that --store or BELAY_STORE names, or the usual folder. @throws UsageError for a URL of something else */
 export function storePlace(args: Pick<Arguments, "get">): string {
   const named = args.get(STORE) ?? (process.env.BELAY_STORE || undefined);
-  return named === undefined ? homeFolder(process.env) : placeOf(named);
+  if (named === undefined) return homeFolder(process.env);
+  try {
+    return placeOf(named);
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    const from = args.get(STORE) === undefined ? "BELAY_STORE" : "--store";
+    throw new UsageError(`${from}: ${error.message}. ${error.suggestion}`, "belay --help");
+  }
 }
 
 /** @throws UsageError for a name that a session cannot have */

@@ -1,6 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
 import { type Change, type JobRow, type RunLimits, type RunRow, readablePart } from "../../store/index.ts";
+import { inLine } from "../../visible.ts";
 import { limitsIn } from "../batch/asked.ts";
 import { openDispatcher } from "../batch/dispatchers.ts";
 import { runJson } from "../batch/standing-json.ts";
@@ -24,7 +25,7 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   if (json) printJson(asked, { run: runJson({ run: after, counts }) });
   else {
     const told = { run: after, before, begun, now: counts, isRaised: limits !== null, named };
-    for (const line of changedLines(asked, verb, told)) terminal.stdout.write(`${line}\n`);
+    for (const line of changedLines(asked, verb, told)) terminal.stdout.write(`${inLine(line)}\n`);
   }
   return 0;
 }
@@ -38,7 +39,10 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
   );
   await store.jobs.remove(found?.id ?? typed);
   if (json) printJson(asked, { removed: found?.name ?? typed });
-  else terminal.stdout.write(`removed ${found?.name ?? `the damaged run ${typed}`} with the sessions of its jobs\n`);
+  else
+    terminal.stdout.write(
+      `removed ${inLine(found?.name ?? `the damaged run ${typed}`)} with the sessions of its jobs\n`,
+    );
   return 0;
 }
 

@@ -3,6 +3,7 @@ import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { nearest } from "../../nearest.ts";
 import { type JobRow, type JobState, type RunRow, readablePart, type Store } from "../../store/index.ts";
+import { jsonText } from "../../visible.ts";
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -78,7 +79,7 @@ const UNFINISHED: readonly JobState[] = ["waiting", "parked"];
 
 /** One JSON object on stdout. @param outcome how the command ended */
 export function printJson({ terminal }: Pick<JobsAsked, "terminal">, fields: object, outcome: object = SUCCESS): void {
-  terminal.stdout.writeRaw(`${JSON.stringify({ ...outcome, ...fields })}\n`);
+  terminal.stdout.writeRaw(`${jsonText({ ...outcome, ...fields })}\n`);
 }
 
 const SUCCESS = { success: true };

@@ -2,6 +2,7 @@ import { ago, amount, dollars } from "../../figures.ts";
 import { type Json, RlmError } from "../../index.ts";
 import { isRecord, parseJson } from "../../json.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
+import { inLine } from "../../visible.ts";
 import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/json.ts";
 import { inFlags } from "../render/wording.ts";
@@ -67,12 +68,14 @@ async function showText(asked: JobsAsked, run: RunRow, job: JobRow, { input, res
   ];
   const ended = job.ended_at === null ? "" : `, ${ago(Date.now() - job.ended_at)}`;
   const waits = await waitText(job);
-  stdout.write(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}\n`);
+  stdout.write(
+    `${inLine(`job ${job.id} of ${run.name}: ${job.state}${waits === null ? "" : ` (${waits})`}${ended}`)}\n`,
+  );
   stdout.write(`took ${took.join(", ")}\n`);
   block("input", prettyJson(input, WIDTH));
   if (outputOf(job) !== "") block("output", outputOf(job).trimEnd());
   if (typeof told.error === "string") block(`error (${String(told.error_code)})`, told.error);
-  if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inFlags(told.suggestion)}\n`);
+  if (typeof told.suggestion === "string") stdout.write(`suggestion: ${inLine(inFlags(told.suggestion))}\n`);
   if (result !== null) block("result", resultText(result));
   const show = commandLine(["show", `${run.name}/${job.id}`, ...place.flags]);
   if (job.begun_at !== null) stdout.write(`all that it did: ${show}\n`, "dim");

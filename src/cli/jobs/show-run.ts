@@ -1,6 +1,7 @@
 import { amount, dollars } from "../../figures.ts";
 import { isRecord } from "../../json.ts";
 import type { Counts, JobRow, RunRow } from "../../store/index.ts";
+import { inLine, jsonText } from "../../visible.ts";
 import { runExitCode } from "../batch/exit-code.ts";
 import { progressText } from "../batch/progress-line.ts";
 import { runJson } from "../batch/standing-json.ts";
@@ -30,7 +31,7 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const damaged = () => damagedJobs(run, jobs);
   if (json) {
     await printJobs(asked, runJson({ run, counts }), { first, list });
-    asked.terminal.stdout.writeRaw(`],${JSON.stringify(damageJson(asked, damaged())).slice(1)}\n`);
+    asked.terminal.stdout.writeRaw(`],${jsonText(damageJson(asked, damaged())).slice(1)}\n`);
   } else {
     await showStanding(asked, run, counts, first);
     showDamage(asked, damaged());
@@ -45,8 +46,11 @@ async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, rows:
   const { own, terminal } = asked;
   const { stdout } = terminal;
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
-  stdout.write(`${run.name} (${stateOf(run, counts)}): ${standing}\n`);
-  if (run.state === "paused" && run.why?.includes(": ")) stdout.write(`paused: ${inFlags(run.why)}\n`);
+  stdout.write(`${inLine(`${run.name} (${stateOf(run, counts)}): ${standing}`)}
+`);
+  if (run.state === "paused" && run.why?.includes(": "))
+    stdout.write(`${inLine(`paused: ${inFlags(run.why)}`)}
+`);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {
@@ -90,10 +94,10 @@ async function printJobs(
   pages: { first: readonly JobRow[]; list: List },
 ): Promise<void> {
   const { stdout } = terminal;
-  stdout.writeRaw(`${JSON.stringify({ run }).slice(0, -1)},"jobs":[`);
+  stdout.writeRaw(`${jsonText({ run }).slice(0, -1)},"jobs":[`);
   let page = pages.first;
   for (let separator = ""; ; separator = ",") {
-    stdout.writeRaw(page.map((job, at) => `${at === 0 ? separator : ","}${JSON.stringify(jobJson(job))}`).join(""));
+    stdout.writeRaw(page.map((job, at) => `${at === 0 ? separator : ","}${jsonText(jobJson(job))}`).join(""));
     const last = page.at(-1);
     if (!last || page.length < PAGE) return;
     page = await pages.list(last.n + 1, PAGE);

@@ -1,3 +1,4 @@
+import { inLine } from "../../visible.ts";
 import { runExitCode } from "../batch/exit-code.ts";
 import { followRun } from "../batch/follow.ts";
 import { openPoke } from "../batch/poke.ts";
@@ -28,7 +29,7 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   if (json) printJson(asked, { run: runJson(stood) });
   else {
     const text = progressText({ at: 0, ...stood }, { callsPerSecond: null, leftMs: null });
-    terminal.stdout.write(`${run.name}: ${text}\n`);
+    terminal.stdout.write(`${inLine(`${run.name}: ${text}`)}\n`);
     if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
   }
   return runExitCode(stood.counts);

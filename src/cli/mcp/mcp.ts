@@ -1,4 +1,5 @@
 import { openLeaving, serve } from "../../mcp/index.ts";
+import { inLine } from "../../visible.ts";
 import type { McpFlags } from "../commands/mcp.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -28,7 +29,7 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     tools,
     limits: { answerMs: msOf(own, ANSWER_MS), answerMsWithProgress: msOf(own, ANSWER_MS_WITH_PROGRESS), answerBytes },
     leaving,
-    note: (line) => void process.stderr.write(`belay mcp: ${line}\n`),
+    note: (line) => void process.stderr.write(`belay mcp: ${inLine(line)}\n`),
   });
   return new Promise(() => {});
 }

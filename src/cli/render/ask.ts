@@ -1,6 +1,7 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import { amount, compact, duration, priced } from "../../figures.ts";
 import type { AskEnvelope, Progress } from "../../index.ts";
+import { inLine } from "../../visible.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";
@@ -70,7 +71,7 @@ function callsText(calls: Calls): string {
   const children = calls.filter(({ child }) => child).length;
   const answered = children > 0 ? `, ${amount(children, "child", "children")}` : "";
   const of = models.length > 0 ? ` of ${models.join(", ")}` : "";
-  return `${amount(calls.length, "sub-call")}${of}${answered}${failed > 0 ? `, ${failed} failed` : ""}`;
+  return `${amount(calls.length, "sub-call")}${inLine(of)}${answered}${failed > 0 ? `, ${failed} failed` : ""}`;
 }
 
 const MODELS_SHOWN = 5;
@@ -86,11 +87,11 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
     showValue(envelope.answer, stdout);
     for (const { valid, doc, line, quote } of envelope.citations) {
       const words = (quote ?? "").trim().replaceAll(/\s+/g, " ");
-      if (valid) stderr.write(`${doc ?? "P"}:${line ?? 1} ${words.slice(0, QUOTE_UNITS)}\n`, "dim");
+      if (valid) stderr.write(`${inLine(doc ?? "P")}:${line ?? 1} ${words.slice(0, QUOTE_UNITS)}\n`, "dim");
     }
   } else {
     const { error_code: code, error_message: message } = envelope;
-    stderr.write(code === "cancelled" ? "cancelled\n" : `error: ${message} (${code})\n`, "red");
+    stderr.write(code === "cancelled" ? "cancelled\n" : `error: ${inLine(message)} (${code})\n`, "red");
   }
   showWarnings(envelope.warnings, DEFAULT_EXEC_LIMITS, { stdout, stderr });
   if (!envelope.success) stderr.write(`suggestion: ${inFlags(envelope.suggestion)}\n`);

@@ -1,12 +1,13 @@
 import { amount, size } from "../../figures.ts";
 import { type ExecEnvelope, type ExecLimits, type Json, type QueryEnvelope, RlmError } from "../../index.ts";
+import { inLine } from "../../visible.ts";
 import type { Format } from "../flags/declared.ts";
 import type { Written } from "../running/delivery.ts";
 import { type CallsTaken, takenLine } from "./calls.ts";
 import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
 import { prettyJson } from "./json.ts";
-import type { Output, Terminal } from "./terminal.ts";
+import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { showValue } from "./value.ts";
 import { isResultLeftOut, warningText } from "./warnings.ts";
 
@@ -44,8 +45,8 @@ export function showEnvelope(
   showing: Showing,
 ): boolean {
   const { stdout, stderr } = terminal;
-  (showing.format === null ? stdout : stderr).write(envelope.stdout);
-  stderr.write(envelope.stderr);
+  writeData(showing.format === null ? stdout : stderr, envelope.stdout);
+  writeData(stderr, envelope.stderr);
   const isInLine = envelope.stdout !== "" && !envelope.stdout.endsWith("\n");
   const isShown = !envelope.success || showResult(envelope, { ...showing, isInLine }, terminal);
   if (envelope.result_meta !== null && stderr.isTerminal) {
@@ -71,7 +72,7 @@ export function showAnswer(
   const isShown =
     !answer.success || showResult({ result_json: answer.answer, warnings: answer.warnings }, showing, terminal);
   for (const { source, note } of answer.success ? [] : answer.notes) {
-    showValue(`[${source}]\n${note}`, showing.format === null ? stdout : stderr);
+    showValue(`[${inLine(source)}]\n${note}`, showing.format === null ? stdout : stderr);
   }
   showWarnings(answer.warnings, showing.limits, terminal, showing.written);
   if (!answer.success) showError(answer, taken, terminal);
@@ -80,7 +81,7 @@ export function showAnswer(
     const how = answer.results ? "text" : "section";
     const by = answer.search_strategy_used === null ? "" : ` by ${answer.search_strategy_used}`;
     stderr.write(`${amount(answer.sections.length, how)}${by}:\n`, "dim");
-    for (const section of answer.sections) stderr.write(`  ${section}\n`, "dim");
+    for (const section of answer.sections) stderr.write(`  ${inLine(section)}\n`, "dim");
   }
   if (taken) stderr.write(`${takenLine(taken)}\n`, "dim");
   return isShown;
@@ -93,7 +94,7 @@ function showResult(
   { stdout, stderr }: Terminal,
 ): boolean {
   if (written) {
-    if (stderr.isTerminal) stderr.write(`wrote ${written.path} (${size(written.bytes)})\n`, "dim");
+    if (stderr.isTerminal) stderr.write(`wrote ${inLine(written.path)} (${size(written.bytes)})\n`, "dim");
     return true;
   }
   if (format === null) {
@@ -105,12 +106,12 @@ function showResult(
   if (!isLast || warnings.some(isResultLeftOut)) return true;
   const json = JSON.stringify(result_json);
   try {
-    stdout.write([...formatted(json, format)].join(""));
+    writeData(stdout, [...formatted(json, format)].join(""));
     return true;
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;
     showMisfit(error, again, stderr);
-    if (again === null) stdout.write(`${json}\n`);
+    if (again === null) writeData(stdout, `${json}\n`);
     return false;
   }
 }
@@ -118,7 +119,7 @@ function showResult(
 /** @param again prints the result; null: it is printed as JSON, since it would be lost otherwise */
 function showMisfit({ message }: RlmError, again: string | null, stderr: Output): void {
   const cure = again === null ? "it is on stdout as JSON" : `\`${again}\` prints it as JSON`;
-  stderr.write(`error: ${message}\n`, "red");
+  stderr.write(`error: ${inLine(message)}\n`, "red");
   stderr.write(`suggestion: Use --format json, or change what the cell returns; ${cure}.\n`);
 }
 
@@ -131,6 +132,6 @@ export function showWarnings(
 ): void {
   for (const warning of warnings) {
     if (written && isResultLeftOut(warning)) continue;
-    stderr.write(`warning: ${warningText(warning, limits)}\n`, "yellow");
+    stderr.write(`warning: ${inLine(warningText(warning, limits))}\n`, "yellow");
   }
 }

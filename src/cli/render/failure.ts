@@ -1,12 +1,16 @@
 import { amount } from "../../figures.ts";
 import type { ExecFailure, RlmError } from "../../index.ts";
 import { NOTHING_RUN } from "../../nothing-run.ts";
+import { withoutPasswords } from "../../store-place.ts";
+import { inLine, jsonText } from "../../visible.ts";
 import type { CallsTaken } from "./calls.ts";
 import type { Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";
 
+type Told = Pick<ExecFailure, "error_code" | "traceback" | "suggestion">;
+
 /** Why a cell or query failed. */
-export function showError(failure: ExecFailure, taken: CallsTaken | null, { stderr }: Terminal): void {
+export function showError(failure: Told, taken: CallsTaken | null, { stderr }: Terminal): void {
   if (failure.error_code === "cancelled") {
     const calls = taken ? `: ${amount(taken.done, "sub-call")} done, ${taken.unfinished} given up` : "";
     stderr.write(`cancelled${calls}\n`, "red");
@@ -22,16 +26,17 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
     stderr.write("cancelled\n", "red");
     return;
   }
-  stderr.write(`error: ${error.message} (${error.code})\n`, "red");
-  stderr.write(`suggestion: ${inFlags(error.suggestion)}\n`);
+  stderr.write(`error: ${inLine(withoutPasswords(error.message))} (${error.code})\n`, "red");
+  stderr.write(`suggestion: ${inLine(withoutPasswords(inFlags(error.suggestion)))}\n`);
 }
 
 /** Such a failure as one JSON object, with every field of an exec's error envelope. */
 export function failureJson(error: RlmError, session_id: string | null): string {
-  return JSON.stringify({ ...failureFields(error), ...NOTHING_RUN, session_id });
+  return jsonText({ ...failureFields(error), ...NOTHING_RUN, session_id });
 }
 
 /** Its fields alone. */
 export function failureFields({ code, message, suggestion }: RlmError) {
-  return { success: false, error_code: code, error_message: message, suggestion: inFlags(suggestion) };
+  const cure = withoutPasswords(inFlags(suggestion));
+  return { success: false, error_code: code, error_message: withoutPasswords(message), suggestion: cure };
 }

@@ -1,4 +1,5 @@
 import type { Json } from "../../index.ts";
+import { jsonText } from "../../visible.ts";
 
 /** JSON for people: what fits into a line of `width` characters stands in one, the rest is indented by two. */
 export function prettyJson(value: Json, width: number): string {
@@ -10,13 +11,13 @@ const DEEPEST = 100;
 
 /** @param at columns before the line of the value, and those that its key takes */
 function render(value: Json, at: { indent: number; lead: number }, width: number): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return jsonText(value);
   const indent = Math.min(at.indent + 2, DEEPEST);
   const isList = Array.isArray(value);
   const items = isList
     ? value.map((item) => render(item, { indent, lead: 0 }, width))
     : Object.entries(value).map(([name, item]) => {
-        const key = `${JSON.stringify(name)}: `;
+        const key = `${jsonText(name)}: `;
         return key + render(item, { indent, lead: key.length }, width);
       });
   const [open, close] = isList ? ["[", "]"] : ["{", "}"];

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../../index.ts";
+import { inLine } from "../../visible.ts";
 import type { Output } from "./terminal.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
@@ -20,8 +21,6 @@ export function placesIn(value: Json): readonly Place[] | null {
 
 /** `docs/a.md:12:3: the line`, as rg prints it. */
 export function placeLine({ id, line, column, text }: Place, { paint }: Pick<Output, "paint">): string {
-  // A line break in an id or text is shown as part of this line.
-  const oneLine = (part: string) => part.replaceAll("\n", "\\n");
-  const where = `${paint(oneLine(id), "magenta")}:${paint(String(line), "green")}:${column}`;
-  return text === undefined ? where : `${where}: ${paint(oneLine(text.trimEnd()))}`;
+  const where = `${paint(inLine(id), "magenta")}:${paint(String(line), "green")}:${column}`;
+  return text === undefined ? where : `${where}: ${paint(inLine(text.trimEnd()))}`;
 }

@@ -1,5 +1,6 @@
 import { amount, megabytes } from "../../figures.ts";
 import type { CallProgress, Progress } from "../../index.ts";
+import { inLine } from "../../visible.ts";
 import { turnLine } from "./ask.ts";
 import { type CallsTaken, callLine } from "./calls.ts";
 import type { Output } from "./terminal.ts";
@@ -68,11 +69,11 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
     saidAt = at;
     unsaid = null;
     if (!output.isTerminal) {
-      output.write(`${text}\n`);
+      output.write(`${inLine(text)}\n`);
       return;
     }
     output.writeRaw("\r\x1b[K");
-    output.write(text.replaceAll(/\s/g, " ").slice(0, output.columns - 1), "dim");
+    output.write(inLine(text).slice(0, output.columns - 1), "dim");
     onLine = true;
   }
 
@@ -119,7 +120,7 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
       calls = undefined;
       clear();
       if (isOver) keepLines(turns.rest());
-      if (!output.isTerminal && unsaid !== null && saidAt > beganAt) output.write(`${unsaid}\n`);
+      if (!output.isTerminal && unsaid !== null && saidAt > beganAt) output.write(`${inLine(unsaid)}\n`);
       unsaid = null;
       return counted.end();
     },

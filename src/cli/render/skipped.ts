@@ -1,6 +1,7 @@
 import { addSkips } from "../../context/index.ts";
 import { amount } from "../../figures.ts";
 import type { ContextStats } from "../../index.ts";
+import { inLine } from "../../visible.ts";
 
 type Skipped = ContextStats["skipped"];
 
@@ -14,13 +15,13 @@ export function skippedLine({ count, files, reasons }: Skipped, isVerbose = fals
   if (count === 0) return null;
   const head = `skipped ${amount(count, "file")}`;
   if (!isVerbose && count <= NAMED && files.length === count) {
-    return `${head}: ${files.map(({ path, reason }) => `${path} (${brief(reason)})`).join(", ")}`;
+    return `${head}: ${files.map(({ path, reason }) => `${inLine(path)} (${brief(reason)})`).join(", ")}`;
   }
   const counts = Object.entries(reasons ?? addSkips({}, files)).sort(([, a], [, b]) => b - a);
   const kinds = counts.map(([kind, of]) => `${of.toLocaleString("en-US")} ${kind}`);
   const summary = kinds.length > 0 ? `${head} (${kinds.join(", ")})` : head;
   if (!isVerbose) return `${summary}; --verbose lists them`;
-  const lines = files.map(({ path, reason }) => `  ${path}: ${reason}`);
+  const lines = files.map(({ path, reason }) => `  ${inLine(path)}: ${reason}`);
   if (count > files.length) lines.push(`  … ${(count - files.length).toLocaleString("en-US")} more`);
   return [summary, ...lines].join("\n");
 }

@@ -1,3 +1,4 @@
+import { inLine } from "../../visible.ts";
 import type { Output } from "./terminal.ts";
 
 /** A column of a table: its alignment, and whether a narrow terminal leaves it out. */
@@ -15,9 +16,11 @@ type Rows = readonly (readonly string[])[];
 
 /**
  * Rows as lines whose columns stand under each other, two spaces apart; the last is not padded. On a terminal that is too
- * narrow for them the least important columns are left out, and a line is cut only if that is not enough.
+ * narrow for them the least important columns are left out, and a line is cut only if that is not enough. A name with a line
+ * feed stays in its line.
  */
-export function table(rows: Rows, columns: readonly Column[], output: Place = WIDE): string[] {
+export function table(given: Rows, columns: readonly Column[], output: Place = WIDE): string[] {
+  const rows = given.map((row) => row.map(inLine));
   const all = columns.map((column, at) => ({ at, column, width: widthOf(rows, at) }));
   const kept = output.isTerminal ? fitting(all, output.columns) : all;
   return rows.map((row) => {

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { errorCode } from "../../home.ts";
+import { visible } from "../../visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -10,11 +11,11 @@ export interface Output {
   readonly columns: number;
   /** Whether styles show: a terminal that is not dumb, and no NO_COLOR. */
   readonly colours: boolean;
-  /** Text as it is shown here: on a terminal styled, with control characters other than \n and \t escaped. */
+  /** Text as a person reads it: on a terminal styled; what steers or hides is a code point on a terminal and elsewhere. */
   paint(text: string, style?: Style): string;
   /** Writes text as `paint` shows it. */
   write(text: string, style?: Style): void;
-  /** Writes as it is, control sequences included. */
+  /** Writes as it is: control sequences, JSON, and data into a pipe. */
   writeRaw(text: string): void;
 }
 
@@ -42,11 +43,14 @@ export function processTerminal(onClosed: (exitCode: number) => void): Terminal 
   return { stdout: outputOver(process.stdout, process.env), stderr: outputOver(process.stderr, process.env) };
 }
 
-function outputOver(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
+type Stream = Pick<NodeJS.WriteStream, "isTTY" | "columns"> & { write(text: string): unknown };
+
+/** Writes to one stream. */
+export function outputOver(stream: Stream, env: NodeJS.ProcessEnv): Output {
   const isTerminal = stream.isTTY === true;
   const colours = isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const paint = (text: string, style?: Style) => {
-    const shown = isTerminal ? visible(text) : text;
+    const shown = visible(text);
     return style && colours ? styleText(style, shown, { validateStream: false }) : shown;
   };
   return {
@@ -65,10 +69,8 @@ function outputOver(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output 
   };
 }
 
-/** Control characters other than \n and \t as `\r` or `\x1b`. */
-export function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, (character) =>
-    character === "\r" ? "\\r" : `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`,
-  );
+/** Writes what a cell printed or what is asked for itself: into a pipe or file as it is, on a terminal as a person reads it. */
+export function writeData(output: Pick<Output, "isTerminal" | "write" | "writeRaw">, data: string): void {
+  if (output.isTerminal) output.write(data);
+  else output.writeRaw(data);
 }

@@ -1,12 +1,12 @@
 import type { Json } from "../../index.ts";
 import { jsonParts, prettyJson } from "./json.ts";
 import { placeLine, placesIn } from "./places.ts";
-import type { Output, Style } from "./terminal.ts";
+import { type Output, type Style, writeData } from "./terminal.ts";
 
 /** A value and a newline; on a terminal a line for each place, if it is nothing but places. */
 export function showValue(value: Json, output: Output): void {
   if (typeof value === "string") {
-    output.write(value.endsWith("\n") ? value : `${value}\n`);
+    writeData(output, value.endsWith("\n") ? value : `${value}\n`);
     return;
   }
   const places = output.isTerminal ? placesIn(value) : null;

@@ -1,6 +1,7 @@
 import { amount } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import type { Session } from "../../index.ts";
+import { inLine } from "../../visible.ts";
 import type { Output } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
 import type { CliSession } from "../session/session.ts";
@@ -57,10 +58,10 @@ const LEAST_TEXT = 20;
 /** Name, size and beginning of each text, a line each. */
 function table(rows: readonly Row[], output: Output): void {
   const width = Math.min(NAME_COLUMNS, Math.max(...rows.map(({ name }) => name.length)));
-  for (const { name, text } of rows) {
+  for (const { name, text } of rows.map(({ name, text }) => ({ name: inLine(name), text: inLine(text) }))) {
     const lead = `${name.padEnd(width)}  ${amount(Buffer.byteLength(text), "byte").padStart(12)}  `;
     const room = Math.max(LEAST_TEXT, output.columns - lead.length - 1);
     const shown = text.length > room ? `${text.slice(0, room - 1)}…` : text;
-    output.write(`${lead}${shown.replaceAll("\n", " ")}\n`);
+    output.write(`${lead}${shown}\n`);
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { loadAsks } from "../../asks.ts";
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
+import { jsonText } from "../../visible.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
@@ -69,7 +70,7 @@ export function endOfAsk(
   const resume = opened.resumeCommand();
   if (isJson) {
     const fields = isLeftOpen ? { ...answer, suggestion: `\`${resume}\` goes on with it.`, resume } : answer;
-    terminal.stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
+    terminal.stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
   } else {
     showTrajectory(answer, terminal.stderr);
     const isSuspended = isLeftOpen && !answer.success && answer.error_code === "cancelled";

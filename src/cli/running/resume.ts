@@ -3,6 +3,7 @@ import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import { canBeChosen, describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
 import { everySession, type SessionRow, type Store } from "../../store/index.ts";
+import { inLine } from "../../visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
@@ -79,7 +80,7 @@ async function choose(store: Store, name: string | undefined): Promise<SessionRo
 async function announce({ session, kept }: CliSession, { stderr }: Terminal): Promise<void> {
   const journal = (await kept?.store.journal(session.id)) ?? [];
   const execs = describeExecs(journal.map(({ record }) => record));
-  stderr.write(`${whatIsResumed(displayName(session), execs)}\n`, "dim");
+  stderr.write(`${inLine(whatIsResumed(displayName(session), execs))}\n`, "dim");
 }
 
 function whatIsResumed(name: string, execs: readonly ExecDescription[]): string {

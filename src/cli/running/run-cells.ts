@@ -1,5 +1,6 @@
 import { amount } from "../../figures.ts";
 import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, Resumed } from "../../index.ts";
+import { jsonText } from "../../visible.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
 import type { CallsTaken } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
@@ -116,7 +117,7 @@ export function signalsOf({ kept }: CliSession, stop: Stop): { signal: AbortSign
 
 /** One JSON object a line, and nothing else on stdout. */
 export const jsonReport = ({ stdout }: Terminal): Report => {
-  const print = (fields: object) => stdout.writeRaw(`${JSON.stringify(envelopeInFlags(fields))}\n`);
+  const print = (fields: object) => stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
   const told = (envelope: object, _taken: CallsTaken | null, { written }: Showing) => {
     print(written ? { ...envelope, output: written } : envelope);
     return true;

@@ -4,6 +4,7 @@ import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import type { Signer } from "../../signed-settings.ts";
 import type { SessionRow } from "../../store/index.ts";
+import { inLine, jsonText, visible } from "../../visible.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";
@@ -42,7 +43,7 @@ export function doubtedSettings(
 ): Doubted {
   const others = otherSettings(refused, now, flags);
   const open = others.filter(({ isSettled }) => !isSettled);
-  const what = `the settings that ${displayName(row)} recorded do not count: ${doubt}`;
+  const what = `the settings that ${displayName(row)} recorded do not count: ${inLine(doubt)}`;
   const listed = others.slice(0, LISTED);
   return {
     isOpen: open.length > 0,
@@ -149,6 +150,6 @@ function words(flag: string, value: string): string {
 /** A value as it is printed. */
 export function shown(value: unknown): string {
   const text = String(value ?? "none");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return /[\u0000-\u001f\u007f-\u009f]/.test(text) ? JSON.stringify(text) : text;
+  const seen = visible(text);
+  return seen === text && !text.includes("\n") ? text : jsonText(text);
 }

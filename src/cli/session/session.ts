@@ -8,6 +8,7 @@ import { type HostedOptions, openSessionWith, sessionNamed, summaryOf, warmMachi
 import { LAST_SESSION } from "../../session-name.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
+import { inLine } from "../../visible.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
@@ -137,7 +138,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
       progress.end();
       if (kind === "load") progress.reset();
       const line = skippedLine(skippedSince(before, stats.skipped), flags.verbose);
-      if (line !== null && !flags.quiet) stderr.write(`${name}: ${line}\n`, "dim");
+      if (line !== null && !flags.quiet) stderr.write(`${inLine(name)}: ${line}\n`, "dim");
     } finally {
       progress.end();
     }

@@ -1,6 +1,7 @@
 import { ago, amount, compact, duration, priced } from "../../figures.ts";
 import { displayName, idEnd } from "../../ids.ts";
 import type { CallDescription, ExecDescription, SessionDescription } from "../../session/index.ts";
+import { inLine } from "../../visible.ts";
 import { callLines, firstWords } from "../render/calls.ts";
 import { type Column, cut, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
@@ -115,7 +116,7 @@ export function showChild(
   ];
   const status = ask ? (ask.error_code ?? ask.status) : "";
   const line = [`${margin}child ${idEnd(id)}`, status, counts.join(" · ")].filter((part) => part !== "").join("  ");
-  output.write(`${cut(line, output)}\n`, "dim");
+  output.write(`${cut(inLine(line), output)}\n`, "dim");
   if (!description) return;
   const own = description.execs.filter(({ parent }) => parent !== null);
   const { shown, left } = newest(own, page.all ? Number.POSITIVE_INFINITY : EXECS_OF_CHILD_SHOWN);

@@ -2,6 +2,7 @@ import { ulid } from "ulid";
 import { displayName } from "../../ids.ts";
 import { forkSession } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
+import { jsonText } from "../../visible.ts";
 import type { ForkFlags } from "../commands/fork.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
@@ -26,7 +27,7 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
       const forking = { id, name, origin: "command", checkpoint, at, settings } as const;
       return forkSession(store, session, forking);
     });
-    if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${JSON.stringify({ success: true, session: made })}\n`);
+    if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${jsonText({ success: true, session: made })}\n`);
     const called = displayName(made);
     stdout.write(`${called}\n`);
     const store = args.isGiven(STORE) ? ["--store", place] : [];

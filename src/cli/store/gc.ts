@@ -1,6 +1,7 @@
 import { amount, size } from "../../figures.ts";
 import type { Collected } from "../../store/index.ts";
 import { isServer } from "../../store-place.ts";
+import { jsonText } from "../../visible.ts";
 import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -29,7 +30,7 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
     );
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
-      stdout.writeRaw(`${JSON.stringify(told)}\n`);
+      stdout.writeRaw(`${jsonText(told)}\n`);
     } else stdout.write(collectedText(collected, dryRun, isServer(place)));
     return damage;
   });

@@ -1,6 +1,7 @@
 import { ago, amount, compact, priced, size } from "../../figures.ts";
 import { displayName, idEnd } from "../../ids.ts";
 import { type CheckpointDescription, REMARK_NAMES, type SessionDescription } from "../../session/index.ts";
+import { inLine } from "../../visible.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 import { paragraph } from "../render/wrap.ts";
@@ -13,12 +14,13 @@ export function showSession(found: SessionDescription, page: Page, output: Outpu
   output.write(displayName(found), "bold");
   output.write(`  ${status}${holder ? ` in process ${holder.pid}` : ""}\n`);
   output.write(`id        ${id}\n`);
-  for (const name of REMARK_NAMES) if (found[name] !== null) output.write(`${name.padEnd(10)}${found[name]}\n`);
+  for (const name of REMARK_NAMES)
+    if (found[name] !== null) output.write(`${name.padEnd(10)}${inLine(found[name] ?? "")}\n`);
   if (found.forked_from !== null) output.write(`forked    from ${idEnd(found.forked_from)}\n`);
   output.write(`begun     ${since(created_at)}, changed ${since(changed_at)}\n`);
   output.write(
     context
-      ? `context   ${context.sources.join(", ")} (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})\n`
+      ? `context   ${inLine(context.sources.join(", "))} (${amount(context.chars, "character")}, ${context.hash.slice(0, 12)})\n`
       : "context   none\n",
   );
   output.write(

@@ -2,6 +2,7 @@ import { age, amount, compact, dollars, size } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
 import { shownPlace } from "../../store-place.ts";
+import { jsonText } from "../../visible.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -24,7 +25,7 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     const found = all.filter(wantedBy(own));
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
-      stdout.writeRaw(`${JSON.stringify(told)}\n`);
+      stdout.writeRaw(`${jsonText(told)}\n`);
     } else if (all.length === 0 && damage) return damage;
     else if (all.length === 0)
       stdout.write(`no sessions in ${shown}\nmake one: belay exec FILE -c PATH --session NAME\n`);

@@ -8,6 +8,7 @@ import {
   type SessionDescription,
 } from "../../index.ts";
 import type { AskDescription, TurnDescription } from "../../session/index.ts";
+import { inLine } from "../../visible.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { callLines } from "../render/calls.ts";
 import { table } from "../render/table.ts";
@@ -105,7 +106,7 @@ export function showCall(
   const { number, name, model, status, error_code, time_ms, tokens, cost_usd, cached, refused, attempts, resent } =
     call;
   heading(`call ${number} of exec ${exec.number} of ${label}`, error_code ?? status, output);
-  output.write(`asked by  ${name}${model ? `, of ${model}` : ""}\n`);
+  output.write(`asked by  ${inLine(`${name}${model ? `, of ${model}` : ""}`)}\n`);
   const took = [
     ...(time_ms === null ? ["no answer is recorded"] : [duration(time_ms), `${compact(tokens)} tokens`]),
     ...priced(cost_usd),
@@ -154,7 +155,7 @@ function heading(text: string, status: string, output: Output): void {
 }
 
 function title(text: string, output: Output): void {
-  output.write(`\n${text}\n`, "dim");
+  output.write(`\n${inLine(text)}\n`, "dim");
 }
 
 /** A value under its title. */

@@ -9,6 +9,7 @@ import {
 } from "../../session/index.ts";
 import { LAST_SESSION } from "../../session-name.ts";
 import { shownPlace } from "../../store-place.ts";
+import { jsonText } from "../../visible.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -40,8 +41,7 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     // An exec or call that is named may be one that cannot be read.
     if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
     const detail = detailOf(own, found);
-    if (args.get(JSON_OUTPUT))
-      stdout.writeRaw(`${JSON.stringify({ ...outcomeOf(damage), ...jsonOf(found, detail) })}\n`);
+    if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, { now: Date.now(), all: own.all === true }, stdout);
     else if ("call" in detail) showCall(detail, displayName(found), Date.now(), stdout);
     else showExec(detail.exec, displayName(found), Date.now(), stdout);

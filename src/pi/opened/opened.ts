@@ -13,6 +13,7 @@ import { type MirroredStore, mirrored } from "../branch/mirror.ts";
 import { type BranchSessions, openBranchSessions } from "../branch/sessions.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import type { Runs } from "../runs/runs.ts";
+import { harmless } from "../view/texts.ts";
 import { openPiModels } from "./models.ts";
 import { sessionOptionsOf, settingsToKeep } from "./options.ts";
 
@@ -112,7 +113,8 @@ async function approve(
   { tools, prompt }: { readonly tools: readonly string[]; readonly prompt: string },
 ): Promise<boolean> {
   if (!hasUI) return false;
-  return ui.confirm(`A sub-agent wants ${tools.join(", ")}`, `It is to do this:\n\n${prompt.slice(0, SHOWN)}`);
+  const what = harmless(prompt.slice(0, SHOWN));
+  return ui.confirm(harmless(`A sub-agent wants ${tools.join(", ")}`), `It is to do this:\n\n${what}`);
 }
 
 const SHOWN = 1_000;

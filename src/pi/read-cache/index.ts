@@ -4,6 +4,7 @@ import type { PiSettings } from "../../config/index.ts";
 import { META_KEY, type TextStore } from "../../read-cache/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
+import { harmless } from "../view/texts.ts";
 import { openReadFollower, type ReadContext, type ReadFollower } from "./follow.ts";
 import { REFRESH_TOOL, type RefreshParts, refresh, refreshTool, wishIn } from "./refresh.ts";
 import { statusOf } from "./status.ts";
@@ -171,8 +172,8 @@ function say(
   { hasUI, ui }: SpeakContext,
   write: (text: string) => void,
 ): void {
-  if (hasUI) ui.notify(text, type);
-  else write(`${text}\n`);
+  if (hasUI) ui.notify(harmless(text), type);
+  else write(`${harmless(text)}\n`);
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../runtime/index.ts";
 import type { PiContext } from "../host.ts";
 import type { StateBoard } from "../runs/board.ts";
+import { harmless } from "../view/texts.ts";
 import { settledOrAborted, settledWithin } from "../waiting.ts";
 
 /** Recovery while Pi goes on: calls of tools wait for it, and prompts do so for a time. */
@@ -37,7 +38,7 @@ export function openBackgroundRecovery(parts: BackgroundParts): BackgroundRecove
       const work = recover()
         .catch((error: unknown) => {
           if (parts.isSuspended()) return;
-          ui.notify(`RLM: ${error instanceof Error ? error.message : String(error)}`, "error");
+          ui.notify(harmless(`RLM: ${error instanceof Error ? error.message : String(error)}`), "error");
         })
         .finally(() => {
           if (current === work) current = undefined;

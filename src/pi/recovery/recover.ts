@@ -9,6 +9,7 @@ import { appendMessage, type PiActions, type PiContext, type ToolResultMessage }
 import type { Opened } from "../opened/opened.ts";
 import { tallyOf } from "../runs/details.ts";
 import { outcomeOf, type RunOutcome, type Runs } from "../runs/runs.ts";
+import { harmless } from "../view/texts.ts";
 import { inPi } from "../wording.ts";
 import { type RecordedExec, recordedAnswer, recordedExec, restOf } from "./recorded.ts";
 
@@ -60,7 +61,9 @@ export async function recover(parts: RecoveryParts, view: BranchView): Promise<n
       const recovered = await recoverCall(parts, tool, call);
       if (!recovered) continue;
       if (recovered.how === "held") {
-        parts.context().ui.notify(`${tool.name} is being finished by ${recovered.holder}; it is left to it`, "warning");
+        parts
+          .context()
+          .ui.notify(`${tool.name} is being finished by ${harmless(recovered.holder)}; it is left to it`, "warning");
         continue;
       }
       const isTail = insert(parts, call, recovered.outcome);
@@ -70,7 +73,7 @@ export async function recover(parts: RecoveryParts, view: BranchView): Promise<n
     } catch (error) {
       if (parts.runs.isSuspended()) return atTail;
       const said = error instanceof RlmError ? `${error.message}. ${inPi(error.suggestion)}` : String(error);
-      parts.context().ui.notify(`${tool.name} was interrupted and could not be finished: ${said}`, "error");
+      parts.context().ui.notify(`${tool.name} was interrupted and could not be finished: ${harmless(said)}`, "error");
     }
   }
   return atTail;

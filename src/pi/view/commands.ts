@@ -7,7 +7,7 @@ import { clear, externalize, off } from "./outside-verbs.ts";
 import { sessionsPage, settingsPage, statusPage } from "./pages.ts";
 import { pickCheckpoint } from "./pick-checkpoint.ts";
 import { inspect, store, trace } from "./report-verbs.ts";
-import { oneLine } from "./texts.ts";
+import { harmless, oneLine } from "./texts.ts";
 import type { CommandContext, CommandParts, Verb } from "./verb.ts";
 
 /** Adds `/rlm` to Pi. */
@@ -95,8 +95,8 @@ export async function runCommand(
   }
 
   function say(text: string, type: "info" | "error"): void {
-    if (context.hasUI) context.ui.notify(text, type);
-    else parts.write(`${text}\n`);
+    if (context.hasUI) context.ui.notify(harmless(text), type);
+    else parts.write(`${harmless(text)}\n`);
   }
 }
 

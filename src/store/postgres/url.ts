@@ -3,8 +3,10 @@ import { isServer } from "../../store-place.ts";
 
 /** The URL for the client, and the schema that its `?schema=` names. @throws RlmError `store_failed` for a URL that is none */
 export function readServerUrl(given: string): { readonly connectionString: string; readonly schema: string } {
-  if (!isServer(given) || !URL.canParse(given)) throw notAUrl("the store's URL cannot be read");
-  const url = new URL(given);
+  const url = isServer(given) && URL.canParse(given) ? new URL(given) : null;
+  // What follows a `/`, `?` or `#` in a password is not the password for the client, and is shown by servers.
+  if (!url || `${url.pathname}${url.hash}${url.username === "" ? url.search : ""}`.includes("@"))
+    throw notAUrl("the store's URL cannot be read: in names and passwords / ? # @ are written %2F %3F %23 %40");
   const schema = url.searchParams.get("schema") ?? "belay";
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw notAUrl(`${JSON.stringify(schema)} is not a name of a schema`);
   url.searchParams.delete("schema");

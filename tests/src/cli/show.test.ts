@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonParts, prettyJson } from "../../../src/cli/render/json.ts";
 import { skippedLine, skippedSince } from "../../../src/cli/render/skipped.ts";
-import { visible } from "../../../src/cli/render/terminal.ts";
 import { showValue } from "../../../src/cli/render/value.ts";
 import type { Json } from "../../../src/index.ts";
+import { visible } from "../../../src/visible.ts";
 
 const json = fc.jsonValue().map((value): Json => JSON.parse(JSON.stringify(value)));
 
