@@ -200,10 +200,14 @@ async function recordsOf(store: Store, session: string) {
   return (await store.journal(session)).map(({ record }) => readRecord(record));
 }
 
+/** Of a longer output the session's journal has the rest: the row of a job is read whole. */
+const OUTPUT_UNITS = 2 ** 20;
+
 /** What is kept of an end beside its result. */
 function told(envelope: ExecEnvelope): { readonly [field: string]: Json } {
   const { stdout, execution_time_ms, resumed, session_id } = envelope;
-  const ended = { output: stdout, ms: execution_time_ms, resumed, session: session_id };
+  const output = stdout.length > OUTPUT_UNITS ? `${stdout.slice(0, OUTPUT_UNITS)}… (cut)` : stdout;
+  const ended = { output, ms: execution_time_ms, resumed, session: session_id };
   if (envelope.success) return ended;
   const { error_code, error_message, suggestion } = envelope;
   return { error_code, error: error_message, suggestion, ...ended };

@@ -18,7 +18,7 @@ export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): P
       left += 1;
     }
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return left;
+    if (!last) return left;
     from = last.n + 1;
   }
 }

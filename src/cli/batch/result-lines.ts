@@ -37,7 +37,7 @@ export function openResultLines({ run, jobs, unordered }: ResultsAsked): ResultL
           while (beyond.delete(first)) first += 1;
         }
         const last = page.at(-1);
-        if (!last || page.length < PAGE) return;
+        if (!last) return;
         from = last.n + 1;
       }
     },

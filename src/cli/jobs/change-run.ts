@@ -75,7 +75,7 @@ async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonl
     const page = await asked.store.jobs.list(run.id, { states: HELD_UP, from, limit: PAGE });
     begun += page.filter(isBegun).length;
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return begun;
+    if (!last) return begun;
     from = last.n + 1;
   }
 }

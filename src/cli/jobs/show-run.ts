@@ -99,7 +99,7 @@ async function printJobs(
   for (let separator = ""; ; separator = ",") {
     stdout.writeRaw(page.map((job, at) => `${at === 0 ? separator : ","}${jsonText(jobJson(job))}`).join(""));
     const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
+    if (!last) return;
     page = await pages.list(last.n + 1, PAGE);
   }
 }

@@ -30,7 +30,7 @@ export interface Jobs {
   read(key: JobKey): Promise<JobOfRun | null>;
   /** By the id that the user gave; null if the run has none such. */
   find(run: string, id: string): Promise<JobRow | null>;
-  /** In their order, 1,000 at the most, without inputs and results. */
+  /** In their order, 1,000 at the most, or fewer if they are large, without inputs and results. */
   list(run: string, page: JobPage): Promise<readonly JobRow[]>;
   /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they come upon one. */
   damaged(run: string): Promise<readonly DamagedRow[]>;

@@ -10,8 +10,9 @@ export interface ContextHead {
 
 /** The context without its bytes; null if it is damaged. */
 export function readHead(row: Row): ContextHead | null {
-  const facts = unpackText(row, "facts");
-  if (facts === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts])) return null;
-  const parts: readonly string[] = JSON.parse(String(row.parts));
+  const [facts, listed] = [unpackText(row, "facts"), unpackText(row, "parts")];
+  if (facts === null || listed === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts]))
+    return null;
+  const parts: readonly string[] = JSON.parse(listed);
   return { parts, index: JSON.parse(facts) };
 }

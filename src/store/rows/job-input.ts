@@ -3,14 +3,16 @@ import type { Json } from "../../../runtime/index.ts";
 import { canonicalJson } from "../../canonical-json.ts";
 import { misuse } from "../failure.ts";
 import type { Asked, KnownJob } from "../jobs/port.ts";
-import { jobStateOf, jsonOf } from "./jobs.ts";
+import { INPUT_BOUNDS } from "./bounds.ts";
+import { capped, jobStateOf, jsonOf } from "./jobs.ts";
 import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 
 /** What {@link inputOf} reads. */
-export const INPUT_COLUMNS = "run, n, id, input, context, asked";
+export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}, context, asked`;
 
 /** What {@link knownOf} reads: the input only where an earlier build has kept no checksum over it. */
-export const KNOWN_COLUMNS = "run, n, id, state, CASE WHEN asked IS NULL THEN input END AS input, context, asked";
+export const KNOWN_COLUMNS = `run, n, id, state,
+  ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL THEN input END")}, context, asked`;
 
 /** What the column `asked` has: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
 export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
@@ -47,7 +49,7 @@ function earlierSum(row: Row): Buffer | null {
 
 function askedOf(row: Row): Asked & { readonly run: string } {
   const [run, id, context] = [text(row, "run"), text(row, "id"), textOrNull(row, "context")];
-  return { run, id, input: jsonOf(row, "input"), context };
+  return { run, id, input: jsonOf(row, "input", INPUT_BOUNDS), context };
 }
 
 function isSum(found: ReturnType<typeof value>, run: string, asked: Asked): boolean {

@@ -1,6 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import { corrupt } from "../failure.ts";
 import type { Amount, JobRow, JobState, RunLimits, RunRow, Tried } from "../jobs/port.ts";
+import { type Bounds, INPUT_BOUNDS, RESULT_BOUNDS, SPEC_BOUNDS, TOLD_BOUNDS } from "./bounds.ts";
 import { checkJobSeal } from "./job-seal.ts";
 import { unpackText } from "./pack.ts";
 import { number, numberOrNull, type Row, text, textOrNull, value } from "./seal.ts";
@@ -21,16 +22,35 @@ export const RUN_COLUMNS = [
   "first_rank",
 ] as const;
 
+/** A column without what is larger than it can have been: that is not even fetched. */
+export function capped(column: string, bytes: number, from = column): string {
+  return `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${from} END AS ${column}`;
+}
+
+/** Bytes of the reason why a job waits, or of the image format of a build. */
+const SHORT_BYTES = 64 * 1024;
+
 /** All of a job but its input and its result, which may be large. The seal of an earlier build's final job is over its input. */
-export const SHOWN_JOB = `run, n, id, state, why, rank, run_at, changed_at, ticket, fence, session, engine, attempts, lapses,
-  answers, CASE WHEN asked IS NULL AND sha256 IS NOT NULL THEN input END AS input, context, told, spent_usd, spent_tokens,
-  spent_calls, begun_at, ended_at, sha256, asked`;
+export const SHOWN_JOB = `run, n, id, state, ${capped("why", SHORT_BYTES)}, rank, run_at, changed_at, ticket, fence, session,
+  ${capped("engine", SHORT_BYTES)}, attempts, lapses, answers,
+  ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL AND sha256 IS NOT NULL THEN input END")}, context,
+  ${capped("told", TOLD_BOUNDS.bytes)}, spent_usd, spent_tokens, spent_calls, begun_at, ended_at, sha256, asked`;
+
+/** The same with its result. */
+export const WHOLE_JOB = `${SHOWN_JOB}, ${capped("result", RESULT_BOUNDS.bytes)}`;
+
+/** All of a run. */
+export const SHOWN_RUN = `${RUN_COLUMNS.map((column) =>
+  column === "spec" || column === "why" ? capped(column, SPEC_BOUNDS.bytes) : column,
+).join(", ")}, ${(["lim", "spent", "held", "doubtful"] as const).flatMap((of) => amountColumns(of)).join(", ")}`;
 
 /** An amount's columns begin with one of these. */
 type Sum = "lim" | "spent" | "held" | "doubtful";
 
 /** The columns of a sum of money, in the order of {@link fieldsOfAmount}. */
-export const amountColumns = (of: Sum) => [`${of}_usd`, `${of}_tokens`, `${of}_calls`] as const;
+export function amountColumns(of: Sum) {
+  return [`${of}_usd`, `${of}_tokens`, `${of}_calls`] as const;
+}
 
 export const fieldsOfAmount = ({ nanodollars, tokens, sub_calls }: RunLimits) => [nanodollars, tokens, sub_calls];
 
@@ -43,7 +63,7 @@ export function decodeRun(row: Row): RunRow {
     name: text(row, "name"),
     queue: text(row, "queue"),
     share: number(row, "share"),
-    spec: jsonOf(row, "spec"),
+    spec: jsonOf(row, "spec", SPEC_BOUNDS),
     hash: text(row, "hash"),
     state: runStateOf(text(row, "state")),
     why: textOrNull(row, "why"),
@@ -62,11 +82,26 @@ export function decodeJob(row: Row): JobRow {
   return job;
 }
 
+/** Unpacked bytes after which a page of jobs ends. */
+const PAGE_BYTES = 64 * 2 ** 20;
+
+/** The jobs of a page, which ends early if they are large. @throws RlmError `store_corrupt` */
+export function decodeJobs(rows: readonly Row[]): JobRow[] {
+  const jobs: JobRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    jobs.push(decodeJob(row));
+    bytes += unpackText(row, "told", TOLD_BOUNDS)?.length ?? 0;
+    if (bytes > PAGE_BYTES) break;
+  }
+  return jobs;
+}
+
 /** The result of a whole row; null if it has none. @throws RlmError `store_corrupt` */
 export function resultOf(row: Row): string | null {
   decodeJob(row);
   if (value(row, "result") === null) return null;
-  const result = unpackText(row, "result");
+  const result = unpackText(row, "result", RESULT_BOUNDS);
   if (result === null) throw corrupt(`the result of job ${String(row.id)} of run ${String(row.run)} is damaged`);
   return result;
 }
@@ -95,7 +130,7 @@ function jobIn(row: Row): JobRow {
     answers: number(row, "answers"),
     context: textOrNull(row, "context"),
     spent: amountOf(row, "spent"),
-    told: row.told === null ? null : jsonOf(row, "told"),
+    told: row.told === null ? null : jsonOf(row, "told", TOLD_BOUNDS),
     begun_at: numberOrNull(row, "begun_at"),
     ended_at: numberOrNull(row, "ended_at"),
   };
@@ -122,8 +157,8 @@ function limitsOf(row: Row): RunLimits {
   };
 }
 
-export function jsonOf(row: Row, column: string): Json {
-  const content = unpackText(row, column);
+export function jsonOf(row: Row, column: string, bounds: Bounds): Json {
+  const content = unpackText(row, column, bounds);
   try {
     if (content !== null) return JSON.parse(content);
   } catch {}

@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { isWithin, USUAL_BOUNDS } from "./bounds.ts";
 import type { Row } from "./seal.ts";
-import { text } from "./seal.ts";
 
 /** Bytes of one row of a context before compression. What zstd cannot compress stays below 4 MiB too. */
 export const CHUNK_BYTES = 4_096_000;
@@ -22,9 +22,10 @@ export function pack(bytes: Uint8Array): Uint8Array {
   return zstdCompressSync(bytes, { params: LEVEL, chunkSize: Math.max(bytes.byteLength >> 1, MIN_PIECE) });
 }
 
-/** The bytes that `pack` was given; null if they are damaged or more than `most`. */
-export function unpack(packed: Uint8Array, most: number): Uint8Array | null {
-  if (!isPacked(packed)) return packed.byteLength <= most ? packed : null;
+/** The bytes that `pack` was given; null if they are damaged or more than `most`: no more than that is unpacked. */
+export function unpack(packed: Uint8Array, most: number): Buffer | null {
+  if (!isPacked(packed))
+    return packed.byteLength <= most ? Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength) : null;
   const piece = Math.min(most + 1, packed.byteLength * USUAL_RATIO);
   try {
     return zstdDecompressSync(packed, { chunkSize: Math.max(piece, MIN_PIECE), maxOutputLength: most });
@@ -45,18 +46,11 @@ export function packText(content: string): string | Uint8Array {
   return content.length < PACKED_TEXT_UNITS ? content : zstdCompressSync(content, { params: LEVEL });
 }
 
-/** The column's text; null if it is damaged. */
-export function unpackText(row: Row, column: string): string | null {
+/** The column's JSON text; null if it is damaged, or not within the bounds. */
+export function unpackText(row: Row, column: string, bounds = USUAL_BOUNDS): string | null {
   const found = row[column];
-  if (!(found instanceof Uint8Array)) return typeof found === "string" ? text(row, column) : null;
   // A server keeps short texts as their bytes.
-  if (!isPacked(found)) return Buffer.from(found).toString();
-  try {
-    return zstdDecompressSync(found, { maxOutputLength: MAX_TEXT_BYTES }).toString();
-  } catch {
-    return null;
-  }
+  const content = found instanceof Uint8Array ? unpack(found, bounds.bytes)?.toString() : found;
+  if (typeof content !== "string" || content.length > bounds.bytes) return null;
+  return isWithin(content, bounds) ? content : null;
 }
-
-/** More than any record or state can hold, less than what a damaged frame could claim. */
-const MAX_TEXT_BYTES = 256 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { corrupt } from "../failure.ts";
 import type { NewSession } from "../port.ts";
+import { unpackText } from "./pack.ts";
 import { isSealed, number, type Row, text, textOrNull, value } from "./seal.ts";
 
 /** A row of `sessions` but its holder, which changes without it. JSON is still text. */
@@ -51,7 +52,8 @@ export function decodeSession(row: Row): Session {
     row,
     SESSION_COLUMNS.map((column) => value(row, column)),
   );
-  if (!sealed) throw corrupt(`the row of session ${String(row.id)} is damaged`);
+  const [facts, settings] = [unpackText(row, "facts"), unpackText(row, "settings")];
+  if (!sealed || facts === null || settings === null) throw corrupt(`the row of session ${String(row.id)} is damaged`);
   return {
     id: text(row, "id"),
     name: textOrNull(row, "name"),
@@ -62,8 +64,8 @@ export function decodeSession(row: Row): Session {
     last_seq: number(row, "last_seq"),
     checkpoints: number(row, "checkpoints"),
     journal_bytes: number(row, "journal_bytes"),
-    facts: text(row, "facts"),
-    settings: text(row, "settings"),
+    facts,
+    settings,
     forked_from: textOrNull(row, "forked_from"),
   };
 }

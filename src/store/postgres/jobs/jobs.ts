@@ -2,7 +2,17 @@ import type { Counts, DueJob, DuePage, JobOfRun } from "../../jobs/port.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
 import { INPUT_COLUMNS, inputOf } from "../../rows/job-input.ts";
-import { countsIn, decodeJob, decodeRun, JOB_STATES, resultOf, SHOWN_JOB } from "../../rows/jobs.ts";
+import {
+  countsIn,
+  decodeJob,
+  decodeJobs,
+  decodeRun,
+  JOB_STATES,
+  resultOf,
+  SHOWN_JOB,
+  SHOWN_RUN,
+  WHOLE_JOB,
+} from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import type { Server, Sql } from "../connection.ts";
@@ -19,7 +29,7 @@ export function readingMethods(
       const job = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = $1 AND n = $2`;
       const [found, of] = await Promise.all([
         server.get(job, run, n),
-        server.get("SELECT * FROM runs WHERE id = $1", run),
+        server.get(`SELECT ${SHOWN_RUN} FROM runs WHERE id = $1`, run),
       ]);
       return found && of ? { job: decodeJob(found), run: decodeRun(of) } : null;
     },
@@ -31,7 +41,7 @@ export function readingMethods(
       const listed = `SELECT ${SHOWN_JOB} FROM jobs WHERE run = $1 AND n >= $2 AND id <> ALL($4)
         AND ($3::text[] IS NULL OR state = ANY($3) OR state <> ALL($6)) AND ($7::bigint[] IS NULL OR n = ANY($7))
         ORDER BY n LIMIT $5`;
-      return (await server.all(listed, run, from, states, without, atMost(limit), JOB_STATES, among)).map(decodeJob);
+      return decodeJobs(await server.all(listed, run, from, states, without, atMost(limit), JOB_STATES, among));
     },
     "jobs.damaged": (run) => damagedJobs(server, run),
     async "jobs.input"(key) {
@@ -39,7 +49,7 @@ export function readingMethods(
       return inputOf(row, key);
     },
     async "jobs.result"({ run, n }) {
-      const row = await server.get(`SELECT ${SHOWN_JOB}, result FROM jobs WHERE run = $1 AND n = $2`, run, n);
+      const row = await server.get(`SELECT ${WHOLE_JOB} FROM jobs WHERE run = $1 AND n = $2`, run, n);
       return row ? resultOf(row) : null;
     },
     async "jobs.counts"(run, without = []): Promise<Counts> {

@@ -3,7 +3,7 @@ import { LOWEST_RANK, rankOf } from "../../jobs/rank.ts";
 import { runDiffers, runIsBusy, runNotFound } from "../../jobs/refusals.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
 import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../../rows/job-input.ts";
-import { amountColumns, decodeRun, fieldsOfAmount } from "../../rows/jobs.ts";
+import { amountColumns, decodeRun, fieldsOfAmount, SHOWN_RUN } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import { bytesOfText } from "../commit.ts";
@@ -23,17 +23,17 @@ export function runMethods(
     "jobs.known": (run, jobs) => knownJobs(server, run, jobs),
     async "jobs.run"(nameOrId) {
       const row = await server.get(
-        "SELECT * FROM runs WHERE name = $1 OR id = $1 ORDER BY name = $1 DESC LIMIT 1",
+        `SELECT ${SHOWN_RUN} FROM runs WHERE name = $1 OR id = $1 ORDER BY name = $1 DESC LIMIT 1`,
         nameOrId,
       );
       return row ? decodeRun(row) : null;
     },
     async "jobs.runs"({ after, limit, without = [] }) {
-      const behind = `SELECT * FROM runs WHERE ($1::text IS NULL OR id < $1) AND id <> ALL($2) ORDER BY id DESC LIMIT $3`;
+      const behind = `SELECT ${SHOWN_RUN} FROM runs WHERE ($1::text IS NULL OR id < $1) AND id <> ALL($2) ORDER BY id DESC LIMIT $3`;
       return (await server.all(behind, after, without, atMost(limit))).map(decodeRun);
     },
     async "jobs.damagedRuns"() {
-      const rows = await server.all("SELECT * FROM runs ORDER BY id DESC");
+      const rows = await server.all(`SELECT ${SHOWN_RUN} FROM runs ORDER BY id DESC`);
       return damagedAmong(rows, decodeRun, (row) => ({ id: text(row, "id"), label: `run ${row.name} (${row.id})` }));
     },
     async "jobs.limit"(run, limits) {
@@ -80,7 +80,7 @@ async function openRun(sql: Sql, run: NewRun): Promise<{ readonly run: RunRow; r
 
 /** Adds jobs behind those that the run has. Two submitters of one run take turns. */
 async function addJobs(sql: Sql, run: string, jobs: readonly NewJob[]): Promise<readonly AddedJob[]> {
-  const row = await sql.get("SELECT * FROM runs WHERE id = $1 FOR UPDATE", run);
+  const row = await sql.get(`SELECT ${SHOWN_RUN} FROM runs WHERE id = $1 FOR UPDATE`, run);
   if (!row) throw runNotFound(run);
   const [first, share] = [number(row, "first_rank"), number(row, "share")];
   const last = await sql.get("SELECT coalesce(max(n) + 1, 0) AS n FROM jobs WHERE run = $1", run);
@@ -118,7 +118,7 @@ async function knownJobs(sql: Pick<Sql, "all">, run: string, jobs: readonly Aske
 
 /** @throws RlmError `run_not_found`, `store_corrupt` */
 export async function readRun(sql: Sql, id: string): Promise<RunRow> {
-  const row = await sql.get("SELECT * FROM runs WHERE id = $1", id);
+  const row = await sql.get(`SELECT ${SHOWN_RUN} FROM runs WHERE id = $1`, id);
   if (!row) throw runNotFound(id);
   return decodeRun(row);
 }

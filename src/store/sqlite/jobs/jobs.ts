@@ -3,7 +3,7 @@ import type { Counts, DueJob, DuePage, JobKey, JobOfRun, JobPage, JobRow } from 
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
 import { INPUT_COLUMNS, inputOf } from "../../rows/job-input.ts";
-import { countsIn, decodeJob, JOB_STATES, resultOf, SHOWN_JOB } from "../../rows/jobs.ts";
+import { countsIn, decodeJob, decodeJobs, JOB_STATES, resultOf, SHOWN_JOB, WHOLE_JOB } from "../../rows/jobs.ts";
 import { number, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
 import type { Leases } from "../lease.ts";
@@ -36,7 +36,7 @@ export function listJobs(database: Database, run: string, page: JobPage): JobRow
   );
   const listed = `SELECT ${SHOWN_JOB} FROM jobs
     WHERE run = ? AND n >= ? AND ${NOT_AMONG} ${chosen} ${numbers} ORDER BY n LIMIT ?`;
-  return database.all(listed, run, from, JSON.stringify(without), ...lists, limit).map(decodeJob);
+  return decodeJobs(database.all(listed, run, from, JSON.stringify(without), ...lists, limit));
 }
 
 const NOT_AMONG = "id NOT IN (SELECT value FROM json_each(?))";
@@ -58,7 +58,7 @@ export function readInput(database: Database, key: JobKey): Json {
 
 /** JSON; null if the job has no result. @throws RlmError `store_corrupt` */
 export function readResult(database: Database, { run, n }: JobKey): string | null {
-  const row = database.get(`SELECT ${SHOWN_JOB}, result FROM jobs WHERE run = ? AND n = ?`, run, n);
+  const row = database.get(`SELECT ${WHOLE_JOB} FROM jobs WHERE run = ? AND n = ?`, run, n);
   return row ? resultOf(row) : null;
 }
 

@@ -4,7 +4,7 @@ import { runDiffers, runNotFound } from "../../jobs/refusals.ts";
 import type { DamagedRow } from "../../port.ts";
 import { damagedAmong } from "../../rows/damaged.ts";
 import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../../rows/job-input.ts";
-import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS } from "../../rows/jobs.ts";
+import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS, SHOWN_RUN } from "../../rows/jobs.ts";
 import { packText } from "../../rows/pack.ts";
 import { number, type Row, text } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
@@ -15,7 +15,7 @@ export function openRun(
   run: NewRun,
   now: number,
 ): { readonly run: RunRow; readonly made: boolean } {
-  const known = database.get("SELECT * FROM runs WHERE name = ?", run.name);
+  const known = database.get(`SELECT ${SHOWN_RUN} FROM runs WHERE name = ?`, run.name);
   if (known && known.hash !== run.hash) throw runDiffers(run.name);
   if (known) {
     database.run("UPDATE runs SET spec = ? WHERE name = ?", JSON.stringify(run.spec), run.name);
@@ -71,14 +71,14 @@ export function knownJobs(database: Database, run: string, jobs: readonly Asked[
 
 export function findRun(database: Database, nameOrId: string): RunRow | null {
   const row =
-    database.get("SELECT * FROM runs WHERE name = ?", nameOrId) ??
-    database.get("SELECT * FROM runs WHERE id = ?", nameOrId);
+    database.get(`SELECT ${SHOWN_RUN} FROM runs WHERE name = ?`, nameOrId) ??
+    database.get(`SELECT ${SHOWN_RUN} FROM runs WHERE id = ?`, nameOrId);
   return row ? decodeRun(row) : null;
 }
 
 /** The newest first, behind the run with this id. */
 export function listRuns(database: Database, { after, limit, without = [] }: RunPage): RunRow[] {
-  const behind = `SELECT * FROM runs WHERE (?1 IS NULL OR id < ?1) AND id NOT IN (SELECT value FROM json_each(?2))
+  const behind = `SELECT ${SHOWN_RUN} FROM runs WHERE (?1 IS NULL OR id < ?1) AND id NOT IN (SELECT value FROM json_each(?2))
     ORDER BY id DESC LIMIT ?3`;
   return database.all(behind, after, JSON.stringify(without), limit).map(decodeRun);
 }
@@ -107,7 +107,7 @@ export function setLimits(database: Database, run: string, limits: RunLimits): v
 }
 
 function rowOfRun(database: Database, id: string): Row {
-  const row = database.get("SELECT * FROM runs WHERE id = ?", id);
+  const row = database.get(`SELECT ${SHOWN_RUN} FROM runs WHERE id = ?`, id);
   if (row) return row;
   throw runNotFound(id);
 }

@@ -1,0 +1,67 @@
+/**
+ * The most that a column of JSON can have been given. Whoever can write to a database can write rows too: what a few bytes unpack to,
+ * and what that becomes in memory, is bounded before it is unpacked and before it is parsed.
+ */
+export interface Bounds {
+  /** Of the text, in UTF-8. */
+  readonly bytes: number;
+  /** Commas, arrays and objects: an empty array takes 2 bytes of text and many times as many in memory. */
+  readonly values: number;
+  readonly depth: number;
+}
+
+const MB = 2 ** 20;
+
+/** More than any record or state holds. */
+export const USUAL_BOUNDS: Bounds = { bytes: 256 * MB, values: 16 * MB, depth: 20_000 };
+
+/** A line of inputs has 1 MB; numbers and control characters may be longer in JSON. It is nested 200 levels at the most. */
+export const INPUT_BOUNDS: Bounds = { bytes: 16 * MB, values: MB, depth: 300 };
+
+/** Fields of their own, of which the output is the longest: 1 MB before it is JSON. */
+export const TOLD_BOUNDS: Bounds = { bytes: 8 * MB, values: 1000, depth: 10 };
+
+/** It is handed on as it is: what reads it says how. */
+export const RESULT_BOUNDS: Bounds = {
+  bytes: 101 * MB,
+  values: Number.POSITIVE_INFINITY,
+  depth: Number.POSITIVE_INFINITY,
+};
+
+/** A script of 256 KB, before it is JSON, and its settings. */
+export const SPEC_BOUNDS: Bounds = { bytes: 4 * MB, values: 2000, depth: 10 };
+
+/** Whether a JSON text has no more values and levels than these bounds. */
+export function isWithin(json: string, { values, depth }: Bounds): boolean {
+  if (json.length <= Math.min(values, depth)) return true;
+  let found = 0;
+  let level = 0;
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at);
+    if (unit === QUOTE) at = endOfString(json, at);
+    else if (unit === COMMA) found++;
+    else if (unit === OPEN[0] || unit === OPEN[1]) {
+      found++;
+      level++;
+    } else if (unit === CLOSE[0] || unit === CLOSE[1]) level--;
+    if (found > values || level > depth) return false;
+  }
+  return true;
+}
+
+/** Where the string ends that begins here. */
+function endOfString(json: string, begin: number): number {
+  for (let at = json.indexOf('"', begin + 1); at !== -1; at = json.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (json.charCodeAt(before) === BACKSLASH) before--;
+    if ((at - before) % 2 === 1) return at;
+  }
+  return json.length;
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const BACKSLASH = 92;
+/** `[` and `{`, `]` and `}`. */
+const OPEN = [91, 123];
+const CLOSE = [93, 125];
