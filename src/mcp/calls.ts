@@ -50,7 +50,12 @@ export interface AnswerLimits {
 }
 
 export function openCalls({ source, tools: set, limits, clock, suspend, askRoots }: CallsParts): Calls {
-  const runs = openRuns(clock, suspend, () => connection.current()?.unfinished()?.exec_id ?? null);
+  const runs = openRuns({
+    clock,
+    suspend,
+    execId: () => connection.current()?.unfinished()?.exec_id ?? null,
+    endCancelled: async (tool) => finished(await connection.look(), tool, {}, { signal: AbortSignal.abort(), suspend }),
+  });
   const connection = openConnection({ source, clock, onProgress: runs.progress, askRoots });
 
   /** A call of a tool that works in the session, when its turn has come. */
@@ -70,7 +75,13 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     );
   }
 
-  /** What rlm_status and rlm_wait ask. They need no turn. */
+  /** The answer of an exec that is over. @throws RlmError `invalid_argument` */
+  async function recorded(exec_id: string | null): Promise<ToolEnvelope> {
+    const { ask, answer } = await answerOfExec(connection, exec_id);
+    return ask ? askAnswer(ask) : answer;
+  }
+
+  /** What rlm_status and rlm_wait ask. */
   function hostOf(called: () => Called): SessionHost {
     return {
       async status({ session, discard = false }) {
@@ -82,13 +93,16 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
       async wait(exec_id) {
         const known = await runs.wait(called(), exec_id);
         if (known) return known;
-        const session = await connection.look();
-        const unfinished = session.unfinished();
-        if (unfinished && (exec_id === null || exec_id === unfinished.exec_id)) {
-          return runs.run(called(), (signals) => finished(session, called().tool, {}, signals));
-        }
-        const { ask, answer } = await answerOfExec(connection, exec_id);
-        return ask ? askAnswer(ask) : answer;
+        const unfinished = (await connection.look()).unfinished()?.exec_id;
+        if (unfinished === undefined || (exec_id !== null && exec_id !== unfinished)) return recorded(exec_id);
+        // A client that gives up waiting ends nothing.
+        const patient = { ...called(), signal: new AbortController().signal };
+        return runs.run(patient, async (signals) => {
+          const session = await connection.look();
+          // A call that came before has finished it.
+          if (session.unfinished()?.exec_id !== unfinished) return recorded(unfinished);
+          return finished(session, called().tool, {}, signals);
+        });
       },
     };
   }

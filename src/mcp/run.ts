@@ -1,5 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
 import type { Progress } from "../session/index.ts";
+import { aborted, joinSignals } from "../signals.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
 import type { Tally } from "./progress.ts";
 
@@ -21,11 +22,27 @@ export interface RunningState {
   readonly tokens: number;
 }
 
+/** What a run needs to know of its server. */
+export interface RunParts {
+  readonly clock: Clock;
+  /** Aborted when the client goes away. */
+  readonly suspend: AbortSignal;
+  /** The exec that the session runs now, or that is unfinished. */
+  execId(): string | null;
+  /** Records what is unfinished as cancelled, and answers its end. */
+  endCancelled(tool: Tool): Promise<ToolEnvelope>;
+}
+
 /** One call of a tool that works in the session. */
 export interface Run {
   /** Its answer, when it is over. */
   readonly done: Promise<ToolEnvelope>;
-  readonly cancel: AbortController;
+  /** Ends it as cancelled. */
+  cancel(): void;
+  /** The client has given it up: it stops at once. If the client stays, it ends as cancelled; else it stays unfinished. */
+  giveUp(): void;
+  /** The client is still there. */
+  stays(): void;
   isDetached(): boolean;
   isOver(): boolean;
   /** It is answered before it is over: only rlm_status ends it from now on. */
@@ -35,20 +52,20 @@ export interface Run {
   state(): RunningState;
 }
 
+/** How long a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
+const STAYS_MS = 1_000;
+
 type Seen = Pick<Tally, "turn" | "child" | "calls" | "load" | "notice">;
 
 const NOTHING_SEEN: Seen = { turn: null, child: null, calls: null, load: null, notice: null };
 
-/** Begins one. @param execId the exec that the session runs now */
-export function beginRun(
-  clock: Clock,
-  tool: Tool,
-  suspend: AbortSignal,
-  execId: () => string | null,
-  work: (signals: Signals) => Promise<ToolEnvelope>,
-): Run {
+/** Begins one. */
+export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) => Promise<ToolEnvelope>): Run {
+  const { clock, suspend, execId } = parts;
   const startedAt = clock.monotonic();
   const cancel = new AbortController();
+  const givenUp = new AbortController();
+  const staying = Promise.withResolvers<void>();
   let isDetached = false;
   let isOver = false;
   let exec_id: string | null = null;
@@ -57,13 +74,35 @@ export function beginRun(
   const look = () => {
     if (!isOver) exec_id = execId() ?? exec_id;
   };
+
+  async function worked(): Promise<ToolEnvelope> {
+    using stopped = joinSignals(suspend, givenUp.signal);
+    const envelope = await work({ signal: cancel.signal, suspend: stopped.signal });
+    look();
+    if (!givenUp.signal.aborted || execId() === null) return envelope;
+    using gone = joinSignals(suspend);
+    await Promise.race([staying.promise, aborted(gone.signal)]);
+    return suspend.aborted ? envelope : parts.endCancelled(tool);
+  }
+
   return {
     done: Promise.resolve()
-      .then(() => work({ signal: cancel.signal, suspend }))
+      .then(worked)
       .finally(() => {
         isOver = true;
       }),
-    cancel,
+    cancel() {
+      cancel.abort();
+      staying.resolve();
+    },
+    giveUp() {
+      const callOff = clock.after(STAYS_MS, staying.resolve);
+      void staying.promise.then(callOff);
+      // In this order: an exec that can be suspended is not recorded as cancelled, and a load ends.
+      givenUp.abort();
+      cancel.abort();
+    },
+    stays: staying.resolve,
     isDetached: () => isDetached,
     isOver: () => isOver,
     detach() {

@@ -3,7 +3,7 @@ import type { Progress } from "../session/index.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
 import { openEnded } from "./ended.ts";
 import type { Tally } from "./progress.ts";
-import { beginRun, type Run, type RunningState, type Signals } from "./run.ts";
+import { beginRun, type Run, type RunningState, type RunParts, type Signals } from "./run.ts";
 
 /** A call of a tool, as a client made it. */
 export interface Called {
@@ -46,8 +46,8 @@ type Turn = { readonly own: Run } | { readonly refused: ToolEnvelope };
 
 type Working = (signals: Signals) => Promise<ToolEnvelope>;
 
-/** @param execId the exec that the session runs now */
-export function openRuns(clock: Clock, suspend: AbortSignal, execId: () => string | null): Runs {
+export function openRuns(parts: RunParts): Runs {
+  const { clock, suspend } = parts;
   let running: Run | null = null;
   /** In the order of the calls. There are none while nothing runs. */
   const waiting = new Set<Waiting>();
@@ -55,11 +55,11 @@ export function openRuns(clock: Clock, suspend: AbortSignal, execId: () => strin
   const listeners = new Set<() => void>();
 
   function begin({ tool, signal }: Called, work: Working): Run {
-    const own = beginRun(clock, tool, suspend, execId, work);
+    const own = beginRun(parts, tool, work);
     running = own;
     ended.passed();
     const giveUp = () => {
-      if (!own.isDetached() && !suspend.aborted) own.cancel.abort();
+      if (!own.isDetached() && !suspend.aborted) own.giveUp();
     };
     signal.addEventListener("abort", giveUp, { once: true });
     const over = (envelope: ToolEnvelope | null) => {
@@ -84,6 +84,8 @@ export function openRuns(clock: Clock, suspend: AbortSignal, execId: () => strin
   /** Begins when all that was called before is over, unless the client will not wait any longer. */
   function takeTurn(called: Called, deadline: number, work: Working): Promise<Turn> {
     const { tool, signal } = called;
+    // It called again after it had given up what runs.
+    running?.stays();
     const { promise, resolve } = Promise.withResolvers<Turn>();
     const refuse = () =>
       resolve({ refused: tool.failed(running && !signal.aborted ? runningError(running.state()) : CANCELLED) });
@@ -145,7 +147,7 @@ export function openRuns(clock: Clock, suspend: AbortSignal, execId: () => strin
     async cancel() {
       const own = running;
       if (!own) return false;
-      own.cancel.abort();
+      own.cancel();
       await own.done.catch(() => {});
       ended.forget(own.state());
       return true;

@@ -80,6 +80,8 @@ function talkTo(child: ChildProcess) {
   };
   return {
     ask,
+    /** The id of the newest request. */
+    asked: () => count,
     strange,
     async call(name: string, args: object): Promise<Record<string, unknown>> {
       const result = await ask("tools/call", { name, arguments: args });
@@ -157,7 +159,7 @@ test("a signal or a closed pipe during a call: the exec is unfinished, never can
     held = Promise.withResolvers<void>();
     void server.call("rlm_exec", { code: CELL });
     await held.promise;
-    end(server.child);
+    await end(server);
     expect(await server.gone, name).toEqual([0, null]);
     held = null;
     server = await started(of);
@@ -167,26 +169,38 @@ test("a signal or a closed pipe during a call: the exec is unfinished, never can
   }
 });
 
-const ENDS = {
-  SIGTERM: (child: ChildProcess) => void child.kill("SIGTERM"),
+type Started = Awaited<ReturnType<typeof started>>;
+
+const ENDS: Readonly<Record<string, (server: Started) => void | Promise<void>>> = {
+  SIGTERM: ({ child }) => void child.kill("SIGTERM"),
   "SIGINT, then SIGTERM": interrupted,
-  "a closed stdin": (child: ChildProcess) => void child.stdin?.end(),
+  "a closed stdin": ({ child }) => void child.stdin?.end(),
   "a closed stdout": unread,
+  "a cancel, then SIGTERM and a closed stdin": cancelled,
 };
 
 /** Claude Code ends a server in this way. */
-function interrupted(child: ChildProcess): void {
+function interrupted({ child }: Started): void {
   child.kill("SIGINT");
   child.kill("SIGTERM");
 }
 
 /** The server notices when it answers. */
-function unread(child: ChildProcess): void {
+function unread({ child }: Started): void {
   child.stdout?.destroy();
   child.stdin?.write(PING);
 }
 
 const PING = `${JSON.stringify({ jsonrpc: "2.0", id: 99, method: "ping" })}\n`;
+
+/** Codex does this at Ctrl-C. The server has heard of the cancel before the signal comes. */
+async function cancelled({ child, ask, asked }: Started): Promise<void> {
+  const params = { requestId: asked() };
+  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params })}\n`);
+  await ask("ping", {});
+  child.kill("SIGTERM");
+  child.stdin?.end();
+}
 
 test("whatever an SDK, Node and a cell print, stdout has JSON-RPC alone", async () => {
   const noisy = fileURLToPath(new URL("../support/noisy-sdk.js", import.meta.url));

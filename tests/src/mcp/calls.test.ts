@@ -108,6 +108,48 @@ test.each(ERAS)("%s: a call that the client cancels ends as cancelled, and its v
   expect(await call("rlm_status")).toMatchObject({ unfinished: null, running: null });
 });
 
+/** A call that the client has given up while its second question was out. */
+async function cancelled() {
+  const held = heldAnswers();
+  const time = heldClock();
+  const pair = await loaded({ answers: held.answers, clock: time.clock });
+  const stop = new AbortController();
+  const cut = pair.call("rlm_exec", { code: TWICE }, { signal: stop.signal });
+  await held.asked();
+  held.letGo();
+  await held.asked();
+  stop.abort();
+  await expect(cut).rejects.toThrow();
+  return { ...pair, held, time };
+}
+
+const TWICE = "var first = await llm_query('one'); var second = await llm_query('three'); first + second";
+
+test("a client that goes away right after it cancelled has left: the call is unfinished, and goes on where it was", async () => {
+  const { close, of, held } = await cancelled();
+  expect(held.prompts).toEqual(["one", "three"]);
+  await close();
+  const again = heldAnswers();
+  const next = await openPair(of, { answers: again.answers });
+  expect(await next.call("rlm_status")).toMatchObject({ unfinished: { kind: "cell", input: TWICE } });
+  const answer = next.call("rlm_exec", { code: TWICE });
+  expect(await again.asked()).toBe("three");
+  again.letGo();
+  expect(await answer).toMatchObject({ success: true, result_json: "35", resumed: 1 });
+  expect(again.prompts).toEqual(["three"]);
+});
+
+test("a cancel is recorded when the client has stayed for a second", async () => {
+  const { call, time } = await cancelled();
+  const unfinished = async () => (await call("rlm_status")).unfinished;
+  const { running } = await call("rlm_status");
+  expect(running).toMatchObject({ tool: "rlm_exec" });
+  time.pass();
+  await expect.poll(async () => (await call("rlm_status")).running).toBeNull();
+  expect(await unfinished()).toBeNull();
+  expect(await call("rlm_wait")).toMatchObject({ success: false, error_code: "cancelled" });
+});
+
 test("a call that the client cancels while it waits for its turn begins nothing", async () => {
   const held = heldAnswers();
   const { call } = await loaded({ answers: held.answers });

@@ -44,22 +44,33 @@ function scene() {
   const told: string[] = [];
   const asked: Asked[] = [];
   const waits: { readonly meant: string | null; readonly answer: Promise<ToolEnvelope | null> }[] = [];
-  const runs = openRuns(clock, left.signal, () => current?.id ?? null);
+  const runs = openRuns({
+    clock,
+    suspend: left.signal,
+    execId: () => current?.id ?? null,
+    async endCancelled() {
+      const { id = null } = current ?? {};
+      current = null;
+      return { success: false, error_code: "cancelled", exec_id: id };
+    },
+  });
 
   function call(ms: number): void {
     const own: Asked = { id: `E${asked.length}`, cancel: new AbortController(), begun: 0, answers: [] };
     asked.push(own);
     const called = { tool: rlm_exec, signal: own.cancel.signal, answerMs: ms };
-    const work = async ({ signal }: { readonly signal: AbortSignal }): Promise<ToolEnvelope> => {
+    const work = async ({ suspend }: { readonly suspend: AbortSignal }): Promise<ToolEnvelope> => {
       if (current) throw new Error(`${own.id} began while ${current.id} ran`);
       own.begun++;
       const ended = Promise.withResolvers<ToolEnvelope>();
       const end = (fields: object) => () => ended.resolve({ success: true, exec_id: own.id, ...fields });
       current = { id: own.id, end: end({ result_json: own.id }) };
-      if (signal.aborted) end({ success: false, error_code: "cancelled" })();
-      signal.addEventListener("abort", end({ success: false, error_code: "cancelled" }));
+      const stop = end({ success: false, error_code: "cancelled", resumable: true });
+      if (suspend.aborted) stop();
+      suspend.addEventListener("abort", stop);
       const envelope = await ended.promise;
-      current = null;
+      // What is suspended stays unfinished.
+      if (envelope.resumable !== true) current = null;
       over.push(own.id);
       return envelope;
     };
@@ -131,7 +142,11 @@ test("however calls, cancels, waits and ends fall: each call runs once at most, 
           expect(begun, id).toBe(0);
           expect(error_message).not.toContain(`exec ${id})`);
         } else if (begun === 0) expect([error_code, begun], id).toEqual(["cancelled", 0]);
-        else expect([exec_id, begun, success || error_code === "cancelled"], id).toEqual([id, 1, true]);
+        else {
+          // The time was over just when the exec had ended: nobody had seen its id.
+          expect(running === true ? [id, null] : [id]).toContain(exec_id);
+          expect([begun, success || error_code === "cancelled"], id).toEqual([1, true]);
+        }
         if (running === true) expect(over, id).toContain(id);
       }
       for (const { meant, answer } of waits) {
