@@ -43,7 +43,7 @@ export function openReading({ context, opened, env, clock }: ReadingParts): Read
       }
       const { inline_tokens, child_max_tokens, confirm_calls } = { ...READING_DEFAULTS, ...settings };
       const terms = { inlineTokens: inline_tokens, maxTokens: child_max_tokens };
-      const estimate = readingEstimate(reading.objects, terms, price);
+      const estimate = readingEstimate(reading.objects, { ...terms, together: reading.together }, price);
       if (estimate.calls <= confirm_calls) return terms;
       if (!hasUI) return { ...terms, estimate };
       if (!isAgain) await confirmed(ui, textOf(reading, estimate, reading.model ?? models.fallback), { signal, clock });
@@ -64,12 +64,12 @@ interface Providers {
 /** What was said goes to the provider that Pi uses, or that the user's own file names. @throws RlmError `policy_violation` */
 function checkProviders({ model }: Reading, { current, own, others }: Providers): void {
   if (others && providerOf(others.model) !== current) {
-    const problem = `${others.file} sets sub_model to ${others.model}: texts of the conversation go to the provider of Pi's model`;
+    const problem = `${others.file} sets sub_model to ${others.model}: objects of the conversation go to the provider of Pi's model`;
     throw refused(problem, `Set sub_model in ${others.userFile}, or take it out of ${others.file}.`);
   }
   if (model === null || providerOf(model) === current || (own !== undefined && providerOf(model) === providerOf(own)))
     return;
-  const problem = `the model ${model} is not of the provider of Pi's model, to which texts of the conversation go`;
+  const problem = `the model ${model} is not of the provider of Pi's model, to which objects of the conversation go`;
   throw refused(problem, "Leave model out; only the user can choose another provider, by sub_model in belay.json.");
 }
 
@@ -105,8 +105,8 @@ async function confirmed(
   if (isWanted) return;
   if (signal.aborted) throw new RlmError("cancelled", "it was cancelled", { suggestion: "Call the tool again." });
   const why = late.signal.aborted ? `nobody answered within ${CONFIRM_MS / 1000} s` : "the user does not want it";
-  const suggestion = "Nothing was sent. Read fewer texts, find places with rlm_search, or ask the user what to do.";
-  throw new RlmError("declined", `the texts were not read: ${why}`, { suggestion });
+  const suggestion = "Nothing was sent. Read fewer objects, find places with rlm_search, or ask the user what to do.";
+  throw new RlmError("declined", `the objects were not read: ${why}`, { suggestion });
 }
 
 const NAMES_SHOWN = 8;
@@ -122,5 +122,5 @@ function textOf({ objects, instructions }: Reading, estimate: ReadingEstimate, m
     `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
     oneLine(instructions, 300),
   ];
-  return { title: `Have models read ${amount(objects.length, "text")}?`, message: lines.join("\n\n") };
+  return { title: `Have models read ${amount(objects.length, "object")}?`, message: lines.join("\n\n") };
 }

@@ -1,5 +1,8 @@
 export {
   checkObjects,
+  checkText,
+  type FoundObject,
+  isFound,
   type ObjectsRead,
   type ObjectToRead,
   objectsCell,

@@ -2,8 +2,11 @@ import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { type Json, RlmError } from "../../runtime/index.ts";
 
-/** A text that a model is to read: a document of P or of the conversation. Offsets are UTF-16 units of either. */
-export interface ObjectToRead {
+/** A text that a model is to read, or why nobody can: the failure then stands in the place of an answer. */
+export type ObjectToRead = FoundObject | MissingObject;
+
+/** A document of P or of the conversation. Offsets are UTF-16 units of either. */
+export interface FoundObject {
   readonly id: string;
   /** What models are told that it is. */
   readonly name: string;
@@ -11,6 +14,13 @@ export interface ObjectToRead {
   readonly start: number;
   readonly end: number;
 }
+
+/** What was named, and is not there. */
+export interface MissingObject extends Pick<FoundObject, "id" | "name"> {
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+export const isFound = (object: ObjectToRead): object is FoundObject => !("error" in object);
 
 /** How objects are read. */
 export interface ReadingOptions {
@@ -20,6 +30,8 @@ export interface ReadingOptions {
   readonly inlineTokens: number;
   /** Output tokens of the answer about an object that stands in a prompt. */
   readonly maxTokens: number;
+  /** One model reads all objects, and gives one answer. By default each object has a model that sees nothing else. */
+  readonly together?: boolean;
   /** What the caller wants to find in the answer. */
   readonly estimate?: ReadingEstimate;
 }
@@ -43,26 +55,34 @@ let guest: string | undefined;
 
 /** @throws RlmError `invalid_argument` for objects that cannot be read so */
 export function checkObjects(instructions: string, objects: readonly ObjectToRead[]): void {
-  const refuse = (what: string, suggestion: string) => new RlmError("invalid_argument", what, { suggestion });
   if (instructions.trim() === "") throw refuse("the instructions are empty", "Say what is to be found out.");
   if (objects.length === 0) throw refuse("there is no object to read", "Name one.");
   if (objects.length > MOST_OBJECTS)
     throw refuse(`${objects.length} objects (limit ${MOST_OBJECTS})`, "Split the call.");
-  const empty = objects.find(({ start, end }) => start >= end);
-  if (empty) throw refuse(`the object ${empty.id} (${empty.name}) has no text`, "Leave it out.");
+  for (const object of objects.filter(isFound)) checkText(object);
+}
+
+/** @throws RlmError `invalid_argument` for an object without text */
+export function checkText({ id, name, start, end }: FoundObject): void {
+  if (start >= end) throw refuse(`the object ${id} (${name}) has no text`, "Leave it out.");
+}
+
+function refuse(what: string, suggestion: string): RlmError {
+  return new RlmError("invalid_argument", what, { suggestion });
 }
 
 /** The cell that has each object read by a model. @throws RlmError `invalid_argument` */
 export function objectsCell(
   instructions: string,
   objects: readonly ObjectToRead[],
-  { model, inlineTokens, maxTokens, estimate }: ReadingOptions,
+  { model, inlineTokens, maxTokens, together = false, estimate }: ReadingOptions,
 ): string {
   checkObjects(instructions, objects);
   guest ??= readFileSync(new URL("./objects.guest.js", import.meta.url), "utf8").trimEnd();
   const input = {
     instructions,
     objects,
+    together,
     model: model ?? null,
     inline_tokens: inlineTokens,
     max_tokens: maxTokens,
@@ -72,7 +92,7 @@ export function objectsCell(
   return `const OBJECTS = ${JSON.stringify(input)};\n${guest}\n`;
 }
 
-/** What a model answered of an object, or why it did not. */
+/** What a model answered of an object, or why it did not. If it read several together, their ids and names stand in a row. */
 export type ObjectRead = { readonly object: string; readonly name: string } & (
   | {
       readonly answer: string;
@@ -123,13 +143,14 @@ const WORDS_TOKENS = 1000;
 
 /** What reading the objects takes at the most, by the price list. @param price USD per million tokens; null: not known */
 export function readingEstimate(
-  objects: readonly Pick<ObjectToRead, "start" | "end">[],
-  { inlineTokens, maxTokens }: Pick<ReadingOptions, "inlineTokens" | "maxTokens">,
+  objects: readonly Pick<FoundObject, "start" | "end">[],
+  { inlineTokens, maxTokens, together = false }: Pick<ReadingOptions, "inlineTokens" | "maxTokens" | "together">,
   price: { readonly input: number; readonly output: number } | null,
 ): ReadingEstimate {
   let [calls, input_tokens] = [0, 0];
-  for (const { start, end } of objects) {
-    const tokens = Math.ceil((end - start) / 4);
+  const sizes = objects.map(({ start, end }) => end - start);
+  for (const size of together ? [sizes.reduce((sum, one) => sum + one, 0)] : sizes) {
+    const tokens = Math.ceil(size / 4);
     const own = tokens > inlineTokens ? CHILD_TURNS : 1;
     calls += own;
     input_tokens += own * (tokens + WORDS_TOKENS);

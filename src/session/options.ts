@@ -186,6 +186,7 @@ export const READING_OPTIONS = options({
   model: v.optional(text),
   inlineTokens: count,
   maxTokens: count,
+  together: v.optional(v.boolean()),
   estimate: v.optional(v.any()),
   history,
   signal,

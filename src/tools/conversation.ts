@@ -1,6 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
 import type { Context, ObjectSource } from "../context/index.ts";
-import type { ObjectToRead, ReadingOptions } from "../query/index.ts";
+import type { FoundObject, ReadingOptions } from "../query/index.ts";
 
 /** What a host can say of the conversation in which a tool is called. */
 export interface Conversation {
@@ -22,7 +22,9 @@ export interface Reading {
   readonly instructions: string;
   /** `provider/id`, if the call names one. */
   readonly model: string | null;
-  readonly objects: readonly ObjectToRead[];
+  readonly objects: readonly FoundObject[];
+  /** One model reads all of them. */
+  readonly together: boolean;
 }
 
 /** By the user's settings. */

@@ -1,5 +1,7 @@
-import { checkObjects, type ObjectToRead } from "../query/index.ts";
+import { RlmError } from "../../runtime/index.ts";
+import { checkObjects, checkText, type FoundObject, isFound, type ObjectToRead } from "../query/index.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
+import type { ConversationObjects } from "./conversation.ts";
 import { objectNamed } from "./conversation-objects.ts";
 import { conversationOf, type ToolCall } from "./define.ts";
 import { nameOf } from "./text-answer.ts";
@@ -10,7 +12,11 @@ export interface ObjectsAsked {
   readonly instructions: string;
   /** Ids of objects or documents, or beginnings of ids. */
   readonly targets: readonly string[];
-  readonly model: string | undefined;
+  readonly model?: string | undefined;
+  /** One model reads all of them. */
+  readonly together?: boolean;
+  /** An id that nothing has gets a failure in the place of an answer, as long as one of the others is found. */
+  readonly passesOver?: boolean;
 }
 
 /**
@@ -21,7 +27,7 @@ export interface ObjectsAsked {
  */
 export async function readObjects(
   open: () => Promise<Session>,
-  { tool, instructions, targets, model }: ObjectsAsked,
+  { tool, instructions, targets, model, together = false, passesOver = false }: ObjectsAsked,
   call: ToolCall,
 ): Promise<QueryEnvelope> {
   const { signal, suspend } = call;
@@ -29,22 +35,41 @@ export async function readObjects(
   const known = await conversation.objects();
   const objects: ObjectToRead[] = [];
   for (const target of targets) {
-    const { id, of, document } = await objectNamed(known, target);
-    const { start, end } = document;
-    objects.push({ id, name: nameOf({ of, document }), of, start, end });
+    const object = objectToRead(known, target);
+    objects.push(await (passesOver ? object.catch((error: unknown) => missing(target, error)) : object));
   }
+  const found = objects.filter(isFound);
+  if (found.length === 0) for (const target of targets) await objectToRead(known, target);
   checkObjects(instructions, objects);
-  const terms = await conversation.allowed({ instructions, model: model ?? null, objects }, signal);
+  const reading = { instructions, model: model ?? null, objects: found, together };
+  const terms = await conversation.allowed(reading, signal);
   const session = await open();
   // Read last: a resume makes it of what stands before the exec's start. Until then it only grows, so places stay.
-  const history = objects.some(({ of }) => of === "history") ? await conversation.history() : undefined;
+  const history = found.some(({ of }) => of === "history") ? await conversation.history() : undefined;
   return session.readObjects(instructions, objects, {
     ...terms,
+    together,
     ...(model === undefined ? {} : { model }),
     ...(history === undefined ? {} : { history }),
     signal,
     suspend,
   });
+}
+
+/** @throws RlmError `object_not_found`, `object_ambiguous`, `invalid_argument` */
+async function objectToRead(known: ConversationObjects, target: string): Promise<FoundObject> {
+  const { id, of, document } = await objectNamed(known, target);
+  const { start, end } = document;
+  const object = { id, name: nameOf({ of, document }), of, start, end };
+  checkText(object);
+  return object;
+}
+
+/** What stands in the place of an object that nobody can read. @throws what is not a failure of its name */
+function missing(target: string, error: unknown): ObjectToRead {
+  if (!(error instanceof RlmError)) throw error;
+  const { code, message } = error;
+  return { id: target, name: target, error: { code, message } };
 }
 
 /** What stands in place of the answer about an object. */

@@ -8,17 +8,17 @@ export const rlm_batch = defineReadingTool({
   name: "rlm_batch",
   label: "RLM batch",
   description:
-    "rlm_query with the same instructions for each of many texts, in parallel. A failure stands in place of an answer.",
-  promptSnippet: "Ask the same of many texts by their ids",
+    "rlm_query with the same instructions for each of many objects, in parallel. A failure stands in place of an answer.",
+  promptSnippet: "Ask the same of many objects by their ids",
   guidelines: ["To ask the same of many files use rlm_ingest, then rlm_batch with the ids that it answers."],
   parameters: Type.Object({
     instructions: Type.String(),
     targets: Type.Array(Type.String(), { minItems: 1, maxItems: 100 }),
     model: Type.Optional(Type.String()),
   }),
-  rest: "Ask for shorter answers, or about fewer texts at a time.",
+  rest: "Ask for shorter answers, or about fewer objects at a time.",
   run: async (open, { instructions, targets, model }, call) =>
-    resultsOf(await readObjects(open, { tool: "rlm_batch", instructions, targets, model }, call)),
+    resultsOf(await readObjects(open, { tool: "rlm_batch", instructions, targets, model, passesOver: true }, call)),
   recorded: (_args, { query }) => (query ? resultsOf(query) : {}),
   failureFields: { ...NOTHING_RUN, results: [], answered: 0, failed: 0 },
 });

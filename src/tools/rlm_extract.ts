@@ -10,15 +10,15 @@ import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 export const rlm_extract = defineReadingTool({
   name: "rlm_extract",
   label: "RLM extract",
-  description: "rlm_query of one text whose answer stays in memory: cells read it with memory.get('artifact/NAME').",
-  promptSnippet: "Keep what a model finds in one text",
+  description: "rlm_query of one object whose answer stays in memory: cells read it with memory.get('artifact/NAME').",
+  promptSnippet: "Keep what a model finds in one object",
   parameters: Type.Object({
     instructions: Type.String(),
     target: Type.String(),
     name: Type.String({ minLength: 1, maxLength: 200 }),
   }),
   async run(open, { instructions, target, name }, call) {
-    const asked = { tool: "rlm_extract", instructions, targets: [target], model: undefined };
+    const asked = { tool: "rlm_extract", instructions, targets: [target] };
     const query = await readObjects(open, asked, call);
     if (!query.success) return unkept(query);
     const { estimate } = query;

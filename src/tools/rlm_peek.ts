@@ -9,8 +9,8 @@ const LENGTH = 2000;
 export const rlm_peek = defineConversationTool({
   name: "rlm_peek",
   label: "RLM peek",
-  description: "Read a text of this conversation or of P by its id, as in rlm-obj-a1b2c3.",
-  promptSnippet: "Read a text by its rlm-obj id",
+  description: "Read an object of this conversation or P by id, as in rlm-obj-a1b2c3.",
+  promptSnippet: "Read an object by its id",
   parameters: Type.Object({
     id: Type.String(),
     offset: Type.Optional(Type.Integer({ minimum: 0 })),

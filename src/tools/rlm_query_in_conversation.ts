@@ -8,20 +8,20 @@ import { rlm_query, SECTIONS, sectionsRead } from "./rlm_query.ts";
 
 const text = Type.Optional(Type.String());
 
-/** Of a host whose conversation has objects: with a target a model reads that alone. */
+/** Of a host whose conversation has objects: with a target a model reads that alone, and several together. */
 export const rlm_query_in_conversation = defineReadingTool({
   name: rlm_query.name,
   label: rlm_query.label,
   description:
-    "Answer a simple question without code. About P: finds sections, lets a model read each, merges the notes. With target, one text by its id: a model reads it all. Changes nothing but the budget. For anything more exact use rlm_exec.",
-  promptSnippet: "Ask a simple question about P or one text",
+    "Answer a simple question without code. About P: finds sections, lets a model read each, merges the notes. With target, objects by their ids: a model reads all of them together. Changes nothing but the budget. For anything more exact use rlm_exec.",
+  promptSnippet: "Ask a simple question about P or objects",
   guidelines: [
     "rlm_query, rlm_batch and rlm_ask cost tokens: look up small things directly, or with rlm_search and rlm_peek.",
   ],
   parameters: Type.Object({
     prompt: Type.Optional(Type.String({ description: "Question or task" })),
     instructions: Type.Optional(Type.String({ description: "The same" })),
-    target: text,
+    target: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 100 })])),
     model: text,
     ...SECTIONS,
   }),
@@ -34,10 +34,12 @@ export const rlm_query_in_conversation = defineReadingTool({
     }
     const other = ["max_sections", "search_strategy"].find((key) => Reflect.get(args, key) !== undefined);
     if (other !== undefined) throw misfit(`${other} is for calls without target`);
-    return ofOneObject(await readObjects(open, { tool: "rlm_query", instructions, targets: [target], model }, call));
+    const targets = typeof target === "string" ? [target] : target;
+    const asked = { tool: "rlm_query", instructions, targets, model, together: targets.length > 1 };
+    return ofOneReading(await readObjects(open, asked, call));
   },
   recorded: ({ target }, { envelope, query }) =>
-    query && target !== undefined ? ofOneObject(query) : (envelope ?? {}),
+    query && target !== undefined ? ofOneReading(query) : (envelope ?? {}),
   failureFields: { ...NOTHING_RUN, ...NOTHING_READ, ...UNREAD },
 });
 
@@ -53,8 +55,8 @@ function misfit(problem: string): RlmError {
   return new RlmError("invalid_argument", `rlm_query: ${problem}`, { suggestion });
 }
 
-/** The answer of a query that read one object. */
-function ofOneObject(envelope: QueryEnvelope): object {
+/** The answer of a query in which one model has read. */
+function ofOneReading(envelope: QueryEnvelope): object {
   const [read] = envelope.results ?? [];
   const { estimate } = envelope;
   return { ...UNREAD, ...factsOf(envelope), ...read, ...(estimate ? { estimate } : {}) };

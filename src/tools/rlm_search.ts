@@ -27,7 +27,7 @@ export const rlm_search = defineConversationTool({
   promptSnippet: "Search all of the conversation and P",
   guidelines: [
     "The user sees the whole conversation, and you may not: before you say that you lack something, look for it with rlm_search.",
-    "Check that a text found with rlm_search or rlm_peek is the one that the user means.",
+    "Check that an object found with rlm_search or rlm_peek is the one that the user means.",
   ],
   parameters: Type.Object({
     pattern: Type.String({ minLength: 1, description: "Text in any case, or /regex/flags as for find" }),

@@ -4,7 +4,8 @@ import { defineConversationTool } from "./define.ts";
 export const rlm_stats = defineConversationTool({
   name: "rlm_stats",
   label: "RLM stats",
-  description: "Sizes of the conversation, its window and P; texts in it, out and folded; budget left.",
+  description:
+    "Sizes of the conversation, its window and P; objects in, out, folded; budget; calls; on or off.",
   promptSnippet: "See sizes and budget",
   parameters: Type.Object({}),
   run: (conversation) => conversation.stats(),

@@ -11,7 +11,7 @@ const ArgumentsSchema = v.fallback(
     prompt: maybeText,
     question: maybeText,
     instructions: maybeText,
-    target: maybeText,
+    target: v.fallback(v.optional(v.union([v.string(), v.array(v.unknown())])), undefined),
     targets: v.fallback(v.optional(v.array(v.unknown())), undefined),
     path: maybeText,
     paths: v.fallback(v.optional(v.array(v.fallback(v.string(), ""))), undefined),
@@ -39,8 +39,9 @@ export function subject(shown: ShownArguments, cwd: string): string[] {
   const { code, prompt, path, name, key, ops, target, targets } = shown;
   const place = path?.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
   return [
-    ...[place, name, key, target].flatMap((text) => (text === undefined ? [] : oneLine(text, 60))),
-    ...(targets === undefined ? [] : [amount(targets.length, "text")]),
+    ...[place, name, key, target].flatMap((text) => (typeof text === "string" ? oneLine(text, 60) : [])),
+    ...(Array.isArray(target) ? [amount(target.length, "object")] : []),
+    ...(targets === undefined ? [] : [amount(targets.length, "object")]),
     ...(prompt === undefined ? [] : [`“${oneLine(prompt, 60)}”`]),
     ...(code === undefined ? [] : [amount(linesIn(code), "line")]),
     ...(ops === undefined ? [] : [amount(ops.length, "operation")]),

@@ -108,6 +108,83 @@ test("a child that reads a text has no tools beside its cells, whatever the user
   });
 });
 
+test("rlm_query with several targets has one model read them together, of what was said and of P", async () => {
+  const { pi, ids } = said(2);
+  const life = await pi.start();
+  await life.call("rlm_load", { path: pi.folder });
+  const prompts: string[] = [];
+  pi.faux.setResponses([
+    ({ messages }) => {
+      prompts.push(JSON.stringify(messages));
+      return found("both");
+    },
+  ]);
+  const args = { prompt: "Do they agree?", target: [ids[0], "history/0002-user", "a.txt"] };
+  expect(await life.call("rlm_query", args)).toMatchObject({
+    success: true,
+    object: expect.stringMatching(`^${ids[0]}, ${ids[1]}, rlm-obj-`),
+    name: "history/0001-user, history/0002-user, P: a.txt",
+    answer: "both",
+    confidence: "high",
+    budget: { remaining_sub_calls: 49 },
+  });
+  expect(prompts).toEqual([
+    expect.stringContaining("[history/0001-user]\\nfact 1\\n\\n[history/0002-user]\\nfact 2\\n\\n[P: a.txt]\\nalpha"),
+  ]);
+  expect(await life.call("rlm_query", { ...args, target: [ids[0], "none.txt"] })).toMatchObject({
+    error_code: "object_not_found",
+    answer: null,
+  });
+  expect(pi.faux.state.callCount).toBe(1);
+});
+
+test.each([
+  ["of what was said", "history/0002-user"],
+  ["of what was said and of P", "a.txt"],
+])("several texts that are large together are explored by one child with cells: %s", async (_what, other) => {
+  const pi = fakePi();
+  const large = "filler\n".repeat(8_000);
+  pi.branch.push(user(`${large}the code word is heron`), user(`${large}no code word`));
+  const life = await pi.start();
+  await life.call("rlm_load", { path: pi.folder });
+  pi.faux.setResponses([
+    cell(
+      "print(find('word is .*').matches.map(([start, end]) => peek(start, end)), find('no code|alpha').matches.length)",
+    ),
+    cell("answer({ answer: 'heron', confidence: 'high', evidence: [] })"),
+  ]);
+  const target = ["history/0001-user", other];
+  expect(await life.call("rlm_query", { prompt: "Which word?", target })).toMatchObject({ answer: "heron" });
+  expect(pi.faux.state.callCount).toBe(2);
+});
+
+test("rlm_batch answers for an id that nothing has in the place of its answer; if it finds none, it fails", async () => {
+  const { pi, ids } = said(2);
+  const life = await pi.start();
+  pi.faux.setResponses(answers(2));
+  const args = { instructions: "What is it?" };
+  expect(
+    await life.call("rlm_batch", { ...args, targets: [ids[1], "rlm-obj-000000", "none.txt", ids[0]] }),
+  ).toMatchObject({
+    success: true,
+    answered: 2,
+    failed: 2,
+    results: [
+      { object: ids[1], answer: "fact 2" },
+      { object: "rlm-obj-000000", error: { code: "object_not_found", message: expect.stringContaining("no object") } },
+      { object: "none.txt", error: { code: "object_not_found", retriable: false } },
+      { object: ids[0], answer: "fact 1" },
+    ],
+    budget: { remaining_sub_calls: 48 },
+  });
+  expect(await life.call("rlm_batch", { ...args, targets: ["none.txt", "no.txt"] })).toMatchObject({
+    success: false,
+    error_code: "object_not_found",
+    results: [],
+  });
+  expect(pi.faux.state.callCount).toBe(2);
+});
+
 const ELEVEN = { instructions: "What is it?" };
 
 test("rlm_batch of 11 asks the user, who is told what it takes, and answers in order", async () => {
@@ -118,7 +195,7 @@ test("rlm_batch of 11 asks the user, who is told what it takes, and answers in o
   pi.faux.setResponses(answers(11));
   const targets = ids.toReversed();
   const batch = await life.call("rlm_batch", { ...ELEVEN, targets });
-  expect(pi.asked).toEqual(["Have models read 11 texts?"]);
+  expect(pi.asked).toEqual(["Have models read 11 objects?"]);
   expect(told).toEqual([
     `At most 11 calls · 11k tokens in, 45k out · no price · faux/f\n\n${Array.from({ length: 8 }, (_, at) => `history/${String(11 - at).padStart(4, "0")}-user`).join(", ")} and 3 more\n\nWhat is it?`,
   ]);
@@ -153,7 +230,7 @@ test.each<[string, Parameters<FakePi["start"]>[0], string]>([
   expect(await life.call("rlm_batch", { ...ELEVEN, targets: ids })).toMatchObject({
     success: false,
     error_code: "declined",
-    error_message: `the texts were not read: ${why}`,
+    error_message: `the objects were not read: ${why}`,
     results: [],
   });
   expect([mirrorOn(pi.branch), pi.faux.state.callCount]).toEqual([[], 0]);
@@ -190,7 +267,7 @@ test("confirm_calls 0 asks always, and a project may have it so", async () => {
   grow(pi.folder, { ".pi/belay.json": '{ "confirm_calls": 0 }' });
   const life = await pi.start({ confirms: async () => false });
   expect(await life.call("rlm_query", { prompt: "?", target: ids[0] })).toMatchObject({ error_code: "declined" });
-  expect(pi.asked).toEqual(["Have models read 1 text?"]);
+  expect(pi.asked).toEqual(["Have models read 1 object?"]);
 });
 
 /** A model that answers the first calls, and none of those that follow. */
