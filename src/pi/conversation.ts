@@ -1,4 +1,5 @@
-import { RlmError } from "../../runtime/index.ts";
+import { LIMITS, RlmError } from "../../runtime/index.ts";
+import type { PiSettings } from "../config/index.ts";
 import {
   type Context,
   growingHistory,
@@ -31,7 +32,9 @@ export interface ConversationParts {
   readonly reading: ReadingDecision;
   /** What of it is outside. */
   readonly outside: Pick<Asked, "overview" | "size">;
-  readonly board: { current(): Pick<State, "context" | "budget"> };
+  readonly board: { current(): Pick<State, "context" | "budget" | "enabled" | "running"> };
+  /** @throws RlmError `invalid_config` */
+  settings(cwd: string): Pick<PiSettings, "max_depth">;
 }
 
 /** The conversation of the branch. Each time it is made of the entries that Pi has then. */
@@ -72,11 +75,14 @@ export function openConversations(parts: ConversationParts): Conversations {
     allowed: (asked, signal) => reading.allowed(asked, signal, isAgain),
     async stats() {
       const { length_chars, length_tokens_estimate, document_count } = (await historyOf(messages())).stats;
-      const { context: P, budget } = board.current();
+      const { context: P, budget, enabled, running } = board.current();
       const { objects, epochs } = outside.overview();
       const count = (state: SaidObject["is"]) => objects.filter(({ is }) => is === state).length;
       const [usage, next] = [context().getContextUsage(), outside.size()];
+      const { max_depth = LIMITS.depth } = parts.settings(context().cwd);
       return {
+        enabled,
+        calls: { active: running?.calls?.running ?? 0, depth: running?.child?.depth ?? 0, max_depth },
         history: { objects: document_count, chars: length_chars, tokens_estimate: length_tokens_estimate },
         objects: { in: count("in"), out: count("out"), folded: count("folded") },
         epochs: epochs.length,

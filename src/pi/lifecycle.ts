@@ -79,8 +79,8 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
   const view = () => readBranch(context().sessionManager.getBranch(), (name) => toolNamed(name) !== undefined);
   const refresh = () => showBranch(board, view(), opened);
 
-  const reading = openReading({ context, opened, env: parts.env, clock });
-  const conversations = openConversations({ context, answers, opened, view, board, reading, outside: outside.asked });
+  const about = { context, answers, opened, view, board, settings, env: parts.env, clock };
+  const conversations = openConversations({ ...about, reading: openReading(about), outside: outside.asked });
 
   async function run(tool: Tool, called: Called, phase: "opening" | "recovering"): Promise<RunOutcome> {
     const { cwd } = context();

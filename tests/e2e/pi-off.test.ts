@@ -31,13 +31,13 @@ test.concurrent.for(OLDEST_PI)(
     await pi.prompt("/rlm externalize");
     expect(pi.stderr()).toMatch(/^rlm:externalize \{"epoch":1,"objects":\d+,"tokens":\d+\}$/m);
     expect(told(pi).at(-1)).toMatch(
-      /texts of the conversation are outside; the next request is ~[\d.]+k tokens smaller/,
+      /objects of the conversation are outside; the next request is ~[\d.]+k tokens smaller/,
     );
     await next(pi);
     expect(newest()).toContain("RLM externalized");
 
     await pi.prompt("/rlm off");
-    expect(told(pi).at(-1)).toContain("Old texts are sent whole again");
+    expect(told(pi).at(-1)).toContain("Old objects are sent whole again");
     await next(pi);
     expect(newest()).not.toContain("RLM externalized");
     expect(toolsIn(newest())).toEqual(["rlm_peek", "rlm_search"]);

@@ -30,7 +30,7 @@ test.concurrent.for(NEWEST_PI)(
     const fourth = { at: "commit", record: "rlm_tool_result", side: "after", nth: 4 } as const;
     await killedAt(scene, first, { name: "in a batch", by: fourth }, { prompt: "read them", call: batch, subCalls: 0 });
     const [question] = first.events.filter(({ method }) => method === "confirm");
-    expect(question).toMatchObject({ title: "Have models read 11 texts?" });
+    expect(question).toMatchObject({ title: "Have models read 11 objects?" });
 
     const second = start(file);
     const asked = "Which is the last word?";

@@ -7,6 +7,7 @@ import { type ObjectIds, rememberedIds } from "../../src/pi/outside/keys.ts";
 import { callsOf, messagesOf, type PiMessage } from "../../src/pi/outside/message.ts";
 import { type Outlook, outlook, type Rules } from "../../src/pi/outside/outlook.ts";
 import { overviewOf } from "../../src/pi/outside/overview.ts";
+import { NO_STATE } from "../../src/pi/runs/board.ts";
 
 /** A text block, as Pi has it. */
 export const said = (text: string) => ({ type: "text", text }) as const;
@@ -110,7 +111,8 @@ export function conversationsOf({ branch }: Talk): Conversations {
     view: () => ({ head: null }),
     outside: { overview: () => overviewOf(branch, rememberedIds()), size: () => ({ tokens: 700, window: 8000 }) },
     reading: { allowed: () => Promise.reject(new Error("no model reads here")) },
-    board: { current: () => ({ context: null, budget: null }) },
+    board: { current: () => NO_STATE },
+    settings: () => ({}),
   });
 }
 

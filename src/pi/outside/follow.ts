@@ -52,7 +52,7 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
     const why = error instanceof Error ? error.message : String(error);
     const cure = "/rlm off leaves the conversation to Pi.";
     tell(
-      `RLM: old texts of the conversation no longer go out until Pi starts again (externalize_failed): ${why}. ${cure}`,
+      `RLM: old objects of the conversation no longer go out until Pi starts again (externalize_failed): ${why}. ${cure}`,
     );
   }
 

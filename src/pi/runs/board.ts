@@ -51,7 +51,7 @@ export interface RunningState {
   /** The turn of an ask that it has come to; null before the first, and for other execs. */
   readonly turn: TurnState | null;
   /** The turn that a child has come to which a call waits for; null if none has told one since the last answer. */
-  readonly child: Pick<TurnState, "turn" | "of"> | null;
+  readonly child: Pick<TurnProgress, "turn" | "of" | "depth"> | null;
   /** Sub-calls, tokens and cost of the session so far; null before the first. */
   readonly calls: CallProgress | null;
   /** What a load has read. */

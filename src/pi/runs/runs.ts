@@ -125,7 +125,7 @@ export function openRuns(
       } else if (progress.kind === "turn") {
         const { depth, turn, of, cells, sub_calls, tokens, cost_usd } = progress;
         const state = { turn, of, cells, sub_calls, tokens, cost_usd };
-        board.progress(depth > 0 ? { child: { turn, of } } : { ...NOTHING_TOLD, turn: state });
+        board.progress(depth > 0 ? { child: { depth, turn, of } } : { ...NOTHING_TOLD, turn: state });
       } else if (progress.kind === "load") {
         board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
       } else if (progress.kind === "notice") board.progress({ notice: progress.text });

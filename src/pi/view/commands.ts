@@ -8,7 +8,7 @@ import { sessionsPage, settingsPage, statusPage } from "./pages.ts";
 import { pickCheckpoint } from "./pick-checkpoint.ts";
 import { inspect, store, trace } from "./report-verbs.ts";
 import { harmless, oneLine } from "./texts.ts";
-import type { CommandContext, CommandParts, Verb } from "./verb.ts";
+import { type CommandContext, type CommandParts, cancelled, type Verb } from "./verb.ts";
 
 /** Adds `/rlm` to Pi. */
 export function registerCommands(
@@ -46,11 +46,7 @@ const VERBS: readonly Verb[] = [
   {
     name: "cancel",
     description: "End what runs; what it changed so far stays",
-    run({ board, cancel }) {
-      const { running } = board.current();
-      if (!cancel()) return "nothing runs";
-      return `${running?.tool ?? "the call"} ends as cancelled; what it changed so far stays`;
-    },
+    run: (control) => cancelled(control) ?? "nothing runs",
   },
   store,
   inspect,

@@ -143,7 +143,7 @@ export function openControl(
 }
 
 /** A document of P as `/rlm store` shows it: what is sent of it is what the model reads with tools. */
-export interface PDocument extends Pick<SaidObject, "id" | "kind" | "tokens" | "description"> {
+export interface PDocument extends Pick<SaidObject, "id" | "kind" | "tokens" | "description" | "text"> {
   readonly is: "P";
 }
 
@@ -153,7 +153,8 @@ async function documentsOf(P: Context | null): Promise<readonly PDocument[]> {
   for (const document of P.documents) {
     const { id } = await objectOf({ of: "P", context: P, document }, () => setImmediate());
     const tokens = Math.ceil((document.end - document.start) / 4);
-    documents.push({ id, is: "P", kind: "file", tokens, description: document.id });
+    const text = () => P.text.slice(document.start, document.end);
+    documents.push({ id, is: "P", kind: "file", tokens, description: document.id, text });
   }
   return documents;
 }

@@ -25,5 +25,5 @@ export function tellFirstRun(cwd: string, tell: (text: string) => void, env: Nod
 }
 
 const NOTICE =
-  "RLM is on: when a conversation grows long, its old texts are sent as short stubs, and the model reads them again when it " +
+  "RLM is on: when a conversation grows long, its old objects (messages and results) are sent as short stubs, and the model reads them again when it " +
   "needs them. Nothing is lost. /rlm shows the state, and /rlm off ends it on a branch.";

@@ -1,8 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
 import { amount } from "../../figures.ts";
 import { errorCode } from "../../home.ts";
+import type { SaidObject } from "../outside/index.ts";
 import { columns } from "./columns.ts";
 import { openInspector } from "./inspector.ts";
 import { type Item, textOf } from "./item.ts";
@@ -15,13 +17,11 @@ const SHOWN = 40;
 
 export const store: Verb = {
   name: "store",
-  description: "Texts of the conversation and documents, with what is sent of them; words choose some",
+  description: "Objects of the conversation and of P, with what is sent of them; words choose those that have them",
   async run(control, _context, _parts, words) {
     const report = await control.report();
-    const wanted = words.toLowerCase().split(/\s+/);
-    const rows = [...report.overview.objects.toReversed(), ...(await control.documents())]
-      .map((object) => objectRow(object).map((cell) => oneLine(cell, 100)))
-      .filter((cells) => wanted.every((word) => cells.join(" ").toLowerCase().includes(word)));
+    const objects = await having(words, [...report.overview.objects.toReversed(), ...(await control.documents())]);
+    const rows = objects.map((object) => objectRow(object).map((cell) => oneLine(cell, 100)));
     const more = rows.length - SHOWN;
     return [
       conversationLine(report),
@@ -32,9 +32,25 @@ export const store: Verb = {
   },
 };
 
+/** Those with each of the words, in their texts or in what stands in their rows. */
+async function having<T extends Parameters<typeof objectRow>[0] & Pick<SaidObject, "text">>(
+  words: string,
+  objects: readonly T[],
+): Promise<readonly T[]> {
+  const wanted = words.toLowerCase().split(/\s+/);
+  const found: T[] = [];
+  for (const object of words === "" ? [] : objects) {
+    const all = `${objectRow(object).join(" ")} ${object.text()}`.toLowerCase();
+    if (wanted.every((word) => all.includes(word))) found.push(object);
+    // A context may be large, and Pi goes on meanwhile.
+    await setImmediate();
+  }
+  return words === "" ? objects : found;
+}
+
 export const inspect: Verb = {
   name: "inspect",
-  description: "Epochs, sub-calls and texts, to look into",
+  description: "Epochs, sub-calls and objects, to look into",
   async run(control, context, { now }, argument) {
     if (argument !== "") throw unknownArgument("inspect", argument);
     const report = await control.report();

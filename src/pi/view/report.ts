@@ -74,13 +74,13 @@ export function inspectItems(report: BranchReport, now: number): readonly Item[]
   ];
 }
 
-/** `41 of 120 texts outside · 61k of 150k tokens · next request 62k of 200k` */
+/** `41 of 120 objects outside · 61k of 150k tokens · next request 62k of 200k` */
 export function conversationLine({ overview: { objects, isOff }, size }: BranchReport): string {
   const out = objects.filter(({ is }) => is !== "in");
   const tokens = (of: readonly SaidObject[]) => of.reduce((sum, object) => sum + object.tokens, 0);
   return [
     ...(isOff ? ["off on this branch"] : []),
-    `${out.length} of ${amount(objects.length, "text")} outside`,
+    `${out.length} of ${amount(objects.length, "object")} outside`,
     `${compact(tokens(out))} of ${compact(tokens(objects))} tokens`,
     `next request ${compact(size.tokens)}${size.window === null ? "" : ` of ${compact(size.window)}`}`,
   ].join(" · ");
@@ -133,7 +133,7 @@ function objectItems(objects: readonly SaidObject[]): readonly Item[] {
     style: OBJECT_STYLES[object.is],
     whole: () => object.text(),
   }));
-  return [item(0, "heading", ["texts of the conversation, the newest first"]), ...itemsInColumns(1, rows)];
+  return [item(0, "heading", ["objects of the conversation, the newest first"]), ...itemsInColumns(1, rows)];
 }
 
 /** Columns of an object: id, what is sent, kind, tokens, description. */

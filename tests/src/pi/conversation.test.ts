@@ -36,6 +36,8 @@ test("the tools read a branch that has no P without a store, behind a compaction
     context: null,
     request: { tokens: 1_200, window: 64_000 },
     budget: null,
+    enabled: true,
+    calls: { active: 0, depth: 0, max_depth: 2 },
   });
   expect(stores).toBe(0);
 });

@@ -166,6 +166,7 @@ test("status says what there is", async () => {
 
 test("on and off", async () => {
   expect(await ran("off")).toMatchObject({ done: [false], said: expect.stringContaining("RLM is off") });
+  expect((await ran("off", { state: RUNNING })).said).toMatch(/^rlm_exec ends as cancelled; .* stays\. RLM is off/);
   expect(await ran(" on ")).toMatchObject({ done: [true], said: expect.stringContaining("RLM is on") });
 });
 
@@ -211,8 +212,8 @@ test("without dialogs checkpoints are listed, and one is named by the end of its
 test("off says what becomes of old texts", async () => {
   const off = async (sent: Switched) => (await ran("off", { control: { setEnabled: () => sent } })).said;
   expect(await off("nothing")).toMatch(/Its state stays\.$/);
-  expect(await off("raw")).toContain("Old texts are sent whole again; rlm_peek and rlm_search stay");
-  expect(await off("stubs")).toMatch(/Old texts stay stubs.* \/rlm off --compact makes a summary of them instead\.$/);
+  expect(await off("raw")).toContain("Old objects are sent whole again; rlm_peek and rlm_search stay");
+  expect(await off("stubs")).toMatch(/Old objects stay stubs.* \/rlm off --compact makes a summary of them instead\.$/);
   expect((await ran("off --compct")).said).toBe("error: /rlm off does not take --compct\n/rlm off --compact");
 });
 
@@ -230,7 +231,7 @@ test("off --compact waits for nothing, and says what is left", async () => {
 
 test("externalize says what went outside, or why nothing did", async () => {
   expect((await ran("externalize")).said).toBe(
-    "41 texts of the conversation are outside; the next request is ~61k tokens smaller",
+    "41 objects of the conversation are outside; the next request is ~61k tokens smaller",
   );
   const not = async (is: "nothing" | "off" | "no_model") =>
     (await ran("externalize", { control: { externalize: () => ({ is }) } })).said;
@@ -240,8 +241,8 @@ test("externalize says what went outside, or why nothing did", async () => {
 });
 
 test("clear asks before, and says why it does not", async () => {
-  const asked = "Send all texts of the conversation again?";
-  const said = "41 texts of the conversation will be sent whole again.";
+  const asked = "Send all objects of the conversation again?";
+  const said = "41 objects of the conversation will be sent whole again.";
   expect(await ran("clear")).toEqual({ done: [asked, "cleared"], said });
   expect(await ran("clear", { confirms: false })).toEqual({ done: [asked], said: "" });
   expect(await ran("clear --yes", { hasUI: false })).toEqual({ done: ["cleared"], said: `stderr: ${said}\n` });
@@ -249,7 +250,7 @@ test("clear asks before, and says why it does not", async () => {
   const not = async (cleared: Cleared) => (await ran("clear", { control: { clear: () => cleared } })).said;
   expect(await not({ is: "nothing" })).toBe("Nothing of the conversation is outside.");
   expect(await not({ is: "too_large", tokens: 300_000, most: 183_616 })).toMatch(
-    /^error: the conversation has ~300k tokens with all its texts, and a request may have 184k\n\/rlm off --compact/,
+    /^error: the conversation has ~300k tokens with all its objects, and a request may have 184k\n\/rlm off --compact/,
   );
   expect(await not({ is: "out_again", tokens: 150_000, most: 120_000 })).toMatch(/would go outside again.*\n\/rlm off/);
 });

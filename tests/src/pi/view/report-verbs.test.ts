@@ -60,7 +60,7 @@ test("trace has epochs, compactions, and each sub-call under what made it; its f
   pi.branch.push({ type: "compaction", id: "c", summary: "s", firstKeptEntryId: "none", tokensBefore: 190_000 });
   const { said } = await ran("trace", pi, life);
   const lines = said.split("\n");
-  expect(lines[0]).toMatch(/^\d+ of \d+ texts outside · .* · next request [\d.k]+ of [\d.]+[kM]$/);
+  expect(lines[0]).toMatch(/^\d+ of \d+ objects outside · .* · next request [\d.k]+ of [\d.]+[kM]$/);
   const places = ["epochs", "compactions", "calls"].map((head) => lines.indexOf(head));
   expect(places).toEqual([...places].toSorted((a, b) => a - b));
   expect(said).toContain("  by Pi  190k tokens before");
@@ -131,9 +131,12 @@ test("store lists texts and documents, and words choose some", async () => {
   expect(said).toMatch(/^rlm-obj-[0-9a-f]{12} {2}in +tool_output +\d+ tokens +rlm_exec: /m);
   expect(said).toMatch(/^rlm-obj-[0-9a-f]{12} {2}P +file +2 tokens +a\.txt$/m);
   expect(said).not.toContain("\u001b");
-  const [head = "", ...lines] = (await ran("store P a.txt", pi, life)).said.split("\n");
-  expect(head).toContain("texts outside");
+  // Words stand in the texts, of the conversation as of P, or in the rows.
+  const [head = "", ...lines] = (await ran("store ALPHA", pi, life)).said.split("\n");
+  expect(head).toContain("objects outside");
   expect(lines).toEqual([expect.stringMatching(/a\.txt$/)]);
+  const both = (await ran("store tool_output nope", pi, life)).said.split("\n");
+  expect(both).toEqual([head, expect.stringMatching(/ tool_output .* rlm_exec: /)]);
   expect((await ran("store nowhere", pi, life)).said).toMatch(/\nnothing has nowhere$/);
   for (let n = 0; n < 60; n++) {
     pi.branch.push({ type: "message", message: { role: "user", content: `line ${n}`, timestamp: 1000 + n } });
@@ -151,7 +154,7 @@ test("inspect draws in a terminal, and says the same elsewhere", async () => {
   expect(said).toBe("");
   expect(drawn).toEqual(expect.arrayContaining(["RLM inspector", "  epochs", "  calls"]));
   const text = (await ran("inspect", pi, life)).said;
-  expect(text).toMatch(/^texts of the conversation, the newest first\n {2}rlm-obj-/m);
+  expect(text).toMatch(/^objects of the conversation, the newest first\n {2}rlm-obj-/m);
   expect((await ran("inspect", pi, life, { hasUI: false })).said).toBe(`${text}\n`);
   await life.leave();
 });
@@ -168,5 +171,5 @@ test("what the store has lost is said, and the rest is shown", async () => {
   const last = await pi.start({ env: { BELAY_HOME: broken } });
   const { said } = await ran("inspect", pi, last);
   expect(said).toMatch(/^ {2}session \w+\n {4}store_failed: /m);
-  expect(said).toContain("texts of the conversation");
+  expect(said).toContain("objects of the conversation");
 });

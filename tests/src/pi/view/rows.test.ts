@@ -282,6 +282,6 @@ test("texts that models read: a row says which, or how many, and what came of it
   const results = [one, { object: "rlm-obj-2", error: { code: "timeout" } }];
   const batch = { tool: "rlm_batch", args: { instructions: "Which?", targets: ["a", "b"] } };
   expect(drawn({ ...batch, result: kept({ success: true, results, answered: 1, failed: 1 }) })).toEqual([
-    "rlm_batch · 2 texts · “Which?” · 1 answer",
+    "rlm_batch · 2 objects · “Which?” · 1 answer",
   ]);
 });

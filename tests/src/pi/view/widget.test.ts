@@ -44,7 +44,7 @@ test.each<[string, Partial<State>, string | null]>([
   ],
   [
     "the turn of a child",
-    { running: { ...RUNNING, calls: null, child: { turn: 2, of: 10 } } },
+    { running: { ...RUNNING, calls: null, child: { depth: 1, turn: 2, of: 10 } } },
     "● rlm_exec running 14 s · child: turn 2 of 10",
   ],
   [
