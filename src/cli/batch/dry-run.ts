@@ -3,8 +3,8 @@ import type { DryRun } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
 import { inLine, jsonText } from "../../visible.ts";
 import { showDryRun } from "../render/dry-run.ts";
+import { openAskedJobs } from "./asked-jobs.ts";
 import type { ReadyRun } from "./run-batch.ts";
-import { keepContexts } from "./submit.ts";
 import { workerSession } from "./worker-session.ts";
 
 /** So many jobs stand for all of them. */
@@ -16,7 +16,7 @@ export async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }
   const runs = openRuns(store);
   const own = workerSession(asked.settings, null);
   const tried: DryRun[] = [];
-  for await (const job of keepContexts(asked, spooled, runs, stop.signal)) {
+  for await (const job of openAskedJobs(asked, spooled, runs, stop.signal)()) {
     const dry = await runs.dryRun(spec, job, own);
     if (stop.exitCode !== undefined) return stop.exitCode;
     tried.push(dry);

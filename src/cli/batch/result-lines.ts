@@ -1,11 +1,13 @@
-import type { JobState, Jobs } from "../../store/index.ts";
+import type { JobRow, JobState, Jobs } from "../../store/index.ts";
 import { resultLine } from "./result-line.ts";
 
 export interface ResultsAsked {
   /** The run's id. */
   readonly run: string;
   readonly jobs: Pick<Jobs, "list" | "result">;
-  /** As they end, not in the order of the jobs. */
+  /** The numbers of the jobs, in the order of their results; null: all jobs of the run, in their order. */
+  readonly order: readonly number[] | null;
+  /** As they end, not in their order. */
   readonly unordered: boolean;
 }
 
@@ -18,28 +20,57 @@ export interface ResultLines {
 const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 const PAGE = 1000;
 
-export function openResultLines({ run, jobs, unordered }: ResultsAsked): ResultLines {
+export function openResultLines(asked: ResultsAsked): ResultLines {
   /** Of those before it, each line was given; of those behind it, these. */
   let first = 0;
   const beyond = new Set<number>();
-  const states = unordered ? { states: FINAL } : {};
   return {
     async *next() {
-      for (let from = first; ; ) {
-        const page = await jobs.list(run, { from, limit: PAGE, ...states });
-        for (const job of page) {
-          const isOver = FINAL.includes(job.state);
-          if (!isOver) return;
-          if (job.n >= first && !beyond.has(job.n)) {
-            yield `${resultLine(job, job.state === "done" ? await jobs.result(job) : null)}\n`;
-            beyond.add(job.n);
+      for (let from: number | null = first; from !== null; ) {
+        const page: Page = await readPage(asked, from);
+        for (const { at, job } of page.jobs) {
+          if (!FINAL.includes(job.state)) return;
+          if (at >= first && !beyond.has(at)) {
+            yield `${resultLine(job, job.state === "done" ? await asked.jobs.result(job) : null)}\n`;
+            beyond.add(at);
           }
           while (beyond.delete(first)) first += 1;
         }
-        const last = page.at(-1);
-        if (!last) return;
-        from = last.n + 1;
+        from = page.next;
       }
     },
   };
+}
+
+interface Page {
+  /** Each with its place among the results. */
+  readonly jobs: readonly { readonly at: number; readonly job: JobRow }[];
+  /** The place from which the next page is read; null: this is the last one. */
+  readonly next: number | null;
+}
+
+/** A page may end before its limit: then what follows is on the next one. */
+async function readPage({ run, jobs, order, unordered }: ResultsAsked, from: number): Promise<Page> {
+  const states = unordered ? { states: FINAL } : {};
+  if (order === null) {
+    const page = await jobs.list(run, { from, limit: PAGE, ...states });
+    const last = page.at(-1);
+    return { jobs: page.map((job) => ({ at: job.n, job })), next: last ? last.n + 1 : null };
+  }
+  const among = risingIn(order, from);
+  const page = await jobs.list(run, { from: among[0] ?? 0, limit: PAGE, among, ...states });
+  const places = new Map(among.map((n, index) => [n, from + index]));
+  const found = page.flatMap((job) => {
+    const at = places.get(job.n);
+    return at === undefined ? [] : [{ at, job }];
+  });
+  const next = (found.at(-1)?.at ?? from + among.length - 1) + 1;
+  return { jobs: found, next: next < order.length ? next : null };
+}
+
+/** The numbers from this place on, up to a page of them, as far as each is above the one before: lists are in the order of numbers. */
+function risingIn(order: readonly number[], from: number): readonly number[] {
+  let to = from + 1;
+  while (to < order.length && to - from < PAGE && (order[to] ?? 0) > (order[to - 1] ?? 0)) to += 1;
+  return order.slice(from, to);
 }

@@ -12,7 +12,7 @@ import { openDispatcher } from "./dispatchers.ts";
 import { RUN_EXIT, runExitCode } from "./exit-code.ts";
 import type { Stood } from "./follow.ts";
 import { leftToOtherBuild } from "./other-build.ts";
-import { detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
+import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { openRunProgress } from "./run-progress.ts";
 import { openRunStore } from "./run-store.ts";
 import type { Spool } from "./spool.ts";
@@ -41,7 +41,7 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
   progress.say(submittedLine(submitted));
   await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
-  const again = await openAgain(asked, submitted, runs, store.jobs);
+  const again = submitted.anew + (await openAgain(asked, submitted, runs, store.jobs));
   if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);
   if (asked.own.noWork) progress.say(workLine(asked, submitted.run));
   // A dispatcher of this process takes tickets as they are worked off: this may last as long as the run.
@@ -49,7 +49,8 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   if (asked.own.detach) await offering;
   if (asked.own.detach) return detached(ready, submitted, await store.jobs.counts(submitted.run.id));
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
-  return endOf(ready, end, asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id));
+  const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
+  return endOf(ready, end, { left, inputs: submitted.order.length });
 }
 
 function submittedLine({ run, order, added }: Submitted): string {
@@ -72,23 +73,28 @@ async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs
   return before.failed + before.cancelled - after.failed - after.cancelled;
 }
 
-/** @param left jobs that wait for another build, if no others do */
-function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: End, left: number): number {
+function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: End, among: Among): number {
   const { exitCode } = stop;
   const code = exitCode ?? Math.max(runExitCode(stood.counts), results.problem ? 1 : 0);
-  const lines = exitCode === undefined ? endLines(asked, stood, results.problem, left) : [stoppedLine(asked, stood)];
-  tell({ asked, terminal }, stood, lines, code);
+  const lines = exitCode === undefined ? endLines(asked, stood, results.problem, among) : [stoppedLine(asked, stood)];
+  tell({ asked, terminal }, stood, lines, code, among.inputs);
   if (isLate) stop.leaving.leave(code);
   return code;
 }
 
-function detached({ asked, terminal }: ReadyRun, { run }: Submitted, counts: Counts): number {
-  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.notOver);
+function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, counts: Counts): number {
+  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.notOver, order.length);
   return RUN_EXIT.notOver;
 }
 
 /** With --json one object on stdout, else lines on stderr. */
-function tell({ asked, terminal }: Pick<ReadyRun, "asked" | "terminal">, stood: Stood, lines: string[], code: number) {
+function tell(
+  { asked, terminal }: Pick<ReadyRun, "asked" | "terminal">,
+  stood: Stood,
+  lines: string[],
+  code: number,
+  inputs: number,
+): void {
   if (!asked.json) {
     if (asked.quiet && code === RUN_EXIT.done) return;
     for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
@@ -96,6 +102,7 @@ function tell({ asked, terminal }: Pick<ReadyRun, "asked" | "terminal">, stood: 
   }
   const { name, state, why } = stood.run;
   const success = code === RUN_EXIT.done;
-  const said = { success, run: name, state, why, ...standingJson(stood), exit_code: code, next: lines.at(-1) ?? null };
+  const next = lines.at(-1) ?? null;
+  const said = { success, run: name, state, why, inputs, ...standingJson(stood), exit_code: code, next };
   terminal.stdout.writeRaw(`${jsonText(said)}\n`);
 }

@@ -8,17 +8,25 @@ import type { AskedRun } from "./asked.ts";
 import type { Stood } from "./follow.ts";
 import { jobsIn, overIn, progressText } from "./progress-line.ts";
 
+/** Which jobs of a run are meant. */
+export interface Among {
+  /** Inputs of this line. */
+  readonly inputs: number;
+  /** Jobs that wait for another build, if no others do. */
+  readonly left: number;
+}
+
 /**
  * What is said of a run at the end: the last line is what to type next.
  * @param problem what keeps the results from being whole
- * @param left jobs that wait for another build, if no others do
  */
-export function endLines(asked: AskedRun, { run, counts }: Stood, problem: RlmError | null, left: number): string[] {
-  const all = jobsIn(counts);
+export function endLines(asked: AskedRun, stood: Stood, problem: RlmError | null, { inputs, left }: Among): string[] {
+  const { run, counts } = stood;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
   const lines = [`${name}: ${standing}`];
+  lines.push(...otherJobs(asked, jobsIn(counts) - inputs));
   if (problem) {
     lines.push(`error: ${problem.message} (${problem.code})`);
     lines.push(`results: ${about("out", name, "--out", "FILE")}`);
@@ -40,9 +48,17 @@ export function endLines(asked: AskedRun, { run, counts }: Stood, problem: RlmEr
   } else if (asked.out.kind === "none") {
     lines.push(`results: ${about("out", name, "--out", "FILE")}`);
   } else if (asked.out.kind === "file" && !problem) {
-    lines.push(`${all === 1 ? "1 result is" : `${all} results are`} in ${asked.out.typed}; more: ${about(name)}`);
+    lines.push(`${amount(inputs, "result is", "results are")} in ${asked.out.typed}; more: ${about(name)}`);
   }
   return lines;
+}
+
+/** Jobs that earlier lines gave to the run, and this one did not. */
+function otherJobs({ jobs, out }: AskedRun, others: number): string[] {
+  if (others === 0) return [];
+  const from = jobs === "-" ? "on stdin" : `in ${jobs}`;
+  const results = out.kind === "none" ? "" : ` and not in ${out.kind === "file" ? out.typed : "the results"}`;
+  return [`${amount(others, "job of the run is", "jobs of the run are")} not ${from}${results}`];
 }
 
 function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {

@@ -1,13 +1,16 @@
-import { resolve } from "node:path";
-import { type LoadSource, RlmError } from "../../index.ts";
+import { RlmError } from "../../index.ts";
 import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import type { Asked, Jobs, RunRow } from "../../store/index.ts";
-import { contextSource } from "../input/sources.ts";
+import type { Jobs, RunRow } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
+import { openAskedJobs } from "./asked-jobs.ts";
+import { jobsAnew } from "./jobs-anew.ts";
 import { nextName, runName } from "./run-name.ts";
 import type { Spool } from "./spool.ts";
 
-/** Puts the jobs and their contexts into the store. Nothing is run yet. @throws RlmError `run_differs` and what loading throws */
+/**
+ * Puts the jobs and their contexts into the store. Nothing is run yet.
+ * @throws RlmError `run_differs` and `session_busy`, before a row is written, and what loading throws
+ */
 export async function submit(
   asked: AskedRun,
   spec: RunSpec,
@@ -22,8 +25,12 @@ export async function submit(
   const queue = asked.store.isServer ? asked.queue : name;
   const there = await jobs.run(name);
   if (there) checkSame(asked, there);
+  // Jobs of a process that has ended are nobody's.
+  if (there && own.retryChanged) await jobs.lapse(there.id);
+  const inputs = openAskedJobs(asked, spooled, runs, signal);
+  const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
-  const submitted = await runs.submit(run, keepContexts(asked, spooled, runs, signal));
+  const submitted = await runs.submit(run, inputs(), anew);
   if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
   return submitted;
 }
@@ -44,33 +51,4 @@ function checkSame({ own, store }: AskedRun, { name, queue, share }: RunRow): vo
 
 function hasOtherLimits({ limits }: AskedRun, { run }: Submitted): boolean {
   return (["nanodollars", "tokens", "sub_calls"] as const).some((name) => limits[name] !== run.limits[name]);
-}
-
-/** The jobs, whose contexts are put into the store one after the other. One that all share is put once. @throws RlmError */
-export async function* keepContexts(
-  { contexts }: AskedRun,
-  spooled: Spool,
-  runs: Runs,
-  signal: AbortSignal,
-): AsyncIterable<Asked> {
-  const shared = contexts.length > 0 ? await keep(runs, await sharedSource(contexts, signal), contexts) : null;
-  for await (const { id, input, context } of spooled.jobs()) {
-    if (signal.aborted) throw cancelled();
-    yield { id, input, context: context === null ? shared : await keep(runs, context, [context]) };
-  }
-}
-
-function cancelled(): RlmError {
-  return new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
-}
-
-/** What the user names may be read. */
-function keep(runs: Runs, source: LoadSource, paths: readonly string[]): Promise<string> {
-  const roots = paths.filter((path) => path !== "-").map((path) => resolve(path));
-  return runs.keepContext(source, { cwd: process.cwd(), roots });
-}
-
-async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {
-  const [only] = contexts;
-  return only !== undefined && contexts.length === 1 ? contextSource(only, signal) : { paths: contexts };
 }

@@ -38,7 +38,11 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
   const { asked, store, progress, stop, terminal } = open;
   const { run } = open.submitted;
   const unordered = asked.own.unordered === true;
-  const results = await openResults(asked.out, { run: run.id, jobs: store.jobs, unordered }, terminal.stdout);
+  const results = await openResults(
+    asked.out,
+    { run: run.id, order: open.submitted.order, jobs: store.jobs, unordered },
+    terminal.stdout,
+  );
   const failure = new AbortController();
   const signal = AbortSignal.any([stop.signal, failure.signal]);
   const poke = openPoke(signal);

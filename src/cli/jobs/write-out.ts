@@ -22,7 +22,7 @@ export async function writeOut(asked: JobsAsked, name: string): Promise<number> 
     result: (key) => store.jobs.result(key),
   };
   // What is over is written, also behind jobs that are not.
-  const results = await openResults(out, { run: run.id, jobs, unordered: true }, terminal.stdout);
+  const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
   await results.close();
   if (results.problem) throw results.problem;
   const counts = await readable.read((without) => store.jobs.counts(run.id, without));

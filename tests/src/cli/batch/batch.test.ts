@@ -74,16 +74,6 @@ test("a job that another process has tried again while the run goes on is tried 
 
 const FAILS_ONCE = 'if (job.text === "bad") throw new Error("bad"); await llm_query(job.text, { tools: [] })';
 
-test("new inputs are added to the run, and missing ones stay", async () => {
-  const { type } = await scene({});
-  const line = ["batch", "once.js", "--jobs", "-", "-o", "-", "--quiet"];
-  expect(linesIn((await type(line, '{"id":1}\n')).stdout)).toMatchObject([{ job: "1" }]);
-  expect(linesIn((await type(line, '{"id":2}\n')).stdout)).toMatchObject([
-    { job: "1" },
-    { job: "2", result: { id: 2 } },
-  ]);
-});
-
 test("another script is another run; under the same name it is refused, and --new makes another", async () => {
   const { type } = await scene({ "in.jsonl": "1\n2\n", "other.js": "job * 2" });
   const line = (script: string, ...more: string[]) => [

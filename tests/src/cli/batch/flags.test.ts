@@ -125,6 +125,7 @@ test("--retries 0 fails a job at once whose context is lost", async () => {
   const { type, folder, home } = await scene({
     "in.csv": "id,f\na,x.txt\n",
     "x.txt": "old",
+    "y.txt": "new",
     "ask.js": "throw new Error(P)",
   });
   const fields = ["--context-field", "f"];
@@ -132,8 +133,10 @@ test("--retries 0 fails a job at once whose context is lost", async () => {
   const database = new DatabaseSync(join(home, "belay.db"));
   database.exec("DELETE FROM contexts");
   database.close();
-  writeFileSync(join(folder, "x.txt"), "new");
-  expect(await type(line(...fields, "--retry-failed", "--retries", "0"))).toMatchObject({ code: 1 });
+  // A line that names another file does not keep that of the job again.
+  writeFileSync(join(folder, "in.csv"), "id,f\nb,y.txt\n");
+  expect(await type(["jobs", "retry", "mine"])).toMatchObject({ code: 0 });
+  expect(await type(line(...fields, "--retries", "0"))).toMatchObject({ code: 1 });
   const shown = JSON.parse((await type(["jobs", "mine", "a", "--json"])).stdout);
   expect(shown).toMatchObject({ status: "failed", error_code: "context_lost", attempts: 0 });
 });

@@ -60,7 +60,7 @@ test("a line has the fields of a result in their order, and errors only where th
 
 test("results come in the order of the jobs, once all before them are over", async () => {
   const { states, jobs } = runOf(["done", "running", "failed", "waiting"]);
-  const lines = openResultLines({ run: "r", jobs, unordered: false });
+  const lines = openResultLines({ run: "r", order: null, jobs, unordered: false });
   expect(ids(await collected(lines.next()))).toEqual(["j0"]);
   expect(ids(await collected(lines.next()))).toEqual([]);
   states[1] = "cancelled";
@@ -71,7 +71,7 @@ test("results come in the order of the jobs, once all before them are over", asy
 
 test("--unordered gives each result as soon as it is there, once", async () => {
   const { states, jobs } = runOf(["waiting", "running", "failed", "waiting"]);
-  const lines = openResultLines({ run: "r", jobs, unordered: true });
+  const lines = openResultLines({ run: "r", order: null, jobs, unordered: true });
   expect(ids(await collected(lines.next()))).toEqual(["j2"]);
   states[0] = "done";
   expect(ids(await collected(lines.next()))).toEqual(["j0"]);
@@ -83,7 +83,7 @@ test("--unordered gives each result as soon as it is there, once", async () => {
 test("runs of more than one page are whole, ordered or not", async () => {
   const { jobs } = runOf(Array<JobState>(2500).fill("done"));
   for (const unordered of [false, true]) {
-    expect(await collected(openResultLines({ run: "r", jobs, unordered }).next())).toHaveLength(2500);
+    expect(await collected(openResultLines({ run: "r", order: null, jobs, unordered }).next())).toHaveLength(2500);
   }
 });
 
@@ -91,14 +91,14 @@ test("the file begins with what the store has, whatever it had, and is then foll
   const folder = folderWith({ "out.jsonl": "torn lin", "out.jsonl.tmp": "left by a killed process" });
   const path = join(folder, "out.jsonl");
   const { states, jobs } = runOf(["done", "waiting"]);
-  const file = await openResultFile(path, { run: "r", jobs, unordered: false });
+  const file = await openResultFile(path, { run: "r", order: null, jobs, unordered: false });
   expect(ids(readFileSync(path, "utf8").trimEnd().split("\n"))).toEqual(["j0"]);
   states[1] = "done";
   await Promise.all([file.follow(), file.follow()]);
   await file.close();
   expect(ids(readFileSync(path, "utf8").trimEnd().split("\n"))).toEqual(["j0", "j1"]);
   const whole = readFileSync(path);
-  await (await openResultFile(path, { run: "r", jobs, unordered: false })).close();
+  await (await openResultFile(path, { run: "r", order: null, jobs, unordered: false })).close();
   expect(readFileSync(path)).toEqual(whole);
   expect(readdirSync(folder)).toEqual(["out.jsonl"]);
 });
@@ -108,7 +108,7 @@ test("a link is followed, and the file keeps its mode", async () => {
   symlinkSync("real.jsonl", join(folder, "link.jsonl"));
   writeFileSync(join(folder, "real.jsonl"), "", { mode: 0o600 });
   const { jobs } = runOf(["done"]);
-  await (await openResultFile(join(folder, "link.jsonl"), { run: "r", jobs, unordered: false })).close();
+  await (await openResultFile(join(folder, "link.jsonl"), { run: "r", order: null, jobs, unordered: false })).close();
   expect(ids([readFileSync(join(folder, "real.jsonl"), "utf8")])).toEqual(["j0"]);
   expect(readdirSync(folder)).toEqual(["link.jsonl", "real.jsonl"]);
   expect(statSync(join(folder, "real.jsonl")).mode & 0o777).toBe(statSync(join(folder, "link.jsonl")).mode & 0o777);
@@ -116,7 +116,7 @@ test("a link is followed, and the file keeps its mode", async () => {
 
 test("a file that cannot be written on is a problem that is told, and the run is not held up", async () => {
   const { states, jobs } = runOf(["waiting"]);
-  const file = await openResultFile("/dev/full", { run: "r", jobs, unordered: false });
+  const file = await openResultFile("/dev/full", { run: "r", order: null, jobs, unordered: false });
   await file.follow();
   expect(file.problem).toBeNull();
   states[0] = "done";
