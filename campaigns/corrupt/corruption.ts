@@ -100,7 +100,7 @@ function readingsOf(store: SyncStore): (() => unknown)[] {
     () => store.checkpoints("S2"),
     ...["C1", "C2", "C3"].map((id) => () => store.checkpoint(id)),
     ...["B", "C1", "C2", "C3"].map((id) => () => store.image(id)),
-    () => plain(store.context(context.hash)),
+    () => plain(store.context(context.key)),
     answer,
   ];
 }

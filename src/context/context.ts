@@ -56,6 +56,8 @@ export interface ContextPart {
 export interface Context {
   /** SHA-256 of P's UTF-8, hex. */
   readonly hash: string;
+  /** Identifies P together with its sources, ids, paths and routes: the same text of another folder has another key. */
+  readonly key: string;
   readonly text: Text;
   readonly parts: readonly ContextPart[];
   /** By `start`; they do not overlap, and separators lie between them. */
@@ -106,10 +108,7 @@ export async function extendContext(
   const documents = [...(previous?.documents ?? []), ...newDocuments];
   const { routes, skipped: cut } = await newRoutes(newDocuments, text, previous?.routes ?? [], pause);
   const skipped = [...source.skipped, ...cut];
-  return {
-    hash,
-    text,
-    parts: [...(previous?.parts ?? []), { hash: part.hash, bytes: bytes.length - firstByte }],
+  const index = {
     documents,
     routes,
     stats: {
@@ -128,6 +127,14 @@ export async function extendContext(
       },
     },
   };
+  const parts = [...(previous?.parts ?? []), { hash: part.hash, bytes: bytes.length - firstByte }];
+  return { hash, key: keyOf(hash, index), text, parts, ...index };
+}
+
+/** SHA-256 of P's hash and of the hash of its index, hex. */
+function keyOf(hash: string, index: Pick<Context, "documents" | "routes" | "stats">): string {
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  return sha256(JSON.stringify([hash, sha256(JSON.stringify(index))]));
 }
 
 function documentsOf(source: LoadedSource, previous: Context | undefined, text: Text, firstByte: number): Document[] {

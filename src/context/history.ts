@@ -52,7 +52,8 @@ export function growingHistory(): typeof historyContext {
     const text = await textFromPartsInSlices([bytes], pause);
     const hash = grown.digest.copy().digest("hex");
     const [parts, documents] = [[...grown.parts], [...grown.documents]];
-    return { hash, text, parts, documents, routes: [], stats: statsOf(hash, grown) };
+    // A conversation has no sources, ids or paths but those that follow from its text.
+    return { hash, key: hash, text, parts, documents, routes: [], stats: statsOf(hash, grown) };
   }
 
   return (messages, pause) => {

@@ -5,8 +5,8 @@ export { compileFind, escapePattern, type FindPattern, find, matchesIn } from ".
 export { growingHistory, type HistoryMessage, historyContext, messageText } from "./history.ts";
 export { type IgnoreRules, isIgnored, rulesAbove, topRules, withRuleFile } from "./load/gitignore.ts";
 export { matchGlob } from "./load/glob.ts";
-export { openKnownLoads } from "./load/known-loads.ts";
-export { knownHash, load, loadAppend, type Source } from "./load/load.ts";
+export { type KnownLoad, openKnownLoads } from "./load/known-loads.ts";
+export { knownLoad, load, loadAppend, type Source } from "./load/load.ts";
 export { documentsNamed, type PathsSource, pathsName } from "./load/paths.ts";
 export type { LoadOptions } from "./load/reading.ts";
 export type { Known } from "./load/recall.ts";

@@ -27,7 +27,7 @@ import type { JobLease, JobSession } from "./try-parts.ts";
 export interface JobSessionsParts {
   readonly store: Store;
   readonly own: WorkerSession;
-  readonly contextOf: (hash: string) => Promise<Context>;
+  readonly contextOf: (key: string) => Promise<Context>;
   /** Models by the one that calls without a name ask. */
   readonly openModels: (model: string | null) => Models;
   readonly env: NodeJS.ProcessEnv;
@@ -121,11 +121,11 @@ async function openJobSession(
   );
 }
 
-/** The session loads the context by its hash: it reads no path. */
+/** The session loads the context by its key: it reads no path. */
 export function contextParts(context: Context) {
   return {
-    excerpt: { kind: "slice", of: context.hash, ranges: [[0, context.text.length]] },
-    heldContext: (hash: string) => (hash === context.hash ? context : null),
+    excerpt: { kind: "slice", of: context.key, ranges: [[0, context.text.length]] },
+    heldContext: (key: string) => (key === context.key ? context : null),
   } as const;
 }
 

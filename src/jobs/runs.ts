@@ -48,8 +48,8 @@ export function openRuns(store: Store): Runs {
       if (change.to === "resume" || change.to === "retry") await offer(run, dispatcher);
     },
     offer,
-    async dryRun(spec, { input, context: hash }, own) {
-      const context = hash === null ? null : await contextOf(hash);
+    async dryRun(spec, { input, context: key }, own) {
+      const context = key === null ? null : await contextOf(key);
       const models = onlyThese(modelsBy(own, process.env)(spec.model), own.models);
       const lent = context ? contextParts(context) : {};
       await using session = await openSessionWith(jobOptions(spec, own), {

@@ -127,12 +127,12 @@ function openContextOfBranch({ opened, view }: Pick<ConversationParts, "opened" 
   // A session that is open has P too, and up to 100 MB are not to be held twice for long.
   let last: WeakRef<Context> | undefined;
   return async (): Promise<{ readonly P: Context | null; readonly problem: string | null }> => {
-    const hash = view().head?.context_hash ?? null;
-    if (hash === null) return { P: null, problem: null };
+    const key = view().head?.context ?? null;
+    if (key === null) return { P: null, problem: null };
     const known = last?.deref();
-    if (known?.hash === hash) return { P: known, problem: null };
+    if (known?.key === key) return { P: known, problem: null };
     try {
-      const P = await storedContext((await opened()).store, hash);
+      const P = await storedContext((await opened()).store, key);
       last = new WeakRef(P);
       return { P, problem: null };
     } catch (error) {

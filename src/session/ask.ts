@@ -71,7 +71,7 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
     get part() {
       const { account, context } = state();
       const load = account.loads[0] && readExcerptInput(account.loads[0].input);
-      return load && context ? partOf(load, context.hash) : null;
+      return load && context ? partOf(load, context.key) : null;
     },
     records: () => recordsOf(setup),
     budget: () => leftOf(parts, state()),

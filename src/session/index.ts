@@ -52,6 +52,7 @@ export type { ExecRecords } from "./journal/exec-records.ts";
 export { type BudgetLimits, type RemainingBudget, ROOT_CALL, remaining } from "./journal/ledger.ts";
 export {
   type Complete,
+  contextKeyIn,
   type EndExtras,
   hashOf,
   type JournalRecord,

@@ -65,7 +65,7 @@ export interface SessionParts {
   /** The session, if the caller has its lease already: then the caller gives it back. */
   readonly leased: Lease;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
-  readonly heldContext: (hash: string) => Context | null;
+  readonly heldContext: (key: string) => Context | null;
   /** Where the threads of its machines come from; default: those of the process. */
   readonly machines: Machines;
   readonly clock: ExecParts["clock"];
@@ -149,7 +149,7 @@ export async function setUp(options: HostedOptions, given: Given, row: Lease, is
   };
   const loading = {
     cwd,
-    contextOf: async (hash: string) => given.heldContext?.(hash) ?? (await storedContext(store, hash)),
+    contextOf: async (key: string) => given.heldContext?.(key) ?? (await storedContext(store, key)),
     onProgress: (progress: { files: number; bytes: number }) => options.onProgress?.({ kind: "load", ...progress }),
     // A folder that goes with the session has no records of earlier sessions.
     ...(options.indexDir === undefined ? {} : { known: knownIn(options.indexDir, store, clock) }),
@@ -169,9 +169,9 @@ async function noAsks(): Promise<never> {
 async function readState({ store, heldContext }: Given, { id }: SessionRow, granted: Granted): Promise<SessionState> {
   const records = (await store.journal(id)).map(({ record }) => readRecord(record));
   const account = records.reduce(follow, EMPTY_ACCOUNT);
-  const { context_hash: hash, loads } = account;
-  if (hash === null) return { account, context: null };
-  return { account, context: heldContext?.(hash) ?? (await openContext(store, hash, loads, granted)) };
+  const { context_key: key, context_hash: hash, loads } = account;
+  if (key === null || hash === null) return { account, context: null };
+  return { account, context: heldContext?.(key) ?? (await openContext(store, { key, hash, loads }, granted)) };
 }
 
 function guestOptionsOf(options: HostedOptions, given: Given, indexFolder: IndexFolder): GuestOptions {

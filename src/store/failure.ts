@@ -32,9 +32,9 @@ export function checkpointNotFound(why: string): RlmError {
   return new RlmError("checkpoint_not_found", why, { suggestion: `${firstly("listCheckpoints")}.` });
 }
 
-export function contextLost(hash: string, why: string): RlmError {
+export function contextLost(key: string, why: string): RlmError {
   const suggestion = "Load its sources again; if they have not changed, the same context comes out.";
-  return new RlmError("context_lost", `context ${hash}: ${why}`, { suggestion });
+  return new RlmError("context_lost", `context ${key}: ${why}`, { suggestion });
 }
 
 /** The error for a caller that broke the contract of the port. */

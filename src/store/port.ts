@@ -41,13 +41,13 @@ export interface Store extends AsyncDisposable {
   putBaseline(id: string, meta: ImageMeta, pages: ImagePages): Promise<void>;
   hasBaseline(id: string): Promise<boolean>;
 
-  /** Keeps a context by its hash; parts that are there already are not written again. */
+  /** Keeps a context by its key; parts that are there already are not written again. */
   putContext(context: StoredContext): Promise<void>;
   /** @throws `context_lost` if it or a part is missing or damaged */
-  context(hash: string): Promise<StoredContext>;
+  context(key: string): Promise<StoredContext>;
   /** The `index` of the context, without its bytes. @throws `context_lost` if it is missing or damaged */
-  contextIndex(hash: string): Promise<Json>;
-  hasContext(hash: string): Promise<boolean>;
+  contextIndex(key: string): Promise<Json>;
+  hasContext(key: string): Promise<boolean>;
 
   /** An answer that a commit has put into the cache, or a text that was kept there, or null. */
   cached(key: string): Promise<Json>;
@@ -234,7 +234,8 @@ export interface CheckpointRow {
 
 /** A context without what can be derived from its text. */
 export interface StoredContext {
-  readonly hash: string;
+  /** SHA-256, hex, of P's hash and its index; of a conversation, and in stores of earlier builds, of P. */
+  readonly key: string;
   /** In order; P is their concatenation. */
   readonly parts: readonly { readonly hash: string; readonly bytes: Uint8Array }[];
   /** Documents, routes, stats and sources, as JSON. */

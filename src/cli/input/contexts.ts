@@ -1,7 +1,8 @@
 import {
   type Context,
   type Known,
-  knownHash,
+  type KnownLoad,
+  knownLoad,
   type LoadOptions,
   load,
   loadAppend,
@@ -103,14 +104,13 @@ async function hashKnown(
   sources: readonly NamedSource[],
   options: (path: string) => LoadOptions & { readonly known: Known },
 ): Promise<string | undefined> {
-  let hash: string | null = null;
+  let last: KnownLoad | undefined;
   for (const { path, source } of sources) {
-    const next: string | undefined =
-      typeof source === "string" ? await knownHash(source, hash, options(path)) : undefined;
-    if (next === undefined) return undefined;
-    hash = next;
+    if (typeof source !== "string") return undefined;
+    last = await knownLoad(source, last?.key ?? null, options(path));
+    if (last === undefined) return undefined;
   }
-  return hash ?? undefined;
+  return last?.hash;
 }
 
 async function hashRead(sources: readonly NamedSource[], options: (path: string) => LoadOptions): Promise<string> {

@@ -5,10 +5,10 @@ import * as v from "valibot";
 import { readBoundedFile } from "../../bounded-file.ts";
 import { makeFolder } from "../../make-folder.ts";
 
-/** What a load gave: the context's hash, and a digest of what else is known of it. */
+/** What a load gave: the hash of its P, and the key of the context. */
 export interface KnownLoad {
   readonly hash: string;
-  readonly facts: string;
+  readonly key: string;
 }
 
 /**
@@ -16,12 +16,12 @@ export interface KnownLoad {
  * record that is missing or damaged only means that the files are read again.
  */
 export interface KnownLoads {
-  /** @param key what was loaded, on top of what; `print`: what its files look like */
-  find(key: string, print: string): KnownLoad | undefined;
-  keep(key: string, print: string, load: KnownLoad): void;
+  /** @param seen what was loaded, on top of what; `print`: what its files look like */
+  find(seen: string, print: string): KnownLoad | undefined;
+  keep(seen: string, print: string, load: KnownLoad): void;
 }
 
-const FORMAT = 1;
+const FORMAT = 2;
 const MAX_BYTES = 4096;
 /** So many records stay when there are twice as many. */
 const KEPT = 200;
@@ -31,27 +31,27 @@ const RecordSchema = v.object({
   format: v.literal(FORMAT),
   print: v.string(),
   hash: v.string(),
-  facts: v.string(),
+  key: v.string(),
   sha256: v.string(),
 });
 
 /** Records in a folder of the user's own, such as that of the search indexes. It is made when something is kept. */
 export function openKnownLoads(dir: string): KnownLoads {
-  const pathOf = (key: string) => join(dir, `load-${key}.json`);
+  const pathOf = (seen: string) => join(dir, `load-${seen}.json`);
   return {
-    find(key, print) {
-      const read = readBoundedFile(pathOf(key), { maxBytes: MAX_BYTES, followsLink: false });
+    find(seen, print) {
+      const read = readBoundedFile(pathOf(seen), { maxBytes: MAX_BYTES, followsLink: false });
       const record = read && "text" in read ? parsed(read.text) : undefined;
-      if (record?.print !== print || record.sha256 !== seal(key, record)) return undefined;
-      return { hash: record.hash, facts: record.facts };
+      if (record?.print !== print || record.sha256 !== seal(seen, record)) return undefined;
+      return { hash: record.hash, key: record.key };
     },
-    keep(key, print, load) {
+    keep(seen, print, load) {
       const record = { format: FORMAT, print, ...load };
-      const temporary = `${pathOf(key)}.${process.pid}`;
+      const temporary = `${pathOf(seen)}.${process.pid}`;
       try {
         makeFolder(dir);
-        writeFileSync(temporary, JSON.stringify({ ...record, sha256: seal(key, record) }), { mode: 0o600 });
-        renameSync(temporary, pathOf(key));
+        writeFileSync(temporary, JSON.stringify({ ...record, sha256: seal(seen, record) }), { mode: 0o600 });
+        renameSync(temporary, pathOf(seen));
         dropOldest(dir);
       } catch {
         // The next load reads its files: `belay doctor` tells if the folder cannot be written.
@@ -70,9 +70,9 @@ function parsed(text: string): v.InferOutput<typeof RecordSchema> | undefined {
   }
 }
 
-function seal(key: string, { print, hash, facts }: { readonly print: string } & KnownLoad): string {
+function seal(seen: string, { print, hash, key }: { readonly print: string } & KnownLoad): string {
   return createHash("sha256")
-    .update(JSON.stringify([FORMAT, key, print, hash, facts]))
+    .update(JSON.stringify([FORMAT, seen, print, hash, key]))
     .digest("hex");
 }
 

@@ -10,6 +10,7 @@ import {
 } from "../context.ts";
 import { excerptOf, isAll, type Range } from "../excerpt.ts";
 import { type Fingerprint, fingerprintOf } from "./fingerprint.ts";
+import type { KnownLoad } from "./known-loads.ts";
 import { extendByPaths, type PathsSource } from "./paths.ts";
 import { FILE_COST_BYTES, isFolder, type LoadOptions, nothingToLoad, pauseFor, unreadable } from "./reading.ts";
 import { type Known, recalled, remember } from "./recall.ts";
@@ -70,7 +71,7 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
   }
   const place = await locatePath(reading, options);
   const { known } = options;
-  const seen = known && (await seenAt(place, reading, previous?.hash ?? null, known));
+  const seen = known && (await seenAt(place, reading, previous?.key ?? null, known));
   const before = seen && (await recalled(seen, known));
   if (before) return before;
   const context = await extendContext(previous, await loadPlace(reading, place), pause);
@@ -79,18 +80,18 @@ async function extend(previous: Context | undefined, source: Source, options: Lo
 }
 
 /**
- * The hash of what `load` would give, or `loadAppend` to the context with the hash `previous`, if that is known without reading
- * the files. Rejects as `load` does.
+ * Returns the hash and the key of what `load` would give, or `loadAppend` to the context with the key `previous`, if that is
+ * known without reading the files. Rejects as `load` does.
  */
-export async function knownHash(
+export async function knownLoad(
   path: string,
   previous: string | null,
   options: LoadOptions & { readonly known: Known },
-): Promise<string | undefined> {
+): Promise<KnownLoad | undefined> {
   const reading = readingOf({ kind: "path", path }, { files: 0, bytes: 0 }, previous !== null, options);
   const { known } = options;
   const { key, print } = await seenAt(await locatePath(reading, options), reading, previous, known);
-  return known.loads.find(key, print)?.hash;
+  return known.loads.find(key, print);
 }
 
 function readingOf(

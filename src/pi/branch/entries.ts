@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { contextKeyIn } from "../../session/index.ts";
 
 /** What Pi keeps of our execs on its branch: ids, hashes and counts; all else is in the store (≤ 2 KB each). */
 export type RlmEntry = "rlm_start" | "rlm_tool_call" | "rlm_tool_result" | "rlm_complete";
@@ -23,6 +24,8 @@ const CompleteSchema = v.object({
   /** The session's head after it. */
   checkpoint: v.nullable(text),
   context_hash: v.nullable(text),
+  /** The key under which the store has the context; entries of earlier builds have none, and the hash is the key. */
+  context_key: v.optional(v.nullable(text)),
 });
 
 export type StartEntry = Readonly<v.InferOutput<typeof StartSchema>>;
@@ -59,7 +62,10 @@ export interface Unanswered {
 }
 
 /** Where the state of a branch is. */
-export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint" | "context_hash">;
+export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint"> & {
+  /** The key of its context in the store; null: it has none. */
+  readonly context: string | null;
+};
 
 /** What a branch says of us. */
 export interface BranchView {
@@ -109,7 +115,7 @@ export function readBranch(entries: readonly BranchEntry[], isOurs: (tool: strin
     .filter((call) => call.starts.length > 0);
   const last = [...completed.values()].at(-1);
   return {
-    head: last ? { session: last.session, checkpoint: last.checkpoint, context_hash: last.context_hash } : null,
+    head: last ? { session: last.session, checkpoint: last.checkpoint, context: contextKeyIn(last) } : null,
     completed: new Set(completed.keys()),
     starts,
     unanswered,

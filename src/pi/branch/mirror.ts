@@ -1,5 +1,5 @@
 import { tokensOf } from "../../model/index.ts";
-import { type Complete, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
+import { type Complete, contextKeyIn, hashOf, type JournalRecord, readRecord } from "../../session/index.ts";
 import type { SessionRow, Step, Store, StoredRecord } from "../../store/index.ts";
 import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
 
@@ -94,8 +94,9 @@ function headAfter({ checkpoint }: Step): string | undefined {
 /** The entry that mirrors the end of an exec. */
 export function completeEntry(session: string, complete: Complete, checkpoint: string | null): CompleteEntry {
   const { exec_id, kind, success, error_code, context_hash, call_count, resumed } = complete;
+  const context_key = contextKeyIn(complete);
   const counts = { call_count, time_ms: Math.round(complete.time_ms), resumed };
-  return { session, exec_id, kind, success, error_code, checkpoint, context_hash, ...counts };
+  return { session, exec_id, kind, success, error_code, checkpoint, context_hash, context_key, ...counts };
 }
 
 function mirror(target: MirrorTarget, session: string, record: JournalRecord, head: string | null): void {

@@ -6,6 +6,7 @@ import {
   type AskRecords,
   type BudgetLimits,
   type Complete,
+  contextKeyIn,
   EMPTY_ACCOUNT,
   type EndExtras,
   envelope,
@@ -29,7 +30,7 @@ export interface RecordedExec {
   /** The session's head after it, and before it. */
   readonly checkpoint: string | null;
   readonly parent: string | null;
-  /** The hash of the context before it. */
+  /** The key of the context before it. */
   readonly contextBefore: string | null;
   /** Those of its turns and cells are among them, if it is an ask. */
   readonly records: readonly JournalRecord[];
@@ -62,7 +63,7 @@ export async function recordedExec(
     complete: ends.find((end) => end.exec_id === exec_id) ?? null,
     checkpoint: after.checkpoint,
     parent: before.checkpoint,
-    contextBefore: before.context_hash,
+    contextBefore: before.context_key,
     records,
     ask: after.ask?.start.exec_id === exec_id ? after.ask : null,
     budget: remaining(after.ledger, budget),
@@ -104,11 +105,11 @@ export type Rest = NonNullable<ReturnType<Tool["next"]>>;
 
 async function recordedCall(store: Store, exec: RecordedExec, complete: Complete) {
   const { session, budget, records, parent } = exec;
-  const { end, state, kind, exec_id, context_hash } = complete;
+  const { end, state, kind, exec_id } = complete;
   const start = records.find((record) => record.record === "rlm_start" && record.exec_id === exec_id);
   const input = start?.record === "rlm_start" ? start.input : null;
   if (!end || !state) {
-    const stats = await statsOf(store, context_hash);
+    const stats = await statsOf(store, contextKeyIn(complete));
     const [before, ingested] = [await extrasOf(store, parent), await ingestedBy(store, exec, complete)];
     return { envelope: null, query: null, input, stats, before, ingested };
   }
@@ -121,15 +122,16 @@ async function recordedCall(store: Store, exec: RecordedExec, complete: Complete
 async function ingestedBy(
   store: Store,
   { records, contextBefore }: RecordedExec,
-  { context_hash: hash }: Complete,
+  complete: Complete,
 ): Promise<RecordedCall["ingested"]> {
   const [start] = records;
   const input = start?.record === "rlm_start" && start.kind === "append" ? readLoadInput(start.input) : null;
   const named = input && "roots" in input && !("path" in input) ? input : null;
-  if (!named || hash === null) return null;
+  const key = contextKeyIn(complete);
+  if (!named || key === null) return null;
   const { paths, folder } = named;
   try {
-    const context = await storedContext(store, hash);
+    const context = await storedContext(store, key);
     const before = (await statsOf(store, contextBefore))?.document_count ?? 0;
     return { paths, folder, context, before };
   } catch (error) {
@@ -143,10 +145,10 @@ async function extrasOf(store: Store, checkpoint: string | null): Promise<EndExt
 }
 
 /** Facts of a context in the store; null without a context, or if it is lost. */
-export async function statsOf(store: Store, hash: string | null): Promise<ContextStats | null> {
-  if (hash === null) return null;
+export async function statsOf(store: Store, key: string | null): Promise<ContextStats | null> {
+  if (key === null) return null;
   try {
-    return v.parse(IndexSchema, await store.contextIndex(hash)).stats;
+    return v.parse(IndexSchema, await store.contextIndex(key)).stats;
   } catch (error) {
     if (error instanceof RlmError) return null;
     throw error;

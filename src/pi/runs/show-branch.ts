@@ -33,12 +33,12 @@ export function showSession(board: StateBoard, session: Session, checkpoint: str
 }
 
 /** The context of a session that is not open. What the session says of itself is cheaper to read, and often suffices. */
-async function contextOf(store: Store, { session, context_hash }: BranchHead): Promise<ContextState | null> {
-  const row = await store.find(session);
-  if (!row || context_hash === null) return null;
+async function contextOf(store: Store, head: BranchHead): Promise<ContextState | null> {
+  const row = await store.find(head.session);
+  if (!row || head.context === null) return null;
   const { context } = summaryOf(row);
-  if (context?.hash !== context_hash) {
-    const stats = await statsOf(store, context_hash);
+  if (!context || row.head !== head.checkpoint) {
+    const stats = await statsOf(store, head.context);
     return stats && contextState(stats);
   }
   const { sources, chars, hash } = context;

@@ -15,6 +15,7 @@ import type { Store, StoredContext } from "../../store/index.ts";
 import type { Start } from "../journal/records.ts";
 import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts";
 import type { Granted } from "./granted.ts";
+import { withOwnNames } from "./own-names.ts";
 
 /** What a load or append is asked for, as the journal has it: text at hand is only named. */
 export type LoadInput =
@@ -23,9 +24,17 @@ export type LoadInput =
   | ExcerptInput
   | { readonly name: string };
 
+/** A session's context, by its journal. */
+interface KeptContext {
+  readonly key: string;
+  /** SHA-256 of P. */
+  readonly hash: string;
+  readonly loads: readonly Start[];
+}
+
 /** Keeps a context, unless the store has it. */
 export async function keepContext(store: Store, context: Context): Promise<void> {
-  if (await store.hasContext(context.hash)) return;
+  if (await store.hasContext(context.key)) return;
   await store.putContext(stored(context));
 }
 
@@ -35,14 +44,10 @@ export async function keepContext(store: Store, context: Context): Promise<void>
  *
  * @throws RlmError `context_lost`
  */
-export async function openContext(
-  store: Store,
-  hash: string,
-  loads: readonly Start[],
-  granted: Granted,
-): Promise<Context> {
+export async function openContext(store: Store, { key, hash, loads }: KeptContext, granted: Granted): Promise<Context> {
   try {
-    return await storedContext(store, hash);
+    const context = await storedContext(store, key);
+    return key === hash ? withOwnNames(context, inputsOf(loads)) : context;
   } catch (error) {
     if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
     let cure = RESTORE;
@@ -51,26 +56,27 @@ export async function openContext(
       return undefined;
     });
     if (again?.hash !== hash) throw lost(hash, loads, error, cure);
-    await store.putContext(stored(again));
-    return again;
+    const kept = { ...again, key };
+    await store.putContext(stored(kept));
+    return kept;
   }
 }
 
-/** The context of this hash from the store, where a session that needs it keeps it. @throws RlmError `context_lost` */
-export async function storedContext(store: Pick<Store, "context">, hash: string): Promise<Context> {
-  return opened(await store.context(hash));
+/** The context of this key from the store, where a session that needs it keeps it. @throws RlmError `context_lost` */
+export async function storedContext(store: Pick<Store, "context">, key: string): Promise<Context> {
+  return opened(await store.context(key));
 }
 
 /** Earlier loads whose contexts the store has, by the records in the folder of the indexes. */
 export function knownIn(dir: string, store: Store, { now }: Pick<Clock, "now">): Known {
-  return { loads: openKnownLoads(dir), now, open: (hash) => keptContext(store, hash) };
+  return { loads: openKnownLoads(dir), now, open: (key) => keptContext(store, key) };
 }
 
 /** Null if the store does not have it whole. */
-async function keptContext(store: Store, hash: string): Promise<Context | null> {
-  if (!(await store.hasContext(hash))) return null;
+async function keptContext(store: Store, key: string): Promise<Context | null> {
+  if (!(await store.hasContext(key))) return null;
   try {
-    return await storedContext(store, hash);
+    return await storedContext(store, key);
   } catch (error) {
     if (error instanceof RlmError && error.code === "context_lost") return null;
     throw error;
@@ -83,13 +89,17 @@ async function loadAgain(store: Store, loads: readonly Start[], granted: Granted
   for (const { input } of loads) {
     const source = readLoadInput(input);
     // Nothing is appended to an excerpt.
-    if ("kind" in source) return loadExcerpt(source, (hash) => storedContext(store, hash), { cwd: "/" });
+    if ("kind" in source) return loadExcerpt(source, (key) => storedContext(store, key), { cwd: "/" });
     if (!("roots" in source)) return undefined;
     const options = { roots: granted.among(source.roots), cwd: "/" };
     const from = sourceIn(source);
     context = await (context ? loadAppend(context, from, options) : load(from, options));
   }
   return context;
+}
+
+export function inputsOf(loads: readonly Start[]): LoadInput[] {
+  return loads.map(({ input }) => readLoadInput(input));
 }
 
 export function readLoadInput(input: Json): LoadInput {
@@ -135,17 +145,17 @@ function nameOf(source: LoadInput): string {
 }
 
 function stored(context: Context): StoredContext {
-  const { hash, text, documents, routes, stats } = context;
+  const { key, text, documents, routes, stats } = context;
   let at = 0;
   const parts = context.parts.map((part) => {
     const bytes = text.data.bytes.subarray(at, at + part.bytes);
     at += part.bytes;
     return { hash: part.hash, bytes };
   });
-  return { hash, parts, index: JSON.parse(JSON.stringify({ documents, routes, stats })) };
+  return { key, parts, index: JSON.parse(JSON.stringify({ documents, routes, stats })) };
 }
 
-async function opened({ hash, parts, index }: StoredContext): Promise<Context> {
+async function opened({ key, parts, index }: StoredContext): Promise<Context> {
   const text = await textFromPartsInSlices(
     parts.map(({ bytes }) => bytes),
     () => setImmediate(),
@@ -155,7 +165,8 @@ async function opened({ hash, parts, index }: StoredContext): Promise<Context> {
     JSON.stringify(index),
   );
   return {
-    hash,
+    hash: stats.context_hash,
+    key,
     text,
     parts: parts.map(({ hash: part, bytes }) => ({ hash: part, bytes: bytes.length })),
     documents,

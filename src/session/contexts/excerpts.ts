@@ -5,7 +5,7 @@ import { type Context, excerptOf, isAll, type LoadOptions, load, type Range } fr
 
 /**
  * The source of a child's context, as the journal has it, under the older word `slice`. It can be read again: the store has what it
- * is of by hash.
+ * is of by key; of builds without keys by hash.
  */
 export type ExcerptInput =
   | { readonly kind: "slice"; readonly of: string; readonly ranges: readonly Range[] }
@@ -21,7 +21,7 @@ const NAME = "context";
 export function excerptInput(given: ChildContext, parent: Context | null): ExcerptInput {
   if ("text" in given) return { kind: "slice", text: given.text };
   if (!parent) throw contextNotLoaded();
-  return { kind: "slice", of: parent.hash, ranges: "whole" in given ? [[0, parent.text.length]] : given.ranges };
+  return { kind: "slice", of: parent.key, ranges: "whole" in given ? [[0, parent.text.length]] : given.ranges };
 }
 
 /** Returns null for the input of a load of something else. */
@@ -40,10 +40,10 @@ const Input = v.union([
   }),
 ]);
 
-/** Makes the context of a source. @param contextOf opens the context of that hash; what it rejects with is passed on */
+/** Makes the context of a source. @param contextOf opens the context of that key; what it rejects with is passed on */
 export async function loadExcerpt(
   input: ExcerptInput,
-  contextOf: (hash: string) => Promise<Context>,
+  contextOf: (key: string) => Promise<Context>,
   options: Omit<LoadOptions, "roots" | "known">,
 ): Promise<Context> {
   const source =
@@ -67,10 +67,10 @@ export function rangesInParent(input: ExcerptInput, parent: Context | null, [sta
 /** Places that the first message of a child names. */
 const PLACES_TOLD = 5;
 
-/** A sentence that says to a child what its P is; null: it is all of the context that it is of. @param hash of the child's context */
-export function partOf(input: ExcerptInput, hash: string): string | null {
+/** A sentence that says to a child what its P is; null: it is all of the context that it is of. @param key of the child's context */
+export function partOf(input: ExcerptInput, key: string): string | null {
   if ("text" in input) return "P is a text that was given with the question.";
-  if (input.of === hash) return null;
+  if (input.of === key) return null;
   const told = input.ranges.slice(0, PLACES_TOLD).map(([start, end]) => `${start} to ${end}`);
   const more = input.ranges.length - told.length;
   return `P is a part of a larger context: characters ${told.join(", ")}${more > 0 ? ` and ${more} more places` : ""} of it.`;

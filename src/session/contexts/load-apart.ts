@@ -3,7 +3,7 @@ import type { LoadSource } from "../api.ts";
 import { loadRequest } from "../exec/request.ts";
 import { keepContext } from "./contexts.ts";
 
-/** Loads a context and keeps it in the store, for sessions that are opened later. Answers its hash. @throws as `load` */
+/** Loads a context and keeps it in the store, for sessions that are opened later. Answers its key. @throws as `load` */
 export async function loadIntoStore(
   store: Store,
   source: LoadSource,
@@ -13,5 +13,5 @@ export async function loadIntoStore(
   if (request.kind !== "load") throw new Error("a load made another request");
   const context = await request.read(null);
   await keepContext(store, context);
-  return context.hash;
+  return context.key;
 }

@@ -56,6 +56,7 @@ export function askEnd({ start, resumed }: AskRecords, account: Account, ending:
     checkpoint_id: null,
     helpers_hash: account.helpers_hash,
     context_hash: account.context_hash,
+    context_key: account.context_key,
     answer,
     at,
   };

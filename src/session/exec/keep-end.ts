@@ -24,7 +24,8 @@ export async function keepEnd(work: Work, machine: Machine, { fields, context, d
   const { id, base } = capture.checkpoint;
   const [memory = {}, helpers = []] = capture.answers;
   const context_hash = context?.hash ?? null;
-  const made = { checkpoint_id: id, helpers_hash: hashOf(helpers), context_hash };
+  const context_key = context?.key ?? null;
+  const made = { checkpoint_id: id, helpers_hash: hashOf(helpers), context_hash, context_key };
   const complete = completeOf(work, { ...fields, ...made });
   const { ledger, cells } = follow(recorder.state().account, complete);
   await recorder.keep(capture, {

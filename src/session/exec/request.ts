@@ -109,7 +109,7 @@ function sourceOf({ paths, maxFiles, maxBytes }: LoadPaths, cwd: string): PathsS
 /** How a session's loads read. */
 export interface Loading extends Omit<LoadOptions, "roots"> {
   /** Opens a context of the store, for a load of parts of it. @throws RlmError `context_lost` */
-  contextOf(hash: string): Promise<Context>;
+  contextOf(key: string): Promise<Context>;
 }
 
 /** The load of a child's context. */

@@ -139,6 +139,7 @@ export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work
     checkpoint_id: null,
     helpers_hash: account.helpers_hash,
     context_hash: context?.hash ?? null,
+    context_key: context?.key ?? null,
     at: parts.clock.now(),
     ...fields,
   };

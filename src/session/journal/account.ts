@@ -2,14 +2,24 @@ import * as v from "valibot";
 import { tokensOf } from "../../model/index.ts";
 import { begun, callIn, type ExecRecords, grown } from "./exec-records.ts";
 import { EMPTY_LEDGER, type Ledger, ROOT_CALL, spend, subCallsOf } from "./ledger.ts";
-import type { Complete, JournalRecord, SessionFacts, Start, ToolCall, ToolResult } from "./records.ts";
+import {
+  type Complete,
+  contextKeyIn,
+  type JournalRecord,
+  type SessionFacts,
+  type Start,
+  type ToolCall,
+  type ToolResult,
+} from "./records.ts";
 
 /** What a session's journal says of it: a fold over its records. A running session and one that is opened again use the same fold. */
 export interface Account {
   readonly ledger: Ledger;
   /** The state that the next exec starts from; null: a fresh guest without a context. */
   readonly checkpoint: string | null;
+  /** SHA-256 of P, and the key of the context in the store. */
   readonly context_hash: string | null;
+  readonly context_key: string | null;
   readonly helpers_hash: string | null;
   /** The load and the appends that made the context. */
   readonly loads: readonly Start[];
@@ -46,6 +56,7 @@ export const EMPTY_ACCOUNT: Account = {
   ledger: EMPTY_LEDGER,
   checkpoint: null,
   context_hash: null,
+  context_key: null,
   helpers_hash: null,
   loads: [],
   cells: 0,
@@ -123,14 +134,14 @@ function withAskExec(account: Account): Account {
 function over(before: Account, start: Start, complete: Complete): Account {
   const checkpoint = complete.checkpoint_id ?? before.checkpoint;
   const account = complete.checkpoint_id ? { ...before, helpers_hash: complete.helpers_hash } : before;
-  const { context_hash } = complete;
+  const context = { context_hash: complete.context_hash, context_key: contextKeyIn(complete) };
   switch (start.kind) {
     case "load":
       if (!complete.success) return account;
-      return { ...account, checkpoint, context_hash, loads: [start], cells: 0, sources: [] };
+      return { ...account, checkpoint, ...context, loads: [start], cells: 0, sources: [] };
     case "append":
       if (!complete.success) return account;
-      return { ...account, checkpoint, context_hash, loads: [...account.loads, start] };
+      return { ...account, checkpoint, ...context, loads: [...account.loads, start] };
     case "cell": {
       const cells = account.cells + 1;
       const { cell, name } = start;

@@ -159,8 +159,10 @@ export interface Complete {
   readonly checkpoint_id: string | null;
   /** SHA-256 of the helpers in that state, hex. */
   readonly helpers_hash: string | null;
-  /** Hash of the context after the exec. */
+  /** Hash of the context's P after the exec. */
   readonly context_hash: string | null;
+  /** The key under which the store has that context. Absent in earlier records: the hash is the key. */
+  readonly context_key?: string | null;
   /** What a cell looked at of the context; absent without a context, for kinds that run no cell, and in earlier records. */
   readonly coverage?: Coverage;
   /** How an ask was answered; absent for other kinds, and for an ask that failed. */
@@ -239,6 +241,17 @@ export function readStepExtras(extras: Json): StepExtras {
   // Steps of earlier builds do not have every limit.
   const limits = { ...DEFAULT_EXEC_LIMITS, ...state.limits };
   return { kind: "step", state: { ...state, limits }, waiting, elapsed_ms };
+}
+
+/** The key of the context after an exec. */
+export function contextKeyIn({
+  context_key,
+  context_hash,
+}: {
+  readonly context_key?: string | null | undefined;
+  readonly context_hash: string | null;
+}): string | null {
+  return context_key ?? context_hash;
 }
 
 /** A record as the store gives it back: written by this module's types and verified by its checksum. */

@@ -4,6 +4,8 @@ import { displayName } from "../../ids.ts";
 import { nearest } from "../../nearest.ts";
 import { checkSessionName, LAST_SESSION } from "../../session-name.ts";
 import { type DamagedRow, everySession, readablePart, type SessionRow, type Store } from "../../store/index.ts";
+import { inputsOf } from "../contexts/contexts.ts";
+import { ownSources } from "../contexts/own-names.ts";
 import { askEnd, GIVEN_UP } from "../exec/ask-records.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
 import { EXEC_KINDS, readRecord, type SessionFacts } from "../journal/records.ts";
@@ -158,19 +160,25 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
   const copied = (await store.journal(forked.id)).map(({ record }) => readRecord(record)).reduce(follow, EMPTY_ACCOUNT);
   const open = endsAsk ? openAskIn(copied) : null;
   const ended = open ? [askEnd(open, copied, GIVEN_UP, fork.at)] : [];
-  const facts = JSON.parse(JSON.stringify(await factsAt(store, ended.reduce(follow, copied), factsIn(parent).context)));
+  // Only at the parent's head is its context certain to be the fork's: another one may have the same text.
+  const context = forked.head === parent.head ? factsIn(parent).context : await contextAt(store, copied);
+  const facts = JSON.parse(JSON.stringify(factsOf(ended.reduce(follow, copied), context)));
   await store.lease(forked.id);
   await store.commit(forked.id, { records: ended.map((record) => ({ ...record })), facts });
   await store.release(forked.id);
   return summaryOf({ ...forked, facts });
 }
 
-/** The facts of a fork, by its account. They differ from those of its parent. */
-async function factsAt(store: Store, account: Account, parents: SessionFacts["context"]): Promise<SessionFacts> {
-  const { context_hash: hash } = account;
-  if (hash === null || hash === parents?.hash) return factsOf(account, hash === null ? null : parents);
-  const { stats } = v.parse(IndexSchema, await store.contextIndex(hash));
-  return factsOf(account, { hash, sources: stats.sources, chars: stats.length_chars });
+/** Facts of the context that an account names. */
+async function contextAt(
+  store: Store,
+  { context_hash: hash, context_key: key, loads }: Account,
+): Promise<SessionFacts["context"]> {
+  if (hash === null || key === null) return null;
+  const { stats } = v.parse(IndexSchema, await store.contextIndex(key));
+  // A context that an earlier build kept by its hash may have been named by another session.
+  const own = key === hash ? ownSources(inputsOf(loads)) : null;
+  return { hash, sources: own ?? stats.sources, chars: stats.length_chars };
 }
 
 async function checkpointNamed(store: Store, session: SessionRow, typed: string): Promise<string> {

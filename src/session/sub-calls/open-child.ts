@@ -42,7 +42,7 @@ export function childOpener({ options, given, models, state }: ParentParts): Chi
         models: withFallback(models, settings.sub_model),
         above,
         excerpt,
-        heldContext: (hash) => (parent?.hash === hash ? parent : (given.heldContext?.(hash) ?? null)),
+        heldContext: (key) => (parent?.key === key ? parent : (given.heldContext?.(key) ?? null)),
       },
     );
     return { session, toCaller: (range) => rangesInParent(excerpt, parent, range) };

@@ -129,7 +129,7 @@ export interface Asked {
   /** Unique in the run; given by the user, or made of the input. */
   readonly id: string;
   readonly input: Json;
-  /** Hash of its context, which the store has; null: it has none. */
+  /** Key of its context, which the store has; null: it has none. */
   readonly context: string | null;
 }
 

@@ -8,8 +8,8 @@ import { bytesOfText } from "./commit.ts";
 import type { Sql } from "./connection.ts";
 
 /** Keeps a context, and those of its parts that are missing or, if it is put again, damaged. */
-export async function insertContext(sql: Sql, { hash, parts, index }: StoredContext): Promise<void> {
-  const again = await hasContext(sql, hash);
+export async function insertContext(sql: Sql, { key, parts, index }: StoredContext): Promise<void> {
+  const again = await hasContext(sql, key);
   for (const part of parts) {
     const isThere = (await sql.get("SELECT hash FROM parts WHERE hash = $1", part.hash)) !== undefined;
     if (isThere && !(again && (await readPart(sql, part.hash)) === null)) continue;
@@ -21,32 +21,32 @@ export async function insertContext(sql: Sql, { hash, parts, index }: StoredCont
   await sql.run(
     `INSERT INTO contexts (hash, parts, facts, sha256) VALUES ($1, $2, $3, $4)
       ON CONFLICT (hash) DO UPDATE SET parts = excluded.parts, facts = excluded.facts, sha256 = excluded.sha256`,
-    ...[hash, list, bytesOfText(facts), seal([hash, list, facts])],
+    ...[key, list, bytesOfText(facts), seal([key, list, facts])],
   );
 }
 
-export async function hasContext(sql: Sql, hash: string): Promise<boolean> {
-  return (await sql.get("SELECT hash FROM contexts WHERE hash = $1", hash)) !== undefined;
+export async function hasContext(sql: Sql, key: string): Promise<boolean> {
+  return (await sql.get("SELECT hash FROM contexts WHERE hash = $1", key)) !== undefined;
 }
 
 /** @throws RlmError `context_lost` */
-export async function readContext(sql: Sql, hash: string): Promise<StoredContext> {
-  const head = await headOf(sql, hash);
+export async function readContext(sql: Sql, key: string): Promise<StoredContext> {
+  const head = await headOf(sql, key);
   const parts: StoredContext["parts"][number][] = [];
   for (const part of head.parts) {
     const bytes = await readPart(sql, part);
-    if (!bytes) throw contextLost(hash, `its part ${part} is missing or damaged`);
+    if (!bytes) throw contextLost(key, `its part ${part} is missing or damaged`);
     parts.push({ hash: part, bytes });
   }
-  return { hash, parts, index: head.index };
+  return { key, parts, index: head.index };
 }
 
 /** @throws RlmError `context_lost` */
-export async function headOf(sql: Sql, hash: string): Promise<ContextHead> {
-  const row = await sql.get("SELECT * FROM contexts WHERE hash = $1", hash);
-  if (!row) throw contextLost(hash, "the store does not have it");
+export async function headOf(sql: Sql, key: string): Promise<ContextHead> {
+  const row = await sql.get("SELECT * FROM contexts WHERE hash = $1", key);
+  if (!row) throw contextLost(key, "the store does not have it");
   const head = readHead(row);
-  if (!head) throw contextLost(hash, "its index is damaged");
+  if (!head) throw contextLost(key, "its index is damaged");
   return head;
 }
 

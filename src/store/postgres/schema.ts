@@ -101,6 +101,7 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN sha256 bytea;
   `,
   // Over what was asked of a job: its input and its context. null: an earlier build has added it.
+  // From here on `contexts.hash` has keys of contexts. Rows of earlier builds have the hash of P, which is their key.
   "ALTER TABLE jobs ADD COLUMN asked bytea;",
 ];
 

@@ -12,7 +12,8 @@ export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}
 
 /** What {@link knownOf} reads: the input only where an earlier build has kept no checksum over it. */
 export const KNOWN_COLUMNS = `run, n, id, state,
-  ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL THEN input END")}, context, asked`;
+  ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL THEN input END")}, context, asked,
+  (SELECT parts FROM contexts WHERE contexts.hash = jobs.context) AS parts`;
 
 /** What the column `asked` has: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
 export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
@@ -30,11 +31,17 @@ export function inputOf(row: Row | undefined, of: { readonly run: string; readon
   });
 }
 
-/** How the run has a job. The input of an earlier build's job is compared itself. */
-export function knownOf(row: Row, wanted: Asked): KnownJob {
+/**
+ * How the run has a job. The input of an earlier build's job is compared itself. The same text under another key, such as that
+ * of a folder that was moved, is no change.
+ * @param parts those of the wanted context; null: there is none
+ */
+export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob {
   const run = text(row, "run");
   const asked = value(row, "asked") ?? earlierSum(row);
-  return { n: number(row, "n"), state: jobStateOf(text(row, "state")), isChanged: !isSum(asked, run, wanted) };
+  const isSameText = parts !== null && value(row, "parts") === parts;
+  const compared = isSameText ? { ...wanted, context: textOrNull(row, "context") } : wanted;
+  return { n: number(row, "n"), state: jobStateOf(text(row, "state")), isChanged: !isSum(asked, run, compared) };
 }
 
 /** null: what was asked cannot be read any more. */

@@ -1,7 +1,7 @@
 const HASH = /\b[0-9a-f]{64}\b/g;
 const HASH_UNITS = 64;
 
-/** All in texts and names of JSON that may be the hash of a context. The contexts of the store tell which are. */
+/** All in texts and names of JSON that may be the key of a context. The contexts of the store tell which are. */
 export function hashesIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value === "string") {
     if (value.length >= HASH_UNITS) for (const [hash] of value.matchAll(HASH)) found.add(hash);
@@ -14,15 +14,17 @@ export function hashesIn(value: unknown, found = new Set<string>()): Set<string>
   return found;
 }
 
-/** Hashes that JSON gives as those of contexts, by the name `context_hash`. */
+/** Keys that JSON gives as those of contexts, by the names `context_key` and, in records of earlier builds, `context_hash`. */
 export function contextHashesIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value !== "object" || value === null) return found;
   for (const [name, one] of Object.entries(value)) {
-    if (name === "context_hash" && typeof one === "string") found.add(one);
+    if (NAMES.has(name) && typeof one === "string") found.add(one);
     contextHashesIn(one, found);
   }
   return found;
 }
+
+const NAMES: ReadonlySet<string> = new Set(["context_key", "context_hash"]);
 
 /** What verify says of a session whose journal names contexts that gc would drop. */
 export function missedUses(hashes: readonly string[]): string {

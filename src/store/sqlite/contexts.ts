@@ -12,8 +12,8 @@ import { PLACES } from "./schema.ts";
  * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was
  * lost. Each of its parts is then read, and written again if it is damaged.
  */
-export function insertContext(database: Database, { hash, parts, index }: StoredContext): void {
-  const again = hasContext(database, hash);
+export function insertContext(database: Database, { key, parts, index }: StoredContext): void {
+  const again = hasContext(database, key);
   for (const part of parts) {
     if (hasPart(database, part.hash) && !(again && readPart(database, part.hash) === null)) continue;
     deletePart(database, part.hash);
@@ -23,35 +23,35 @@ export function insertContext(database: Database, { hash, parts, index }: Stored
   const facts = JSON.stringify(index);
   database.run(
     "INSERT OR REPLACE INTO contexts (hash, parts, facts, sha256) VALUES (?, ?, ?, ?)",
-    ...[hash, list, packText(facts), seal([hash, list, facts])],
+    ...[key, list, packText(facts), seal([key, list, facts])],
   );
 }
 
-export function hasContext(database: Database, hash: string): boolean {
-  return database.get("SELECT hash FROM contexts WHERE hash = ?", hash) !== undefined;
+export function hasContext(database: Database, key: string): boolean {
+  return database.get("SELECT hash FROM contexts WHERE hash = ?", key) !== undefined;
 }
 
 /** Bytes lie in shared memory, so that they cross threads without a copy. @throws RlmError `context_lost` */
-export function readContext(database: Database, hash: string): StoredContext {
-  const head = headOf(database, hash);
+export function readContext(database: Database, key: string): StoredContext {
+  const head = headOf(database, key);
   const parts = head.parts.map((part) => {
     const bytes = readPart(database, part);
-    if (!bytes) throw contextLost(hash, `its part ${part} is missing or damaged`);
+    if (!bytes) throw contextLost(key, `its part ${part} is missing or damaged`);
     return { hash: part, bytes };
   });
-  return { hash, parts, index: head.index };
+  return { key, parts, index: head.index };
 }
 
 /** @throws RlmError `context_lost` */
-export function readIndex(database: Database, hash: string): Json {
-  return headOf(database, hash).index;
+export function readIndex(database: Database, key: string): Json {
+  return headOf(database, key).index;
 }
 
-function headOf(database: Database, hash: string): ContextHead {
-  const row = database.get("SELECT * FROM contexts WHERE hash = ?", hash);
-  if (!row) throw contextLost(hash, "the store does not have it");
+function headOf(database: Database, key: string): ContextHead {
+  const row = database.get("SELECT * FROM contexts WHERE hash = ?", key);
+  if (!row) throw contextLost(key, "the store does not have it");
   const head = readHead(row);
-  if (!head) throw contextLost(hash, "its index is damaged");
+  if (!head) throw contextLost(key, "its index is damaged");
   return head;
 }
 
@@ -77,8 +77,8 @@ export function readPart(database: Database, hash: string): Uint8Array | null {
 }
 
 /** Drops the context; its parts go with `dropUnusedParts`. */
-export function deleteContext(database: Database, hash: string): void {
-  database.run("DELETE FROM contexts WHERE hash = ?", hash);
+export function deleteContext(database: Database, key: string): void {
+  database.run("DELETE FROM contexts WHERE hash = ?", key);
 }
 
 /** Drops the parts that no context has. */

@@ -383,3 +383,16 @@ test("progress has a token, counts up and says what goes on", async () => {
   expect(sent).toEqual(["notifications/progress", "notifications/progress"]);
   expect(told).toEqual([1, 2].map((progress) => ({ progress, message: expect.stringMatching(/^rlm_exec runs, /) })));
 });
+
+test("two projects with equal files and one store each see their own paths, in a new server too", async () => {
+  const home = folderWith({});
+  const projects = [project(), project()].map(({ folder }) => ({ folder, home }));
+  for (const of of projects) await (await loaded({}, of)).close();
+  for (const of of projects) {
+    const { call, close } = await openPair(of);
+    const { result_json } = await call("rlm_exec", { code: "[stats().sources, list_docs()[0].path]" });
+    expect(result_json).toEqual([[of.folder], join(of.folder, "a.txt")]);
+    expect(JSON.stringify(await call("rlm_status"))).not.toContain(projects.find((one) => one !== of)?.folder);
+    await close();
+  }
+});

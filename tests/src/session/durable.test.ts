@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type PendingCall, RlmError, type Settlement } from "../../../runtime/index.ts";
+import { load, loadAppend } from "../../../src/context/index.ts";
 import type { Session, SessionOptions } from "../../../src/session/api.ts";
 import type { JournalRecord } from "../../../src/session/journal/records.ts";
 import { readRecord } from "../../../src/session/journal/records.ts";
@@ -551,11 +552,16 @@ test("a context that the store has lost is read again, if its sources are unchan
   await first.loadAppend(join(dir, "b.txt"));
   const hash = first.stats()?.context_hash ?? "";
   await first.close();
+  const read = { roots: [dir], cwd: dir };
+  const { key } = await loadAppend(
+    await load({ kind: "path", path: "a.txt" }, read),
+    { kind: "path", path: "b.txt" },
+    read,
+  );
   const kept: string[] = [];
   const damaged: Partial<Store> = {
-    context: (hash) =>
-      Promise.reject(new RlmError("context_lost", `the context ${hash} is damaged`, { suggestion: "" })),
-    putContext: async (context) => void kept.push(context.hash),
+    context: (key) => Promise.reject(new RlmError("context_lost", `the context ${key} is damaged`, { suggestion: "" })),
+    putContext: async (context) => void kept.push(context.key),
   };
   // Somebody else may have written the journal: what it names is read only if the caller allows it.
   await expect(lives.open(undefined, {}, damaged)).rejects.toMatchObject({
@@ -565,7 +571,7 @@ test("a context that the store has lost is read again, if its sources are unchan
   expect(kept).toEqual([]);
   const second = await lives.open(undefined, { roots: [dir] }, damaged);
   expect(second.stats()?.context_hash).toBe(hash);
-  expect(kept).toEqual([hash]);
+  expect(kept).toEqual([key]);
   await second.close();
   writeFileSync(join(dir, "b.txt"), "three");
   await expect(lives.open(undefined, { roots: [dir] }, damaged)).rejects.toMatchObject({

@@ -212,25 +212,25 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
   stored("contexts share their parts", async (store) => {
     const one = contextOf("Grüße, ");
     const two = contextOf("Grüße, ", "Welt", "");
-    expect(await store.hasContext(one.hash)).toBe(false);
+    expect(await store.hasContext(one.key)).toBe(false);
     await store.putContext(one);
     await store.putContext(two);
     await store.putContext(two);
-    expect(await store.hasContext(two.hash)).toBe(true);
-    expect(plain(await store.context(one.hash))).toEqual(plain(one));
-    expect(plain(await store.context(two.hash))).toEqual(plain(two));
-    expect(await store.contextIndex(two.hash)).toEqual(two.index);
+    expect(await store.hasContext(two.key)).toBe(true);
+    expect(plain(await store.context(one.key))).toEqual(plain(one));
+    expect(plain(await store.context(two.key))).toEqual(plain(two));
+    expect(await store.contextIndex(two.key)).toEqual(two.index);
     for (const lost of [store.context("0".repeat(64)), store.contextIndex("0".repeat(64))]) {
       await expect(lost).rejects.toMatchObject({ code: "context_lost" });
     }
     const [part] = contextOf("x").parts;
     const wrong = {
       ...one,
-      hash: "1".repeat(64),
+      key: "1".repeat(64),
       parts: [{ hash: "2".repeat(64), bytes: part?.bytes ?? new Uint8Array() }],
     };
     await expect(store.putContext(wrong)).rejects.toMatchObject({ code: "store_failed" });
-    expect(await store.hasContext(wrong.hash)).toBe(false);
+    expect(await store.hasContext(wrong.key)).toBe(false);
   });
 
   stored("answers are cached with their commit", async (store) => {
@@ -334,9 +334,9 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
       records: [recordOf("E1", 5)],
     });
     await store.create(sessionOf("S1"));
-    await store.commit("S1", { ...end("C1", old.hash), cache: [{ key: "k", value: 1, at: 5 }] });
+    await store.commit("S1", { ...end("C1", old.key), cache: [{ key: "k", value: 1, at: 5 }] });
     await store.create(sessionOf("S2", { name: "named" }));
-    await store.commit("S2", end("C2", kept.hash));
+    await store.commit("S2", end("C2", kept.key));
     await store.create(sessionOf("S3", { origin: "pi" }));
     await store.create(sessionOf("S4"));
     await store.commit("S4", { facts: { status: "running" }, records: [recordOf("E1", 5)] });
@@ -351,8 +351,8 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
     });
     expect((await listed(store)).map(({ id }) => id).toSorted()).toEqual(["S1", "S2", "S3", "S4"]);
     expect(await store.gc(rule)).toMatchObject({ sessions: ["S1"], checkpoints: 1, contexts: 1, cached: 0 });
-    expect(await store.hasContext(old.hash)).toBe(false);
-    expect(plain(await store.context(kept.hash))).toEqual(plain(kept));
+    expect(await store.hasContext(old.key)).toBe(false);
+    expect(plain(await store.context(kept.key))).toEqual(plain(kept));
     expect([await store.hasBaseline("B1"), await store.hasBaseline("B2")]).toEqual([false, true]);
     expect(await store.gc({ ...rule, namedMs: 100 })).toMatchObject({
       sessions: ["named"],

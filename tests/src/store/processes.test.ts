@@ -254,10 +254,10 @@ test("a context that was lost is put again, and its damaged part is mended", asy
     "UPDATE contexts SET parts = '[]'",
   ]) {
     edit.exec(damage);
-    await expect(store.context(context.hash)).rejects.toMatchObject({ code: "context_lost" });
+    await expect(store.context(context.key)).rejects.toMatchObject({ code: "context_lost" });
     expect(await findingsIn(store)).not.toEqual([]);
     await store.putContext(context);
-    expect((await store.context(context.hash)).parts).toHaveLength(2);
+    expect((await store.context(context.key)).parts).toHaveLength(2);
   }
 });
 

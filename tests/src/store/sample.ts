@@ -78,7 +78,7 @@ export function contextOf(...texts: readonly string[]): StoredContext {
     bytes.set(Buffer.from(text));
     return { hash: sha256(bytes), bytes };
   });
-  return { hash: sha256(Buffer.from(texts.join(""))), parts, index: { documents: ["a.txt"], sources: ["/a"] } };
+  return { key: sha256(Buffer.from(texts.join(""))), parts, index: { documents: ["a.txt"], sources: ["/a"] } };
 }
 
 /** What the store gives, without the difference between a view of shared and of own memory. */

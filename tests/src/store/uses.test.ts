@@ -23,7 +23,7 @@ const ALL: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dry
 async function sample(store: Store): Promise<void> {
   for (const context of [A, B, C]) await store.putContext(context);
   await store.create(sessionOf("S1"));
-  for (const [at, { hash }] of [A, B].entries()) {
+  for (const [at, { key: hash }] of [A, B].entries()) {
     await store.commit("S1", {
       checkpoint: checkpointOf(`K${at}`, { pages: pagesOf([at], 1), kind: "end" }),
       records: [recordOf("E1", at, { context_hash: hash })],
@@ -33,10 +33,10 @@ async function sample(store: Store): Promise<void> {
   await store.release("S1");
 }
 
-const there = (store: Store) => Promise.all([A, B, C].map(({ hash }) => store.hasContext(hash)));
+const there = (store: Store) => Promise.all([A, B, C].map(({ key }) => store.hasContext(key)));
 const usesIn = async (of: EditedKind, place: string) =>
   (await of.change(place, "SELECT session, hash FROM STORE.uses ORDER BY session, hash")).map((row) => ({ ...row }));
-const use = (session: string, { hash }: { readonly hash: string }) => ({ session, hash });
+const use = (session: string, { key }: { readonly key: string }) => ({ session, hash: key });
 
 test.for(EDITED)("$kind: gc keeps the contexts that sessions use, and reads no texts for it", async (of, { skip }) => {
   skip(of.skipped !== null, of.skipped ?? "");
@@ -60,7 +60,7 @@ test.for(EDITED)("$kind: gc keeps the contexts that sessions use, and reads no t
   expect(await findingsIn(store)).toEqual([expect.stringContaining(`session S2: its journal names contexts`)]);
   // The next commit that names it mends this.
   await store.lease("S2");
-  await store.commit("S2", { records: [recordOf("E2", 3, { context_hash: A.hash })] });
+  await store.commit("S2", { records: [recordOf("E2", 3, { context_hash: A.key })] });
   await store.release("S2");
   expect(await findingsIn(store)).toEqual([]);
 

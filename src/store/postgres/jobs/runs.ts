@@ -110,9 +110,12 @@ async function knownJobs(sql: Pick<Sql, "all">, run: string, jobs: readonly Aske
   const ids = jobs.map(({ id }) => id);
   const rows = await sql.all(`SELECT ${KNOWN_COLUMNS} FROM jobs WHERE run = $1 AND id = ANY($2)`, run, ids);
   const byId = new Map(rows.map((row) => [text(row, "id"), row]));
+  const contexts = jobs.flatMap(({ context }) => context ?? []);
+  const kept = await sql.all("SELECT hash, parts FROM contexts WHERE hash = ANY($1)", [...new Set(contexts)]);
+  const partsOf = new Map<string | null, string>(kept.map((row) => [text(row, "hash"), text(row, "parts")]));
   return jobs.map((job) => {
     const row = byId.get(job.id);
-    return row ? knownOf(row, job) : null;
+    return row ? knownOf(row, job, partsOf.get(job.context) ?? null) : null;
   });
 }
 

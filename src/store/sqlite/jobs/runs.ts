@@ -65,7 +65,8 @@ export function addJobs(database: Database, run: string, jobs: readonly NewJob[]
 export function knownJobs(database: Database, run: string, jobs: readonly Asked[]): (KnownJob | null)[] {
   return jobs.map((job) => {
     const row = database.get(`SELECT ${KNOWN_COLUMNS} FROM jobs WHERE run = ? AND id = ?`, run, job.id);
-    return row ? knownOf(row, job) : null;
+    const parts = database.get("SELECT parts FROM contexts WHERE hash = ?", job.context);
+    return row ? knownOf(row, job, parts ? text(parts, "parts") : null) : null;
   });
 }
 

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
 import { openKnownLoads } from "../../../../src/context/load/known-loads.ts";
-import { knownHash, load, loadAppend } from "../../../../src/context/load/load.ts";
+import { knownLoad, load, loadAppend } from "../../../../src/context/load/load.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
 
 const FILES = {
@@ -51,7 +51,7 @@ function scene(files: Readonly<Record<string, string>> = FILES) {
     kept,
     async load() {
       const context = await load(source, options);
-      kept.set(context.hash, context);
+      kept.set(context.key, context);
       return context;
     },
     /** As if nothing had been loaded before. */
@@ -66,8 +66,8 @@ test("unchanged files are not read: the context comes from where it is kept", as
   const first = await load();
   expect(opened).toEqual([]);
   const second = await load();
-  expect(opened).toEqual([first.hash]);
-  expect(second).toBe(kept.get(first.hash));
+  expect(opened).toEqual([first.key]);
+  expect(second).toBe(kept.get(first.key));
   expect(plain(second)).toEqual(plain(await fresh()));
 });
 
@@ -126,17 +126,25 @@ test("files that were changed just now are read again, since another change migh
   const { folder, options, known, kept, opened } = scene();
   const young = { ...options, known: { ...known, now: Date.now } };
   const context = await load({ kind: "path", path: "." }, young);
-  kept.set(context.hash, context);
+  kept.set(context.key, context);
   await load({ kind: "path", path: "." }, young);
   expect(opened).toEqual([]);
-  expect(await knownHash(folder, null, young)).toBeUndefined();
+  expect(await knownLoad(folder, null, young)).toBeUndefined();
 });
 
-test("what was recorded for the same P from other files is not used", async () => {
-  const one = scene({ "a.txt": "same" });
-  const context = await one.load();
-  one.kept.set(context.hash, { ...context, stats: { ...context.stats, sources: ["/elsewhere"] } });
-  expect((await one.load()).stats.sources).toEqual([one.folder]);
+test("the same P from other files is another context, and what is appended to it is too", async () => {
+  const [one, other] = [scene({ "a.txt": "same" }), scene({ "a.txt": "same" })];
+  const [first, second] = [await one.load(), await other.load()];
+  expect(second.hash).toBe(first.hash);
+  expect(second.key).not.toBe(first.key);
+  const more = { kind: "path", path: "a.txt" } as const;
+  const longer = await loadAppend(first, more, one.options);
+  one.kept.set(longer.key, longer);
+  const others = await loadAppend(second, more, one.options);
+  expect([longer, others].map(({ stats }) => stats.sources)).toEqual([
+    [one.folder, join(one.folder, "a.txt")],
+    [other.folder, join(one.folder, "a.txt")],
+  ]);
 });
 
 test("a record that is damaged, or a context that is gone, only means reading again", async () => {
@@ -144,7 +152,7 @@ test("a record that is damaged, or a context that is gone, only means reading ag
   const { hash } = await load();
   kept.clear();
   expect((await load()).hash).toBe(hash);
-  for (const damage of ["", "{}", '{"format":1,"print":"","hash":"","facts":"","sha256":""}']) {
+  for (const damage of ["", "{}", '{"format":2,"print":"","hash":"","key":"","sha256":""}']) {
     for (const name of readdirSync(dir)) writeFileSync(join(dir, name), damage);
     expect(plain(await load())).toEqual(plain(await fresh()));
   }
@@ -165,18 +173,19 @@ test("an append is known too, on top of what it was made on", async () => {
   const first = await loadHere();
   const source = { kind: "path", path: "a.txt" } as const;
   const second = await loadAppend(first, source, options);
-  kept.set(second.hash, second);
+  kept.set(second.key, second);
   expect(await loadAppend(first, source, options)).toBe(second);
-  expect(opened).toEqual([second.hash]);
-  expect(await knownHash(folder, null, options)).toBe(first.hash);
-  expect(await knownHash("a.txt", first.hash, options)).toBe(second.hash);
-  expect(await knownHash("a.txt", second.hash, options)).toBeUndefined();
+  expect(opened).toEqual([second.key]);
+  const of = ({ hash, key }: Context) => ({ hash, key });
+  expect(await knownLoad(folder, null, options)).toEqual(of(first));
+  expect(await knownLoad("a.txt", first.key, options)).toEqual(of(second));
+  expect(await knownLoad("a.txt", second.key, options)).toBeUndefined();
 });
 
 test("records do not pile up", async () => {
   const { dir, known } = scene();
   const key = (n: number) => n.toString(16).padStart(64, "0");
-  for (let n = 0; n < 450; n++) known.loads.keep(key(n), "print", { hash: "h", facts: "f" });
+  for (let n = 0; n < 450; n++) known.loads.keep(key(n), "print", { hash: "h", key: "k" });
   expect(readdirSync(dir).length).toBeLessThanOrEqual(400);
-  expect(known.loads.find(key(449), "print")).toEqual({ hash: "h", facts: "f" });
+  expect(known.loads.find(key(449), "print")).toEqual({ hash: "h", key: "k" });
 });

@@ -35,7 +35,7 @@ test("the state is that of the last exec that ended", () => {
     isUsed: false,
   });
   const view = read(user, start("a", "1"), complete("1", "K1"), start("b", "2"), complete("2", "K2"), start("c", "3"));
-  expect(view.head).toEqual({ session: "S", checkpoint: "K2", context_hash: "c" });
+  expect(view.head).toEqual({ session: "S", checkpoint: "K2", context: "c" });
   expect(view.completed).toEqual(new Set(["1", "2"]));
   // An entry that names an earlier exec again goes back to it.
   expect(read(complete("1", "K1"), complete("2", "K2"), complete("1", "K1")).head?.checkpoint).toBe("K1");

@@ -8,6 +8,7 @@ import { readRecord } from "../../../../src/session/journal/records.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
+import { contextKey } from "../../../support/context-key.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 test("a child's context is loaded once, and its source is in its journal", async () => {
@@ -49,7 +50,8 @@ test("a lost context of a child is made again from the parent's, and refused by 
   const { store, parent } = await parentOver({ "a.txt": "first\n", "b.txt": "second\n" });
   const excerpt = excerptInput({ ranges: [[20, 22]] }, parent);
   const child = await open(store, excerpt);
-  const hash = child.stats()?.context_hash ?? "";
+  const hash = child.stats()?.context_hash;
+  const key = await contextKey(store, child.id);
   await child.close();
   const without = (lost: readonly string[]): Store => ({
     ...store,
@@ -58,12 +60,12 @@ test("a lost context of a child is made again from the parent's, and refused by 
         ? Promise.reject(new RlmError("context_lost", `the context ${wanted} is damaged`, { suggestion: "" }))
         : store.context(wanted),
   });
-  const again = await open(without([hash]), excerpt);
+  const again = await open(without([key]), excerpt);
   expect(again.stats()?.context_hash).toBe(hash);
   await again.close();
-  await expect(open(without([hash, parent.hash]), excerpt)).rejects.toMatchObject({
+  await expect(open(without([key, parent.key]), excerpt)).rejects.toMatchObject({
     code: "context_lost",
-    message: expect.stringContaining(`a part of the context ${parent.hash}`),
+    message: expect.stringContaining(`a part of the context ${parent.key}`),
   });
 });
 
@@ -94,7 +96,7 @@ async function parentOver(files: Record<string, string>): Promise<{ store: Store
   const folder = folderWith(files);
   await using session = await openSessionWith({ roots: [folder], cwd: folder }, { store });
   await session.load(join(folder, "."));
-  return { store, parent: await storedContext(store, session.stats()?.context_hash ?? "") };
+  return { store, parent: await storedContext(store, await contextKey(store, session.id)) };
 }
 
 async function open(store: Store, excerpt: ExcerptInput, name = "child") {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
-import { checkpointOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
+import { checkpointOf, contextOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
 import { STORES } from "../stores.ts";
 
 const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
@@ -74,6 +74,16 @@ describe.each(STORES)("jobs of a store $kind", ({ skipped, open }) => {
     expect(await jobs.find("R1", "job-4")).toBeNull();
     expect(await jobs.read({ run: "R1", n: 9 })).toBeNull();
     expect(await jobs.counts("R1")).toMatchObject({ waiting: 4, done: 0, workers: 0 });
+  });
+
+  stored("a context of the same text is no change, whatever its key is", async ({ jobs, ...store }) => {
+    const [here, moved] = [contextOf("text"), { ...contextOf("text"), key: "a".repeat(64) }];
+    for (const context of [here, moved, contextOf("other")]) await store.putContext(context);
+    await jobs.open(runOf("R1"));
+    const jobOver = ({ key }: { readonly key: string }) => ({ id: "job", input: 1, context: key });
+    await jobs.add("R1", [{ ...jobOver(here), session: "S" }]);
+    const known = await Promise.all([here, moved, contextOf("other")].map((one) => jobs.known("R1", [jobOver(one)])));
+    expect(known.map(([one]) => one?.isChanged)).toEqual([false, false, true]);
   });
 
   stored(

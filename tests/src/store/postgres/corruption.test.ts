@@ -20,7 +20,7 @@ const journal = (store: Store) => store.journal("S1");
 const find = (store: Store) => store.find("S1");
 const checkpoint = (store: Store) => store.checkpoint("C2");
 const image = (store: Store) => store.image("C2");
-const context = (store: Store) => store.context(CONTEXT.hash);
+const context = (store: Store) => store.context(CONTEXT.key);
 
 const DAMAGES: readonly Damage[] = [
   { of: "a session's facts", sql: "UPDATE sessions SET facts = '{}'", code: "store_corrupt", read: find },
@@ -99,4 +99,4 @@ test.skipIf(NO_POSTGRES)(
 );
 
 /** What each message names. */
-const NAMED = new RegExp(`S1|C2|${CONTEXT.hash}`);
+const NAMED = new RegExp(`S1|C2|${CONTEXT.key}`);
