@@ -4,10 +4,11 @@ import { delimiter, join } from "node:path";
 import { pack } from "./package.ts";
 import { mustRun } from "./process.ts";
 
-// The packed package on the oldest Node that package.json admits. Node and package go into folders of their own: two
-// `node` packages in one tree would fight over the same bin.
+// The packed package on the oldest Node that package.json admits, or on another one. Node and package go into folders of their
+// own: two `node` packages in one tree would fight over the same bin.
+// Usage: npm run check:floor -- 24
 
-const FLOOR = "22.19.0";
+const [, , FLOOR = "22.19.0"] = process.argv;
 const CELL = 'result = { sum: 1 + 1, found: find("TODO").matches.length, best: search("second")[0].start };';
 /** The library, by both ways to load it. */
 const LIBRARY = `openSession().then(async (session) => {
@@ -43,7 +44,8 @@ async function installed(name: string, spec: string): Promise<string> {
 async function check(node: string, belay: string): Promise<void> {
   const env = { ...process.env, PATH: [node, belay, process.env.PATH].join(delimiter) };
   const { stdout: version } = await mustRun("node", ["--version"], { cwd: folder, env });
-  if (version.trim() !== `v${FLOOR}`) throw new Error(`the folder has Node ${version.trim()}, not v${FLOOR}`);
+  if (!`${version.trim()}.`.startsWith(`v${FLOOR}.`))
+    throw new Error(`the folder has Node ${version.trim()}, not v${FLOOR}`);
   const app = join(folder, "app");
   await writeFile(join(app, "notes.txt"), "TODO: the first\nTODO: the second\n");
   await checkAnswer(["belay", "exec", "-c", "notes.txt", "-e", CELL, "--json", "--quiet"], { cwd: app, env });

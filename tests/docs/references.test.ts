@@ -8,7 +8,14 @@ import { parseArguments } from "../../src/cli/flags/arguments.ts";
 
 // What pages name is there: files, commands and their options, scripts, error codes.
 
-const PAGES = ["README.md", "AGENTS.md", ...globSync("docs/**/*.md", { cwd: ROOT })].map((page) => ({
+const PAGES = [
+  "README.md",
+  "AGENTS.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  ...globSync("docs/**/*.md", { cwd: ROOT }),
+].map((page) => ({
   page,
   text: readFileSync(join(ROOT, page), "utf8"),
 }));

@@ -77,6 +77,8 @@ function* chunks(pieces: Iterable<string>): Iterable<Buffer> {
 
 /** A rename is on disk once its folder is. */
 export async function syncFolder(path: string): Promise<void> {
+  // Windows opens no folder for that.
+  if (process.platform === "win32") return;
   const folder = await open(path, "r");
   try {
     await folder.sync();
