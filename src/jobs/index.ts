@@ -6,6 +6,7 @@ export type {
   WorkOptions,
   WorkProgress,
 } from "./api.ts";
+export { limitIn } from "./budget-reason.ts";
 export { isOfAnotherBuild } from "./build.ts";
 export { checkModel } from "./check-model.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";

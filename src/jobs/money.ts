@@ -45,7 +45,7 @@ export function openMoney(parts: MoneyParts): RunPart {
       const held = await jobs.reserve(wanted).catch(() => null);
       if (held === "held") return wanted;
       if (held === null) return waitParked(call, STORE_FAILED);
-      if (held === "never") return parts.onBudget === "fail" ? SPENT : waitParked(call, NO_MONEY);
+      if (held !== "wait") return parts.onBudget === "fail" ? SPENT : waitParked(call, { why: "budget", limit: held });
       await parts.sleep(ms * (0.5 + parts.random() / 2), signal);
       if (signal.aborted) return CANCELLED;
     }
@@ -117,7 +117,6 @@ export function openMoney(parts: MoneyParts): RunPart {
 }
 
 const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
-const NO_MONEY = { why: "budget", afterMs: null } as const;
 const STORE_FAILED = { why: "store_failed", afterMs: null } as const;
 const CANCELLED = failure("cancelled", "the call was cancelled");
 const SPENT = failure("budget_exceeded", "the run's limit has no room for the request", {

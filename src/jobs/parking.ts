@@ -1,14 +1,17 @@
 import type { SubCallError } from "../model/index.ts";
 import { aborted } from "../signals.ts";
+import type { Amount } from "../store/index.ts";
 
 /** Why a job is to be suspended, and when it can go on at the earliest. */
 export type Parked =
   | {
-      /** `budget`, `provider`, or `store_failed` if the store did not answer. */
-      readonly why: "budget" | "provider" | "store_failed";
+      /** `store_failed`: the store did not answer. */
+      readonly why: "provider" | "store_failed";
       /** ms from now; null: when somebody resumes the run. */
       readonly afterMs: number | null;
     }
+  /** A limit of the run is spent: the job goes on when somebody resumes the run. */
+  | { readonly why: "budget"; readonly limit: keyof Amount }
   /** A call failed in a way that is no fault of the job. */
   | { readonly why: "trouble"; readonly error: SubCallError };
 

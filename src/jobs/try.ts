@@ -1,5 +1,6 @@
 import { RlmError } from "../../runtime/index.ts";
 import type { JobOfRun } from "../store/index.ts";
+import { budgetReason } from "./budget-reason.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
 import { type JobEnd, STORE_MS, stepAfter } from "./job-end.ts";
@@ -60,7 +61,7 @@ async function underLease(
     }
     case "put": {
       const { state, why } = step.back;
-      if (why === "budget") await jobs.change(found.run.id, { to: "pause", why }); // ▣ before the job: it comes again with the run
+      await pauseWithoutMoney(parts, found, stops); // ▣ before the job: it comes again with the run
       await pauseInTrouble(parts, found, stops); // ▣ before the job
       const isPut = await jobs.put(found.job, lease.fence, step.back); // ▣ waiting or parked
       parts.left(found, isPut ? state : null, isPut ? why : null);
@@ -94,6 +95,12 @@ async function failFast(parts: TryParts, found: JobOfRun, { fail_fast }: RunSpec
   if (fail_fast === null) return "over";
   const { failed } = await parts.jobs.counts(found.run.id);
   return failed < fail_fast ? "over" : pauseRun(parts, found, `${failed} of its jobs have failed`);
+}
+
+/** Pauses the run if a limit of it is spent. */
+async function pauseWithoutMoney({ jobs }: TryParts, { run }: JobOfRun, stops: Stops): Promise<void> {
+  const suspended = stops.suspended();
+  if (suspended?.why === "budget") await jobs.change(run.id, { to: "pause", why: budgetReason(suspended.limit) });
 }
 
 /** Pauses the run if so many calls in a row failed for the same reason, and tells of it once. */

@@ -8,6 +8,7 @@ export type {
   Change,
   Counts,
   DueJob,
+  Held,
   Hold,
   JobKey,
   JobOfRun,

@@ -145,7 +145,7 @@ export function jobScene(knobs: Knobs = {}): JobScene {
               run: (signals) => {
                 log.push("run");
                 const park = (why: "budget" | "provider") =>
-                  stops.park({ why, afterMs: why === "provider" ? 300_000 : null });
+                  stops.park(why === "provider" ? { why, afterMs: 300_000 } : { why, limit: "sub_calls" });
                 return (knobs.cell ?? (async () => DONE))(signals, scene, park);
               },
               async discard() {

@@ -8,7 +8,8 @@ import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts"
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
-import { checkPrice, readSettings } from "../session/settings.ts";
+import { checkPrice, modelsOf, readSettings } from "../session/settings.ts";
+import { checkRunPrice } from "./check-run-price.ts";
 import { type OutPlace, outPlace } from "./out-place.ts";
 import { ratesIn } from "./rates.ts";
 import { type RunStore, runStore } from "./run-store.ts";
@@ -42,8 +43,8 @@ export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
   const limits = limitsIn(args);
   const asked = { command: "batch", settings: settingsIn(args, HELP, OF_JOBS), typed: args.typed };
   const settings = readSettings(asked);
-  const { max_cost_usd = limits.nanodollars ?? undefined } = settings;
-  checkPrice({ ...settings, ...(max_cost_usd === undefined ? {} : { max_cost_usd }) });
+  checkPrice(settings);
+  checkRunPrice(limits, settings.model ?? null, [modelsOf(settings)]);
   const { jobs } = own;
   if (jobs === undefined) throw new UsageError("--jobs is missing: the inputs, one job for each", HELP);
   const contexts = args.get(CONTEXT);

@@ -3,9 +3,9 @@ import type { RlmError } from "../../index.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
-import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
 import type { Stood } from "./follow.ts";
+import { isOutOfMoney, pausedText, reachedFlag } from "./paused.ts";
 import { jobsIn, overIn, progressText } from "./progress-line.ts";
 
 /** Which jobs of a run are meant. */
@@ -63,14 +63,11 @@ function otherJobs({ jobs, out }: AskedRun, others: number): string[] {
 
 function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {
   const resume = ["jobs", "resume", run.name, ...store.flags];
-  if (run.why !== "budget") {
-    const again = store.isServer ? commandLine(resume) : line();
-    return [`paused${run.why === null ? "" : `: ${inFlags(run.why)}`}`, `continue with: ${again}`];
-  }
-  const why = "paused: the limit of the run is spent, or held by requests in flight when a process ended";
-  const higher = "--run-max-cost-usd USD";
-  const again = store.isServer ? `${commandLine(resume)} ${higher}` : `${line()}, with a higher limit`;
-  return [why, `continue with: ${again}`];
+  const again = store.isServer ? commandLine(resume) : line();
+  if (!isOutOfMoney(run)) return [pausedText(run), `continue with: ${again}`];
+  const flag = reachedFlag(run);
+  const higher = store.isServer ? ` ${flag ?? "--run-max-…"} HIGHER` : `, with a higher ${flag ?? "limit"}`;
+  return [pausedText(run), `continue with: ${again}${higher}`];
 }
 
 /** What is said when the user has stopped the command. */

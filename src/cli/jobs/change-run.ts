@@ -1,10 +1,15 @@
+import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
+import { isRecord } from "../../json.ts";
+import type { Models } from "../../model/index.ts";
 import { type Change, type JobRow, type RunLimits, type RunRow, readablePart } from "../../store/index.ts";
 import { inLine } from "../../visible.ts";
 import { limitsIn } from "../batch/asked.ts";
+import { checkRunPrice } from "../batch/check-run-price.ts";
 import { openDispatcher } from "../batch/dispatchers.ts";
 import { runJson } from "../batch/standing-json.ts";
+import { configPlaces, modelsOf } from "../session/settings.ts";
 import { changedLines, HELD_UP } from "./changed-lines.ts";
 import { type ChangeAsked, type JobsAsked, jobsLine, printJson, runNamed, type Verb } from "./jobs-asked.ts";
 
@@ -14,7 +19,9 @@ export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: Chan
   if (verb === "rm") return removeRun(asked, name);
   const run = await runNamed(store, name, place);
   const named = await jobsNamed(asked, run, ids);
-  const limits = raised(limitsIn(asked.args), run.limits);
+  const typed = limitsIn(asked.args);
+  checkRunPrice(typed, modelIn(run), modelsOfHost());
+  const limits = raised(typed, run.limits);
   if (limits) await store.jobs.limit(run.id, limits);
   // Running jobs that nobody holds wait from now on, so that they can be given up.
   if (verb === "retry" && asked.own.fresh) await store.jobs.lapse(run.id);
@@ -44,6 +51,30 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
       `removed ${inLine(found?.name ?? `the damaged run ${typed}`)} with the sessions of its jobs\n`,
     );
   return 0;
+}
+
+function modelIn({ spec }: RunRow): string | null {
+  return isRecord(spec) && typeof spec.model === "string" ? spec.model : null;
+}
+
+/** The line that works on the run may leave out the server that this host's settings name. */
+function modelsOfHost(): Pick<Models, "price">[] {
+  const settings = readConfig({}, configPlaces());
+  const { base_url: _, ...elsewhere } = settings;
+  return [settings, elsewhere].map((known) => {
+    const models = modelsOf(known);
+    return { price: (name) => priceOf(models, name) };
+  });
+}
+
+/** A provider that nobody knows has no price either. */
+function priceOf(models: Models, name: string | null): ReturnType<Models["price"]> {
+  try {
+    return models.price(name);
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "no_model_configured") return null;
+    throw error;
+  }
 }
 
 /** @throws RlmError `invalid_argument` before anything is changed */

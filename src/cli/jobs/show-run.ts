@@ -3,11 +3,11 @@ import { isRecord } from "../../json.ts";
 import type { Counts, JobRow, RunRow } from "../../store/index.ts";
 import { inLine, jsonText } from "../../visible.ts";
 import { runExitCode } from "../batch/exit-code.ts";
+import { pausedText } from "../batch/paused.ts";
 import { progressText } from "../batch/progress-line.ts";
 import { runJson } from "../batch/standing-json.ts";
 import { table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
-import { inFlags } from "../render/wording.ts";
 import { damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { jobJson } from "./job-json.ts";
 import { type JobsAsked, jobsLine, runNamed, waitText } from "./jobs-asked.ts";
@@ -48,9 +48,7 @@ async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, rows:
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
   stdout.write(`${inLine(`${run.name} (${stateOf(run, counts)}): ${standing}`)}
 `);
-  if (run.state === "paused" && run.why?.includes(": "))
-    stdout.write(`${inLine(`paused: ${inFlags(run.why)}`)}
-`);
+  if (run.state === "paused" && run.why?.includes(": ")) stdout.write(`${inLine(pausedText(run))}\n`);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {

@@ -58,7 +58,16 @@ export function modelsOf({ model, base_url, api_key_env }: Settings): Models {
 export function checkPrice(settings: Settings): void {
   const { model, max_cost_usd } = settings;
   if (model === undefined || max_cost_usd === undefined || modelsOf(settings).price(model) !== null) return;
-  throw new RlmError("invalid_argument", `the price of ${model} is not known, so max_cost_usd cannot be kept`, {
-    suggestion: 'Limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.',
+  throw unknownPrice(
+    model,
+    "max_cost_usd",
+    'Limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.',
+  );
+}
+
+/** The refusal of a limit of dollars. @param limit as it was typed */
+export function unknownPrice(model: string, limit: string, suggestion: string): RlmError {
+  return new RlmError("invalid_argument", `the price of ${model} is not known, so ${limit} cannot be kept`, {
+    suggestion,
   });
 }

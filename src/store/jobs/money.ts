@@ -1,4 +1,4 @@
-import type { Amount, RunLimits } from "./port.ts";
+import type { Amount, Held, RunLimits } from "./port.ts";
 
 /** What a run may spend, and how it stands. */
 export interface Purse {
@@ -8,15 +8,15 @@ export interface Purse {
   readonly doubtful: Amount;
 }
 
-/** Whether so much more may be held: now, once others have given back what they hold, or never under these limits. */
-export function mayHold({ limits, spent, held, doubtful }: Purse, amount: Amount): "held" | "wait" | "never" {
-  const fits = (sums: readonly Amount[]) =>
-    EACH.every((kind) => {
+/** Whether so much more may be held: now, or once others have given back what they hold. Else the limit that has no room for it. */
+export function mayHold({ limits, spent, held, doubtful }: Purse, amount: Amount): Held {
+  const spentLimit = (sums: readonly Amount[]) =>
+    EACH.find((kind) => {
       const limit = limits[kind];
-      return limit === null || sums.reduce((sum, one) => sum + one[kind], amount[kind]) <= limit;
+      return limit !== null && sums.reduce((sum, one) => sum + one[kind], amount[kind]) > limit;
     });
-  if (fits([spent, held, doubtful])) return "held";
-  return fits([spent, doubtful]) ? "wait" : "never";
+  if (spentLimit([spent, held, doubtful]) === undefined) return "held";
+  return spentLimit([spent, doubtful]) ?? "wait";
 }
 
 export const plus = (a: Amount, b: Amount): Amount => ({

@@ -64,8 +64,8 @@ export interface Jobs {
   /** Jobs of this process's folder that nobody holds although they are `running`: their lapses are counted. */
   lapse(run: string): Promise<number>;
 
-  /** Holds money before a request. `wait`: others hold it. `never`: the limit is spent. On disk when it answers `held`. */
-  reserve(hold: Hold): Promise<"held" | "wait" | "never">;
+  /** Holds money before a request. It is on disk when the answer is `held`. */
+  reserve(hold: Hold): Promise<Held>;
   /** What a request really took: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
   give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
   /**
@@ -272,6 +272,9 @@ export interface Hold extends JobKey {
   readonly fence: number;
   readonly amount: Amount;
 }
+
+/** `wait`: others hold what is missing. Else the limit that is spent: it will never have room for the request. */
+export type Held = "held" | "wait" | keyof Amount;
 
 /** What a call has really spent, kept with its record. Its holds go. */
 export interface Settled extends JobKey {

@@ -111,15 +111,16 @@ export const FUNCTIONS = `
       WHERE id = of_run;
   END $$;
 
-  -- Holds an amount of the run's before a request is sent: 'held', 'wait' if others hold it, 'never' if the limit is spent.
+  -- Holds an amount of the run's before a request is sent: 'held', 'wait' if others hold it, else the limit that is spent.
   CREATE OR REPLACE FUNCTION reserve_amount(of_run text, of_n bigint, of_call text, of_attempt int, of_fence bigint, usd bigint,
     tokens bigint, calls bigint) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE r runs;
   BEGIN
     SELECT * FROM runs WHERE id = of_run FOR UPDATE INTO r;
     IF NOT FOUND THEN RETURN NULL; END IF;
-    IF usd > r.lim_usd - r.spent_usd - r.doubtful_usd OR tokens > r.lim_tokens - r.spent_tokens - r.doubtful_tokens
-      OR calls > r.lim_calls - r.spent_calls - r.doubtful_calls THEN RETURN 'never'; END IF;
+    IF usd > r.lim_usd - r.spent_usd - r.doubtful_usd THEN RETURN 'nanodollars'; END IF;
+    IF tokens > r.lim_tokens - r.spent_tokens - r.doubtful_tokens THEN RETURN 'tokens'; END IF;
+    IF calls > r.lim_calls - r.spent_calls - r.doubtful_calls THEN RETURN 'sub_calls'; END IF;
     IF usd > r.lim_usd - r.spent_usd - r.doubtful_usd - r.held_usd
       OR tokens > r.lim_tokens - r.spent_tokens - r.doubtful_tokens - r.held_tokens
       OR calls > r.lim_calls - r.spent_calls - r.doubtful_calls - r.held_calls THEN RETURN 'wait'; END IF;

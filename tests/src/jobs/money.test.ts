@@ -4,7 +4,7 @@ import { type MoneyParts, openMoney } from "../../../src/jobs/money.ts";
 import { openParking, type Parked } from "../../../src/jobs/parking.ts";
 import { openRates } from "../../../src/jobs/rates.ts";
 import { sleep } from "../../../src/session/index.ts";
-import type { Amount, Rate } from "../../../src/store/index.ts";
+import type { Amount, Held, Rate } from "../../../src/store/index.ts";
 
 const USAGE = { input: 10, output: 5, cache_read: 0, cache_write: 0, cost_usd: 0.001 };
 const ESTIMATE = { input_tokens: 10, max_tokens: 90, cost_usd: 0.01, model: "p/m" };
@@ -12,7 +12,7 @@ const ESTIMATE = { input_tokens: 10, max_tokens: 90, cost_usd: 0.01, model: "p/m
 /** A run's rows that answer as they are told, and a job that notes what suspends it. */
 function scene(more: Partial<MoneyParts> = {}) {
   const log: string[] = [];
-  const answers: ("held" | "wait" | "never" | Error)[] = [];
+  const answers: (Held | Error)[] = [];
   const waits: number[] = [];
   const slots: number[] = [];
   const suspended = new AbortController();
@@ -106,9 +106,9 @@ test("a call that is cancelled while it waits for money holds nothing", async ()
 
 test("a run without money suspends the job, and its calls have no answer", async () => {
   const { answers, reserve, reasons, log } = scene();
-  answers.push("never");
+  answers.push("tokens");
   expect(await reserve("c1")).toMatchObject({ code: "cancelled" });
-  expect(reasons).toEqual([{ why: "budget", afterMs: null }]);
+  expect(reasons).toEqual([{ why: "budget", limit: "tokens" }]);
   expect(await reserve("c2")).toMatchObject({ code: "cancelled" });
   expect(log).toHaveLength(1);
 });
@@ -117,7 +117,7 @@ test("answers that are on their way are recorded before the job is suspended", a
   const { answers, reserve, reasons, money } = scene();
   const first = await held(reserve("c1"));
   const second = await held(reserve("c2"));
-  answers.push("never");
+  answers.push("tokens");
   const third = reserve("c3");
   await setImmediate();
   first.settle(USAGE);
@@ -126,14 +126,14 @@ test("answers that are on their way are recorded before the job is suspended", a
   second.settle(USAGE);
   expect(reasons).toEqual([]);
   money.recorded("c2");
-  expect(reasons).toEqual([{ why: "budget", afterMs: null }]);
+  expect(reasons).toEqual([{ why: "budget", limit: "tokens" }]);
   expect(await third).toMatchObject({ code: "cancelled" });
 });
 
 test("a call whose next request has to wait too does not keep the job from being suspended", async () => {
   const { answers, reserve, reasons } = scene();
   (await held(reserve("c1"))).settle(USAGE);
-  answers.push("never");
+  answers.push("tokens");
   const other = reserve("c2");
   await setImmediate();
   expect(reasons).toEqual([]);
@@ -143,7 +143,7 @@ test("a call whose next request has to wait too does not keep the job from being
 
 test("with fail the cell gets the error, and the job goes on", async () => {
   const { answers, reserve, reasons } = scene({ onBudget: "fail" });
-  answers.push("never");
+  answers.push("tokens");
   expect(await reserve("c1")).toMatchObject({ code: "budget_exceeded", message: expect.stringContaining("run") });
   await held(reserve("c1"));
   expect(reasons).toEqual([]);
@@ -204,7 +204,7 @@ test("a call with a context of its own holds one sub-call, and does not keep the
   const { money, call, answers, reserve, reasons, log } = scene();
   expect(await money.count(call("parent"), new AbortController().signal)).toBeNull();
   expect(log).toEqual(["reserve parent 0 0/0/1"]);
-  answers.push("never");
+  answers.push("tokens");
   await reserve("child.1");
   expect(reasons).toHaveLength(1);
 });

@@ -266,7 +266,7 @@ test("a job without money is parked, and its run paused before", async () => {
   expect(verdict).toBe("over");
   expect(log.slice(-5)).toEqual([
     "close",
-    "change pause budget",
+    "change pause budget: sub_calls",
     "put parked budget 0",
     "left parked budget",
     "release",

@@ -253,7 +253,7 @@ describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "workers whose tickets pg-b
     expect(server.requests).toHaveLength(7);
     expect(await store.jobs.run(run.id)).toMatchObject({
       state: "paused",
-      why: "budget",
+      why: "budget: sub_calls",
       spent: { sub_calls: 7 },
       held: { sub_calls: 0 },
       doubtful: { sub_calls: 0 },

@@ -129,7 +129,11 @@ test("a run's limit parks its jobs, and a raised one goes on: nothing is asked t
   });
   const { run } = await submit(["x", "y"]);
   await works({ run });
-  expect(await store.jobs.run(run.id)).toMatchObject({ state: "paused", why: "budget", spent: { sub_calls: 4 } });
+  expect(await store.jobs.run(run.id)).toMatchObject({
+    state: "paused",
+    why: "budget: sub_calls",
+    spent: { sub_calls: 4 },
+  });
   expect((await jobs(run)).map(({ state }) => state)).toContain("parked");
   expect(server.requests).toHaveLength(4);
   await store.jobs.limit(run.id, { nanodollars: null, tokens: null, sub_calls: 6 });

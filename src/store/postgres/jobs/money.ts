@@ -1,12 +1,15 @@
 import { RlmError } from "../../../../runtime/errors.ts";
 import { LIMITS } from "../../../../runtime/index.ts";
 import { intervalOf } from "../../jobs/money.ts";
+import type { Held } from "../../jobs/port.ts";
 import { runNotFound } from "../../jobs/refusals.ts";
 import { fieldsOfAmount } from "../../rows/jobs.ts";
 import { number } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import type { Server } from "../connection.ts";
 import { NOW } from "./sql.ts";
+
+const HELD: readonly Held[] = ["held", "wait", "nanodollars", "tokens", "sub_calls"];
 
 export function moneyMethods(
   server: Server,
@@ -17,8 +20,8 @@ export function moneyMethods(
         "SELECT reserve_amount($1, $2, $3, $4, $5, $6, $7, $8) AS answer",
         ...[run, n, call, attempt, fence, ...fieldsOfAmount(amount)],
       );
-      const answer = row?.answer;
-      if (answer === "held" || answer === "wait" || answer === "never") return answer;
+      const answer = HELD.find((known) => known === row?.answer);
+      if (answer) return answer;
       throw runNotFound(run);
     },
     async "jobs.give"({ run, n, call, attempt }, spent) {

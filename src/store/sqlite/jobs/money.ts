@@ -1,14 +1,14 @@
 import { LIMITS } from "../../../../runtime/index.ts";
 import { misuse } from "../../failure.ts";
 import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
-import type { Amount, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
+import type { Amount, Held, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
 import { amountColumns, fieldsOfAmount, NOTHING } from "../../rows/jobs.ts";
 import { number, type Row } from "../../rows/seal.ts";
 import type { Database } from "../database.ts";
 import { readRun } from "./runs.ts";
 
 /** Holds an amount of the run's before a request is sent. */
-export function reserve(database: Database, hold: Hold): "held" | "wait" | "never" {
+export function reserve(database: Database, hold: Hold): Held {
   const { run, n, call, attempt, fence, amount } = hold;
   const purse = readRun(database, run);
   const answer = mayHold(purse, amount);

@@ -136,8 +136,20 @@ test("a run stops at its limit with 3, and a higher one goes on without paying a
   const { type, server } = await scene({ "in.jsonl": '{"text":"1"}\n{"text":"2"}\n{"text":"3"}\n' });
   const line = ["batch", "ask.js", "--jobs", "in.jsonl", "--concurrency", "1"];
   const stopped = await type([...line, "--run-max-sub-calls", "2"]);
-  expect(stopped).toMatchObject({ code: 3, stderr: expect.stringContaining("paused: the limit of the run is spent") });
+  expect(stopped).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(
+      /\npaused: --run-max-sub-calls 2 is spent, .*\ncontinue with: belay batch .*, with a higher --run-max-sub-calls\n$/,
+    ),
+  });
   expect(server.requests).toHaveLength(2);
+  // Nobody knows what the model costs, so a limit of dollars would let the parked jobs fail.
+  const name = /^run (\S+):/.exec(stopped.stderr)?.[1] ?? "";
+  expect(await type(["jobs", "resume", name, "--run-max-cost-usd", "5"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the price of local/m is not known, so --run-max-cost-usd cannot be kept"),
+  });
+  expect((await type(["jobs", name])).stdout).toMatch(/\(paused: budget\).*\npaused: --run-max-sub-calls 2 is spent/);
   expect(await type([...line, "--run-max-sub-calls", "3"])).toMatchObject({ code: 0 });
   expect(server.requests).toHaveLength(3);
 });
