@@ -6,6 +6,6 @@ export { canName, isThere, readPath } from "./path.ts";
 export { prove } from "./proof.ts";
 export { FULL, scopeOf } from "./scope.ts";
 export { type Served, serve } from "./serve.ts";
-export { type StatusFacts, statusText } from "./status.ts";
+export { MODES, type StatusFacts, savedTokens, statusText } from "./status.ts";
 export { badRange, suffixOf } from "./suffix.ts";
 export { openTexts, type TextStore } from "./texts.ts";

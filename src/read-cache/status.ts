@@ -17,7 +17,8 @@ export interface StatusFacts {
 const SHOWN_FILES = 10;
 const BYTES_A_TOKEN = 4;
 
-const MODES: { readonly [mode in Mode]: string } = {
+/** How a file was sent, in words. */
+export const MODES: { readonly [mode in Mode]: string } = {
   full: "whole",
   unchanged: "unchanged",
   unchanged_range: "unchanged in their lines",
@@ -40,14 +41,13 @@ export function statusText(
   const modes = Object.entries(MODES).map(([mode, name]) => {
     return `${answers.filter(({ meta }) => meta.mode === mode).length} ${name}`;
   });
-  const saved = answers.reduce((sum, { meta, sentBytes }) => sum + meta.bytes - sentBytes, 0) / BYTES_A_TOKEN;
   const lines = [
     "The read cache is on",
     `known   ${amount(count, "scope")} of ${amount(files.length, "file")} that the model has`,
     ...named,
     ...rest,
     `answers ${modes.join(", ")}`,
-    `saved   ~${Math.round(saved).toLocaleString("en-US")} tokens of read results since the last compaction`,
+    `saved   ~${savedTokens(answers).toLocaleString("en-US")} tokens of read results since the last compaction`,
     `texts   ${store}`,
   ];
   const { count: failed, last } = failures;
@@ -55,6 +55,11 @@ export function statusText(
     ...lines,
     ...(failed > 0 ? [`failed  ${amount(failed, "time")}, and Pi's answer stayed; the last one: ${last}`] : []),
   ].join("\n");
+}
+
+/** Tokens by which answers were shorter than Pi's. */
+export function savedTokens(answers: StatusFacts["answers"]): number {
+  return Math.round(answers.reduce((sum, { meta, sentBytes }) => sum + meta.bytes - sentBytes, 0) / BYTES_A_TOKEN);
 }
 
 function amount(count: number, noun: string): string {

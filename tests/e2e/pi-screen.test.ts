@@ -31,7 +31,7 @@ test.concurrent.for(PI_LINES)(
     const hold = model.hold("slow");
     await pi.type("look");
     const running = await pi.until(/^ ● rlm_exec running \d+ s · 1 done · 1 running · 48 left · /m);
-    expect(running).toMatch(/^ rlm_exec · 5 lines · 1 done · 1 running · 48 left/m);
+    expect(running).toMatch(/^ rlm_exec · 5 lines · running \d+ s · 1 done · 1 running · 48 left/m);
     await pi.kill();
 
     await pi.start("--continue");

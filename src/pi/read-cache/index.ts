@@ -1,13 +1,14 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
-import type { Clock } from "../../../runtime/index.ts";
+import { type Clock, RlmError } from "../../../runtime/index.ts";
 import type { PiSettings } from "../../config/index.ts";
 import { META_KEY, type TextStore } from "../../read-cache/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
 import { harmless } from "../view/texts.ts";
+import { inPi } from "../wording.ts";
 import { openReadFollower, type ReadContext, type ReadFollower } from "./follow.ts";
 import { REFRESH_TOOL, type RefreshParts, refresh, refreshTool, wishIn } from "./refresh.ts";
-import { statusOf } from "./status.ts";
+import { statusLine, statusOf } from "./status.ts";
 
 /** The read cache while one instance of the extension lives. It does nothing unless a setting turns it on. */
 export interface ReadCache {
@@ -33,7 +34,10 @@ type StartContext = Pick<ReadContext, "cwd"> & SpeakContext;
 
 interface SpeakContext {
   readonly hasUI: boolean;
-  readonly ui: { notify(text: string, type?: "info" | "warning" | "error"): void };
+  readonly ui: {
+    notify(text: string, type?: "info" | "warning" | "error"): void;
+    setStatus(key: string, text: string | undefined): void;
+  };
 }
 
 /** What is used of Pi. */
@@ -41,6 +45,9 @@ export type ReadCacheHost = Pick<
   ExtensionAPI,
   "on" | "registerTool" | "registerCommand" | "appendEntry" | "getActiveTools" | "getAllTools"
 >;
+
+/** The line of `read` is Pi's own, so that Pi's footer tells of an answer. */
+const STATUS = "read-cache";
 
 /** Names of files that a session's settings exempt; null while the cache is off. */
 type Exempt = readonly string[] | null;
@@ -58,6 +65,7 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCac
   followReads(pi, follower, () => exempt !== null);
   return {
     arrived(context) {
+      if (context.hasUI) context.ui.setStatus(STATUS, undefined);
       exempt = exemptOf(context, parts);
       if (exempt === null) return;
       texts.open();
@@ -76,16 +84,20 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCac
   };
 }
 
-/** What the settings say. If they cannot be read the cache is off, and one line says why. */
+/** What the settings say. If they cannot be read, one line says why, and what is off because of it. */
 function exemptOf(context: StartContext, { settings, write }: Pick<ReadCacheParts, "settings" | "write">): Exempt {
   try {
     const { read_cache: isOn = false, read_cache_exclude: names = [] } = settings(context.cwd);
     return isOn ? names : null;
   } catch (error) {
-    say(`The read cache is off: ${messageOf(error)}`, "warning", context, write);
+    const cure = error instanceof RlmError ? ` ${inPi(error.suggestion)}` : "";
+    say(`RLM: ${messageOf(error)}.${cure} ${WHAT_IS_OFF}`, "warning", context, write);
     return null;
   }
 }
+
+const WHAT_IS_OFF =
+  "Until that is done and /reload is typed, the rlm tools fail, no objects go outside, and the read cache is off.";
 
 function followReads(pi: ReadCacheHost, follower: ReadFollower, isOn: () => boolean): void {
   pi.on("before_provider_request", ({ payload }) => {
@@ -99,6 +111,7 @@ function followReads(pi: ReadCacheHost, follower: ReadFollower, isOn: () => bool
   pi.on("tool_result", async (event, context) => {
     const served = isOn() && event.toolName === "read" ? await follower.answered(event, context) : null;
     if (!served) return {};
+    if (served.text !== null && context.hasUI) context.ui.setStatus(STATUS, statusLine(served, context));
     const details = Object.assign({}, event.details, { [META_KEY]: served.meta });
     // An equal text is not given back: later versions of Pi drop a result's structure then.
     return served.text === null ? { details } : { content: [{ type: "text", text: served.text }], details };

@@ -1,6 +1,8 @@
 import { relative } from "node:path";
-import { knownOf, type StatusFacts, statusText } from "../../read-cache/index.ts";
+import { compact } from "../../figures.ts";
+import { knownOf, MODES, type Served, type StatusFacts, savedTokens, statusText } from "../../read-cache/index.ts";
 import { oneLine } from "../view/texts.ts";
+import type { ReadContext } from "./follow.ts";
 import { answersOn, type BranchReading, happenedTo } from "./happened.ts";
 
 const PATH_UNITS = 60;
@@ -13,8 +15,20 @@ export function statusOf(
   const answers = answersOn(reading.branch);
   const paths = new Set(answers.map(({ meta }) => meta.pathKey));
   const known = new Map([...paths].map((path) => [path, knownOf(happenedTo(path, null, reading))]));
-  return statusText({ known, answers, ...facts }, (path) => {
-    const within = relative(cwd, path);
-    return oneLine(within.startsWith("..") ? path : within, PATH_UNITS);
-  });
+  return statusText({ known, answers, ...facts }, (path) => shortened(path, cwd));
+}
+
+/** `read cache: src/a.ts unchanged · ~2.1k tokens saved`, once this is answered. */
+export function statusLine(
+  { meta, text }: Served,
+  { cwd, sessionManager }: Pick<ReadContext, "cwd" | "sessionManager">,
+): string {
+  const own = { meta, sentBytes: text === null ? meta.bytes : Buffer.byteLength(text) };
+  const saved = savedTokens([...answersOn(sessionManager.getBranch()), own]);
+  return `read cache: ${shortened(meta.pathKey, cwd)} ${MODES[meta.mode]} · ~${compact(saved)} tokens saved`;
+}
+
+function shortened(path: string, cwd: string): string {
+  const within = relative(cwd, path);
+  return oneLine(within.startsWith("..") ? path : within, PATH_UNITS);
 }

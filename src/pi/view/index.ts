@@ -15,6 +15,7 @@ export function openView(): Pick<ExtensionParts, "renderers" | "attach"> {
   // Pi makes a new lifecycle for every session that it goes to; the renderers stay.
   let lifecycle: Lifecycle | undefined;
   const known: KnownCalls = {
+    now: () => systemClock.now(),
     running(toolCallId) {
       const running = lifecycle?.board.current().running;
       return running?.tool_call_id === toolCallId ? running : null;

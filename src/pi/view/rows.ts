@@ -24,6 +24,8 @@ export interface RowContext {
 
 /** What is known of calls in addition to what Pi tells the renderers: recovery, for example, is not told to them. */
 export interface KnownCalls {
+  /** ms since the epoch. */
+  now(): number;
   /** The call, if it is the one that runs. */
   running(toolCallId: string): RunningState | null;
   /** The result that was put in the place of the one that was lost. */
@@ -51,7 +53,7 @@ export function rowRenderers(tool: string, highlight: Highlight, known: KnownCal
         // Drawn when both renderers have been called: the result is in the state then.
         render(width) {
           const lost = state.shown ? null : late();
-          const line = headline(tool, args, state.shown ?? lost ?? undefined, { cwd, paint });
+          const line = headline(tool, args, state.shown ?? lost ?? undefined, { cwd, paint, now: known.now() });
           const rest = lost ? under(args, lost, { expanded, isError: false }, paint, highlight) : "";
           return [cut(line, width), ...(rest === "" ? [] : block(rest).render(width))];
         },

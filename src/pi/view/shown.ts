@@ -1,3 +1,4 @@
+import { elapsed } from "../../figures.ts";
 import type { RunningState } from "../runs/board.ts";
 import type { ProgressDetails } from "../runs/details.ts";
 import { type Answer, readAnswer, type ShownResult, textOf } from "./answer.ts";
@@ -24,23 +25,28 @@ export function shownProgress({ details }: ShownResult): Shown {
   return { kind: "running", running: isProgress(details) ? details.running : null };
 }
 
-/** The line of a call: `rlm_exec · 12 lines · 42 matches · 3 sub-calls · 1.2 s · $0.004`. @param cwd folder of the project */
+/**
+ * The line of a call: `rlm_exec · 12 lines · 42 matches · 3 sub-calls · 1.2 s · $0.004`.
+ *
+ * @param cwd folder of the project
+ * @param now ms since the epoch
+ */
 export function headline(
   tool: string,
   args: ShownArguments,
   shown: Shown | undefined,
-  { cwd, paint }: { readonly cwd: string; readonly paint: Paint },
+  { cwd, paint, now }: { readonly cwd: string; readonly paint: Paint; readonly now: number },
 ): string {
   const name = paint.fg("toolTitle", paint.bold(tool));
   const about = subject(args, cwd).map((part) => paint.fg("accent", part));
-  return dotted([name, ...about, ...(shown ? end(shown, paint) : [])], paint);
+  return dotted([name, ...about, ...(shown ? end(shown, paint, now) : [])], paint);
 }
 
-function end(shown: Shown, paint: Paint): string[] {
+function end(shown: Shown, paint: Paint, now: number): string[] {
   const quiet = (parts: readonly string[]) => parts.map((part) => paint.fg("muted", part));
   switch (shown.kind) {
     case "running":
-      return quiet(shown.running ? runningParts(shown.running) : []);
+      return quiet(shown.running ? runningParts(shown.running, now) : []);
     case "answer": {
       const { envelope } = shown.answer;
       return [...(envelope.success ? [] : [paint.fg("error", failure(envelope))]), ...quiet(outcome(shown.answer))];
@@ -50,8 +56,9 @@ function end(shown: Shown, paint: Paint): string[] {
   }
 }
 
-function runningParts(running: RunningState): string[] {
-  return running.phase === "running" ? progress(running) : [running.phase, ...progress(running)];
+/** A cell that only computes has no progress to show but its time. */
+function runningParts(running: RunningState, now: number): string[] {
+  return [`${running.phase} ${elapsed(now - running.started_at)}`, ...progress(running)];
 }
 
 /** What is shown under the line: for a failure the cure, and everything if Pi's tools are expanded. */

@@ -32,6 +32,7 @@ export function fakeReads(options: FakeOptions = {}) {
   const branch: BranchEntry[] = [];
   const told: string[] = [];
   const written: string[] = [];
+  const shown: (string | undefined)[] = [];
   const texts = new Map<string, string>();
   let handlers = new Map<string, Handler>();
   let registered = new Map<string, Readonly<Record<string, unknown>>>();
@@ -40,7 +41,10 @@ export function fakeReads(options: FakeOptions = {}) {
     cwd: folder,
     hasUI,
     signal: aborted.signal,
-    ui: { notify: (text: string) => void told.push(text) },
+    ui: {
+      notify: (text: string) => void told.push(text),
+      setStatus: (_key: string, text: string | undefined) => void shown.push(text),
+    },
     sessionManager: { getBranch: () => [...branch] },
   };
   const push = (entry: BranchEntry) => void branch.push({ ...entry, id: `e${branch.length}` });
@@ -122,6 +126,8 @@ export function fakeReads(options: FakeOptions = {}) {
     branch,
     told,
     written,
+    /** What the footer showed. */
+    shown,
     texts,
     push,
     abort: () => aborted.abort(),

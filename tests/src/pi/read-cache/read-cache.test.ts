@@ -28,6 +28,13 @@ test("a file that is read again costs a line, and one that changed a diff; Pi's 
   pi.write(V2);
   expect((await pi.a(V2)).text).toMatch(DIFF);
   expect((await pi.a(V2)).text).toMatch(UNCHANGED);
+  // Later versions of Pi show nothing of a read but its path.
+  expect(pi.shown).toEqual([
+    undefined,
+    "read cache: a.txt unchanged · ~573 tokens saved",
+    expect.stringMatching(/^read cache: a\.txt as a diff · ~1\.\dk tokens saved$/),
+    expect.stringMatching(/^read cache: a\.txt unchanged · ~1\.\dk tokens saved$/),
+  ]);
   const long = `${"line\n".repeat(2_500)}end`;
   pi.write(long);
   const cut = await pi.a(long);
@@ -239,10 +246,14 @@ test.for([{}, { read_cache: false }])("with %j nothing is registered and no read
 });
 
 test("settings that cannot be read turn it off, and one line says why", async () => {
-  const problem = new RlmError("invalid_config", "/p/belay.json: read_cache must be true or false", { suggestion: "" });
+  const problem = new RlmError("invalid_config", "/p/belay.json: read_cache must be true or false", {
+    suggestion: "Correct it.",
+  });
   const pi = withFile({ settings: problem });
   expect((await pi.a()).returned).toEqual({});
-  expect(pi.told).toEqual(["The read cache is off: /p/belay.json: read_cache must be true or false"]);
+  const cure =
+    "Until that is done and /reload is typed, the rlm tools fail, no objects go outside, and the read cache is off.";
+  expect(pi.told).toEqual([`RLM: /p/belay.json: read_cache must be true or false. Correct it. ${cure}`]);
 });
 
 test("beside another cache's tool ours stays away", async () => {

@@ -10,7 +10,8 @@ const PAINT: Paint = {
   fg: (colour, text) => (colour === "error" ? `<error>${text}</error>` : text),
   bold: (text) => text,
 };
-const NOTHING_KNOWN: KnownCalls = { running: () => null, result: () => null };
+const now = () => 12_000;
+const NOTHING_KNOWN: KnownCalls = { now, running: () => null, result: () => null };
 const highlight = (code: string) => code.split("\n").map((line) => `js ${line}`);
 
 const RUNNING: RunningState = {
@@ -206,12 +207,17 @@ test("a long block is cut, and says by how much", () => {
 test("while it runs, the line tells how far it is", () => {
   const partial = { content: [], details: { tool: "rlm_exec", running: RUNNING } };
   expect(drawn({ args: { code: CODE }, result: partial, isPartial: true })).toEqual([
-    "rlm_exec · 2 lines · 3 done · 5 running · 42 left · 48k tokens (~9.0k held) · $0.021 (up to $0.034)",
+    "rlm_exec · 2 lines · running 12 s · 3 done · 5 running · 42 left · 48k tokens (~9.0k held) · $0.021 (up to $0.034)",
+  ]);
+  // A cell that computes has its time alone, which goes on without a word from it.
+  const computing = { ...partial, details: { tool: "rlm_exec", running: { ...RUNNING, calls: null } } };
+  expect(drawn({ args: { code: CODE }, result: computing, isPartial: true })).toEqual([
+    "rlm_exec · 2 lines · running 12 s",
   ]);
   const load = { ...RUNNING, phase: "loading", calls: null, load: { files: 1234, bytes: 47_395_635 } } as const;
   const loading = { content: [], details: { tool: "rlm_load", running: load } };
   expect(drawn({ tool: "rlm_load", args: { path: "/project" }, result: loading, isPartial: true })).toEqual([
-    "rlm_load · /project · loading · 1,234 files · 45.2 MB",
+    "rlm_load · /project · loading 12 s · 1,234 files · 45.2 MB",
   ]);
 });
 
@@ -260,10 +266,10 @@ test("a result without details is read from its text; details of another shape a
 });
 
 test("a call that Pi shows without a result is drawn from what is known of it", () => {
-  const known = { running: () => ({ ...RUNNING, phase: "recovering" }) as const, result: () => null };
-  expect(drawn({ args: { code: CODE }, known })[0]).toContain("rlm_exec · 2 lines · recovering · 3 done");
+  const known = { now, running: () => ({ ...RUNNING, phase: "recovering" }) as const, result: () => null };
+  expect(drawn({ args: { code: CODE }, known })[0]).toContain("rlm_exec · 2 lines · recovering 12 s · 3 done");
   const found = kept(CELL, { recovered: true });
-  const ended = { running: () => null, result: () => found };
+  const ended = { now, running: () => null, result: () => found };
   expect(drawn({ args: { code: CODE }, known: ended })).toEqual(["rlm_exec · 2 lines · 42 matches · 1.2 s · resumed"]);
   expect(drawn({ args: { code: CODE }, known: ended, expanded: true })).toContain("  42 found");
 });
