@@ -10,7 +10,16 @@ export { knownLoad, load, loadAppend, type Source } from "./load/load.ts";
 export { documentsNamed, type PathsSource, pathsName } from "./load/paths.ts";
 export type { LoadOptions } from "./load/reading.ts";
 export type { Known } from "./load/recall.ts";
-export { canonical, isAllowed, isWithin, locate, openRoots, type Roots, readFolder } from "./load/roots.ts";
+export {
+  canonical,
+  forbiddenBy,
+  isAllowed,
+  isWithin,
+  locate,
+  openRoots,
+  type Roots,
+  readFolder,
+} from "./load/roots.ts";
 export { tooLarge } from "./load/size.ts";
 export { addSkips } from "./load/skip-kinds.ts";
 export { readListed } from "./load/text-file.ts";

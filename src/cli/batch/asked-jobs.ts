@@ -4,6 +4,7 @@ import type { Runs } from "../../jobs/index.ts";
 import type { Asked } from "../../store/index.ts";
 import { contextSource } from "../input/sources.ts";
 import type { AskedRun } from "./asked.ts";
+import { tableRoots } from "./read-jobs.ts";
 import type { Spool } from "./spool.ts";
 
 /**
@@ -11,17 +12,19 @@ import type { Spool } from "./spool.ts";
  * Reading them throws RlmError `cancelled` and what loading throws.
  */
 export function openAskedJobs(
-  { contexts }: Pick<AskedRun, "contexts">,
+  asked: Pick<AskedRun, "contexts" | "jobs" | "own">,
   spooled: Spool,
   runs: Pick<Runs, "keepContext">,
   signal: AbortSignal,
 ): () => AsyncIterable<Asked> {
+  const { contexts, own } = asked;
+  const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
   const kept = new Map<string | null, string>();
   async function contextOf(path: string | null): Promise<string | null> {
     if (path === null && contexts.length === 0) return null;
     const known = kept.get(path);
     if (known !== undefined) return known;
-    const [source, paths] = path === null ? [await sharedSource(contexts, signal), contexts] : [path, [path]];
+    const [source, paths] = path === null ? [await sharedSource(contexts, signal), contexts] : [path, rootsOf(path)];
     const hash = await keep(runs, source, paths);
     kept.set(path, hash);
     return hash;

@@ -37,7 +37,7 @@ async function reported(stop: Stop, args: Arguments, host: Host, own: BatchFlags
 
 async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop: Stop): Promise<number> {
   const script = await readScript(asked.script, stop.signal);
-  await using read = await readJobs(asked);
+  await using read = await readJobs(asked, stop.signal);
   const spec = specOf(asked, script, read.mode);
   for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN)) terminal.stderr.write(`left out: ${left}\n`, "dim");
   if (read.leftOut.length > LEFT_OUT_SHOWN) {

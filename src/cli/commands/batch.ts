@@ -1,7 +1,7 @@
 import { ageFrom } from "../../figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
-import { choice, count, flag, one, path, text, toggle } from "../flags/flag.ts";
+import { choice, count, flag, one, path, paths, text, toggle } from "../flags/flag.ts";
 import { OF_JOBS, OUT, QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
@@ -18,6 +18,13 @@ const OWN = {
     heading: "input",
     excludes: ["context"],
     help: "each job has a context of its own: the file or folder that this field of its input names",
+  }),
+  root: flag({
+    name: "root",
+    type: paths("DIR"),
+    heading: "input",
+    needs: ["context-field"],
+    help: "the paths of --context-field may lead into DIR too; they may lead into the folder of the table by themselves",
   }),
   id: flag({
     name: "id",

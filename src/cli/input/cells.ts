@@ -67,6 +67,7 @@ async function readCellFile(path: string, args: readonly Argument[], signal: Abo
     const source = await readStream(openFile(path), LIMITS.sourceBytes, signal);
     if (source) return source;
   } catch (error) {
+    if (error instanceof RlmError) throw error;
     const code = errorCode(error);
     if (code === "EISDIR") {
       throw new UsageError(

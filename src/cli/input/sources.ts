@@ -1,4 +1,4 @@
-import { constants, createReadStream, openSync, type Stats, statSync } from "node:fs";
+import { closeSync, constants, createReadStream, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
 import { megabytes } from "../../figures.ts";
@@ -62,9 +62,26 @@ export async function readStream(stream: Readable, limit: number, signal: AbortS
   return Buffer.concat(chunks);
 }
 
-/** A file as a stream. To open a FIFO that has no writer would hold up the process: it is opened without waiting. */
+/** What a shell hands to a command as a path: `<(command)` and stdin. */
+export const isHandedOver = (path: string) => /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/.test(path);
+
+/**
+ * A file as a stream. A FIFO, a socket or a device is refused, since it may never end, unless a shell has handed the pipe over. No
+ * open waits: that would hold up the process.
+ *
+ * @throws RlmError `invalid_argument`; errors of the system
+ */
 export function openFile(path: string): Readable {
-  if (!statSync(path).isFIFO()) return createReadStream(path);
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  return new Socket({ fd, readable: true, writable: false });
+  const stats = fstatSync(fd);
+  // Reading a folder fails with a code of its own.
+  if (stats.isFile() || stats.isDirectory()) return createReadStream(path, { fd });
+  if (isHandedOver(path) && (stats.isFIFO() || stats.isSocket())) {
+    return new Socket({ fd, readable: true, writable: false });
+  }
+  closeSync(fd);
+  const kind = stats.isFIFO() ? "FIFO" : stats.isSocket() ? "socket" : "device";
+  throw new RlmError("invalid_argument", `${path} is a ${kind}, not a regular file`, {
+    suggestion: "What a command prints is read from stdin: COMMAND | belay … -, or with <(COMMAND).",
+  });
 }

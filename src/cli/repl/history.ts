@@ -1,9 +1,12 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readBoundedFile } from "../../bounded-file.ts";
 import { folderProblem, homeFolder } from "../../home.ts";
 import { makeFolder } from "../../make-folder.ts";
 
 export const HISTORY_LINES = 1000;
+/** More than as many lines take. */
+const HISTORY_BYTES = 16 * 2 ** 20;
 
 /** Lines typed in earlier REPLs, kept in `history` of the store folder, readable by its owner alone. */
 export interface History {
@@ -33,7 +36,8 @@ export function openHistory(env: NodeJS.ProcessEnv): History {
 }
 
 function read(path: string): string[] {
-  const all = (attempt(() => readFileSync(path, "utf8")) ?? "").split("\n").filter((line) => line !== "");
+  const found = readBoundedFile(path, { maxBytes: HISTORY_BYTES, followsLink: true });
+  const all = (found && "text" in found ? found.text : "").split("\n").filter((line) => line !== "");
   const kept = all.slice(-HISTORY_LINES);
   // It is only ever appended to, so it is cut here.
   if (all.length > 2 * HISTORY_LINES) attempt(() => writeFileSync(path, `${kept.join("\n")}\n`, { mode: 0o600 }));

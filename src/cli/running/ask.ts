@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { loadAsks } from "../../asks.ts";
+import { readBoundedFile } from "../../bounded-file.ts";
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { jsonText } from "../../visible.ts";
@@ -104,16 +104,15 @@ async function schemaIn(file: string): Promise<Json> {
 
 function readJson(file: string): Json {
   const suggestion = "Name a file that holds a JSON Schema.";
+  const read = readBoundedFile(file, { maxBytes: SCHEMA_BYTES, followsLink: true });
+  if (!read) throw new RlmError("path_not_found", `${file} does not exist`, { suggestion });
+  if ("problem" in read) throw new RlmError("invalid_argument", `${file} ${read.problem}`, { suggestion });
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    return JSON.parse(read.text);
   } catch (error) {
     const { message } = error instanceof Error ? error : new Error(String(error));
-    if (error instanceof SyntaxError) {
-      throw new RlmError("invalid_argument", `${file} is not valid JSON: ${message}`, { suggestion });
-    }
-    if (isMissing(error)) throw new RlmError("path_not_found", `${file} does not exist`, { suggestion });
-    throw new RlmError("invalid_argument", `${file} cannot be read: ${message}`, { suggestion });
+    throw new RlmError("invalid_argument", `${file} is not valid JSON: ${message}`, { suggestion });
   }
 }
 
-const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
+const SCHEMA_BYTES = 2 ** 20;

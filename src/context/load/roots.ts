@@ -13,11 +13,12 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { RlmError, remedy } from "../../../runtime/index.ts";
+import { ownFolders } from "../../own-folders.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
 export type Roots = readonly string[];
 
-/** Kernel interfaces, not files: refused even if a root covers them. */
+/** Kernel interfaces, not files. */
 const FORBIDDEN = ["/proc", "/sys", "/dev"];
 
 /** PATH_MAX of Linux. */
@@ -32,9 +33,9 @@ export function openRoots(roots: readonly string[], cwd: string): Roots {
   return roots.map((root) => canonical(resolve(cwd, root)));
 }
 
-/** Whether a path without symlinks lies in a root and in no kernel interface. */
+/** Whether a path without symlinks lies in a root, and in no kernel interface or folder of Belay's own. */
 export function isAllowed(roots: Roots, path: string): boolean {
-  return !isForbidden(path) && roots.some((root) => isWithin(root, path));
+  return forbiddenBy(path) === null && roots.some((root) => isWithin(root, path));
 }
 
 /** Whether `path` is `folder` or below it; both absolute and normalised. */
@@ -54,8 +55,9 @@ export function locate(roots: Roots, given: string, cwd: string): string {
   }
   const absolute = resolve(cwd, given);
   const path = canonical(absolute);
-  if (isForbidden(absolute) || isForbidden(path)) {
-    throw new RlmError("path_outside_sandbox", `${given} cannot be loaded: /proc, /sys and /dev are always refused`, {
+  const refusal = forbiddenBy(absolute) ?? forbiddenBy(path);
+  if (refusal !== null) {
+    throw new RlmError("path_outside_sandbox", `${given} cannot be loaded: ${refusal}`, {
       suggestion: "Copy what you need into an ordinary file and load that.",
     });
   }
@@ -205,6 +207,18 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-function isForbidden(path: string): boolean {
-  return FORBIDDEN.some((folder) => isWithin(folder, path));
+/** Why a path is refused even if a root covers it; null: it is not. */
+export function forbiddenBy(path: string): string | null {
+  if (FORBIDDEN.some((folder) => isWithin(folder, path))) return "/proc, /sys and /dev are always refused";
+  const isOwn = ownFolders(process.env).some((folder) => isWithin(realFolder(folder), path));
+  return isOwn ? "Belay keeps its own files there" : null;
+}
+
+/** Folders of Belay's own without symlinks. They are asked for with each file. */
+const real = new Map<string, string>();
+
+function realFolder(folder: string): string {
+  const known = real.get(folder) ?? canonical(folder);
+  real.set(folder, known);
+  return known;
 }

@@ -6,6 +6,7 @@ import { type IgnoreRules, isIgnored, type Report, rulesAbove, topRules, withRul
 import {
   canonical,
   errnoOf,
+  forbiddenBy,
   inodeOf,
   isAllowed,
   isWithin,
@@ -115,7 +116,7 @@ function place(state: State, folder: Folder, entry: Dirent, pending: Folder[]): 
   const found = { relative: name, path: join(folder.path, entry.name) };
   if (isIgnored(folder.rules, join(state.base, name), entry.isDirectory())) state.ignored += 1;
   else if (!isAllowed(state.roots, found.path))
-    state.skipped.push({ path: name, reason: "/proc, /sys and /dev are refused" });
+    state.skipped.push({ path: name, reason: forbiddenBy(found.path) ?? "outside the allowed roots" });
   else if (entry.isDirectory()) pending.push({ ...found, rules: folder.rules });
   else if (entry.isSymbolicLink()) state.links.push({ link: found, folder });
   else if (entry.isFile()) state.files.push(found);

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { closeSync, constants, openSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { readCells } from "../../../src/cli/input/cells.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -13,20 +13,27 @@ function fifo(): string {
 
 const cellsIn = (value: string, signal = new AbortController().signal) => readCells([{ option: null, value }], signal);
 
-test("a cell may come from a pipe", async () => {
-  const path = fifo();
-  const cells = cellsIn(path);
-  await writeFile(path, "1 + 1");
-  expect(await cells).toEqual([{ name: path, source: "1 + 1" }]);
-});
+/** A pipe as a shell hands it over, with a writer that stays. */
+function handedOver() {
+  const pipe = openSync(fifo(), constants.O_RDWR | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(pipe));
+  return `/dev/fd/${pipe}`;
+}
 
-test("a pipe without a writer holds nobody up, and a signal ends the wait", async () => {
+test("a pipe that a shell hands over holds nobody up, and a signal ends the wait", async () => {
   const stop = new AbortController();
-  const cells = cellsIn(fifo(), stop.signal);
+  const cells = cellsIn(handedOver(), stop.signal);
   stop.abort();
   await expect(cells).rejects.toMatchObject({ name: "AbortError" });
 });
 
-test("a file without an end is refused once it is too large", async () => {
-  await expect(cellsIn("/dev/zero")).rejects.toMatchObject({ code: "source_too_large" });
+test("what is no regular file is refused before it is read", async () => {
+  const path = fifo();
+  for (const [named, kind] of [
+    [path, "FIFO"],
+    ["/dev/zero", "device"],
+  ] as const) {
+    const message = `${named} is a ${kind}, not a regular file`;
+    await expect(cellsIn(named)).rejects.toMatchObject({ code: "invalid_argument", message });
+  }
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { openStore } from "../../../../src/store/index.ts";
@@ -275,4 +275,34 @@ test("a run whose key is wrong is paused, says once why and how to go on, and th
   isWrong = false;
   expect(await type(line)).toMatchObject({ code: 0 });
   expect(lines("out.jsonl").map(({ status }) => status)).toEqual(["done", "done", "done"]);
+});
+
+test("--context-field reads what lies in the table's folder or a --root, and never what is Belay's own", async () => {
+  const { type, folder, home, lines } = await scene({
+    "data/in.csv": "id,f\na,data/a.txt\n",
+    "data/a.txt": "inside",
+    "data/out.csv": "id,f\nb,data/link\n",
+    "data/own.csv": "id,f\nc,home/key\n",
+    "other/secret.txt": "outside",
+    "p.js": "P.slice(-7)",
+  });
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "key"), "signing");
+  symlinkSync(join(folder, "other/secret.txt"), join(folder, "data/link"));
+  const line = (table: string) => ["batch", "p.js", "--jobs", table, "--context-field", "f", "-o", "out.jsonl"];
+  expect(await type(line("data/in.csv"))).toMatchObject({ code: 0 });
+  expect(await type(line("data/out.csv"))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      'line 2 of data/out.csv names the context "data/link", which is not read: it lies neither in the table\'s folder nor in a --root. Allow its folder with --root DIR',
+    ),
+  });
+  expect(await type([...line("data/out.csv"), "--root", "other"])).toMatchObject({ code: 0 });
+  expect(lines("out.jsonl").at(-1)).toMatchObject({ result: "outside" });
+  expect(await type([...line("data/own.csv"), "--root", "."])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("which is not read: Belay keeps its own files there"),
+  });
+  const loaded = await type(["exec", "-c", join(home, "key"), "-e", "P", "--no-store"]);
+  expect(loaded).toMatchObject({ code: 1, stderr: expect.stringContaining("Belay keeps its own files there") });
 });

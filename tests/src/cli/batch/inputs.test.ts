@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { chdir, cwd } from "node:process";
 import { Readable } from "node:stream";
@@ -9,6 +11,7 @@ import { collected } from "../../../support/collected.ts";
 import { folderWith, type Tree } from "../../../support/tree.ts";
 
 const MB = 2 ** 20;
+const NEVER = new AbortController().signal;
 
 /** A stream of these bytes, in pieces of a few, so that lines and characters are cut anywhere. */
 function pieces(text: string | Uint8Array, size = 3): Readable {
@@ -101,7 +104,7 @@ test.each([
 
 test("a folder makes a job of each file, and says what it leaves out", async () => {
   inFolder({ "in/b.txt": "b", "in/a/c d.txt": "c", "in/x.log": "x", "in/.gitignore": "*.log\n" });
-  const found = await inputsOf("in");
+  const found = await inputsOf("in", NEVER);
   expect(found).toMatchObject({ kind: "files", leftOut: ["1 file or folder that .gitignore names"] });
   expect(await valuesOf(found.all)).toEqual([
     { path: "in/.gitignore" },
@@ -112,7 +115,7 @@ test("a folder makes a job of each file, and says what it leaves out", async () 
 
 test("a pattern makes a job of each file that it matches, in the order of their paths", async () => {
   inFolder({ "in/b.txt": "b", "in/a.txt": "a", "in/d.txt/": "", "in/e.md": "e", "10.txt": "", "9.txt": "" });
-  expect(await valuesOf((await inputsOf("**/*.txt")).all)).toEqual([
+  expect(await valuesOf((await inputsOf("**/*.txt", NEVER)).all)).toEqual([
     { path: "10.txt" },
     { path: "9.txt" },
     { path: "in/a.txt" },
@@ -130,13 +133,36 @@ test.each([
   ],
 ])("--jobs %s is refused", async (jobs, message) => {
   inFolder({ "one.txt": "1", "empty/": "" });
-  await expect(inputsOf(jobs)).rejects.toMatchObject({ message, tryThis: "belay help batch" });
+  await expect(inputsOf(jobs, NEVER)).rejects.toMatchObject({ message, tryThis: "belay help batch" });
 });
 
 test("a file is read by its extension, whatever its case", async () => {
   inFolder({ "A.JSONL": "1\n", "b.Csv": "x\n2\n", "c.ndjson": "3" });
   const all = await Promise.all(
-    ["A.JSONL", "b.Csv", join(cwd(), "c.ndjson")].map(async (path) => valuesOf((await inputsOf(path)).all)),
+    ["A.JSONL", "b.Csv", join(cwd(), "c.ndjson")].map(async (path) => valuesOf((await inputsOf(path, NEVER)).all)),
   );
   expect(all).toEqual([[1], [{ x: "2" }], [3]]);
+});
+
+test("a FIFO is refused before anybody waits for it, and what a shell hands over is read until a signal ends the wait", async () => {
+  inFolder({});
+  for (const path of ["p.jsonl", "p.csv", "p"]) {
+    execFileSync("mkfifo", [path]);
+    await expect(inputsOf(path, NEVER)).rejects.toMatchObject({
+      code: "invalid_argument",
+      message: `${path} is a FIFO, not a regular file`,
+    });
+  }
+  const pipe = openSync("p", constants.O_RDWR | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(pipe));
+  const stop = new AbortController();
+  const { all } = await inputsOf(`/dev/fd/${pipe}`, stop.signal);
+  writeSync(pipe, "1\n");
+  const reading = (async () => {
+    for await (const { value } of all) {
+      expect(value).toBe(1);
+      stop.abort();
+    }
+  })();
+  await expect(reading).rejects.toMatchObject({ name: "AbortError" });
 });

@@ -2,9 +2,10 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, renameSync, symlinkSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   canonical,
+  isAllowed,
   isWithin,
   locate,
   MOVED_OUT,
@@ -210,3 +211,19 @@ function wordsOf(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error;
   return { ...error, message: error.message.replace(path, "") };
 }
+
+test("Belay's own folders are refused, also by a link, a root above them or the name of a folder that is not there yet", () => {
+  const folder = folderWith({ "home/history": "typed", "config/belay/key": "secret", "a.txt": "" });
+  vi.stubEnv("BELAY_HOME", join(folder, "home"));
+  vi.stubEnv("XDG_CONFIG_HOME", join(folder, "config"));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  symlinkSync("config", join(folder, "link"));
+  for (const path of ["home", "home/history", "config/belay/key", "link/belay/key", "home/not-yet"]) {
+    expect(() => locate([folder], path, folder)).toThrow(`${path} cannot be loaded: Belay keeps its own files there`);
+    expect(isAllowed([folder], canonical(join(folder, path)))).toBe(false);
+  }
+  expect(withFile([folder], join(folder, "home/history"), () => ({ reason: "opened" }))).toMatchObject({
+    reason: "moved out of the allowed roots while loading",
+  });
+  expect(locate([folder], "a.txt", folder)).toBe(join(folder, "a.txt"));
+});
