@@ -14,8 +14,10 @@ import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, queryCodeOf } from "../journal/envelope.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { CellComplete, Complete } from "../journal/records.ts";
+import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
 import { openBudget } from "../sub-calls/budget.ts";
+import { FREE } from "../sub-calls/plan.ts";
 import { type ExecCalls, openCalls } from "./calls.ts";
 import { type ExecHistory, openHistory } from "./conversation.ts";
 import { notKept, warn } from "./ends.ts";
@@ -155,7 +157,8 @@ async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(parts.clock, startedAt, wholeMs);
-  const calls = noticing(openCalls({ parts, budget, time, ledger, from, history: history.context, suspend }), recorder);
+  const asking = openCalls({ parts, budget, time, ledger, from, history: history.context, suspend });
+  const calls = sparing(noticing(asking, recorder), recorder);
   const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock, history });
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
@@ -182,6 +185,20 @@ function noticing(calls: ExecCalls, recorder: Recorder): ExecCalls {
     throw error;
   };
   return { ...calls, answer: (call, signal) => calls.answer(call, signal).catch(noticed) };
+}
+
+/** The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. */
+function sparing(calls: ExecCalls, recorder: Recorder): ExecCalls {
+  const { account } = recorder.state();
+  const spared = openSpared(account.spared, () => recorder.state().account.last?.calls ?? []);
+  return {
+    ...calls,
+    async answer(call, signal) {
+      const value = spared(call.id);
+      if (value === undefined) return calls.answer(call, signal);
+      return { settlement: { ok: true, value }, record: { ...FREE, cached: true }, cacheKey: null };
+    },
+  };
 }
 
 /** What the exec has gathered so far. A store may come from somebody else: what it keeps cannot raise the limits. */

@@ -11,6 +11,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from "./records.ts";
+import { NOTHING_SPARED, type Spared, sparedFor } from "./spared.ts";
 
 /** What a session's journal says of it: a fold over its records. A running session and one that is opened again use the same fold. */
 export interface Account {
@@ -29,6 +30,8 @@ export interface Account {
   readonly sources: readonly CellSource[];
   /** The newest exec, whether it is over or not. */
   readonly last: ExecRecords | null;
+  /** Answers that the newest exec takes over. */
+  readonly spared: Spared;
   /** The newest ask, whether it is over or not. `last` is never the ask itself. */
   readonly ask: AskRecords | null;
   /** Counted over the session's whole life. */
@@ -62,6 +65,7 @@ export const EMPTY_ACCOUNT: Account = {
   cells: 0,
   sources: [],
   last: null,
+  spared: NOTHING_SPARED,
   ask: null,
   totals: { execs: 0, sub_calls: 0, tokens: 0, cost_usd: 0 },
 };
@@ -78,7 +82,8 @@ export function follow(account: Account, record: JournalRecord): Account {
   }
   if (record.exec_id === account.ask?.start.exec_id) return { ...account, ledger, ask: askAfter(account.ask, record) };
   if (record.record === "rlm_start") {
-    return { ...account, ledger, last: begun(record), totals: { ...totals, execs: totals.execs + 1 } };
+    const spared = sparedFor(record, last, account.spared);
+    return { ...account, ledger, last: begun(record), spared, totals: { ...totals, execs: totals.execs + 1 } };
   }
   if (!last) return { ...account, ledger };
   switch (record.record) {

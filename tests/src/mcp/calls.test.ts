@@ -10,8 +10,9 @@ import { listed } from "../../support/listed.ts";
 import { folderWith } from "../../support/tree.ts";
 import { ERAS, heldClock, openPair, type PairOptions, type Project, project } from "./pair.ts";
 
-/** Answers that wait until they are let go; `asked` settles with the next prompt. */
+/** Answers that wait until they are let go; `asked` settles with the next prompt, `stopped` when one is called off. */
 function heldAnswers() {
+  const stopped = Promise.withResolvers<void>();
   let gate = Promise.withResolvers<void>();
   let asked = Promise.withResolvers<string>();
   const prompts: string[] = [];
@@ -22,6 +23,7 @@ function heldAnswers() {
       prompts.push(String(call.args[0]));
       asked.resolve(String(call.args[0]));
       const aborted = new Promise<void>((resolve) => options.signal.addEventListener("abort", () => resolve()));
+      void aborted.then(stopped.resolve);
       await Promise.race([gate.promise, aborted]);
       return answer(call, options);
     },
@@ -30,6 +32,7 @@ function heldAnswers() {
     answers,
     prompts,
     asked: () => asked.promise,
+    stopped: () => stopped.promise,
     letGo() {
       gate.resolve();
       gate = Promise.withResolvers();
@@ -120,6 +123,7 @@ async function cancelled() {
   await held.asked();
   stop.abort();
   await expect(cut).rejects.toThrow();
+  await held.stopped();
   return { ...pair, held, time };
 }
 
@@ -139,15 +143,18 @@ test("a client that goes away right after it cancelled has left: the call is unf
   expect(again.prompts).toEqual(["three"]);
 });
 
-test("a cancel is recorded when the client has stayed for a second", async () => {
-  const { call, time } = await cancelled();
-  const unfinished = async () => (await call("rlm_status")).unfinished;
-  const { running } = await call("rlm_status");
-  expect(running).toMatchObject({ tool: "rlm_exec" });
+test("a cancel is recorded when the client has stayed for a second; the same code again asks what had no answer", async () => {
+  const { call, time, held } = await cancelled();
+  expect(await call("rlm_status")).toMatchObject({ running: { tool: "rlm_exec" } });
   time.pass();
-  await expect.poll(async () => (await call("rlm_status")).running).toBeNull();
-  expect(await unfinished()).toBeNull();
   expect(await call("rlm_wait")).toMatchObject({ success: false, error_code: "cancelled" });
+  expect(await call("rlm_status")).toMatchObject({ running: null, unfinished: null });
+  held.letGo();
+  const again = call("rlm_exec", { code: TWICE });
+  await held.asked();
+  held.letGo();
+  expect(await again).toMatchObject({ success: true, result_json: "35", resumed: 0 });
+  expect(held.prompts).toEqual(["one", "three", "three"]);
 });
 
 test("a call that the client cancels while it waits for its turn begins nothing", async () => {

@@ -1,0 +1,67 @@
+import type { Json } from "../../../runtime/index.ts";
+import type { ExecRecords } from "./exec-records.ts";
+import type { Start, ToolCall } from "./records.ts";
+
+/**
+ * Answers that a cancelled cell got, for the same cell that is run next: by what was asked, in the order of the calls. A
+ * client's own time limit can cancel a cell whose answers are paid for.
+ */
+export type Spared = ReadonlyMap<string, readonly Json[]>;
+
+export const NOTHING_SPARED: Spared = new Map();
+
+/** The answers for an exec that begins. @param before those that the exec before it had */
+export function sparedFor(start: Start, last: ExecRecords | null, before: Spared): Spared {
+  if (!last || !isAgain(start, last)) return NOTHING_SPARED;
+  const spared = new Map(before);
+  // What that exec took over are the first of its own.
+  for (const [asked, answers] of answersOf(last)) {
+    if (answers.length > (spared.get(asked)?.length ?? 0)) spared.set(asked, answers);
+  }
+  return spared;
+}
+
+/**
+ * Finds the answer that a call of an exec takes over; undefined: it is to be asked. The second of equal calls takes the second answer.
+ *
+ * @param made the calls of the exec so far, in their order; each is looked at once
+ */
+export function openSpared(spared: Spared, made: () => readonly ToolCall[]): (call_id: string) => Json | undefined {
+  if (spared.size === 0) return () => undefined;
+  let seen = 0;
+  const times = new Map<string, number>();
+  const answers = new Map<string, Json>();
+  return (call_id) => {
+    const calls = made();
+    for (const call of calls.slice(seen)) {
+      const asked = askedBy(call);
+      const time = times.get(asked) ?? 0;
+      times.set(asked, time + 1);
+      const answer = spared.get(asked)?.[time];
+      if (answer !== undefined) answers.set(call.call_id, answer);
+    }
+    seen = calls.length;
+    return answers.get(call_id);
+  };
+}
+
+function isAgain({ kind, cell, history_hash }: Start, { start, complete }: ExecRecords): boolean {
+  // What was given up has left no state: its caller wants none of it.
+  if (complete?.error_code !== "cancelled" || complete.checkpoint_id === null || cell === null) return false;
+  return start.kind === kind && start.cell === cell && start.history_hash === history_hash;
+}
+
+function answersOf({ calls, results }: ExecRecords): Map<string, Json[]> {
+  const answered = new Map(results.filter(({ success }) => success).map(({ call_id, value }) => [call_id, value]));
+  const answers = new Map<string, Json[]>();
+  for (const call of calls) {
+    const value = answered.get(call.call_id);
+    if (value === undefined) continue;
+    const same = answers.get(askedBy(call)) ?? [];
+    same.push(value);
+    answers.set(askedBy(call), same);
+  }
+  return answers;
+}
+
+const askedBy = ({ name, args_hash }: ToolCall) => `${name} ${args_hash}`;
