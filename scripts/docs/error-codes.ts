@@ -146,7 +146,7 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   exec_running: {
     meaning: "An exec of this session goes on behind the answers of the MCP server, and no other can begin.",
-    cure: "Call `rlm_wait` for its answer, or `rlm_status` with `discard: true` to give it up.",
+    cure: "Call `rlm_wait` for its answer, or with `discard: true` to give it up.",
   },
   exec_unfinished: {
     meaning: "The session has an exec that was interrupted.",

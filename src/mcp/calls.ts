@@ -84,10 +84,13 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   /** What rlm_status and rlm_wait ask. */
   function hostOf(called: () => Called): SessionHost {
     return {
-      async status({ session, discard = false }) {
+      async status({ session }) {
         if (session !== undefined && runs.current()) throw stillRunning();
         if (session !== undefined) await connection.goTo(session);
-        if (discard && !(await runs.cancel())) await (await connection.look()).discard();
+        return statusOf(connection, runs);
+      },
+      async discard() {
+        if (!(await runs.cancel())) await (await connection.look()).discard();
         return statusOf(connection, runs);
       },
       async wait(exec_id) {
@@ -153,6 +156,6 @@ const ANSWERED = new RlmError("exec_unfinished", "the call was answered by what 
 
 function stillRunning(): RlmError {
   return new RlmError("exec_running", "an exec of this session is running", {
-    suggestion: "Call rlm_wait for its answer first, or rlm_status with discard: true to give it up.",
+    suggestion: "Call rlm_wait for its answer first, or with discard: true to give it up.",
   });
 }

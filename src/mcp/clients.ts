@@ -1,5 +1,15 @@
 /** Programs that start MCP servers. */
-export type Client = "claude" | "codex" | "cursor" | "zed" | "vscode";
+export type Client =
+  | "claude"
+  | "codex"
+  | "cursor"
+  | "zed"
+  | "vscode"
+  | "gemini"
+  | "qwen"
+  | "opencode"
+  | "cline"
+  | "continue";
 
 /** What an entry starts. */
 export interface Started {
@@ -14,6 +24,7 @@ export interface Started {
 /** The entry that registers the server with a client, as its file has it. */
 export function configFor(client: Client, started: Started): string {
   if (client === "codex") return codexConfig(started);
+  if (client === "continue") return continueConfig(started);
   return `${JSON.stringify(jsonConfig(client, started), null, 2)}\n`;
 }
 
@@ -24,12 +35,23 @@ export const WHERE: Readonly<Record<Client, string>> = {
   cursor: ".cursor/mcp.json of the project, or ~/.cursor/mcp.json",
   zed: "settings.json of Zed; it takes values only, so put the key in place of YOUR_KEY",
   vscode: ".vscode/mcp.json of the project; it asks for the key once",
+  gemini: ".gemini/settings.json of the project, or ~/.gemini/settings.json",
+  qwen: ".qwen/settings.json of the project, or ~/.qwen/settings.json",
+  opencode: "opencode.json of the project, or ~/.config/opencode/opencode.json",
+  cline: "~/.cline/data/settings/cline_mcp_settings.json; it takes values only, so put the key in place of YOUR_KEY",
+  continue: ".continue/mcpServers/belay.yaml of the project (for `cn --config FILE`: its part mcpServers)",
 };
 
-function jsonConfig(client: Exclude<Client, "codex">, { args, secrets, env }: Started): object {
+/** How long a client that would give up earlier is to wait for a call: longer than the server takes to answer. */
+const TOOL_SECONDS = 300;
+
+function jsonConfig(client: Exclude<Client, "codex" | "continue">, { args, secrets, env }: Started): object {
   const known = { command: "belay", args };
+  const variablesOf = (write: (name: string) => string) => {
+    return { ...env, ...Object.fromEntries(secrets.map((name) => [name, write(name)])) };
+  };
   const valued = (write: (name: string) => string) => {
-    const variables = { ...env, ...Object.fromEntries(secrets.map((name) => [name, write(name)])) };
+    const variables = variablesOf(write);
     return Object.keys(variables).length > 0 ? { env: variables } : {};
   };
   switch (client) {
@@ -44,6 +66,18 @@ function jsonConfig(client: Exclude<Client, "codex">, { args, secrets, env }: St
       const servers = { belay: { type: "stdio", ...known, ...valued((name) => `\${input:${name}}`) } };
       return inputs.length > 0 ? { inputs, servers } : { servers };
     }
+    case "gemini":
+    case "qwen":
+      // Without trust each call is asked for, and without a terminal there is no tool at all.
+      return { mcpServers: { belay: { ...known, ...valued((name) => `\${${name}}`), trust: true } } };
+    case "opencode": {
+      const variables = variablesOf((name) => `{env:${name}}`);
+      const environment = Object.keys(variables).length > 0 ? { environment: variables } : {};
+      const belay = { type: "local", command: ["belay", ...args], ...environment, timeout: TOOL_SECONDS * 1000 };
+      return { $schema: "https://opencode.ai/config.json", mcp: { belay } };
+    }
+    case "cline":
+      return { mcpServers: { belay: { ...known, ...valued(() => "YOUR_KEY"), timeout: TOOL_SECONDS } } };
   }
 }
 
@@ -55,7 +89,29 @@ function codexConfig({ args, secrets, env }: Started): string {
     'command = "belay"',
     `args = ${JSON.stringify(args)}`,
     ...(secrets.length > 0 ? [`env_vars = ${JSON.stringify(secrets)}`] : []),
+    `tool_timeout_sec = ${TOOL_SECONDS}`,
+    "# Codex asks before each call, and `codex exec` refuses calls that it would ask about. Delete this line to be asked.",
+    'default_tools_approval_mode = "approve"',
     ...(variables.length > 0 ? ["", "[mcp_servers.belay.env]", ...variables] : []),
+    "",
+  ].join("\n");
+}
+
+/** YAML: its strings and lists of strings may be written as in JSON. */
+function continueConfig({ args, secrets, env }: Started): string {
+  const taken = secrets.map((name) => [name, `\${{ secrets.${name} }}`] as const);
+  const variables = [...Object.entries(env), ...taken].map(
+    ([name, value]) => `      ${name}: ${JSON.stringify(value)}`,
+  );
+  return [
+    "name: Belay",
+    "version: 1.0.0",
+    "schema: v1",
+    "mcpServers:",
+    "  - name: belay",
+    "    command: belay",
+    `    args: ${JSON.stringify(args)}`,
+    ...(variables.length > 0 ? ["    env:", ...variables] : []),
     "",
   ].join("\n");
 }

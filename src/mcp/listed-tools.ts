@@ -19,17 +19,18 @@ export function listedTools(set: ToolSet) {
 /** The tools are only looked at. */
 const NO_HOST: SessionHost = {
   status: () => Promise.reject(new Error("no session is served here")),
+  discard: () => Promise.reject(new Error("no session is served here")),
   wait: () => Promise.reject(new Error("no session is served here")),
 };
 
-/** Tools that may destroy something: a load resets the session, and rlm_status can discard. */
-const DESTRUCTIVE: ReadonlySet<string> = new Set(["rlm_load", "rlm_status", "rlm_memory_clear", "rlm_helpers_remove"]);
-/** Tools by which a model is asked. */
-const OPEN_WORLD: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query", "rlm_ask"]);
+/** Tools that may destroy something: a load resets the session, and rlm_wait can discard. */
+const DESTRUCTIVE: ReadonlySet<string> = new Set(["rlm_load", "rlm_wait", "rlm_memory_clear", "rlm_helpers_remove"]);
+/** Tools by which a model is asked: rlm_wait finishes what was interrupted. */
+const OPEN_WORLD: ReadonlySet<string> = new Set(["rlm_exec", "rlm_query", "rlm_ask", "rlm_wait"]);
 
 /** The protocol takes a tool without hints for one that destroys and reaches out. */
 function annotationsOf({ name }: Tool) {
   const openWorldHint = OPEN_WORLD.has(name);
-  if (name === "rlm_wait" || /_(?:get|list)$/.test(name)) return { readOnlyHint: true, openWorldHint };
+  if (name === "rlm_status" || /_(?:get|list)$/.test(name)) return { readOnlyHint: true, openWorldHint };
   return { readOnlyHint: false, destructiveHint: DESTRUCTIVE.has(name), openWorldHint };
 }

@@ -178,7 +178,7 @@ function runningError({ exec_id, tool, elapsed_ms }: RunningState) {
   return {
     code: "exec_running",
     message: `${tool} has been running for ${seconds} s (exec ${exec_id ?? "not begun yet"}); nothing else was begun`,
-    suggestion: "Call rlm_wait for its answer, or rlm_status with discard: true to give it up.",
+    suggestion: "Call rlm_wait for its answer, or with discard: true to give it up.",
   };
 }
 

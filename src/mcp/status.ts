@@ -39,7 +39,7 @@ function unfinishedOf(session: Session) {
   if (!unfinished) return null;
   const { exec_id, kind, input } = unfinished;
   const text = typeof input === "string" ? input : JSON.stringify(input);
-  const suggestion = "rlm_wait finishes it, and so does the same call again; discard: true gives it up.";
+  const suggestion = "rlm_wait finishes it, and so does the same call again; rlm_wait with discard: true gives it up.";
   return { exec_id, kind, input: text.slice(0, INPUT_CHARACTERS), suggestion };
 }
 

@@ -6,7 +6,7 @@ const MCP: Wording = {
   raiseMemory: "ask the user to add `--memory-mb N` to the arguments of this server",
   raiseTime: "raise max_execution_ms in limits_override",
   resume: "call rlm_wait, which finishes it",
-  discard: "give it up with rlm_status and discard: true",
+  discard: "give it up with rlm_wait and discard: true",
   listSessions: "rlm_status lists those of this folder",
   listCheckpoints: "`belay show *` lists them",
   keepSteps: "those within a call are kept with `--keep-steps`",

@@ -10,7 +10,6 @@ export const rlm_status = (host: SessionHost): Tool =>
     promptSnippet: "See the session, its context and its budget",
     parameters: Type.Object({
       session: Type.Optional(Type.String({ description: "Go over to it; made if missing" })),
-      discard: Type.Optional(Type.Boolean({ description: "Give up what runs or is unfinished" })),
     }),
     run: (asked, call) => host.status(asked, call),
     rest: "Load fewer sources, or ask for one thing at a time.",

@@ -1,3 +1,4 @@
+import type { Client } from "../../mcp/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { APPEND, CONTEXT, DISCARD, NO_STORE, QUIET, RELOAD, ROOT, SESSION_FLAGS, VERBOSE } from "../flags/declared.ts";
 import { choice, type Flag, flag, one } from "../flags/flag.ts";
@@ -14,6 +15,12 @@ function wholeFrom(least: number, most: number) {
     return /^\d+$/.test(typed) && value >= least && value <= most ? value : undefined;
   });
 }
+
+/** Named here, so that the server is not loaded for a line of help. */
+const CLIENTS = [
+  ...(["claude", "codex", "cursor", "zed", "vscode"] as const),
+  ...(["gemini", "qwen", "opencode", "cline", "continue"] as const),
+] satisfies readonly Client[];
 
 const OWN = {
   tools: flag({
@@ -36,9 +43,9 @@ const OWN = {
   }),
   printConfig: flag({
     name: "print-config",
-    type: { ...choice(["claude", "codex", "cursor", "zed", "vscode"]), word: "CLIENT" },
+    type: { ...choice(CLIENTS), word: "CLIENT" },
     heading: "output",
-    help: "print the entry that registers this server with claude, codex, cursor, zed or vscode, with the other flags, and end",
+    help: `print the entry that registers this server with CLIENT (${CLIENTS.join(", ")}), with the other flags, and end`,
   }),
 };
 
@@ -54,7 +61,7 @@ const ROOT_OF_MCP: Flag = {
 
 export const mcp = defineCommand({
   name: "mcp",
-  summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code) on stdin and stdout",
+  summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code and others) on stdin and stdout",
   details: [
     "A client starts it. `belay mcp --print-config claude` prints what registers it there; docs/mcp.md has the entry of each client.",
     "The session is that of the project's folder, so that the next server finds its variables and finishes what was cut. --session NAME, or the variable BELAY_SESSION, chooses another. Settings are those of the flags, variables and files of the server that is running.",

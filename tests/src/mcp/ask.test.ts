@@ -78,7 +78,7 @@ test("an ask that takes too long is answered with its turn, goes on, and is give
   const running = await told;
   expect(running).toMatchObject({ success: true, running: true, turn: 2, exec_id: expect.stringMatching(/^\w{26}$/) });
   expect(await call("rlm_exec", { code: "1" })).toMatchObject({ error_code: "exec_running" });
-  expect(await call("rlm_status", { discard: true })).toMatchObject({ running: null, unfinished: null });
+  expect(await call("rlm_wait", { discard: true })).toMatchObject({ running: null, unfinished: null });
   expect(await call("rlm_wait", { exec_id: running.exec_id })).toMatchObject({ error_code: "cancelled", answer: null });
   expect(await call("rlm_exec", { code: "found.length" })).toMatchObject({ result_json: 2 });
 });

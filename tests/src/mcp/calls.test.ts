@@ -73,7 +73,7 @@ test.each([
     { result_json: "41", warnings: [expect.stringMatching(/^finished: \w{26}$/)] },
   ],
   ["rlm_load", { path: "" }, { error_code: "invalid_argument" }],
-  ["rlm_status", { discard: true }, { success: true, unfinished: null }],
+  ["rlm_wait", { discard: true }, { success: true, unfinished: null }],
 ] as const)("%s after a cut call: %j", async (name, args, expected) => {
   const held = heldAnswers();
   const { call, close, of } = await loaded({ answers: held.answers });
@@ -246,7 +246,7 @@ test("discard ends what goes on behind the answers; a cancelled wait does not", 
   stop.abort();
   await expect(waiting).rejects.toThrow();
   expect(await call("rlm_status")).toMatchObject({ running: { exec_id } });
-  expect(await call("rlm_status", { discard: true })).toMatchObject({ running: null, unfinished: null });
+  expect(await call("rlm_wait", { discard: true })).toMatchObject({ running: null, unfinished: null });
   expect(await call("rlm_wait", { exec_id })).toMatchObject({ success: false, error_code: "cancelled" });
 });
 

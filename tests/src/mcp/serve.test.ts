@@ -19,8 +19,8 @@ const USES = [
   ["rlm_memory_batch", { ops: '[{ "op": "get", "key": "k" }]' }, { results: [{ op: "get", key: "k", value: "5" }] }],
   ["rlm_memory_list", {}, { keys: ["k"] }],
   ["rlm_memory_clear", {}, { success: true }],
-  ["rlm_status", { discard: "false" }, { context: { document_count: 2 }, unfinished: null }],
-  ["rlm_wait", {}, { success: true, kind: "memory" }],
+  ["rlm_status", {}, { context: { document_count: 2 }, unfinished: null }],
+  ["rlm_wait", { discard: "false" }, { success: true, kind: "memory" }],
 ] as const;
 
 test.each(ERAS)("%s: each tool is called once, with arguments that came as text", async (era) => {

@@ -51,9 +51,9 @@ test("schemas have no union and no boolean schema, and every parameter but value
 test("tools say what they may do to the session and the world", () => {
   const hints = Object.fromEntries(listedTools("all").map(({ name, annotations }) => [name, annotations]));
   expect(hints.rlm_load).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: false });
-  expect(hints.rlm_status).toMatchObject({ destructiveHint: true });
+  expect(hints.rlm_wait).toEqual({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
   expect(hints.rlm_exec).toEqual({ readOnlyHint: false, destructiveHint: false, openWorldHint: true });
-  for (const name of ["rlm_wait", "rlm_memory_get", "rlm_memory_list", "rlm_helpers_list"]) {
+  for (const name of ["rlm_status", "rlm_memory_get", "rlm_memory_list", "rlm_helpers_list"]) {
     expect(hints[name], name).toEqual({ readOnlyHint: true, openWorldHint: false });
   }
 });
@@ -116,7 +116,7 @@ test.each([["x"], ["語"], ["😀"]])(
 test("suggestions name what a client's model can do", () => {
   const suggestion = "Give it up with `discard()`.";
   const [{ text = "" } = {}] = answerOf({ success: false, suggestion }, [], "", MAX_BYTES).content;
-  expect(JSON.parse(text).suggestion).toBe("Give it up with rlm_status and discard: true.");
+  expect(JSON.parse(text).suggestion).toBe("Give it up with rlm_wait and discard: true.");
 });
 
 test("progress says what was done, in at most 200 characters", () => {
@@ -192,6 +192,9 @@ test.each([
   ["cursor", "mcpServers", placeholder("env:ANTHROPIC_API_KEY")],
   ["zed", "context_servers", "YOUR_KEY"],
   ["vscode", "servers", placeholder("input:ANTHROPIC_API_KEY")],
+  ["gemini", "mcpServers", placeholder("ANTHROPIC_API_KEY")],
+  ["qwen", "mcpServers", placeholder("ANTHROPIC_API_KEY")],
+  ["cline", "mcpServers", "YOUR_KEY"],
 ] as const)("the entry of %s is JSON with the variable by name", (client, field, key) => {
   const read = JSON.parse(configFor(client, STARTED));
   expect(read[field].belay).toMatchObject({
@@ -201,8 +204,17 @@ test.each([
   });
 });
 
+test("the entry of opencode has the command as one list, and waits as long as a call may take", () => {
+  expect(JSON.parse(configFor("opencode", STARTED)).mcp.belay).toEqual({
+    type: "local",
+    command: ["belay", ...STARTED.args],
+    environment: { BELAY_HOME: "/h", ANTHROPIC_API_KEY: "{env:ANTHROPIC_API_KEY}" },
+    timeout: 300_000,
+  });
+});
+
 test("the entry of Codex is TOML with the variable by name", () => {
   expect(configFor("codex", STARTED)).toBe(
-    `[mcp_servers.belay]\ncommand = "belay"\nargs = ["mcp","--root","/a \\"b\\""]\nenv_vars = ["ANTHROPIC_API_KEY"]\n\n[mcp_servers.belay.env]\nBELAY_HOME = "/h"\n`,
+    `[mcp_servers.belay]\ncommand = "belay"\nargs = ["mcp","--root","/a \\"b\\""]\nenv_vars = ["ANTHROPIC_API_KEY"]\ntool_timeout_sec = 300\n# Codex asks before each call, and \`codex exec\` refuses calls that it would ask about. Delete this line to be asked.\ndefault_tools_approval_mode = "approve"\n\n[mcp_servers.belay.env]\nBELAY_HOME = "/h"\n`,
   );
 });
