@@ -22,6 +22,7 @@ export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean)
   const ask = readAsk(host.records());
   if (isResumed) refuseForeign(host, ask);
   host.models.resolve(ask.settings.model);
+  if (isResumed) await host.goOn();
   // A child leaves nothing open: its caller gets the failure.
   const isChild = ask.settings.depth > 0;
   let isRetry = isResumed && !isChild;

@@ -102,7 +102,12 @@ function fieldsOf(host: Told) {
     warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
     execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
     budget: host.budget(),
-    resumed: ask.execs.reduce((times, { resumed }) => times + resumed, 0),
+    // An earlier build recorded the resumes of turns and cells alone.
+    resumed: Math.max(
+      ask.resumed,
+      ask.execs.reduce((times, { resumed }) => times + resumed, 0),
+    ),
+    replayed_turns: ask.replayed,
     ...(host.trajectory ? { trajectory: trajectoryOf(ask) } : {}),
   };
 }

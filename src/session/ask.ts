@@ -2,7 +2,7 @@ import { contextNotLoaded } from "../../builtins/index.ts";
 import { aborted, joinSignals } from "../signals.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
 import { partOf, readExcerptInput } from "./contexts/excerpts.ts";
-import { beginAsk, endAsk, GIVEN_UP } from "./exec/ask-records.ts";
+import { beginAsk, endAsk, GIVEN_UP, resumeOfAsk } from "./exec/ask-records.ts";
 import { type ExecAsked, requestOf } from "./exec/request.ts";
 import { discard, runExec } from "./exec/run-exec.ts";
 import { leftOf } from "./exec/work.ts";
@@ -100,6 +100,7 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
       const lent = { ...parts, answers: setup.answersBy(settings) };
       return envelopeOf(setup, await runExec(lent, state(), request, asked, interrupted));
     },
+    goOn: () => resumeOfAsk(parts, state()),
     async end(ending: AskEnding) {
       await giveUpInterrupted(setup);
       await endAsk(parts, state(), ending);

@@ -91,8 +91,10 @@ interface AskFields {
   /** Time of its turns and cells, ms. */
   readonly execution_time_ms: number;
   readonly budget: RemainingBudget;
-  /** How often one of its execs was continued in a new process. */
+  /** How often it was resumed: after a kill, after it was suspended, and after its provider had failed. */
   readonly resumed: number;
+  /** Replies that the newest resume took from the journal. */
+  readonly replayed_turns: number;
   /** Its turns with their cells, as far as they are recorded. Only present if it was asked for. */
   readonly trajectory?: readonly TrajectoryTurn[];
 }
@@ -173,6 +175,8 @@ export interface AskHost {
   turn(request: TurnRequest, asked: ExecAsked): Promise<boolean>;
   /** Runs a cell of the root model by the settings of its ask. */
   cell(source: string, settings: CellSettings, asked: ExecAsked): Promise<ExecEnvelope>;
+  /** Records that this process goes on with an ask that was begun before. */
+  goOn(): Promise<void>;
   /** Records how the ask ended; a turn or cell of it that was interrupted is given up. */
   end(ending: AskEnding): Promise<void>;
   onTurn(progress: TurnProgress): void;

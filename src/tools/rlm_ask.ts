@@ -22,6 +22,7 @@ const NOT_ANSWERED = {
   execution_time_ms: 0,
   budget: null,
   resumed: 0,
+  replayed_turns: 0,
 } satisfies Readonly<Record<AnswerField, Json>>;
 
 type AnswerField = Exclude<keyof Extract<AskEnvelope, { success: true }>, "success" | "trajectory">;

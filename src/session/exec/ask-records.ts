@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { AskEnding } from "../asks.ts";
 import type { Account, AskRecords } from "../journal/account.ts";
-import type { Complete, Start } from "../journal/records.ts";
+import type { Complete, Resume, Start } from "../journal/records.ts";
 import { openRecorder } from "./recorder.ts";
 import type { SessionState } from "./session-state.ts";
 import type { ExecParts } from "./work.ts";
@@ -20,6 +20,22 @@ export async function beginAsk(parts: ExecParts, before: SessionState, input: Js
     at: parts.clock.now(),
   };
   await openRecorder(parts, start.exec_id, before).commit([start]);
+}
+
+/** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
+export async function resumeOfAsk(parts: ExecParts, before: SessionState): Promise<void> {
+  const { ask } = before.account;
+  if (!ask) return;
+  const resume: Resume = {
+    record: "rlm_resume",
+    exec_id: ask.start.exec_id,
+    checkpoint_id: before.account.checkpoint,
+    replayed: ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success).length,
+    resent: [],
+    failed: [],
+    at: parts.clock.now(),
+  };
+  await openRecorder(parts, ask.start.exec_id, before).commit([resume]);
 }
 
 /** ▣ Records how the session's open ask ended. */

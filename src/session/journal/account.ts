@@ -50,8 +50,9 @@ export interface AskRecords {
   readonly start: Start;
   /** Turns and cells that are over, in journal order. */
   readonly execs: readonly ExecRecords[];
-  /** How often a process took over one of its execs. */
+  /** How often a process has gone on with it, and the number of its replies that the newest of them took from the journal. */
   readonly resumed: number;
+  readonly replayed: number;
   readonly complete: Complete | null;
 }
 
@@ -78,7 +79,7 @@ export function follow(account: Account, record: JournalRecord): Account {
   const { last, totals } = account;
   const ledger = spend(account.ledger, record, callOf(account, record));
   if (record.record === "rlm_start" && record.kind === "ask") {
-    return { ...account, ledger, ask: { start: record, execs: [], resumed: 0, complete: null } };
+    return { ...account, ledger, ask: { start: record, execs: [], resumed: 0, replayed: 0, complete: null } };
   }
   if (record.exec_id === account.ask?.start.exec_id) return { ...account, ledger, ask: askAfter(account.ask, record) };
   if (record.record === "rlm_start") {
@@ -125,7 +126,7 @@ function callOf({ last }: Account, record: JournalRecord): ToolCall | undefined 
 }
 
 function askAfter(ask: AskRecords, record: JournalRecord): AskRecords {
-  if (record.record === "rlm_resume") return { ...ask, resumed: ask.resumed + 1 };
+  if (record.record === "rlm_resume") return { ...ask, resumed: ask.resumed + 1, replayed: record.replayed };
   return record.record === "rlm_complete" ? { ...ask, complete: record } : ask;
 }
 

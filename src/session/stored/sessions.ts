@@ -8,7 +8,7 @@ import { inputsOf } from "../contexts/contexts.ts";
 import { ownSources } from "../contexts/own-names.ts";
 import { askEnd, GIVEN_UP } from "../exec/ask-records.ts";
 import { type Account, EMPTY_ACCOUNT, factsOf, follow, openAskIn } from "../journal/account.ts";
-import { EXEC_KINDS, readRecord, type SessionFacts } from "../journal/records.ts";
+import { EXEC_KINDS, type JournalRecord, readRecord, type SessionFacts } from "../journal/records.ts";
 import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
@@ -158,8 +158,13 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
     settings: withRemarks(settings(parent), remarksOf(parent)),
   });
   const copied = (await store.journal(forked.id)).map(({ record }) => readRecord(record)).reduce(follow, EMPTY_ACCOUNT);
-  const open = endsAsk ? openAskIn(copied) : null;
-  const ended = open ? [askEnd(open, copied, GIVEN_UP, fork.at)] : [];
+  const ended = await endOfAsk(store, parent, {
+    copied,
+    seq: forked.last_seq,
+    isHead: from === null,
+    endsAsk,
+    at: fork.at,
+  });
   // Only at the parent's head is its context certain to be the fork's: another one may have the same text.
   const context = forked.head === parent.head ? factsIn(parent).context : await contextAt(store, copied);
   const facts = JSON.parse(JSON.stringify(factsOf(ended.reduce(follow, copied), context)));
@@ -167,6 +172,26 @@ export async function forkSession(store: Store, nameOrId: string, forking: Forki
   await store.commit(forked.id, { records: ended.map((record) => ({ ...record })), facts });
   await store.release(forked.id);
   return summaryOf({ ...forked, facts });
+}
+
+/**
+ * Returns records that end the ask in which the newest checkpoint lies: at the parent's head those that the parent has behind
+ * it, if its ask is over. Its last turn leaves no checkpoint.
+ */
+async function endOfAsk(
+  store: Pick<Store, "journal">,
+  parent: SessionRow,
+  fork: { copied: Account; seq: number; isHead: boolean; endsAsk: boolean; at: number },
+): Promise<JournalRecord[]> {
+  const open = openAskIn(fork.copied);
+  if (!open) return [];
+  const { exec_id } = open.start;
+  const behind = fork.isHead
+    ? (await store.journal(parent.id, fork.seq + 1)).map(({ record }) => readRecord(record))
+    : [];
+  const end = behind.findIndex((record) => record.record === "rlm_complete" && record.exec_id === exec_id);
+  if (end >= 0) return behind.slice(0, end + 1);
+  return fork.endsAsk ? [askEnd(open, fork.copied, GIVEN_UP, fork.at)] : [];
 }
 
 /** Facts of the context that an account names. */

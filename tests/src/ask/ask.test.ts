@@ -28,6 +28,7 @@ test("a model finds a needle by cells and cites it", async () => {
     depth_reached: 0,
     warnings: [],
     resumed: 0,
+    replayed_turns: 0,
   });
   expect(envelope.trajectory).toMatchObject([
     { turn: 1, cells: [{ code: FIND, observation: "code is 4711" }] },
@@ -130,7 +131,7 @@ test("an ask that is cancelled ends; one that is suspended goes on with a resume
   suspend.abort();
   const open = await session.ask("What is the code?", { suspend: suspend.signal });
   expect(open).toMatchObject({ success: false, resumable: true });
-  expect(await session.resume()).toMatchObject({ envelope: { answer: "4711" } });
+  expect(await session.resume()).toMatchObject({ envelope: { answer: "4711", resumed: 1, replayed_turns: 0 } });
 });
 
 test("a turn in flight is sent again, also if sub-calls in flight are to fail", async () => {

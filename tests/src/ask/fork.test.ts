@@ -48,6 +48,20 @@ test("a fork at the end of each cell has the open ask with the turns so far, and
   }
 });
 
+test("a fork of a session whose ask is over has its answer, and nothing is unfinished", async () => {
+  const { server, folder, open } = await scene([cell("print(1)"), { text: "It is 4." }]);
+  const session = await open("whole");
+  await session.load({ text: "four", name: "notes" });
+  const { ask_id } = await session.ask("How long?");
+  await using store = await openStore(folder);
+  expect(await store.fork("whole", { name: "fork" })).toMatchObject({ status: "idle" });
+  const fork = await open("fork");
+  expect(fork.unfinished()).toBeNull();
+  expect(fork.budget()).toEqual(session.budget());
+  expect(await fork.resume()).toMatchObject({ how: "replayed", envelope: { ask_id, answer: "It is 4.", turns: 2 } });
+  expect(server.requests).toHaveLength(2);
+});
+
 test("the key is in no record, whatever the provider says with it", async () => {
   const echo = { status: 401, body: JSON.stringify({ error: { message: `Incorrect API key provided: ${KEY}` } }) };
   const replies = [cell("print(1)"), echo, { text: "It is 4.", headers: { "x-echo": KEY } }];

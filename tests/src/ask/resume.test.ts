@@ -47,6 +47,21 @@ async function interrupted() {
   return scene;
 }
 
+test("an envelope tells how often an ask went on, and how many replies came from the journal", async () => {
+  const down = { status: 401, body: '{"error":{"message":"no such key"}}' };
+  const replies = [cell("print(1)"), down, cell("print(2)"), down, { text: "4" }];
+  const { open } = await served(({ index }) => replies[index] ?? {});
+  expect(await ask(open)).toMatchObject({ resumable: true, resumed: 0, replayed_turns: 0 });
+  const second = await open();
+  const paused = { success: false, resumable: true, resumed: 1, replayed_turns: 1 };
+  expect(await second.resume()).toMatchObject({ envelope: paused });
+  await second.close();
+  const third = await open();
+  const answered = { success: true, answer: "4", turns: 5, resumed: 2, replayed_turns: 2 };
+  expect(await third.resume()).toMatchObject({ how: "finished", envelope: answered });
+  expect(await third.resume()).toMatchObject({ how: "replayed", envelope: answered });
+});
+
 test("a turn that was out is sent again as it was, whatever the budget is now", async () => {
   const { server, open } = await interrupted();
   const session = await open({ budget: { max_tokens: 60_000, max_sub_calls: 7 } });

@@ -58,6 +58,7 @@ Now I know.
     /^--- turn 1 .*\n {2}> const found.*no reply that can be used: auth_failed\n--- turn 2 /s,
   );
   const json = await belay("resume", "work", "--trajectory", "--json");
+  expect(JSON.parse(json.stdout)).toMatchObject({ resumed: 1, replayed_turns: 1 });
   expect(JSON.parse(json.stdout).trajectory).toMatchObject([{ turn: 1 }, { error_code: "auth_failed" }, { turn: 2 }]);
   await belay("exec", "-e", "1", "-s", "work");
   expect((await belay("resume", "work", "--trajectory", "-q")).stderr).toBe(

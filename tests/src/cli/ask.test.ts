@@ -78,6 +78,7 @@ test("--json prints one object, whose trajectory is there only with --trajectory
     warnings: [],
     execution_time_ms: 0,
     resumed: 0,
+    replayed_turns: 0,
   });
   const whole = await ask("--json", "--trajectory");
   const turn = { error_code: null, usage: { input: 1000, output: 20 }, elapsed_ms: 0 };
