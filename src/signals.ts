@@ -9,18 +9,58 @@ export interface JoinedSignal extends Disposable {
  */
 export function joinSignals(...sources: readonly (AbortSignal | undefined)[]): JoinedSignal {
   const joined = new AbortController();
-  const listeners = new AbortController();
+  const callOffs: (() => void)[] = [];
   for (const source of sources) {
     if (source?.aborted) joined.abort(source.reason);
-    source?.addEventListener("abort", () => joined.abort(source.reason), { signal: listeners.signal });
+    else if (source) callOffs.push(whenAborted(source, () => joined.abort(source.reason)));
   }
-  return { signal: joined.signal, [Symbol.dispose]: () => listeners.abort("disposed") };
+  return {
+    signal: joined.signal,
+    [Symbol.dispose]() {
+      for (const callOff of callOffs) callOff();
+    },
+  };
+}
+
+/** Those who wait for a signal, which has one listener for all of them. */
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls `run` when the signal aborts, until the answer is called. Node compares each listener that is added to a signal or removed
+ * with all that are there, so that a thousand calls at once would take a million looks.
+ */
+export function whenAborted(signal: AbortSignal, run: () => void): () => void {
+  const own = () => run();
+  const all = waiting.get(signal) ?? follow(signal);
+  all.add(own);
+  return () => {
+    if (all.delete(own) && all.size === 0) forget(signal);
+  };
+}
+
+function follow(signal: AbortSignal): Set<() => void> {
+  const all = new Set<() => void>();
+  waiting.set(signal, all);
+  signal.addEventListener("abort", tell);
+  return all;
+}
+
+function forget(signal: AbortSignal): void {
+  waiting.delete(signal);
+  signal.removeEventListener("abort", tell);
+}
+
+function tell({ target }: Event): void {
+  if (!(target instanceof AbortSignal)) return;
+  const all = waiting.get(target) ?? [];
+  forget(target);
+  for (const run of all) run();
 }
 
 /** Resolves when the signal aborts, at once if it already has. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    else whenAborted(signal, resolve);
   });
 }

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { aborted, joinSignals } from "../../src/signals.ts";
+import { aborted, joinSignals, whenAborted } from "../../src/signals.ts";
 
 test("a joined signal aborts with the first of its sources, and with its reason", () => {
   const [a, b] = [new AbortController(), new AbortController()];
@@ -32,5 +32,17 @@ test("what waits for a signal resolves when it aborts, and at once if it already
   source.abort();
   await waited;
   await aborted(source.signal);
+  expect(getEventListeners(source.signal, "abort")).toEqual([]);
+});
+
+test("any number of those who wait share one listener, and each is called unless it was called off", () => {
+  const source = new AbortController();
+  const called: number[] = [];
+  const callOffs = Array.from({ length: 100 }, (_, n) => whenAborted(source.signal, () => called.push(n)));
+  expect(getEventListeners(source.signal, "abort")).toHaveLength(1);
+  for (const callOff of callOffs.slice(2)) callOff();
+  source.abort();
+  expect(called).toEqual([0, 1]);
+  for (const callOff of callOffs) callOff();
   expect(getEventListeners(source.signal, "abort")).toEqual([]);
 });

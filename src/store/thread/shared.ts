@@ -47,8 +47,9 @@ function userOf(store: Store, close: () => Promise<void>): Store {
     },
     async remove(id) {
       if (!leased.has(id)) await store.lease(id);
-      leased.delete(id);
+      leased.add(id);
       await store.remove(id);
+      leased.delete(id);
     },
     [Symbol.asyncDispose]() {
       closing ??= Promise.all([...leased].map((id) => store.release(id))).then(close);

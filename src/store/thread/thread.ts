@@ -30,25 +30,28 @@ export async function openStore(
   const setup: StoreSetup = { place };
   /** Ends of leases, by their sessions. */
   const losses = new Map<string, AbortController>();
-  /** Leases that were lost before the caller had them: a server may take long to answer. */
-  const early = new Map<string, SentError>();
+  /** Leases that the caller has asked for and does not have yet: a server may take long to answer, and lose one meanwhile. */
+  const asked = new Set<{ readonly id: string; readonly loss: AbortController }>();
   const thread = await startThread(entry, setup, {
     ended: onEnd,
     lost({ lost, error }) {
       const loss = losses.get(lost);
-      if (!losses.delete(lost)) early.set(lost, error);
-      loss?.abort(errorOf(error));
+      if (losses.delete(lost)) loss?.abort(errorOf(error));
+      else for (const { id, loss } of asked) if (id === lost) loss.abort(errorOf(error));
     },
   });
   const { ask } = thread;
-  async function leased(id: string, taking: Promise<SentLease>): Promise<Lease> {
-    early.delete(id);
-    const sent = await taking;
+  async function leased(id: string, answer: Promise<SentLease>): Promise<Lease> {
     const loss = new AbortController();
-    const error = early.get(id);
-    if (error) loss.abort(errorOf(error));
-    else losses.set(id, loss);
-    return { ...sent, lost: loss.signal };
+    const taking = { id, loss };
+    asked.add(taking);
+    try {
+      const sent = await answer;
+      if (!loss.signal.aborted) losses.set(id, loss);
+      return { ...sent, lost: loss.signal };
+    } finally {
+      asked.delete(taking);
+    }
   }
   return {
     ...eachMethod(
@@ -61,6 +64,11 @@ export async function openStore(
     release(id) {
       losses.delete(id);
       return ask("release", [id]);
+    },
+    async remove(id) {
+      await ask("remove", [id]);
+      // Its lease has gone with it.
+      losses.delete(id);
     },
     commit(session, step) {
       const { checkpoint } = step;

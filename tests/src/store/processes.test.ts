@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
+import { queryObjects } from "node:v8";
 import { expect, onTestFinished, test } from "vitest";
 import { run } from "../../../scripts/process.ts";
 import { sha256 } from "../../../src/read-cache/digest.ts";
@@ -286,4 +287,21 @@ test("two processes that keep the same texts at once do not harm them", async ()
   expect(await ended).toEqual([0, null]);
   for (const text of TEXTS) expect(await store.cached(textKey(sha256(text)))).toBe(text);
   expect(await findingsIn(store)).toEqual([]);
+});
+
+test("a lease that is given back, or goes with its session, leaves nothing in the caller's thread", async () => {
+  await using store = await openStore(null);
+  const leases = async (round: number) => {
+    for (let n = 0; n < 20; n++) {
+      const [kept, gone] = [`KEPT-${round}-${n}`, `GONE-${round}-${n}`];
+      await store.create({ ...sessionOf(kept), name: null });
+      await store.create({ ...sessionOf(gone), name: null });
+      await store.release(kept);
+      await store.remove(gone);
+    }
+    // Counting collects first.
+    return Number(queryObjects(AbortController, { format: "count" }));
+  };
+  const before = await leases(1);
+  expect((await leases(2)) - before).toBeLessThan(10);
 });
