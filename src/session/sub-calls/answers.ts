@@ -1,7 +1,7 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
 import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
-import { joinSignals } from "../../signals.ts";
+import { joinSignals, whenAborted } from "../../signals.ts";
 import type { CellSettings } from "../asks.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type CallClock, openCallClock } from "./call-clock.ts";
@@ -39,17 +39,29 @@ export interface AnswersOptions extends PlanOptions {
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
 export function openAnswers(options: AnswersOptions): Answers {
   const session = openLimiter(options.concurrency);
-  /** One for each batch in flight. A batch ends with the exec that made it. */
-  const batches = new Map<string, Limiter>();
+  /** One for each batch that has calls in flight. */
+  const batches = new Map<string, { readonly gate: Limiter; calls: number }>();
 
-  function gateOf(callId: string, { batch }: SubCallRequest): { readonly gate: Limiter; readonly width: number } {
-    if (batch?.max_concurrent === undefined) return { gate: session, width: options.concurrency };
+  /** The gate of a call, which is left when the call is over. */
+  function gateOf(
+    callId: string,
+    { batch }: SubCallRequest,
+  ): Disposable & { readonly gate: Limiter; readonly width: number } {
+    if (batch?.max_concurrent === undefined) {
+      return { gate: session, width: options.concurrency, [Symbol.dispose]() {} };
+    }
     const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
     const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
-    const gate = batches.get(key) ?? openLimiter(width);
-    batches.set(key, gate);
-    if (batches.size > 100) batches.delete(batches.keys().next().value ?? "");
-    return { gate, width };
+    const own = batches.get(key) ?? { gate: openLimiter(width), calls: 0 };
+    own.calls += 1;
+    batches.set(key, own);
+    return {
+      ...{ gate: own.gate, width },
+      [Symbol.dispose]() {
+        own.calls -= 1;
+        if (own.calls === 0) batches.delete(key);
+      },
+    };
   }
 
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
@@ -63,9 +75,9 @@ export function openAnswers(options: AnswersOptions): Answers {
     const full = await options.run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
     if (full) return refused(full);
     if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
-    const { gate } = gateOf(call.id, request);
+    using entry = gateOf(call.id, request);
     using stopped = joinSignals(context.signal, context.timeOver);
-    const answered = await gate.run(stopped.signal, () => children.answer(call, request, context, settings));
+    const answered = await entry.gate.run(stopped.signal, () => children.answer(call, request, context, settings));
     return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
   }
 
@@ -76,10 +88,10 @@ export function openAnswers(options: AnswersOptions): Answers {
       if (isForChild(request)) return answerByChild(call, request, context);
       using stopped = joinSignals(context.signal, context.timeOver);
       const stop = stopped.signal;
-      const { gate, width } = gateOf(call.id, request);
-      const answered = await gate.run(stop, async () => {
+      using entry = gateOf(call.id, request);
+      const answered = await entry.gate.run(stop, async () => {
         // A cell may ask for more of its batch at once than the session's limit.
-        using _wide = options.places.requests.widen(width);
+        using _wide = options.places.requests.widen(entry.width);
         return await ask(options, { id: call.id, request }, context, stop);
       });
       if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
@@ -158,12 +170,14 @@ async function schemaFlaw(schema: Json, signal: AbortSignal): Promise<SubCallErr
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
-    const callOff = clock.after(ms, resolve);
-    const wake = () => {
+    const callOff = clock.after(ms, () => {
+      awake();
+      resolve();
+    });
+    const awake = whenAborted(signal, () => {
       callOff();
       resolve();
-    };
-    signal.addEventListener("abort", wake, { once: true });
+    });
   });
 }
 

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { KINDS } from "../../campaigns/soak/kinds.ts";
+import { soak } from "../../campaigns/soak/soak.ts";
+import { folderWith } from "../support/tree.ts";
+
+/** A session that stays takes twice as many. */
+const MOST_OBJECTS = 12;
+
+test("sessions, asks, jobs and calls of a server that are over leave nothing on the heap", async () => {
+  const told: string[] = [];
+  const say = (line: string) => void told.push(line);
+  const growths = await soak({ kinds: Object.keys(KINDS), rounds: 3, times: 2, folder: folderWith(), say });
+  const grown = growths.filter(({ objects }) => objects > MOST_OBJECTS);
+  expect(grown, told.join("\n")).toEqual([]);
+});
