@@ -95,7 +95,7 @@ function* walk(root: Node, enter: (node: Node) => boolean): Iterable<Node> {
     for (const value of Object.values(node)) {
       for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) children.push(child);
     }
-    stack.push(...children.reverse());
+    for (const child of children.reverse()) stack.push(child);
   }
 }
 

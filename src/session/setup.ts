@@ -220,7 +220,7 @@ function answersOf(options: HostedOptions, given: Given, asking: Asking, setting
 function cacheOf({ cache, baseUrl }: HostedOptions, { store, cacheScope: scope }: Given, { models, state }: Asking) {
   if (cache) return openCache(store, { models, baseUrl });
   if (scope === undefined) return null;
-  return openScopedCache(store, { models, baseUrl }, { scope, calls: () => state().account.last?.calls ?? [] });
+  return openScopedCache(store, { models, baseUrl }, { scope, running: () => state().account.last });
 }
 
 function concurrencyOf({ concurrency = LIMITS.concurrency }: HostedOptions): number {

@@ -57,7 +57,8 @@ const LEAST_TEXT = 20;
 
 /** Name, size and beginning of each text, a line each. */
 function table(rows: readonly Row[], output: Output): void {
-  const width = Math.min(NAME_COLUMNS, Math.max(...rows.map(({ name }) => name.length)));
+  const longest = rows.reduce((most, { name }) => Math.max(most, name.length), 0);
+  const width = Math.min(NAME_COLUMNS, longest);
   for (const { name, text } of rows.map(({ name, text }) => ({ name: inLine(name), text: inLine(text) }))) {
     const lead = `${name.padEnd(width)}  ${amount(Buffer.byteLength(text), "byte").padStart(12)}  `;
     const room = Math.max(LEAST_TEXT, output.columns - lead.length - 1);

@@ -18,7 +18,7 @@ export function callTree(session: SessionDescription, execs: readonly ExecDescri
     // The request of a turn is the turn itself.
     if (!exec.turn) for (const call of exec.calls) items.push(...callItems(call, at + 1));
     const own = below.get(exec.number) ?? [];
-    waiting.push(...own.map((one) => ({ exec: one, depth: at + 1 })).toReversed());
+    for (const one of own.toReversed()) waiting.push({ exec: one, depth: at + 1 });
   }
   return items.length > 0 ? items : [item(depth, "quiet", [`nothing ran in session ${idEnd(session.id)}`])];
 }

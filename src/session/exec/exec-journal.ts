@@ -1,5 +1,5 @@
 import type { Clock } from "../../../runtime/index.ts";
-import { callIn } from "../journal/exec-records.ts";
+import { callCount, callIn } from "../journal/exec-records.ts";
 import { hashOf } from "../journal/records.ts";
 import type { Machine } from "../machine/machines.ts";
 import type { Answered } from "../sub-calls/port.ts";
@@ -33,6 +33,7 @@ export function openExecJournal(
       if (made.length === 0) return;
       await history.keep(state.library);
       const at = clock.now();
+      const before = last ? callCount(last) : 0;
       const capture = await recorder.capture(machine, "step", image);
       const records = made.map(({ id, name, args, counts }, index) => ({
         record: "rlm_tool_call" as const,
@@ -43,7 +44,7 @@ export function openExecJournal(
         args,
         args_hash: hashOf(args),
         ...(counts === undefined ? {} : { counts }),
-        call_count: (last?.calls.length ?? 0) + index + 1,
+        call_count: before + index + 1,
         output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
         at,
       }));

@@ -53,7 +53,7 @@ export function inFlight({ calls, results }: ExecRecords): string[] {
 
 /** How long the exec had run by its records, ms. */
 export function elapsedIn(records: ExecRecords, extras: StepExtras | null): number {
-  return Math.max(extras?.elapsed_ms ?? 0, ...records.results.map(({ elapsed_ms }) => elapsed_ms), 0);
+  return records.results.reduce((most, { elapsed_ms }) => Math.max(most, elapsed_ms), extras?.elapsed_ms ?? 0);
 }
 
 function pendingCall(call: ToolCall | undefined, id: string, checkpoint: string): PendingCall {

@@ -20,20 +20,19 @@ export async function begin(machine: LoopMachine, from: Beginning, parts: BeginP
     from.kind === "resume"
       ? await machine.resume(from.input, signals)
       : await machine.start(from.input, from.replay.length > 0 ? null : parts.image(), signals);
-  const open: PendingCall[] = [];
+  const open = new Map<string, PendingCall>();
   for (const [index, recorded] of from.replay.entries()) {
     if (slice.kind === "over" || parts.stop.aborted) return slice;
-    open.push(...slice.calls);
-    const at = open.findIndex(({ id }) => id === recorded.id);
-    const misfit = misfitOf(recorded, open[at]);
+    for (const call of slice.calls) open.set(call.id, call);
+    const misfit = misfitOf(recorded, open.get(recorded.id));
     if (misfit !== undefined) {
       await machine.end(misfit);
       return { kind: "over", end: recordsDoNotFit(misfit), state: slice.state, lost: misfit, whole: null, asides: [] };
     }
-    open.splice(at, 1);
+    open.delete(recorded.id);
     slice = await parts.settle([recorded], index === from.replay.length - 1);
   }
-  return slice.kind === "over" ? slice : { ...slice, calls: [...open, ...slice.calls].sort(byNumber) };
+  return slice.kind === "over" ? slice : { ...slice, calls: [...open.values(), ...slice.calls].sort(byNumber) };
 }
 
 /** Why a recorded answer cannot be given to the guest. */

@@ -1,6 +1,7 @@
 import { type ExecLimits, type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
+import { callIn } from "../journal/exec-records.ts";
 import { type BudgetLimits, type RemainingBudget, remaining } from "../journal/ledger.ts";
 import type { Complete, Resume, Start, ToolResult } from "../journal/records.ts";
 import type { Guest } from "../machine/guest.ts";
@@ -93,16 +94,20 @@ export function resumeOf(
   replay: readonly unknown[],
   open: string[],
 ): Resume {
-  const calls = recorder.state().account.last?.calls ?? [];
+  const { last } = recorder.state().account;
   // A call that a child answers goes on where it was.
-  const goesOn = (id: string) => calls.some((call) => call.call_id === id && parts.answers.resumes?.(call));
-  const failed = parts.onRestart === "fail" ? open.filter((id) => !goesOn(id)) : [];
+  const goesOn = (id: string) => {
+    const call = last ? callIn(last, id) : undefined;
+    return call !== undefined && parts.answers.resumes?.(call) === true;
+  };
+  const [resent, failed] =
+    parts.onRestart === "fail" ? [open.filter(goesOn), open.filter((id) => !goesOn(id))] : [open, []];
   return {
     record: "rlm_resume",
     exec_id,
     checkpoint_id,
     replayed: replay.length,
-    resent: open.filter((id) => !failed.includes(id)),
+    resent,
     failed,
     at: parts.clock.now(),
   };

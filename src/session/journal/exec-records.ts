@@ -36,6 +36,16 @@ export function callIn(records: ExecRecords, call_id: string): ToolCall | undefi
   return listsOf(records).calls.find(call_id);
 }
 
+/** How many calls the exec has made. Its time does not grow with them. */
+export function callCount(records: ExecRecords): number {
+  return listsOf(records).calls.length;
+}
+
+/** The calls after the first `from`. Its time grows only with how many these are. */
+export function callsFrom(records: ExecRecords, from: number): readonly ToolCall[] {
+  return listsOf(records).calls.from(from);
+}
+
 interface Lists {
   readonly calls: GrowingList<ToolCall>;
   readonly results: GrowingList<ToolResult>;
@@ -66,8 +76,10 @@ function recordsOf(facts: Omit<ExecRecords, "calls" | "results">, lists: Lists):
 
 /** A list that never changes. A longer one that is made of it shares its items. */
 interface GrowingList<T> {
+  readonly length: number;
   with(item: T): GrowingList<T>;
   find(call_id: string): T | undefined;
+  from(place: number): readonly T[];
   all(): readonly T[];
 }
 
@@ -86,6 +98,7 @@ function listOf<T extends { readonly call_id: string }>(items: readonly T[]): Gr
 function firstOf<T extends { readonly call_id: string }>(shared: Shared<T>, length: number): GrowingList<T> {
   let all: readonly T[] | undefined;
   return {
+    length,
     with(item) {
       // Another list has grown from this one already: the new one shares nothing with that.
       if (shared.items.length > length) return listOf([...shared.items.slice(0, length), item]);
@@ -96,6 +109,7 @@ function firstOf<T extends { readonly call_id: string }>(shared: Shared<T>, leng
       const place = shared.places.get(call_id) ?? length;
       return place < length ? shared.items[place] : undefined;
     },
+    from: (place) => shared.items.slice(place, length),
     all() {
       all ??= shared.items.slice(0, length);
       return all;

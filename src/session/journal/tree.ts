@@ -18,6 +18,6 @@ export function treeOf(execs: readonly Pick<ExecRecords, "results">[], depth: nu
   return {
     sub_calls: results.reduce((sum, result) => sum + subCallsOf(result), 0),
     children: children.length,
-    depth_reached: Math.max(depth, ...children.map(({ depth_reached }) => depth_reached)),
+    depth_reached: children.reduce((deepest, { depth_reached }) => Math.max(deepest, depth_reached), depth),
   };
 }

@@ -53,7 +53,7 @@ export async function spentBy(
     sub_calls: below.reduce((sum, one) => sum + one.sub_calls, tree.sub_calls + found.length),
     turns: records.filter((record) => record.record === "rlm_start" && record.kind === "turn").length,
     time_ms: ledger.time_ms,
-    depth_reached: Math.max(tree.depth_reached, ...below.map((one) => one.depth_reached)),
+    depth_reached: below.reduce((deepest, one) => Math.max(deepest, one.depth_reached), tree.depth_reached),
     model: results.findLast(({ name }) => name === ROOT_CALL)?.model ?? "",
     sent_at: results[0]?.sent_at ?? null,
     ended_by: ask?.complete?.ended_by ?? null,

@@ -6,6 +6,7 @@ import {
   tokensOf,
   type Usage,
 } from "../../model/index.ts";
+import { whenAborted } from "../../signals.ts";
 import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "../journal/ledger.ts";
 
 /** Tokens and dollars. */
@@ -114,24 +115,31 @@ export function openBudgetLevel(limits: BudgetLimits, start: Ledger, before: rea
 
 /** Attempts in their order. The first is made again and again until it succeeds; the others wait for it. */
 function openQueue() {
-  let waiting: (() => boolean)[] = [];
+  const waiting = new Set<() => boolean>();
 
   function serve(): void {
-    while (waiting[0]?.()) waiting = waiting.slice(1);
+    for (const attempt of waiting) {
+      if (!attempt()) return;
+      waiting.delete(attempt);
+    }
   }
 
   return {
     serve,
     add(attempt: () => boolean, signal: AbortSignal, aborted: () => void): void {
-      if (waiting.length === 0 && attempt()) return;
-      waiting.push(attempt);
+      if (waiting.size === 0 && attempt()) return;
       const giveUp = () => {
-        if (!waiting.includes(attempt)) return;
-        waiting = waiting.filter((each) => each !== attempt);
+        if (!waiting.delete(own)) return;
         aborted();
         serve();
       };
-      signal.addEventListener("abort", giveUp, { once: true });
+      const callOff = whenAborted(signal, giveUp);
+      const own = () => {
+        const isServed = attempt();
+        if (isServed) callOff();
+        return isServed;
+      };
+      waiting.add(own);
     },
   };
 }

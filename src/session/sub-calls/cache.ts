@@ -3,7 +3,7 @@ import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Json, LIMITS } from "../../../runtime/index.ts";
 import type { Models } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
-import type { ToolCall } from "../journal/records.ts";
+import { callCount, callsFrom, type ExecRecords } from "../journal/exec-records.ts";
 
 /** Answers of earlier identical plain calls. */
 export interface AnswerCache {
@@ -33,34 +33,35 @@ export function openCache(store: Pick<Store, "cached">, asking: Asking): AnswerC
  * gets what the second call got before.
  *
  * @param scope names what these sessions have in common
- * @param calls the running exec's so far, in their order
+ * @param running the records of the running exec
  */
 export function openScopedCache(
   store: Pick<Store, "cached">,
   asking: Asking,
-  { scope, calls }: { readonly scope: string; calls(): readonly ToolCall[] },
+  { scope, running }: { readonly scope: string; running(): ExecRecords | null },
 ): AnswerCache {
   const keyed = openKeyed(scope, asking);
   return {
-    keyOf: (_request, callId) => keyed(calls(), callId),
+    keyOf: (_request, callId) => keyed(running(), callId),
     find: (key) => find(store, key),
   };
 }
 
 /** The keys of an exec's calls, each with its number among those that ask the same. Each record is looked at once. */
-function openKeyed(scope: string, asking: Asking): (calls: readonly ToolCall[], callId: string) => string | null {
+function openKeyed(scope: string, asking: Asking): (records: ExecRecords | null, callId: string) => string | null {
   let exec: string | undefined;
   let seen = 0;
   const keys = new Map<string, string>();
   const times = new Map<string, number>();
-  return (calls, callId) => {
-    if (calls[0]?.call_id !== exec) {
-      exec = calls[0]?.call_id;
+  return (records, callId) => {
+    if (!records) return null;
+    if (records.start.exec_id !== exec) {
+      exec = records.start.exec_id;
       seen = 0;
       keys.clear();
       times.clear();
     }
-    for (const { call_id, name, args } of calls.slice(seen)) {
+    for (const { call_id, name, args } of callsFrom(records, seen)) {
       const asked = askedBy(readSubCall(name, args), asking);
       if (!asked) continue;
       const same = digest(asked);
@@ -68,7 +69,7 @@ function openKeyed(scope: string, asking: Asking): (calls: readonly ToolCall[], 
       times.set(same, number + 1);
       keys.set(call_id, digest([scope, number, ...asked]));
     }
-    seen = calls.length;
+    seen = callCount(records);
     return keys.get(callId) ?? null;
   };
 }

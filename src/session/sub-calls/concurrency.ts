@@ -1,3 +1,5 @@
+import { whenAborted } from "../../signals.ts";
+
 /** Lets at most `limit` pieces of work run at once. The others wait in order. */
 export interface Limiter {
   /** Answers undefined if the signal aborts before the work has begun. */
@@ -11,11 +13,12 @@ export interface Limiter {
 export function openLimiter(limit: number): Limiter {
   let running = 0;
   const waiting = new Set<() => void>();
-  const widths: number[] = [];
+  /** How many have asked for each width. */
+  const widths = new Map<number, number>();
 
   function serve(): void {
     for (const go of waiting) {
-      if (running >= Math.max(limit, ...widths)) return;
+      if (running >= Math.max(limit, ...widths.keys())) return;
       waiting.delete(go);
       running++;
       go();
@@ -36,12 +39,12 @@ export function openLimiter(limit: number): Limiter {
         waiting.delete(go);
         resolve(undefined);
       };
+      const callOff = whenAborted(signal, giveUp);
       const go = () => {
-        signal.removeEventListener("abort", giveUp);
+        callOff();
         resolve(place());
       };
       waiting.add(go);
-      signal.addEventListener("abort", giveUp, { once: true });
       serve();
     });
   }
@@ -53,9 +56,13 @@ export function openLimiter(limit: number): Limiter {
       return taken && !signal.aborted ? await work() : undefined;
     },
     widen(width) {
-      widths.push(width);
+      widths.set(width, (widths.get(width) ?? 0) + 1);
       serve();
-      return disposedOnce(() => widths.splice(widths.indexOf(width), 1));
+      return disposedOnce(() => {
+        const left = (widths.get(width) ?? 1) - 1;
+        if (left > 0) widths.set(width, left);
+        else widths.delete(width);
+      });
     },
   };
 }

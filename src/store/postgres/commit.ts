@@ -14,8 +14,8 @@ import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
 export interface Leased {
   readonly session: Session;
   readonly fence: number;
-  /** Ids of the checkpoints that it reaches. */
-  readonly reach: ReadonlySet<string>;
+  /** Ids of the checkpoints that it reaches. A commit that is kept changes it. */
+  readonly reach: Set<string>;
 }
 
 /** Keeps a step in one round trip, all of it or nothing. Answers what is known afterwards. @throws RlmError `lease_lost` */
@@ -46,7 +46,8 @@ export async function commit(server: Server, known: Leased, step: Step): Promise
   const send = () =>
     server.run("SELECT commit_step($1, $2, $3, $4)", JSON.stringify(named), bytes.all(), facts, settings);
   await kept(server, { known, last_seq: next.session.last_seq, checkpoint: checkpoint ?? null }, send);
-  const reach = new Set([...known.reach].filter((id) => !drop.includes(id)));
+  const { reach } = known;
+  for (const id of drop) reach.delete(id);
   if (checkpoint) reach.add(checkpoint.id);
   return { session: next.session, fence, reach };
 }

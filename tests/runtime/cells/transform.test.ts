@@ -125,3 +125,8 @@ test("every character of a cell keeps its line, and its column through columnOf"
     { numRuns: 1000 },
   );
 });
+
+test("a list of any length has its place in a cell", () => {
+  const list = `[${"1,".repeat(150_000)}]`;
+  expect(transformCell(`let all = ${list};`, new Set()).source).toContain(list);
+});
