@@ -1,19 +1,24 @@
 import { compact, dollars } from "../../figures.ts";
 import type { Counts, RunRow } from "../../store/index.ts";
+import type { Reason } from "../jobs/reasons.ts";
 
 /** Where a run stands, at an instant of a clock of this process (ms). */
 export interface Standing {
   readonly at: number;
   readonly counts: Counts;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
+  /** Why most of the failed jobs failed; null or absent: it is not known. */
+  readonly reason?: Reason | null;
 }
 
 /** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min`. */
 export function progressText(now: Standing, speed: Speed): string {
-  const { counts, run } = now;
+  const { counts, run, reason } = now;
   const parts = [
     `${counts.done}/${jobsIn(counts)} done`,
-    ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
+    ...(counts.failed > 0
+      ? [`${counts.failed} failed${reason ? ` (${reason.count} × ${reason.error_code})` : ""}`]
+      : []),
     ...(counts.cancelled > 0 ? [`${counts.cancelled} cancelled`] : []),
     ...(counts.parked > 0 ? [`${counts.parked} parked`] : []),
     ...runningPart(counts),

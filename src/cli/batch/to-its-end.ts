@@ -1,5 +1,6 @@
 import { type Dispatcher, openRuns, type Submitted } from "../../jobs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
+import { openTopReason } from "../jobs/reasons.ts";
 import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
@@ -87,6 +88,7 @@ function work({ asked, store, progress, dispatcher }: OpenRun, poke: Poke, suspe
 function follow(open: OpenRun, results: Results, poke: Poke, signal: AbortSignal) {
   const { asked, store, submitted, progress, dispatcher } = open;
   const { isServer } = asked.store;
+  const topReason = openTopReason(store.jobs, submitted.run.id);
   const offerAgain = openOffering(open);
   const tellCancelled = openCancelling(store.jobs, submitted.run.id, dispatcher.dispatcher);
   let over = -1;
@@ -97,7 +99,7 @@ function follow(open: OpenRun, results: Results, poke: Poke, signal: AbortSignal
     wait: poke.wait,
     signal,
     async look(now) {
-      progress.show(now);
+      progress.show({ ...now, reason: await topReason(now.counts.failed) });
       if (overIn(now.counts) !== over) await results.follow();
       over = overIn(now.counts);
       if (isServer) return;

@@ -1,6 +1,7 @@
 import { amount, dollars } from "../../figures.ts";
+import { RlmError } from "../../index.ts";
 import { isRecord } from "../../json.ts";
-import type { Counts, JobRow, RunRow } from "../../store/index.ts";
+import type { Counts, JobRow, Jobs, RunRow } from "../../store/index.ts";
 import { inLine, jsonText } from "../../visible.ts";
 import { runExitCode } from "../batch/exit-code.ts";
 import { pausedText } from "../batch/paused.ts";
@@ -13,6 +14,7 @@ import { jobJson } from "./job-json.ts";
 import { type JobsAsked, jobsLine, runNamed, waitText } from "./jobs-asked.ts";
 import { stateOf } from "./list-runs.ts";
 import { openReadableJobs } from "./readable-jobs.ts";
+import { openReasons, type Reason } from "./reasons.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -30,10 +32,11 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const counts = await jobs.read((without) => store.jobs.counts(run.id, without));
   const damaged = () => damagedJobs(run, jobs);
   if (json) {
-    await printJobs(asked, runJson({ run, counts }), { first, list });
-    asked.terminal.stdout.writeRaw(`],${jsonText(damageJson(asked, damaged())).slice(1)}\n`);
+    const reasons = await printJobs(asked, runJson({ run, counts }), { first, list });
+    const end = { reasons, ...damageJson(asked, damaged()) };
+    asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStanding(asked, run, counts, first);
+    await showStanding(asked, run, counts, { first, list });
     showDamage(asked, damaged());
   }
   return damaged().length > 0 ? 1 : runExitCode(counts);
@@ -42,13 +45,20 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
 /** Jobs that can be read, from this number on. */
 type List = (from: number, limit: number) => Promise<readonly JobRow[]>;
 
-async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, rows: readonly JobRow[]): Promise<void> {
+interface Pages {
+  readonly first: readonly JobRow[];
+  readonly list: List;
+}
+
+async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, pages: Pages): Promise<void> {
+  const rows = pages.first;
   const { own, terminal } = asked;
   const { stdout } = terminal;
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
   stdout.write(`${inLine(`${run.name} (${stateOf(run, counts)}): ${standing}`)}
 `);
   if (run.state === "paused" && run.why?.includes(": ")) stdout.write(`${inLine(pausedText(run))}\n`);
+  if (own.state === "failed") await showReasons(asked, pages.list);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));
   if (rows.length > SHOWN) {
@@ -60,44 +70,77 @@ async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, rows:
   if (one) stdout.write(`one of them: ${jobsLine(asked, run.name, one.id)}\n`, "dim");
 }
 
-async function showJobs({ terminal: { stdout } }: JobsAsked, rows: readonly JobRow[]): Promise<void> {
+/** Why jobs failed, the most frequent reason first: `79 × schema_mismatch: the answer does not fit …`. */
+async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Promise<void> {
+  const reasons = openReasons();
+  for (let page = await list(0, PAGE); page.length > 0; page = await list((page.at(-1)?.n ?? 0) + 1, PAGE)) {
+    reasons.add(page);
+  }
+  const cells = reasons
+    .all()
+    .map(({ count, error_code, error }) => [
+      `${count} ×`,
+      error === "" ? error_code : `${error_code}: ${oneLine(error, WHY_UNITS)}`,
+    ]);
+  for (const line of table(cells, ["right", "left"], stdout)) stdout.write(`${line}\n`);
+}
+
+async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: readonly JobRow[]): Promise<void> {
   const whys = await Promise.all(rows.map(whyOf));
+  // Of what has failed people want to know what it was.
+  const inputs = own.state === "failed" ? await Promise.all(rows.map((job) => inputOf(store.jobs, job))) : null;
   const cells = rows.map((job, at) => [
     job.id,
     job.state,
     String(job.spent.sub_calls),
     job.spent.nanodollars > 0 ? dollars(job.spent.nanodollars / 1e9) : "-",
+    ...(inputs ? [inputs[at] ?? "-"] : []),
     whys[at] ?? "-",
   ]);
-  const [header = "", ...lines] = table([["job", "state", "calls", "cost", "why"], ...cells], COLUMNS, stdout);
+  const titles = ["job", "state", "calls", "cost", ...(inputs ? ["input"] : []), "why"];
+  const [header = "", ...lines] = table([titles, ...cells], inputs ? WITH_INPUTS : COLUMNS, stdout);
   stdout.write(`${header}\n`, "dim");
   for (const [at, line] of lines.entries()) stdout.write(`${line}\n`, STYLES[rows[at]?.state ?? ""]);
 }
 
-const COLUMNS = ["left", "left", "right", { align: "right", drop: 1 }, "left"] as const;
+const BEFORE = ["left", "left", "right", { align: "right", drop: 1 }] as const;
+const COLUMNS = [...BEFORE, "left"] as const;
+const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
 /** Why a job failed or waits, on one line. */
 async function whyOf(job: JobRow): Promise<string> {
   const error = isRecord(job.told) && typeof job.told.error === "string" ? job.told.error : null;
-  return (error ?? (await waitText(job)) ?? "-").replaceAll(/\s+/g, " ").slice(0, WHY_UNITS);
+  return oneLine(error ?? (await waitText(job)) ?? "-", WHY_UNITS);
 }
 
-const WHY_UNITS = 200;
+const oneLine = (text: string, units: number) => text.replaceAll(/\s+/g, " ").slice(0, units);
 
-/** The beginning of one JSON object, whose jobs are written a page at a time: a run may have a million. */
-async function printJobs(
-  { terminal }: JobsAsked,
-  run: object,
-  pages: { first: readonly JobRow[]; list: List },
-): Promise<void> {
+const WHY_UNITS = 200;
+const INPUT_UNITS = 48;
+
+/** The first words of a job's input. */
+async function inputOf(jobs: Pick<Jobs, "input">, job: JobRow): Promise<string> {
+  try {
+    const input = await jobs.input(job);
+    return oneLine(typeof input === "string" ? input : JSON.stringify(input), INPUT_UNITS);
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "store_corrupt") return "(damaged)";
+    throw error;
+  }
+}
+
+/** The beginning of one JSON object, whose jobs are written a page at a time: a run may have a million. Answers why some failed. */
+async function printJobs({ terminal }: JobsAsked, run: object, pages: Pages): Promise<readonly Reason[]> {
   const { stdout } = terminal;
+  const reasons = openReasons();
   stdout.writeRaw(`${jsonText({ run }).slice(0, -1)},"jobs":[`);
   let page = pages.first;
   for (let separator = ""; ; separator = ",") {
     stdout.writeRaw(page.map((job, at) => `${at === 0 ? separator : ","}${jsonText(jobJson(job))}`).join(""));
+    reasons.add(page);
     const last = page.at(-1);
-    if (!last) return;
+    if (!last) return reasons.all();
     page = await pages.list(last.n + 1, PAGE);
   }
 }

@@ -8,6 +8,7 @@ import { runJson } from "../batch/standing-json.ts";
 import { QUIET } from "../flags/declared.ts";
 import { processClock } from "../render/progress.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed } from "./jobs-asked.ts";
+import { openTopReason } from "./reasons.ts";
 
 /** `--watch`: follows a run until it is over, whoever works on it. Gives the exit code: that of `belay batch`. */
 export async function watchRun(asked: JobsAsked, name: string): Promise<number> {
@@ -15,13 +16,14 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   const run = await runNamed(store, name, place);
   const quiet = asked.args.get(QUIET);
   const progress = openRunProgress(terminal.stderr, processClock, quiet ? "quiet" : json ? "json" : "text");
+  const topReason = openTopReason(store.jobs, run.id);
   const stood = await followRun({
     jobs: store.jobs,
     run: run.id,
     clock: processClock,
     wait: openPoke(stop.signal).wait,
     signal: stop.signal,
-    look: async (now) => progress.show(now),
+    look: async (now) => progress.show({ ...now, reason: await topReason(now.counts.failed) }),
     ...(place.isServer ? { unreachable: progress.unreachable } : {}),
   });
   progress.clear();

@@ -126,6 +126,7 @@ export function showCall(
     title("answered by a child", output);
     showChild(call, { margin: "", page: { now, all: false } }, output);
   }
+  if (call.misfit !== null) section("the answer that did not fit the schema", call.misfit, output);
   if (status !== "pending") section(status === "ok" ? "answer" : "error", call.answer, output);
 }
 

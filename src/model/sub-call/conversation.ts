@@ -8,7 +8,14 @@ import type { Requests } from "./requests.ts";
 import { schemaProblem, valueIn } from "./schema-answer.ts";
 import { answerTools } from "./tool-answers.ts";
 
-export type Answer = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError };
+export interface FailedAnswer {
+  readonly ok: false;
+  readonly error: SubCallError;
+  /** The last answer, if it did not fit the schema. */
+  readonly misfit?: string;
+}
+
+export type Answer = { readonly ok: true; readonly value: Json } | FailedAnswer;
 
 interface Conversation {
   readonly prompt: string;
@@ -52,7 +59,8 @@ export async function converse(
     if (schema === null) return { ok: true, value: turn.text };
     const read = await valueIn(turn.text, schema, thread, signal);
     if (read.ok || "error" in read) return read;
-    if (repaired) return or_text ? { ok: true, value: turn.text } : { ok: false, error: mismatch(read.problems) };
+    if (repaired && or_text) return { ok: true, value: turn.text };
+    if (repaired) return { ok: false, error: mismatch(read.problems, turn.text), misfit: turn.text };
     repaired = true;
     turnsLeft = Math.max(turnsLeft, 1);
     messages.push({ role: "user", text: repairRequest(read.problems) });
@@ -97,6 +105,10 @@ function noAnswer(turns: number): SubCallError {
   return failure("sub_agent_error", `no answer after ${turns} turns`);
 }
 
-function mismatch(problems: readonly string[]): SubCallError {
-  return failure("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}`);
+/** Characters of an answer that the error shows. */
+const SHOWN_UNITS = 200;
+
+function mismatch(problems: readonly string[], text: string): SubCallError {
+  const shown = `${text.slice(0, SHOWN_UNITS).toWellFormed()}${text.length > SHOWN_UNITS ? "…" : ""}`;
+  return failure("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}; it is: ${shown}`);
 }

@@ -4,7 +4,7 @@ import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { Model, Models, RequestBudget, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
-import { converse } from "./conversation.ts";
+import { converse, type FailedAnswer } from "./conversation.ts";
 import { NOTHING_SENT, openRequests, type RequestClock, type Spent } from "./requests.ts";
 
 /** One sub-call, as decided: nothing in it is optional any more. */
@@ -45,7 +45,7 @@ export interface SubCallParts {
 export type SubCallOutcome = Spent & {
   /** `provider/id`; if the model was not found, the name that was asked for. */
   readonly model: string;
-} & ({ readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: SubCallError });
+} & ({ readonly ok: true; readonly value: Json } | FailedAnswer);
 
 /**
  * Answers one sub-call: a plain completion, or a sub-agent that uses tools until it answers. Each request is reserved
@@ -85,7 +85,7 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   done.abort("done");
   const outcome = { ...requests.spent(), model: model.id };
   if (answer.ok) return { ...outcome, ...answer };
-  return { ...outcome, ok: false, error: whatEndedIt(answer.error) };
+  return { ...outcome, ...answer, error: whatEndedIt(answer.error) };
 
   /** Aborted work reports `cancelled`, also if the call's time was the reason. */
   function whatEndedIt(error: SubCallError): SubCallError {

@@ -113,6 +113,8 @@ export interface ToolResult {
    * one reply answered, and in records of earlier builds.
    */
   readonly turns?: readonly SubCallTurn[];
+  /** The last answer, whole, if it did not fit the schema of the call; absent in records of earlier builds. */
+  readonly misfit?: string;
   /** Wall time of the exec so far, without the time in which no process ran it, ms. */
   readonly elapsed_ms: number;
   readonly at: number;

@@ -59,11 +59,12 @@ function boundedExec(exec: ExecDescription, bounds: TextBounds, budget: Budget):
 }
 
 function boundedCall(call: CallDescription, bounds: TextBounds, budget: Budget): CallDescription {
-  const { prompt, args, answer, child, status } = call;
+  const { prompt, args, answer, misfit, child, status } = call;
   const bound = openBound(bounds, budget, status === "failed");
   const told = {
     ...call,
     answer: bound("answer", answer),
+    misfit: misfit === null ? null : bound.text("misfit", misfit),
     prompt: prompt === null ? null : bound.text("prompt", prompt),
     args: args.map((arg, at) => bound(`args[${at}]`, arg)),
     child: child?.description ? { ...child, description: boundedSession(child.description, bounds, budget) } : child,

@@ -24,6 +24,8 @@ export interface CallDescription {
   readonly error_code: string | null;
   /** The answer, or the error that the cell got; null while the call is pending. */
   readonly answer: Json;
+  /** The last answer of the model, if it did not fit the schema; else null. */
+  readonly misfit: string | null;
   /** When the call was recorded. */
   readonly asked_at: number;
   /** When its first request left; null: none did, or the record is of an earlier build. */
@@ -87,6 +89,7 @@ export function describeCall({ call, sent_at, resent, result }: GatheredCall, nu
     status: result ? (result.success ? "ok" : "failed") : "pending",
     error_code: result && !result.success ? v.parse(Failure, result.value).code : null,
     answer: result?.value ?? null,
+    misfit: result?.misfit ?? null,
     asked_at: at,
     sent_at: result?.sent_at ?? null,
     ended_at: result?.at ?? null,

@@ -60,7 +60,16 @@ export interface Answered {
   readonly settlement: Settlement;
   readonly record: Pick<
     ToolResult,
-    "usage" | "attempts" | "model" | "refused" | "cached" | "tool_override_event" | "sent_at" | "turns" | "child"
+    | "usage"
+    | "attempts"
+    | "model"
+    | "refused"
+    | "cached"
+    | "tool_override_event"
+    | "sent_at"
+    | "turns"
+    | "misfit"
+    | "child"
   >;
   /** The key under which the cache keeps the answer; null: it is not kept. */
   readonly cacheKey: string | null;

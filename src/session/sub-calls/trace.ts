@@ -5,15 +5,22 @@ const MOST_TURNS = 50;
 const MOST_TOOLS = 20;
 const NAME_UNITS = 64;
 
+interface Traced {
+  readonly sent_at: number | null;
+  readonly turns: readonly SubCallTurn[];
+  readonly misfit?: string;
+}
+
 /** What a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
 export function traceOf(
-  { sent_at, turns }: { readonly sent_at: number | null; readonly turns: readonly SubCallTurn[] },
+  { sent_at, turns, misfit }: Traced,
   granted: readonly string[],
-): Pick<ToolResult, "sent_at" | "turns"> {
+): Pick<ToolResult, "sent_at" | "turns" | "misfit"> {
   // The single reply of a plain call tells nothing that its record does not.
   const isAgent = granted.length > 0 || turns.length > 1;
   return {
     ...(sent_at === null ? {} : { sent_at }),
+    ...(misfit === undefined ? {} : { misfit }),
     ...(isAgent ? { turns: turns.slice(0, MOST_TURNS).map(bounded) } : {}),
   };
 }

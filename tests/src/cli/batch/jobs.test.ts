@@ -247,3 +247,30 @@ test("a worker needs a server's store", async () => {
       "belay worker: a worker needs a server's store: in a folder nobody would share the work; belay batch works there by itself\ntry: belay worker --store postgres://USER@HOST/DATABASE\n",
   });
 });
+
+test("why jobs failed is told by reasons, with the first words of their inputs, and the answers that did not fit are shown", async () => {
+  const rows = [1, 2, 3].map((n) => `r${n},text number ${n}`).join("\n");
+  const { type } = await scene({ "in.csv": `id,text\n${rows}\nbad,odd\n`, "fit.js": FITTING }, () => ({
+    text: "I would say: positive",
+  }));
+  const line = ["batch", "fit.js", "--jobs", "in.csv", "--name", "fit"];
+  const { stderr } = await type([...line, "--json"]);
+  expect(stderr).not.toContain("undefined");
+  const failed = await type(["jobs", "fit", "--state", "failed"]);
+  const mismatch =
+    "schema_mismatch: .*the answer does not fit the schema: the answer is not JSON; it is: I would say: positive";
+  expect(failed.stdout).toMatch(new RegExp(`^ *3 × +${mismatch}$`, "m"));
+  expect(failed.stdout).toMatch(/^ *1 × {2}js_error: Error: odd$/m);
+  expect(failed.stdout).toMatch(/^r2 +failed +1 +- +\{"id":"r2","text":"text number 2"\} +.*does not fit/m);
+  expect(JSON.parse((await type(["jobs", "fit", "--json"])).stdout).reasons).toMatchObject([
+    { error_code: "schema_mismatch", count: 3 },
+    { error_code: "js_error", count: 1 },
+  ]);
+  const shown = await type(["show", "fit/r1", "--call", "1"]);
+  expect(shown.stdout).toContain("\nthe answer that did not fit the schema\nI would say: positive\n");
+  const call = JSON.parse((await type(["show", "fit/r1", "--call", "1", "--json"])).stdout);
+  expect(JSON.stringify(call)).toContain('"misfit":"I would say: positive"');
+});
+
+const FITTING = `if (job.text === "odd") throw new Error("odd");
+await llm_query(job.text, { tools: [], schema: { type: "object", properties: { mood: { type: "string" } } } })`;

@@ -23,6 +23,10 @@ test("the line says done, failed, running, dollars, speed and time left", () => 
   expect(progressText(now, { callsPerSecond: 2.14, leftMs: 241_000 })).toBe(
     "120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.100, in doubt $0.010) · 2.1 calls/s · ~4 min",
   );
+  const reason = { error_code: "schema_mismatch", error: "", count: 2 };
+  expect(progressText({ ...now, reason }, { callsPerSecond: null, leftMs: null })).toContain(
+    " · 3 failed (2 × schema_mismatch) · ",
+  );
   const unpaid = { ...run, spent: amount(0), held: amount(0), limits: NO_LIMITS };
   expect(progressText(standing(0, { waiting: 1 }, unpaid), { callsPerSecond: null, leftMs: null })).toBe(
     "0/1 done · $0.0000 (in doubt $0.010)",

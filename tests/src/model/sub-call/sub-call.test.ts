@@ -342,8 +342,14 @@ test("a schema: one repair that names the problems, then an error with them", as
   const stubborn = script(says("No."), says("{}"));
   expect(await run(stubborn, { schema: SCHEMA })).toMatchObject({
     ok: false,
-    error: { code: "schema_mismatch", message: 'the answer does not fit the schema: the value lacks "n"' },
+    error: { code: "schema_mismatch", message: 'the answer does not fit the schema: the value lacks "n"; it is: {}' },
+    misfit: "{}",
     requests: 2,
+  });
+  const long = `No, ${"never ".repeat(100)}`;
+  expect(await run(script(says("No."), says(long)), { schema: SCHEMA })).toMatchObject({
+    error: { message: `the answer does not fit the schema: the answer is not JSON; it is: ${long.slice(0, 200)}…` },
+    misfit: long,
   });
   const wordy = script(says("No."), says("It is three."));
   expect(await run(wordy, { schema: SCHEMA, or_text: true })).toMatchObject({

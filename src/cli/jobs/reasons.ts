@@ -1,0 +1,56 @@
+import { isRecord } from "../../json.ts";
+import type { JobRow, Jobs } from "../../store/index.ts";
+
+/** Why jobs have failed: those with equal reasons together. */
+export interface Reason {
+  readonly error_code: string;
+  /** Of the first of them. */
+  readonly error: string;
+  readonly count: number;
+}
+
+export interface Reasons {
+  add(jobs: readonly JobRow[]): void;
+  /** The most frequent first. */
+  all(): readonly Reason[];
+}
+
+export function openReasons(): Reasons {
+  const found = new Map<string, Reason>();
+  return {
+    add(jobs) {
+      for (const { state, told } of jobs) {
+        if (state !== "failed") continue;
+        const { error_code, error } = isRecord(told) ? told : {};
+        const reason = { error_code: String(error_code ?? "unknown"), error: String(error ?? "") };
+        const key = keyOf(reason);
+        const known = found.get(key) ?? { ...reason, count: 0 };
+        found.set(key, { ...known, count: known.count + 1 });
+      }
+    },
+    all: () => [...found.values()].sort((a, b) => b.count - a.count),
+  };
+}
+
+/** What a script throws is told apart by its words; the words of other codes name what differs from job to job. */
+function keyOf({ error_code, error }: Pick<Reason, "error_code" | "error">): string {
+  return error_code === "js_error" ? `${error_code} ${error}` : error_code;
+}
+
+/** So many failed jobs tell of all of them. */
+const LOOKED_AT = 1000;
+
+/** Finds the most frequent reason while a run goes on: the jobs are looked at again when more have failed. */
+export function openTopReason(jobs: Pick<Jobs, "list">, run: string): (failed: number) => Promise<Reason | null> {
+  let seen = 0;
+  let top: Reason | null = null;
+  return async (failed) => {
+    if (failed === seen) return top;
+    seen = failed;
+    const reasons = openReasons();
+    // A damaged row is named by `belay jobs`, and does not end the following.
+    reasons.add(await jobs.list(run, { states: ["failed"], from: 0, limit: LOOKED_AT }).catch(() => []));
+    top = reasons.all()[0] ?? null;
+    return top;
+  };
+}
