@@ -5,6 +5,7 @@ import type { Command } from "./define.ts";
 import { demo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { exec } from "./exec.ts";
+import { find } from "./find.ts";
 import { fork } from "./fork.ts";
 import { gc } from "./gc.ts";
 import { jobs } from "./jobs.ts";
@@ -13,6 +14,7 @@ import { query } from "./query.ts";
 import { repl } from "./repl.ts";
 import { resume } from "./resume.ts";
 import { rm } from "./rm.ts";
+import { search } from "./search.ts";
 import { sessions } from "./sessions.ts";
 import { show } from "./show.ts";
 import { worker } from "./worker.ts";
@@ -20,6 +22,8 @@ import { worker } from "./worker.ts";
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   exec,
+  find,
+  search,
   ask,
   query,
   batch,

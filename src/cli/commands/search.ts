@@ -1,0 +1,35 @@
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import { count, flag } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const MOST_HITS = 100;
+
+const OWN = {
+  hits: flag({
+    name: "hits",
+    short: "n",
+    type: count(MOST_HITS),
+    help: `places to print at the most, 1 to ${MOST_HITS} (default 10)`,
+  }),
+};
+
+export type SearchFlags = Given<typeof OWN>;
+
+export const search = defineCommand({
+  name: "search",
+  summary: "print the places of files that fit some words best, as path:line: text",
+  details: [
+    "PATHs are files, folders and globs, and - is stdin; without one it is this folder. A folder is read by its .gitignore. Other forms of a word count too, and parts of identifiers; the best place comes first. `belay find` looks for a pattern to the letter.",
+    "The exit code is 0 if something was found, 1 if nothing was, and 2 if it could not look. Nothing is kept but an index of the words, so that the next search of the same files is faster.",
+  ],
+  takes: { usage: '"WORDS" [PATH | -]...', completes: "files" },
+  own: OWN,
+  shared: [
+    { ...JSON_OUTPUT, help: "print one JSON object per place: path, line, score, text (about 1,500 characters)" },
+    QUIET,
+    VERBOSE,
+  ],
+  example: 'belay search "TODO" .',
+  run: async () => (await import("../running/search.ts")).searchCommand,
+});

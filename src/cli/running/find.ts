@@ -1,0 +1,124 @@
+import { setImmediate } from "node:timers/promises";
+import {
+  type Context,
+  compileFind,
+  type FindPattern,
+  load,
+  loadAppend,
+  matchesIn,
+  openPlaces,
+  type Source,
+} from "../../context/index.ts";
+import { type LoadSource, RlmError } from "../../index.ts";
+import { inLine, jsonText } from "../../visible.ts";
+import type { FindFlags } from "../commands/find.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
+import type { Host } from "../host.ts";
+import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/looked-in.ts";
+import { placeLine } from "../render/places.ts";
+import { skippedLine } from "../render/skipped.ts";
+import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { jsonReport, textReport } from "./run-cells.ts";
+
+/** It could not look: as grep has it. */
+export const COULD_NOT_LOOK = 2;
+const NOTHING_FOUND = 1;
+
+/** `belay find`: prints each line that matches. Gives the exit code. It keeps nothing, so that signals end it at once. */
+export async function findCommand(args: Arguments, _host: Host, { ignoreCase = false }: FindFlags): Promise<number> {
+  let closed: number | null = null;
+  const terminal = processTerminal((code) => {
+    closed = code;
+  });
+  const wanted = lookedFor(args, "find", "pattern");
+  const isJson = args.get(JSON_OUTPUT);
+  try {
+    const pattern = compileFind(wanted.text, ignoreCase ? "im" : "m");
+    const context = await contextOf(wanted);
+    const skipped = skippedLine(context.stats.skipped, args.get(VERBOSE));
+    if (skipped !== null && !args.get(QUIET)) terminal.stderr.write(`${skipped}\n`, "dim");
+    const { isTerminal } = terminal.stdout;
+    const print = isJson ? jsonLine : isTerminal ? placeLine : plainLine;
+    let found = 0;
+    for (const lines of linesThatMatch(context, pattern, isTerminal)) {
+      found += lines.length;
+      terminal.stdout.writeRaw(lines.map((line) => `${print(line, terminal.stdout)}\n`).join(""));
+      // A reader that has gone is told of in between.
+      await setImmediate();
+      if (closed !== null) return closed;
+    }
+    return found > 0 ? 0 : NOTHING_FOUND;
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    reportOf(isJson, terminal).failure(error, null);
+    return COULD_NOT_LOOK;
+  }
+}
+
+export const reportOf = (isJson: boolean, terminal: Terminal) => (isJson ? jsonReport(terminal) : textReport(terminal));
+
+async function contextOf(wanted: LookedFor): Promise<Context> {
+  const cwd = process.cwd();
+  const options = { roots: rootsOf(wanted), cwd };
+  let context: Context | undefined;
+  for (const given of await lookedIn(wanted, new AbortController().signal)) {
+    const source = sourceOf(given, cwd);
+    context = await (context ? loadAppend(context, source, options) : load(source, options));
+  }
+  if (context) return context;
+  throw new Error("there is no path to look in");
+}
+
+function sourceOf(given: LoadSource, folder: string): Source {
+  if (typeof given === "string") return { kind: "path", path: given };
+  return "paths" in given ? { kind: "paths", paths: given.paths, folder } : { kind: "text", ...given };
+}
+
+interface Line {
+  readonly id: string;
+  readonly line: number;
+  readonly column: number;
+  readonly text: string;
+}
+
+const AT_ONCE = 500;
+
+/** Lines of documents in which something matches, some at a time. @param isShort of long lines only a part is wanted */
+function* linesThatMatch(context: Context, pattern: FindPattern, isShort: boolean): Generator<readonly Line[]> {
+  const places = openPlaces(context.text, context.documents);
+  places.prepare();
+  let lines: Line[] = [];
+  let last: Pick<Line, "id" | "line"> = { id: "", line: 0 };
+  for (const match of matchesIn(context.text, pattern)) {
+    const [start] = match.range();
+    const place = places.at(start);
+    // Between documents stand their names.
+    if (!place || start < place.start || start >= place.end) continue;
+    const { id, line, column } = place;
+    if (last.id === id && last.line === line) continue;
+    last = { id, line };
+    const text = isShort ? places.lineText(start) : lineIn(context, start - column + 1, place.end);
+    lines.push({ id, line, column, text });
+    if (lines.length < AT_ONCE) continue;
+    yield lines;
+    lines = [];
+  }
+  if (lines.length > 0) yield lines;
+}
+
+const SLICE_UNITS = 4096;
+
+/** The line that begins there, whole. */
+function lineIn({ text }: Context, start: number, end: number): string {
+  let line = "";
+  for (let at = start; at < end && !line.includes("\n"); at += SLICE_UNITS) {
+    line += text.slice(at, Math.min(at + SLICE_UNITS, end));
+  }
+  return line.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
+}
+
+/** For a pipe, the text as it stands in the file. */
+const plainLine = ({ id, line, column, text }: Line) => `${inLine(id)}:${line}:${column}: ${text}`;
+
+const jsonLine = ({ id, ...others }: Line) => jsonText({ path: id, ...others });

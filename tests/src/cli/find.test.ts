@@ -1,0 +1,85 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { hitsIn, placeLine, placesIn } from "../../../src/cli/render/places.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, temporaryFolder } from "./belay.ts";
+import { belayHere } from "./in-process.ts";
+
+const LONG = `${"x".repeat(9000)} ERROR\tlast`;
+const LOGS = {
+  "app/a.log": "ok\r\nERROR one ERROR\r\nerror two\r\n",
+  "app/b.log": `${LONG}\nok`,
+  "app/logo.png": new Uint8Array([137, 80, 0, 0]),
+  "ignored.log": "ERROR\n",
+  ".gitignore": "ignored.log\n",
+  "ERROR.txt": "the name alone has it\n",
+};
+
+test("find prints each line that matches once and whole, by its place in this folder, and keeps nothing", async () => {
+  const cwd = folderWith(LOGS);
+  const home = join(temporaryFolder(), "home");
+  const all = await belayHere(["find", "ERROR"], { cwd, home });
+  expect(all).toEqual({
+    code: 0,
+    stdout: `app/a.log:2:1: ERROR one ERROR\napp/b.log:1:9002: ${LONG}\n`,
+    stderr: "skipped 1 file: app/logo.png (binary)\n",
+  });
+  expect(existsSync(home)).toBe(false);
+  const some = await belayHere(["find", "-qi", "^error", "app", "app/*.log", join(cwd, "app/a.log")], { cwd });
+  expect(some).toEqual({ code: 0, stdout: "app/a.log:2:1: ERROR one ERROR\napp/a.log:3:1: error two\n", stderr: "" });
+  const json = await belayHere(["find", "two", "app/a.log", "--json"], { cwd });
+  expect(JSON.parse(json.stdout)).toEqual({ path: "app/a.log", line: 3, column: 7, text: "error two" });
+});
+
+test("find prints all lines of stdin, however many there are", async () => {
+  const input = Array.from({ length: 10_500 }, (_, n) => `line ${n}\n`).join("");
+  const { code, stdout } = await belay(["find", "line", "-"], { input });
+  expect(code).toBe(0);
+  expect(stdout.split("\n")).toHaveLength(10_501);
+  expect(stdout).toMatch(/\nstdin:10500:1: line 10499\n$/);
+});
+
+test.for([
+  [["find", "nowhere"], 1, ""],
+  [["search", "nowhere"], 1, ""],
+  [["find", "("], 2, "find: unclosed group"],
+  [["find", "x", "nowhere"], 2, "nowhere does not exist (path_not_found)"],
+  [["search", "x", "nowhere"], 2, "nowhere does not exist (path_not_found)"],
+  [["find"], 2, "there is no pattern"],
+  [["search", " "], 2, "there is no word to search for"],
+] as const)("belay %s: exit code %i as of grep", async ([args, code, said]) => {
+  const cwd = folderWith({ "a.txt": "text\n" });
+  const run = await belayHere([...args], { cwd });
+  expect(run).toMatchObject({ code, stdout: "" });
+  expect(run.stderr).toContain(said);
+});
+
+test("search prints the best places first, and keeps an index alone", async () => {
+  const cwd = folderWith({
+    "a.md": "# Other\nNothing of it.\n",
+    "docs/b.md": "# Cancelling\n\nA cell is cancelled with Esc.\n",
+    "docs/c.md": `A cell.\n${"filler\n".repeat(300)}`,
+  });
+  const home = join(temporaryFolder(), "home");
+  const found = await belayHere(["search", "cancelled cells"], { cwd, home });
+  expect(found).toMatchObject({ code: 0, stderr: "" });
+  expect(found.stdout).toMatch(/^docs\/b\.md:1: # Cancelling A cell is cancelled with Esc\.\ndocs\/c\.md:1: A cell\. /);
+  expect(readdirSync(home)).toEqual(["index"]);
+  const best = await belayHere(["search", "cancelled cells", "docs", "-n", "1", "--json"], { cwd, home });
+  expect(JSON.parse(best.stdout)).toEqual({
+    path: "docs/b.md",
+    line: 1,
+    score: expect.any(Number),
+    text: "# Cancelling\n\nA cell is cancelled with Esc.\n",
+  });
+});
+
+test("hits of a cell's search are places, which a terminal shows as lines", () => {
+  const hit = { doc_id: "a.md", line: 3, score: 1.5, start: 10, end: 40, text: "one\n\n two \u001b[2J" };
+  const paint = { paint: (text: string) => text };
+  const lines = (placesIn([hit]) ?? []).map((place) => placeLine(place, paint));
+  expect(lines).toEqual(["a.md:3: one two \\x1b[2J"]);
+  expect(placesIn([{ doc_id: "a.md", line: 3 }])).toBeNull();
+  expect(hitsIn({ hits: [] })).toEqual([]);
+});
