@@ -27,8 +27,8 @@ export function placeOf(given: string): string {
  */
 function isUrlLike(given: string): boolean {
   const bare = given.replace(/^[\s"'`<\p{Cf}]+/u, "");
-  // A single letter before `:/` or `:\` is a drive.
-  return /^(?![./~])(?:[\w+.-]{2,}:(?:\/|.*:\/)|[\w+.-]+:[^/\\].*@|postgres(?:ql)?:)/is.test(bare);
+  // A single letter before `:/` or `:\` is a drive. A client that puts no variable in leaves `${NAME}` or `{env:NAME}`.
+  return /^(?![./~])(?:[\w+.-]{2,}:(?:\/|.*:\/)|[\w+.-]+:[^/\\].*@|postgres(?:ql)?:|\$\{|\{env:)/is.test(bare);
 }
 
 /** The place as people may see it, and as files may keep it: without a password. */
@@ -52,8 +52,9 @@ const isSecret = (name: string) => ["password", "sslpassword", "passfile"].inclu
 
 /** null for a URL that cannot be read. A `/`, `?` or `#` in a password that is not encoded puts the rest of it elsewhere. */
 function wholeUrl(place: string): URL | null {
-  if (!isServer(place) || !URL.canParse(place)) return null;
-  const url = new URL(place);
+  const given = place.trim();
+  if (!isServer(given) || !URL.canParse(given)) return null;
+  const url = new URL(given);
   return `${url.pathname}${url.search}${url.hash}`.includes("@") ? null : url;
 }
 

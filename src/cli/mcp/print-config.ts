@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { type Client, configFor, WHERE } from "../../mcp/index.ts";
 import { keyVariable } from "../../model/index.ts";
+import { hasSecret, placeOf } from "../../store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { SESSION_FLAGS } from "../flags/declared.ts";
+import { ROOT, SESSION_FLAGS, STORE } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { readSettings } from "../session/settings.ts";
@@ -14,10 +15,13 @@ export function printConfig(client: Client, args: Arguments): number {
   const { BELAY_HOME } = process.env;
   // Clients hand servers a short list of variables, and this is not one of them.
   const env = BELAY_HOME ? { BELAY_HOME: resolve(BELAY_HOME) } : {};
-  process.stdout.write(
-    configFor(client, { args: ["mcp", ...flagsOf(args)], secrets: variable === undefined ? [] : [variable], env }),
-  );
+  // A file of a client is no place for a password.
+  const isSecretStore = hasSecret(args.get(STORE) ?? "");
+  const secrets = [...(variable === undefined ? [] : [variable]), ...(isSecretStore ? ["BELAY_STORE"] : [])];
+  process.stdout.write(configFor(client, { args: ["mcp", ...flagsOf(args)], secrets, env }));
   const { stderr } = processTerminal(() => {});
+  if (isSecretStore)
+    stderr.write("the URL of --store has a password: start the client with the URL in BELAY_STORE\n", "yellow");
   if (!stderr.isTerminal) return 0;
   stderr.write(`for ${WHERE[client]}\n`, "dim");
   if (model === undefined) stderr.write(`${NO_MODEL}\n`, "yellow");
@@ -31,8 +35,7 @@ function flagsOf({ inOrder }: Arguments): string[] {
   return inOrder.flatMap(({ option, value }) => {
     if (option === null || option === "print-config") return [];
     if (SESSION_FLAGS.some(({ name, type }) => name === option && type.word === null)) return [`--${option}`];
-    return [`--${option}`, PATHS.has(option) ? resolve(value) : value];
+    if (option === STORE.name) return hasSecret(value) ? [] : [`--${option}`, placeOf(value)];
+    return [`--${option}`, option === ROOT.name ? resolve(value) : value];
   });
 }
-
-const PATHS: ReadonlySet<string> = new Set(["root", "store"]);

@@ -94,7 +94,7 @@ export function showAsk(envelope: AskEnvelope, { stdout, stderr }: Terminal): vo
     stderr.write(code === "cancelled" ? "cancelled\n" : `error: ${inLine(message)} (${code})\n`, "red");
   }
   showWarnings(envelope.warnings, DEFAULT_EXEC_LIMITS, { stdout, stderr });
-  if (!envelope.success) stderr.write(`suggestion: ${inFlags(envelope.suggestion)}\n`);
+  if (!envelope.success) stderr.write(`suggestion: ${inLine(inFlags(envelope.suggestion))}\n`);
   if (stderr.isTerminal) stderr.write(`${tookLine(envelope)}\n`, "dim");
 }
 

@@ -17,7 +17,7 @@ export function showError(failure: Told, taken: CallsTaken | null, { stderr }: T
     return;
   }
   stderr.write(`${failure.traceback}\n`, "red");
-  if (failure.suggestion) stderr.write(`suggestion: ${inFlags(failure.suggestion)}\n`);
+  if (failure.suggestion) stderr.write(`suggestion: ${inLine(inFlags(failure.suggestion))}\n`);
 }
 
 /** A failure outside cells: of a load or a session. */

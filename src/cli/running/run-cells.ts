@@ -1,6 +1,6 @@
 import { amount } from "../../figures.ts";
 import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, Resumed } from "../../index.ts";
-import { jsonText } from "../../visible.ts";
+import { inLine, jsonText } from "../../visible.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
 import type { CallsTaken } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
@@ -150,6 +150,6 @@ export const textReport = (terminal: Terminal): Report => ({
   stoppedAt(cell, index, count) {
     const left = count - index - 1;
     const rest = left > 0 ? `; ${amount(left, "cell")} not run` : "";
-    terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${cell.name})${rest}\n`);
+    terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${inLine(cell.name)})${rest}\n`);
   },
 });

@@ -2,6 +2,7 @@ import type { Json } from "../../index.ts";
 import { keepSettings } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
+import { inLine } from "../../visible.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
 import { goneRoots, type KeptSettings, rowOf, settingsToKeep, withoutRoots, withRoot } from "./kept-settings.ts";
@@ -52,7 +53,7 @@ export function openKeeping(
   const gone = kept === null ? [] : goneRoots(kept);
   const isReload = flags.change === "reload";
   const before = kept && isReload ? withoutRoots(kept, gone) : kept;
-  if (gone.length > 0 && !isReload) stderr.write(`${goneLine(gone)}\n`, "yellow");
+  if (gone.length > 0 && !isReload) stderr.write(`${inLine(goneLine(gone))}\n`, "yellow");
   const output = placeOfResult(flags.output, isTakenUp ? before?.output : undefined);
   const all = readSettings(flags, before?.settings);
   const settings = settingsToKeep(all, flags, output, before);

@@ -1,6 +1,7 @@
 import { size } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import { type Removing, sessionToRemove } from "../../session/index.ts";
+import { inLine } from "../../visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { storePlace } from "../flags/values.ts";
@@ -21,7 +22,8 @@ export function rmCommand(args: Arguments, host: Host): Promise<number> {
       for (const session of meant.values()) {
         await store.remove(session.id);
         const { id, bytes } = session;
-        const removed = bytes === null ? `${id}, whose row was damaged` : `${displayName(session)} (${size(bytes)})`;
+        const removed =
+          bytes === null ? `${inLine(id)}, whose row was damaged` : `${displayName(session)} (${size(bytes)})`;
         stdout.write(`removed ${removed}\n`);
       }
     });
