@@ -60,10 +60,16 @@ export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),
     rates: ratesIn(own.rate ?? []),
-    out: outPlace(own.out ?? own.output, json, "batch"),
+    out: checkedOut(own, json),
     quiet: args.get(QUIET),
     line: (...more) => commandLine(["batch", ...args.typed, ...more]),
   };
+}
+
+function checkedOut(own: BatchFlags, json: boolean): OutPlace {
+  const out = outPlace(own.out ?? own.output, own.format, json, "batch");
+  if (!own.unordered || out.kind === "none" || out.format !== "csv") return out;
+  throw new UsageError("--unordered is for lines of JSON: a table is written whole, in the order of the inputs", HELP);
 }
 
 function onlyScript({ positionals }: Arguments): string {

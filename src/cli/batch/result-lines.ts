@@ -1,12 +1,16 @@
 import type { JobRow, JobState, Jobs } from "../../store/index.ts";
 import { resultLine } from "./result-line.ts";
 
-export interface ResultsAsked {
+/** Which jobs are meant. */
+export interface FinalJobs {
   /** The run's id. */
   readonly run: string;
-  readonly jobs: Pick<Jobs, "list" | "result">;
+  readonly jobs: Pick<Jobs, "input" | "list" | "result">;
   /** The numbers of the jobs, in the order of their results; null: all jobs of the run, in their order. */
   readonly order: readonly number[] | null;
+}
+
+export interface ResultsAsked extends FinalJobs {
   /** As they end, not in their order. */
   readonly unordered: boolean;
 }
@@ -42,6 +46,15 @@ export function openResultLines(asked: ResultsAsked): ResultLines {
   };
 }
 
+/** Those that are over now, in their order. */
+export async function* finalJobs(asked: FinalJobs): AsyncIterable<JobRow> {
+  for (let from: number | null = 0; from !== null; ) {
+    const page: Page = await readPage({ ...asked, unordered: true }, from);
+    yield* page.jobs.map(({ job }) => job);
+    from = page.next;
+  }
+}
+
 interface Page {
   /** Each with its place among the results. */
   readonly jobs: readonly { readonly at: number; readonly job: JobRow }[];
@@ -52,6 +65,7 @@ interface Page {
 /** A page may end before its limit: then what follows is on the next one. */
 async function readPage({ run, jobs, order, unordered }: ResultsAsked, from: number): Promise<Page> {
   const states = unordered ? { states: FINAL } : {};
+  if (order?.length === 0) return { jobs: [], next: null };
   if (order === null) {
     const page = await jobs.list(run, { from, limit: PAGE, ...states });
     const last = page.at(-1);

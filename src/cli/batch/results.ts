@@ -1,8 +1,11 @@
 import type { RlmError } from "../../index.ts";
+import { visible } from "../../visible.ts";
 import type { Output } from "../render/terminal.ts";
 import type { OutPlace } from "./out-place.ts";
 import { openResultFile } from "./result-file.ts";
 import { openResultLines, type ResultsAsked } from "./result-lines.ts";
+import { tableLines } from "./result-table.ts";
+import { openTableFile } from "./table-file.ts";
 
 /** Where the results of a run are written while it goes on. */
 export interface Results {
@@ -19,10 +22,20 @@ export async function openResults(out: OutPlace, asked: ResultsAsked, stdout: Ou
     case "none":
       return { follow: async () => {}, problem: null, close: async () => {} };
     case "file":
-      return openResultFile(out.path, asked);
+      return out.format === "csv" ? openTableFile(out.path, asked) : openResultFile(out.path, asked);
     case "stdout":
-      return printed(asked, stdout);
+      return out.format === "csv" ? printedTable(asked, stdout) : printed(asked, stdout);
   }
+}
+
+function printedTable(asked: ResultsAsked, stdout: Output): Results {
+  return {
+    follow: async () => {},
+    problem: null,
+    async close() {
+      for await (const line of tableLines(asked)) stdout.writeRaw(stdout.isTerminal ? visible(line) : line);
+    },
+  };
 }
 
 async function printed(asked: ResultsAsked, stdout: Output): Promise<Results> {

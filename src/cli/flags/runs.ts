@@ -1,5 +1,6 @@
+import { FORMATS } from "../batch/format.ts";
 import { CONTEXT, OPTION_FLAGS, QUIET, SESSION_FLAGS, STORE } from "./declared.ts";
-import { count, type Flag, flag, one, path, text } from "./flag.ts";
+import { choice, count, type Flag, flag, one, path, text } from "./flag.ts";
 
 // The flags of more than one command that has to do with runs.
 
@@ -54,7 +55,7 @@ export const OUT = {
     type: path("FILE"),
     heading: "output",
     excludes: ["output"],
-    help: "write a line of JSON for each result to FILE, or to stdout (-), in the order of the jobs",
+    help: "write the results to FILE, or to stdout (-), in the order of the jobs: a line of JSON for each (.jsonl), or a table (.csv)",
   }),
   output: flag({
     name: "output",
@@ -62,6 +63,12 @@ export const OUT = {
     heading: "output",
     excludes: ["out"],
     help: "the same as --out",
+  }),
+  format: flag({
+    name: "format",
+    type: choice(FORMATS),
+    heading: "output",
+    help: "of the results, whatever the name of the file ends with",
   }),
 };
 

@@ -71,6 +71,7 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
   const misplaced = [
     own.fresh && verb !== "retry" ? "--fresh is of jobs retry" : null,
     (own.out ?? own.output) !== undefined && verb !== "out" ? "--out is of jobs out" : null,
+    own.format !== undefined && verb !== "out" ? "--format is of jobs out" : null,
     limits.length > 0 && verb !== "resume" ? `--${limits[0]?.name} is of jobs resume` : null,
     own.state !== undefined && !isOfRun ? "--state needs a RUN alone" : null,
     own.watch && !isOfRun ? "--watch needs a RUN alone" : null,

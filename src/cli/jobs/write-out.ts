@@ -14,11 +14,12 @@ import { openReadableJobs } from "./readable-jobs.ts";
  */
 export async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const { own, json, store, terminal, place } = asked;
-  const out = outPlace(own.out ?? own.output ?? "-", json, "jobs");
+  const out = outPlace(own.out ?? own.output ?? "-", own.format, json, "jobs");
   const run = await runNamed(store, name, place);
   const readable = openReadableJobs(store.jobs, run.id);
-  const jobs: Pick<typeof store.jobs, "list" | "result"> = {
+  const jobs: Pick<typeof store.jobs, "input" | "list" | "result"> = {
     list: (id, page) => readable.read((without) => store.jobs.list(id, { ...page, without })),
+    input: (key) => store.jobs.input(key),
     result: (key) => store.jobs.result(key),
   };
   // What is over is written, also behind jobs that are not.

@@ -28,7 +28,7 @@ export function checkResultFile(path: string): void {
  * @returns bytes
  * @throws RlmError `output_failed`
  */
-export async function writeResultFile(path: string, pieces: Iterable<string>, run: string): Promise<number> {
+export async function writeResultFile(path: string, pieces: Pieces, run: string): Promise<number> {
   const target = targetOf(path);
   const temporary = target.isSpecial ? target.path : besides(target.path, run);
   try {
@@ -45,14 +45,16 @@ export async function writeResultFile(path: string, pieces: Iterable<string>, ru
   }
 }
 
+type Pieces = Iterable<string> | AsyncIterable<string>;
+
 /** The umask takes away from it. */
 const MODE = 0o666;
 
 /** @param mode of the file that it replaces; null if there is none, undefined if the target is not a regular file */
-async function written(file: FileHandle, pieces: Iterable<string>, mode?: number | null): Promise<number> {
+async function written(file: FileHandle, pieces: Pieces, mode?: number | null): Promise<number> {
   let bytes = 0;
   try {
-    for (const piece of chunks(pieces)) bytes += (await file.write(piece)).bytesWritten;
+    for await (const piece of chunks(pieces)) bytes += (await file.write(piece)).bytesWritten;
     if (typeof mode === "number") await file.chmod(mode);
     if (mode !== undefined) await file.sync();
     return bytes;
@@ -64,9 +66,9 @@ async function written(file: FileHandle, pieces: Iterable<string>, mode?: number
 const CHUNK_UNITS = 2 ** 20;
 
 /** The pieces as few writes of about a megabyte. */
-function* chunks(pieces: Iterable<string>): Iterable<Buffer> {
+async function* chunks(pieces: Pieces): AsyncIterable<Buffer> {
   let held = "";
-  for (const piece of pieces) {
+  for await (const piece of pieces) {
     held += piece;
     if (held.length < CHUNK_UNITS) continue;
     yield Buffer.from(held);

@@ -1,0 +1,113 @@
+import { type Json, RlmError } from "../../index.ts";
+import { isRecord } from "../../json.ts";
+import type { JobRow } from "../../store/index.ts";
+import { csvLine } from "./csv-text.ts";
+import { type FinalJobs, finalJobs } from "./result-lines.ts";
+
+/**
+ * The results that there are, as the lines of one table: the job, its status, its input, its result, its error and its cost. The
+ * results are read twice, since all of them say which columns there are.
+ */
+export async function* tableLines(asked: FinalJobs): AsyncIterable<string> {
+  const inputs = openFields("input");
+  const results = openFields("result");
+  const over: number[] = [];
+  for await (const job of finalJobs(asked)) {
+    const { input, result } = await contentsOf(asked, job);
+    inputs.add(input);
+    results.add(result);
+    over.push(job.n);
+  }
+  yield csvLine(headerOf(inputs.columns(), results.columns()));
+  // A job that is tried again meanwhile has no line.
+  for await (const job of finalJobs({ ...asked, order: over })) {
+    const { input, result, error } = await contentsOf(asked, job);
+    const told = isRecord(job.told) ? job.told : {};
+    const cost = typeof told.cost_usd === "number" ? told.cost_usd : 0;
+    yield csvLine([job.id, job.state, ...inputs.cells(input), ...results.cells(result), error, cost]);
+  }
+}
+
+interface Contents {
+  readonly input: Json;
+  readonly result: Json;
+  readonly error: string | null;
+}
+
+async function contentsOf({ jobs }: Pick<FinalJobs, "jobs">, job: JobRow): Promise<Contents> {
+  const result = job.state === "done" ? await jobs.result(job) : null;
+  const [input, damage] = await inputOf(jobs, job);
+  return { input, result: result === null ? null : JSON.parse(result), error: errorOf(job) ?? damage };
+}
+
+/** The input; if it is not what was asked, nothing and why. */
+async function inputOf(jobs: FinalJobs["jobs"], job: JobRow): Promise<[input: Json, damage: string | null]> {
+  try {
+    return [await jobs.input(job), null];
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "store_corrupt") return [null, `${error.message} (${error.code})`];
+    throw error;
+  }
+}
+
+function errorOf({ told }: JobRow): string | null {
+  if (!isRecord(told) || typeof told.error !== "string") return null;
+  return `${told.error} (${String(told.error_code)})`;
+}
+
+/** A result may have any number of fields. With more than so many the values are whole, in one column. */
+const MOST_FIELDS = 1000;
+
+type Cell = string | number | boolean | null;
+
+/** The columns of inputs or of results. */
+interface Fields {
+  add(value: Json): void;
+  columns(): { readonly kind: string; readonly names: readonly string[] };
+  cells(value: Json): readonly Cell[];
+}
+
+/** @param kind names the column of values that are no objects */
+function openFields(kind: "input" | "result"): Fields {
+  const names = new Set<string>();
+  let hasWhole = false;
+  const isWide = () => names.size > MOST_FIELDS;
+  const isWhole = (value: Json) => value !== null && (isWide() || !isRecord(value));
+  return {
+    add(value) {
+      if (isWhole(value)) hasWhole = true;
+      else if (isRecord(value)) for (const name of Object.keys(value)) names.add(name);
+    },
+    columns: () => ({ kind, names: [...(isWide() ? [] : names), ...(hasWhole || isWide() ? [kind] : [])] }),
+    cells(value) {
+      const fields = isWide() ? [] : [...names].map((name) => cellOf(fieldOf(value, name)));
+      return hasWhole || isWide() ? [...fields, isWhole(value) ? cellOf(value) : null] : fields;
+    },
+  };
+}
+
+function fieldOf(value: Json, name: string): unknown {
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : null;
+}
+
+function cellOf(value: unknown): Cell {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+const BEFORE = ["job", "status"];
+const AFTER = ["error", "cost_usd"];
+
+/** A name that another column has already gets `input.` or `result.` before it. */
+function headerOf(...groups: readonly ReturnType<Fields["columns"]>[]): readonly string[] {
+  const taken = new Set([...BEFORE, ...AFTER]);
+  const named = groups.flatMap(({ kind, names }) =>
+    names.map((name) => {
+      let free = name;
+      while (taken.has(free)) free = `${kind}.${free}`;
+      taken.add(free);
+      return free;
+    }),
+  );
+  return [...BEFORE, ...named, ...AFTER];
+}
