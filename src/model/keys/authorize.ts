@@ -1,6 +1,6 @@
 import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
 import { type Env, type PiCredential, type PiFiles, resolveEntry } from "./pi-files.ts";
-import { KEY_VARIABLES } from "./variables.ts";
+import { KEY_VARIABLES, placeholderProblem } from "./variables.ts";
 
 /** What a request is sent with. */
 export interface Authorization {
@@ -50,10 +50,19 @@ export function authorize(
 
 /** @throws RlmError `no_model_configured` if the variable is not set */
 export function namedKey(name: string, env: Env): string {
-  const key = env[name];
-  if (key) return key;
-  throw new RlmError("no_model_configured", `the environment variable ${name} is not set`, {
-    suggestion: `Set it to the API key, or ${remedy("nameKey")}.`,
+  const key = keyIn(name, env);
+  if (typeof key === "string") return key;
+  throw key;
+}
+
+/** The key in a variable, or that it is not set: a text in place of which a key belongs is none. */
+function keyIn(name: string, env: Env): string | RlmError {
+  const value = env[name] ?? "";
+  const problem = placeholderProblem(value);
+  if (value !== "" && problem === null) return value;
+  const why = problem === null ? "" : `: ${problem}`;
+  return new RlmError("no_model_configured", `the environment variable ${name} is not set${why}`, {
+    suggestion: `${problem === null ? "Set it to the API key" : "Put the API key itself there"}, or ${remedy("nameKey")}.`,
   });
 }
 
@@ -78,8 +87,9 @@ function noKeyCure(variable: string | undefined): string {
 }
 
 function fromEnv(_provider: string, { env, envNames }: KeySources): Found {
-  const name = envNames.find((candidate) => env[candidate]);
-  return name === undefined ? undefined : lasting(env[name] ?? "");
+  const found = envNames.filter((name) => env[name]).map((name) => keyIn(name, env));
+  const key = found.find((each) => typeof each === "string");
+  return key === undefined ? (found[0] instanceof RlmError ? found[0] : undefined) : lasting(key);
 }
 
 function fromAuthFile(provider: string, { env, files }: KeySources): Found {

@@ -17,3 +17,16 @@ export const KEY_VARIABLES: Readonly<Record<string, string>> = {
 export function keyVariable(model: string): string | undefined {
   return KEY_VARIABLES[model.slice(0, model.indexOf("/"))];
 }
+
+/** Texts that stand for a key where clients configure a server: `${NAME}`, `${env:NAME}`, `{env:NAME}`, `YOUR_KEY` and their like. */
+const PLACEHOLDER = /^(?:\$\{(?:env:|input:)?\w+\}|\{env:\w+\}|\$\{\{\s*secrets\.\w+\s*\}\}|YOUR_(?:API_)?KEY)$/;
+
+/**
+ * Why the value of a variable is not a key, as a sentence's end: it is what a key was to be put in place of. null if it may
+ * be a key.
+ */
+export function placeholderProblem(value: string): string | null {
+  if (!PLACEHOLDER.test(value.trim())) return null;
+  if (!/[${]/.test(value)) return `it has the text ${value.trim()}, in place of which the key belongs`;
+  return `whoever started this program handed on the text ${value.trim()} as it stands, in place of the variable's value`;
+}

@@ -114,6 +114,33 @@ test("without a key the refusal names the provider and the ways", () => {
   );
 });
 
+const reference = (name: string) => `\${${name}}`;
+
+test.each([
+  reference("MY_KEY"),
+  reference("env:MY_KEY"),
+  reference("input:MY_KEY"),
+  reference("{ secrets.MY_KEY }"),
+  "{env:MY_KEY}",
+  "YOUR_KEY",
+])("the text %s is no key: a client has put none in its place", (value) => {
+  const problem =
+    value === "YOUR_KEY"
+      ? "it has the text YOUR_KEY, in place of which the key belongs"
+      : `whoever started this program handed on the text ${value} as it stands, in place of the variable's value`;
+  const named = open({}, { env: { MY_KEY: value }, apiKeyEnv: "MY_KEY" }).models;
+  expect(refusalOf(() => named.resolve("openai/gpt-4o-mini"))).toEqual({
+    code: "no_model_configured",
+    message: `the environment variable MY_KEY is not set: ${problem}`,
+    suggestion: "Put the API key itself there, or name the variable that holds the key in `apiKeyEnv`.",
+  });
+  setVariable("OPENAI_API_KEY", value);
+  const usual = open({}, { env: { OPENAI_API_KEY: value } }).models;
+  expect(refusalOf(() => usual.resolve("openai/gpt-4o-mini")).message).toContain(
+    `OPENAI_API_KEY is not set: ${problem}`,
+  );
+});
+
 test.each(Object.entries(KEY_VARIABLES))("pi-ai takes the key of %s from %s", (provider, variable) => {
   setVariable(variable, KEY);
   expect(findEnvKeys(provider)).toContain(variable);
