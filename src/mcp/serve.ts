@@ -69,7 +69,7 @@ export function serve(parts: ServerParts): void {
 }
 
 const INSTRUCTIONS =
-  "Belay explores material that is too large to read, such as repositories, logs and books, by JavaScript cells over it and by sub-calls to a model. Load a file or folder with rlm_load, then explore it with rlm_exec, have questions answered with rlm_ask or, if they are simple, with rlm_query, and get the answer of what still runs with rlm_wait.";
+  "Call rlm_status first: an earlier run may have loaded the context, set variables or left work unfinished. Belay explores material that is too large to read, such as repositories, logs and books, by JavaScript cells over it and by sub-calls to a model. Load a file or folder with rlm_load, then explore it with rlm_exec, have questions answered with rlm_ask or, if they are simple, with rlm_query, and get the answer of what still runs with rlm_wait.";
 
 /**
  * The SDK aborts requests when the connection closes, just as when the client cancels them. What runs must have been

@@ -1,6 +1,7 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
 import { loadAsks } from "../asks.ts";
 import { type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
+import { unfinishedOf } from "../tools/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Runs } from "./running.ts";
 
@@ -25,22 +26,12 @@ export async function statusOf(connection: Connection, runs: Runs) {
 }
 
 const LISTED = 20;
-const INPUT_CHARACTERS = 200;
 
 function contextOf(session: Session) {
   const stats = session.stats();
   if (!stats) return null;
   const { sources, document_count, length_chars, length_tokens_estimate } = stats;
   return { sources, document_count, length_chars, length_tokens_estimate };
-}
-
-function unfinishedOf(session: Session) {
-  const unfinished = session.unfinished();
-  if (!unfinished) return null;
-  const { exec_id, kind, input } = unfinished;
-  const text = typeof input === "string" ? input : JSON.stringify(input);
-  const suggestion = "rlm_wait finishes it, and so does the same call again; rlm_wait with discard: true gives it up.";
-  return { exec_id, kind, input: text.slice(0, INPUT_CHARACTERS), suggestion };
 }
 
 /** The answer of an exec that is over. @throws RlmError `invalid_argument` if the session has none by that id */

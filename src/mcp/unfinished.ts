@@ -1,6 +1,6 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { Session, Unfinished } from "../session/index.ts";
-import { askAnswer, type Tool, type ToolEnvelope } from "../tools/index.ts";
+import { askAnswer, leavesLoaded, type Tool, type ToolEnvelope } from "../tools/index.ts";
 import type { Signals } from "./run.ts";
 
 /** What a call is answered with if it meets an exec that another process began, and what it says of it. */
@@ -12,7 +12,7 @@ export interface Met {
 
 /**
  * Looks after what was interrupted before a call begins. The same call again is answered by finishing it; a load gives
- * it up; any other call finishes it first.
+ * it up, unless it is one of what is loaded; any other call finishes it first.
  *
  * @throws RlmError `exec_unfinished` if it could not be finished
  */
@@ -23,6 +23,8 @@ export async function meetUnfinished(session: Session, tool: Tool, args: unknown
   if (isSameCall(unfinished, tool.name, args))
     return { answer: await finished(session, tool, args, signals), warnings: [] };
   if (tool.name === "rlm_load") {
+    // Paths are absolute.
+    if (leavesLoaded(session, args, "/")) return { answer: null, warnings: [] };
     await session.discard();
     return { answer: null, warnings: [`discarded: ${exec_id}`] };
   }

@@ -272,6 +272,8 @@ export interface Session extends AsyncDisposable {
   load(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
   /** Adds to the context; variables, helpers, memory and budget stay. */
   loadAppend(source: LoadSource, options?: LoadingOptions): Promise<LoadResult>;
+  /** True if the context begins with what a load of this source would give now. Rejects as `load` does, and changes nothing. */
+  holds(source: LoadSource, options?: LoadingOptions): Promise<boolean>;
   /** Runs a cell. */
   exec(code: string, options?: ExecOptions): Promise<ExecEnvelope>;
   /**

@@ -55,6 +55,13 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     name: row.name,
     load: (source, options) => loadInto(setup, perform, "load", source, options),
     loadAppend: (source, options) => loadInto(setup, perform, "append", source, options),
+    async holds(source, options) {
+      const request = loadOf(setup, "load", source, options, "holds()");
+      return turns.take(async () => {
+        const [first] = state().context?.parts ?? [];
+        return first !== undefined && (await request.read(null)).hash === first.hash;
+      });
+    },
     async exec(source, options = {}) {
       checkSource(source);
       checkOptions("exec()", EXEC_OPTIONS, options);
@@ -107,19 +114,30 @@ function performing({ row, parts, state }: Setup, turns: Turns): Perform {
 }
 
 async function loadInto(
-  { granted, loading }: Setup,
+  setup: Setup,
   perform: Perform,
   kind: "load" | "append",
   from: LoadSource,
-  options: LoadingOptions = {},
+  options?: LoadingOptions,
 ): Promise<LoadResult> {
-  const place = kind === "load" ? "load()" : "loadAppend()";
+  const request = loadOf(setup, kind, from, options, kind === "load" ? "load()" : "loadAppend()");
+  return { success: true, stats: statsOf(await perform(request)) };
+}
+
+/** The load that a caller asks for. @throws RlmError `invalid_argument` that names the place */
+function loadOf(
+  { granted, loading }: Setup,
+  kind: "load" | "append",
+  from: LoadSource,
+  options: LoadingOptions = {},
+  place: string,
+) {
   checkOptions(place, LOAD_SOURCE, from);
   checkOptions(place, LOADING_OPTIONS, options);
   const { roots = [], signal } = options;
   granted.allow(roots);
   const reading = { ...loading, roots: [...granted.roots, ...roots], ...(signal ? { signal } : {}) };
-  return { success: true, stats: statsOf(await perform(loadRequest(kind, from, reading))) };
+  return loadRequest(kind, from, reading);
 }
 
 /** Reads change nothing, so they are not execs. */

@@ -3,8 +3,8 @@ import type { Tool } from "./define.ts";
 import { KEEPING } from "./keeping.ts";
 import { rlm_ask } from "./rlm_ask.ts";
 import { rlm_exec } from "./rlm_exec.ts";
-import { rlm_load } from "./rlm_load.ts";
 import { rlm_load_append } from "./rlm_load_append.ts";
+import { rlm_load_unless_loaded } from "./rlm_load_unless_loaded.ts";
 import { rlm_query } from "./rlm_query.ts";
 import { rlm_status } from "./rlm_status.ts";
 import { rlm_wait } from "./rlm_wait.ts";
@@ -14,15 +14,17 @@ export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
 export { fitted } from "./fit.ts";
 export { askAnswer } from "./rlm_ask.ts";
+export { leavesLoaded } from "./rlm_load_unless_loaded.ts";
 export type { SessionHost } from "./session-host.ts";
 export { TOOLS_BUDGET, toolTokens } from "./tokens.ts";
+export { unfinishedOf } from "./unfinished.ts";
 
 export const TOOL_SETS = ["core", "all"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
 
 /** The tools of a server that chooses the session by itself, in the order in which a model sees them. */
 export function serverTools(set: ToolSet, host: SessionHost): readonly Tool[] {
-  const loading = [rlm_load, rlm_load_append].map(withAbsolutePath);
+  const loading = [rlm_load_unless_loaded, rlm_load_append].map(withAbsolutePath);
   const core = [...loading, rlm_exec, rlm_query, rlm_ask, rlm_status(host), rlm_wait(host)];
   return set === "core" ? core : [...core, ...KEEPING];
 }

@@ -119,7 +119,7 @@ test("kill -9 around each commit of a cell: the next server's same call has its 
     const sent = of.models.requests.slice(from).map(({ prompt }) => prompt);
     expect(sent, at).toEqual(["one", "two", "three"]);
     // The next cut begins without an exec of its own.
-    await next.call("rlm_load", { path: of.cwd });
+    await next.call("rlm_load", { path: of.cwd, reset: true });
     next.child.stdin?.end();
     await next.gone;
   }

@@ -76,9 +76,10 @@ export type TurnTaken = Pick<ToolResult, "usage" | "attempts" | "model" | "sent_
 export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
 
 type LoadKind = "load" | "append";
+type LoadRequest = Extract<ExecRequest, { readonly kind: LoadKind }>;
 
 /** A load or append of what a caller names: a path, or text at hand. */
-export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptions): ExecRequest {
+export function loadRequest(kind: LoadKind, from: LoadSource, options: LoadOptions): LoadRequest {
   const { cwd } = options;
   const absolute = options.roots.map((root) => resolve(cwd, root));
   if (typeof from !== "string" && "paths" in from) {
@@ -143,7 +144,7 @@ export function requestOf(
   }
 }
 
-function reading(kind: LoadKind, input: LoadInput, source: Source, options: LoadOptions): ExecRequest {
+function reading(kind: LoadKind, input: LoadInput, source: Source, options: LoadOptions): LoadRequest {
   return { kind, input, read: (current) => (current ? loadAppend(current, source, options) : load(source, options)) };
 }
 

@@ -1,4 +1,4 @@
-import { symlinkSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
@@ -84,7 +84,7 @@ test.each([
   expect(await next.call(name, args)).toMatchObject(expected);
 });
 
-test("a load gives up what was cut, and says so; wrong arguments leave it alone", async () => {
+test("a load of what is loaded keeps what was cut; another load, or reset, gives it up and says so", async () => {
   const held = heldAnswers();
   const { call, close, of } = await loaded({ answers: held.answers });
   void call("rlm_exec", { code: ASKING }).catch(() => {});
@@ -92,11 +92,36 @@ test("a load gives up what was cut, and says so; wrong arguments leave it alone"
   await close();
   const next = await openPair(of);
   expect(await next.call("rlm_load", { paths: of.folder })).toMatchObject({ error_code: "invalid_argument" });
-  expect(await next.call("rlm_status")).toMatchObject({ unfinished: { kind: "cell" } });
-  expect(await next.call("rlm_load", { path: of.folder })).toMatchObject({
-    success: true,
-    warnings: [expect.stringMatching(/^discarded: /)],
+  const { unfinished } = await next.call("rlm_status");
+  expect(unfinished).toMatchObject({ kind: "cell" });
+  const kept = await next.call("rlm_load", { path: of.folder });
+  expect(kept).toMatchObject({ success: true, already_loaded: true, stats: { document_count: 2 }, unfinished });
+  expect(kept).not.toHaveProperty("warnings");
+  const warnings = [expect.stringMatching(/^discarded: /)];
+  const other = await next.call("rlm_load", { path: join(of.folder, "a.txt") });
+  expect(other).toMatchObject({ success: true, stats: { document_count: 1 }, warnings });
+});
+
+test("a load of what is loaded resets nothing and tells what is there, until it is asked to or the files change", async () => {
+  const { call, close, of } = await loaded({ tools: "all" });
+  await call("rlm_exec", { code: "var n = 1; const seen = []; memory.put('k', 1)" });
+  await close();
+  const { call: again } = await openPair(of);
+  const path = of.folder;
+  expect(await again("rlm_load", { path: `${path}/` })).toMatchObject({
+    already_loaded: true,
+    stats: { sources: [path] },
+    variables: ["n", "seen"],
+    memory_keys: ["k"],
+    unfinished: null,
   });
+  expect(await again("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1 });
+  expect(await again("rlm_load", { path, reset: true })).not.toHaveProperty("already_loaded");
+  expect(await again("rlm_exec", { code: "typeof n" })).toMatchObject({ result_json: "undefined" });
+  writeFileSync(join(path, "new.txt"), "new\n");
+  const anew = await again("rlm_load", { path });
+  expect(anew).toMatchObject({ success: true, stats: { document_count: 3 } });
+  expect(anew).not.toHaveProperty("already_loaded");
 });
 
 test.each(ERAS)("%s: a call that the client cancels ends as cancelled, and its variables stay", async (era) => {
