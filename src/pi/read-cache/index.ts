@@ -1,11 +1,10 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
-import { type Clock, RlmError } from "../../../runtime/index.ts";
+import type { Clock } from "../../../runtime/index.ts";
 import type { PiSettings } from "../../config/index.ts";
 import { META_KEY, type TextStore } from "../../read-cache/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
 import { harmless } from "../view/texts.ts";
-import { inPi } from "../wording.ts";
 import { openReadFollower, type ReadContext, type ReadFollower } from "./follow.ts";
 import { REFRESH_TOOL, type RefreshParts, refresh, refreshTool, wishIn } from "./refresh.ts";
 import { statusLine, statusOf } from "./status.ts";
@@ -90,14 +89,13 @@ function exemptOf(context: StartContext, { settings, write }: Pick<ReadCachePart
     const { read_cache: isOn = false, read_cache_exclude: names = [] } = settings(context.cwd);
     return isOn ? names : null;
   } catch (error) {
-    const cure = error instanceof RlmError ? ` ${inPi(error.suggestion)}` : "";
-    say(`RLM: ${messageOf(error)}.${cure} ${WHAT_IS_OFF}`, "warning", context, write);
+    say(`RLM: ${messageOf(error)}\n${WHAT_IS_OFF}`, "warning", context, write);
     return null;
   }
 }
 
 const WHAT_IS_OFF =
-  "Until that is done and /reload is typed, the rlm tools fail, no objects go outside, and the read cache is off.";
+  "Until it is corrected and /reload is typed, the rlm tools fail, no objects go outside, and the read cache is off.";
 
 function followReads(pi: ReadCacheHost, follower: ReadFollower, isOn: () => boolean): void {
   pi.on("before_provider_request", ({ payload }) => {

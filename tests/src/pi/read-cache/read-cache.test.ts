@@ -246,14 +246,12 @@ test.for([{}, { read_cache: false }])("with %j nothing is registered and no read
 });
 
 test("settings that cannot be read turn it off, and one line says why", async () => {
-  const problem = new RlmError("invalid_config", "/p/belay.json: read_cache must be true or false", {
-    suggestion: "Correct it.",
-  });
+  const problem = new RlmError("invalid_config", "/p/belay.json: read_cache must be true or false", { suggestion: "" });
   const pi = withFile({ settings: problem });
   expect((await pi.a()).returned).toEqual({});
   const cure =
-    "Until that is done and /reload is typed, the rlm tools fail, no objects go outside, and the read cache is off.";
-  expect(pi.told).toEqual([`RLM: /p/belay.json: read_cache must be true or false. Correct it. ${cure}`]);
+    "Until it is corrected and /reload is typed, the rlm tools fail, no objects go outside, and the read cache is off.";
+  expect(pi.told).toEqual([`RLM: /p/belay.json: read_cache must be true or false\n${cure}`]);
 });
 
 test("beside another cache's tool ours stays away", async () => {
