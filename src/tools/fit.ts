@@ -1,4 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
+import { jsonText } from "../visible.ts";
 import type { ToolEnvelope } from "./define.ts";
 
 /** What a tool of Pi may answer (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines do not matter. */
@@ -68,5 +69,5 @@ function beginning(text: string, maxBytes: number): string {
 }
 
 function bytesOf(value: Json): number {
-  return Buffer.byteLength(JSON.stringify(value));
+  return Buffer.byteLength(jsonText(value));
 }

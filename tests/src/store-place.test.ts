@@ -1,9 +1,10 @@
-import { readdirSync } from "node:fs";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { readServerUrl } from "../../src/store/index.ts";
 import { hasSecret, isServer, placeOf, shownPlace, withoutPasswords } from "../../src/store-place.ts";
-import { temporaryFolder } from "./cli/belay.ts";
+import { startBelay, temporaryFolder } from "./cli/belay.ts";
 import { belayHere } from "./cli/in-process.ts";
 
 test("a store is named by a folder or by the URL of a server", () => {
@@ -96,3 +97,19 @@ test("no command shows the password of a URL, or makes a folder of it", async ()
   const secret = await belayHere([...typed, "postgres://me:s3cret@db/x"], { cwd });
   expect(secret.stdout).toContain('args = ["mcp"]\nenv_vars = ["BELAY_STORE"]');
 }, 30_000);
+
+test.runIf(process.platform === "linux")("the list of processes shows no password either", async () => {
+  const child = startBelay(["mcp", "--store", "postgres://me:s3cret@localhost:1/x"]);
+  const { stdout } = child;
+  if (!stdout) throw new Error("the process has no stdout");
+  child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, ...INITIALIZE })}\n`);
+  await once(stdout, "data");
+  expect(readFileSync(`/proc/${child.pid}/cmdline`, "utf8").replaceAll("\0", "")).toBe("belay");
+  child.stdin?.end();
+  await once(child, "close");
+});
+
+const INITIALIZE = {
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};

@@ -112,6 +112,12 @@ test("a name with a line feed is one line behind each door", () => {
   }
 });
 
+test("an answer over MCP keeps to its size when characters become escapes", () => {
+  const text = "\u202e".repeat(20_000);
+  const [answer] = answerOf({ success: true, text }, [], "", 10_000).content;
+  expect(Buffer.byteLength(answer?.text ?? "")).toBeLessThanOrEqual(10_000);
+});
+
 test("writing that joins, emoji, line feeds and tabs stay", () => {
   for (const text of ["👩‍👩‍👧 ❤️ 1️⃣ 👍🏽", "می‌خواهم", "क्‍ष", "שלום עולם", "a\n\tb", "e\u0301 é 漢字 \u{20000}"]) {
     expect(visible(text)).toBe(text);
