@@ -26,7 +26,7 @@ test.concurrent.for(NEWEST_PI)(
     void first
       .until(({ method }) => method === "confirm")
       .then(({ id }) => first.send({ type: "extension_ui_response", id, confirmed: true }));
-    const batch = { tool: "rlm_batch", args: { instructions: "Which word?", targets: names } };
+    const batch = { tool: "rlm_batch", args: { instructions: "Which word?", targets: [...names, "none.txt"] } };
     const fourth = { at: "commit", record: "rlm_tool_result", side: "after", nth: 4 } as const;
     await killedAt(scene, first, { name: "in a batch", by: fourth }, { prompt: "read them", call: batch, subCalls: 0 });
     const [question] = first.events.filter(({ method }) => method === "confirm");
@@ -48,15 +48,17 @@ test.concurrent.for(NEWEST_PI)(
     const heard = model.plan(
       "what was said?",
       { tool: "rlm_extract", args: { instructions: "Which word?", target: "history/0001-user", name: "first" } },
+      { tool: "rlm_query", args: { prompt: "Both?", target: names.slice(-2) } },
       exec("result = [memory.get('artifact/first').confidence, history.find('heron').matches.length > 0]"),
     );
     await third.prompt(heard);
     const last = model.turns().at(-1);
     const told = (prompt: string, n = 0) => envelopeOf(resultTo(last, prompt, n));
-    expect(told("read them")).toMatchObject({ success: true, answered: COUNT, failed: 0, resumed: 1 });
+    expect(told("read them")).toMatchObject({ success: true, answered: COUNT, failed: 1, resumed: 1 });
     expect(told("read it")).toMatchObject({ success: true, answer: "heron", confidence: "high", name: "P: large.txt" });
     expect(told(heard)).toMatchObject({ success: true, key: "artifact/first" });
-    expect(told(heard, 1)).toMatchObject({ success: true, result_json: ["high", true] });
+    expect(told(heard, 1)).toMatchObject({ success: true, answer: "bird9", name: "P: f19.txt, P: f20.txt" });
+    expect(told(heard, 2)).toMatchObject({ success: true, result_json: ["high", true] });
     const times = names.map((_, at) => model.subCalls().filter((prompt) => prompt.includes(small(at))).length);
     expect(times.filter((count) => count > 2)).toEqual([]);
     expect(times.filter((count) => count === 1).length).toBeGreaterThanOrEqual(4);
@@ -64,7 +66,7 @@ test.concurrent.for(NEWEST_PI)(
     const confirms = [second, third].flatMap(({ events }) => events.filter(({ method }) => method === "confirm"));
     expect(confirms).toEqual([]);
     const kinds = mirrored(file, "rlm_complete").map(({ data }) => data?.kind);
-    expect(kinds).toEqual(["load", "query", "query", "query", "memory", "cell"]);
+    expect(kinds).toEqual(["load", "query", "query", "query", "memory", "query", "cell"]);
     expect(
       [first, second, third].flatMap(({ events }) => events.filter(({ type }) => type === "extension_error")),
     ).toEqual([]);

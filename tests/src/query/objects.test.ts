@@ -193,4 +193,7 @@ test("the estimate is that of the requests at the most, by the price list", () =
     cost_usd: (211_100 + 450_560) / 1e6,
   });
   expect(readingEstimate(objects, TERMS, null).cost_usd).toBeNull();
+  // Together they are one reading, which is larger.
+  const together = { ...TERMS, together: true };
+  expect(readingEstimate(objects, together, null)).toMatchObject({ calls: 10, input_tokens: 10 * 21_100 });
 });
