@@ -76,10 +76,10 @@ export { openStore, type SessionStore } from "./stored/session-store.ts";
 export {
   canBeChosen,
   forkSession,
-  lastSession,
   listReadableSessions,
-  listSessions,
+  type ReadableSessions,
   type Removing,
+  readableRows,
   type SessionSummary,
   sessionNamed,
   sessionToRemove,

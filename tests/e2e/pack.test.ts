@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, beforeEach, expect, test } from "vitest";
@@ -85,6 +85,9 @@ test("the command and the library work in it", async () => {
 
   const licenses = join(INSTALLED, "node_modules/belay-rlm/dist/THIRD-PARTY-LICENSES.txt");
   expect(readFileSync(licenses, "utf8")).toContain("typebox\n\n");
+
+  const cells = readdirSync(join(INSTALLED, "node_modules/belay-rlm/examples"));
+  expect(cells).toEqual(["01-explore.js", "02-multi-pass.js", "03-helpers.js", "04-batch.js", "README.md"]);
 
   const demo = await mustRun(belay, ["demo", "--json"], options);
   const expected = { success: true, sub_calls: 12, recorded: 5, sent_again: 7, requests: 19 };

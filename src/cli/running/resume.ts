@@ -1,14 +1,22 @@
 import { amount } from "../../figures.ts";
 import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
-import { canBeChosen, describeExecs, type ExecDescription, sessionNamed, summaryOf } from "../../session/index.ts";
-import { everySession, type SessionRow, type Store } from "../../store/index.ts";
+import {
+  canBeChosen,
+  describeExecs,
+  type ExecDescription,
+  readableRows,
+  sessionNamed,
+  summaryOf,
+} from "../../session/index.ts";
+import type { SessionRow, Store } from "../../store/index.ts";
 import { inLine } from "../../visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
+import { passedOver } from "../render/damage.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { reportingFailures } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
@@ -31,7 +39,7 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
   const report = args.get(JSON_OUTPUT) ? jsonReport(terminal) : textReport(terminal);
   return reportingFailures(stop, report.failure, async (open) => {
     const onTurn = turnTeller(flags, terminal);
-    const opened = await open({ flags, host, terminal, onTurn, choose: (store) => choose(store, asked) });
+    const opened = await open({ flags, host, terminal, onTurn, choose: (store) => choose(store, asked, terminal) });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
     if (session.unfinished()) opened.checkRecorded();
@@ -65,9 +73,12 @@ function nameOf(args: Arguments): string | undefined {
 }
 
 /** The session named. Without a name it is the latest unfinished one; if all are finished, the latest one. */
-async function choose(store: Store, name: string | undefined): Promise<SessionRow> {
-  if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name));
-  const own = (await Array.fromAsync(everySession(store))).filter(canBeChosen);
+async function choose(store: Store, name: string | undefined, { stderr }: Terminal): Promise<SessionRow> {
+  const told = passedOver(stderr);
+  if (name !== undefined) return sessionNamed(store, await sessionMeant(store, name), told);
+  const { found, damaged } = await readableRows(store);
+  damaged.forEach(told);
+  const own = found.filter(canBeChosen);
   const inState = (wanted: string) => own.find((row) => summaryOf(row).status === wanted && summaryOf(row).last);
   const latest = inState("unfinished") ?? inState("idle") ?? inState("running");
   if (latest) return latest;

@@ -15,6 +15,7 @@ import type { Host } from "../host.ts";
 import { bringContexts } from "../input/contexts.ts";
 import { checkContexts } from "../input/path-cures.ts";
 import { checkPaths, contextSource } from "../input/sources.ts";
+import { passedOver } from "../render/damage.ts";
 import { openProgress, type ProgressLine, processClock, quietProgress } from "../render/progress.ts";
 import { skippedLine, skippedSince } from "../render/skipped.ts";
 import type { Terminal } from "../render/terminal.ts";
@@ -72,7 +73,11 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   if (folder === null) return openIn(null, null, opening);
   const store = await openStoreIn(folder, host);
   try {
-    const row = opening.choose ? await opening.choose(store) : name === null ? null : await sessionToOpen(store, name);
+    const row = opening.choose
+      ? await opening.choose(store)
+      : name === null
+        ? null
+        : await sessionToOpen(store, name, opening);
     if (row || !looksOnly) return await openIn({ store, folder }, row, opening);
     await store[Symbol.asyncDispose]();
     return await openIn(null, null, opening);
@@ -83,8 +88,8 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
 }
 
 /** The session that --session names; null: it is to be made. */
-function sessionToOpen(store: Store, name: string): Promise<SessionRow | null> {
-  return name === LAST_SESSION ? sessionNamed(store, name) : store.find(name);
+function sessionToOpen(store: Store, name: string, { terminal }: Opening): Promise<SessionRow | null> {
+  return name === LAST_SESSION ? sessionNamed(store, name, passedOver(terminal.stderr)) : store.find(name);
 }
 
 async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening: Opening): Promise<CliSession> {

@@ -1,6 +1,6 @@
 import { ulid } from "ulid";
 import { displayName } from "../../ids.ts";
-import { forkSession } from "../../session/index.ts";
+import { forkSession, sessionNamed } from "../../session/index.ts";
 import { openSigner } from "../../signed-settings.ts";
 import { jsonText } from "../../visible.ts";
 import type { ForkFlags } from "../commands/fork.ts";
@@ -9,6 +9,7 @@ import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
 import { checkName, storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { passedOver } from "../render/damage.ts";
 import { checkpointMeant } from "./job-session.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
 
@@ -25,7 +26,8 @@ export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promis
       const id = ulid(at);
       const settings = openSigner(place, process.env).forFork(id);
       const forking = { id, name, origin: "command", checkpoint, at, settings } as const;
-      return forkSession(store, session, forking);
+      const { id: parent } = await sessionNamed(store, session, passedOver(stderr));
+      return forkSession(store, parent, forking);
     });
     if (args.get(JSON_OUTPUT)) return stdout.writeRaw(`${jsonText({ success: true, session: made })}\n`);
     const called = displayName(made);

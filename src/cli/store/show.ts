@@ -2,8 +2,8 @@ import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
 import {
   describeSession,
-  lastSession,
   type SessionDescription,
+  sessionNamed,
   type TextBounds,
   withBoundedTexts,
 } from "../../session/index.ts";
@@ -15,7 +15,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { damageError, outcomeOf } from "../render/damage.ts";
+import { damageError, outcomeOf, passedOver } from "../render/damage.ts";
 import { showFailure } from "../render/failure.ts";
 import { sessionMeant } from "./job-session.ts";
 import { onlyName, showingFailures, withStore } from "./opened-store.ts";
@@ -31,9 +31,14 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     const { stdout, stderr } = terminal;
     const place = storePlace(args);
     const found = await withStore(place, host, async (store) => {
-      if (!isNamed && !(await lastSession(store))) throw noSessionYet(shownPlace(place));
+      const meant = await sessionNamed(store, await sessionMeant(store, name), passedOver(stderr)).catch(
+        (error: unknown) => {
+          const isNone = !isNamed && error instanceof RlmError && error.code === "session_not_found";
+          throw isNone ? noSessionYet(shownPlace(place)) : error;
+        },
+      );
       const children = own.all || args.get(JSON_OUTPUT) ? ALL_CHILDREN : CHILDREN;
-      return describeSession(store, await sessionMeant(store, name), { children, partly: true });
+      return describeSession(store, meant.id, { children, partly: true });
     });
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const damage = damageError(damagedIn(found));

@@ -7,10 +7,10 @@ import { homeFolder } from "../../home.ts";
 import { agentDirOf } from "../../model/index.ts";
 import {
   describeSession,
-  listSessions,
+  listReadableSessions,
+  type ReadableSessions,
   readRecord,
   type SessionDescription,
-  type SessionSummary,
 } from "../../session/index.ts";
 import { tools } from "../../tools/pi-tools.ts";
 import type { BranchView } from "../branch/entries.ts";
@@ -46,8 +46,8 @@ export interface Control {
   documents(): Promise<readonly PDocument[]>;
   /** Cancels what runs. Returns false if nothing runs. */
   cancel(): boolean;
-  /** Every session of the store, the one changed last first. */
-  sessions(): Promise<readonly SessionSummary[]>;
+  /** The sessions of the store, the one changed last first, and those that cannot be read. */
+  sessions(): Promise<ReadableSessions>;
   /** The session and the checkpoint of the branch; null if RLM was not used on it. */
   branch(): Promise<{ readonly session: SessionDescription; readonly checkpoint: string | null } | null>;
   /** The branch stands at this checkpoint from now on; what was on it before stays in the store. */
@@ -117,7 +117,7 @@ export function openControl(
     },
     documents: async () => documentsOf((await context()).P),
     cancel: () => runs.cancel(),
-    sessions: async () => listSessions((await opened()).store),
+    sessions: async () => listReadableSessions((await opened()).store),
     async branch() {
       const { head } = view();
       if (!head) return null;

@@ -1,7 +1,7 @@
 import type { PiOrigins } from "../../config/index.ts";
 import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../figures.ts";
 import { displayName, idEnd } from "../../ids.ts";
-import type { SessionDescription, SessionSummary } from "../../session/index.ts";
+import type { ReadableSessions, SessionDescription } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
 import { columns } from "./columns.ts";
 import { outsideParts, progress } from "./summary.ts";
@@ -48,8 +48,15 @@ function budgetLine(budget: NonNullable<State["budget"]>): string {
 const SESSIONS_SHOWN = 20;
 
 /** `/rlm sessions`: those of the store, with a mark at that of the branch. @param now ms since the epoch */
-export function sessionsPage(found: readonly SessionSummary[], current: string | null, now: number): string {
-  if (found.length === 0) return "no sessions in the store yet";
+export function sessionsPage(
+  { sessions: found, damaged }: ReadableSessions,
+  current: string | null,
+  now: number,
+): string {
+  const lost = damaged.slice(0, SESSIONS_SHOWN).map(({ problem }) => problem);
+  if (damaged.length > lost.length)
+    lost.push(`… ${damaged.length - lost.length} more are damaged: npx belay-rlm doctor`);
+  if (found.length === 0) return lost.join("\n") || "no sessions in the store yet";
   const rows = found.slice(0, SESSIONS_SHOWN).map((session) => {
     const { id, name, origin, status, changed_at, context, execs, sub_calls, cost_usd, last } = session;
     return [
@@ -64,7 +71,7 @@ export function sessionsPage(found: readonly SessionSummary[], current: string |
     ];
   });
   const more = found.length > SESSIONS_SHOWN ? [`… ${found.length - SESSIONS_SHOWN} more: npx belay-rlm sessions`] : [];
-  return [...columns(rows), ...more].join("\n");
+  return [...columns(rows), ...more, ...lost].join("\n");
 }
 
 /** A checkpoint to choose. */

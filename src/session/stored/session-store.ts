@@ -1,20 +1,22 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../../runtime/index.ts";
 import { openSigner } from "../../signed-settings.ts";
-import { type Collected, findingsIn, shareStore } from "../../store/index.ts";
+import { type Collected, type DamagedRow, findingsIn, shareStore } from "../../store/index.ts";
 import { placeOf } from "../../store-place.ts";
 import type { CollectOptions } from "../api.ts";
 import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS } from "../options.ts";
 import { type Describing, describeSession, type SessionDescription } from "./description.ts";
-import { forkSession, listSessions, removeSession, type SessionSummary } from "./sessions.ts";
+import { forkSession, listReadableSessions, removeSession, type SessionSummary } from "./sessions.ts";
 
 /**
  * The sessions that a folder keeps. A session is known by its name, its id, or the end of its id. Every method may
  * reject with RlmError: `session_not_found`, `session_busy`, `store_failed`, `store_corrupt`.
  */
 export interface SessionStore extends AsyncDisposable {
-  /** All of them, the one changed last first. */
+  /** All that can be read, the one changed last first. */
   list(): Promise<readonly SessionSummary[]>;
+  /** Those that `list` passes over, because their rows cannot be read: id and problem of each. `remove` drops one by its whole id. */
+  damaged(): Promise<readonly DamagedRow[]>;
   /**
    * Its execs, sub-calls and checkpoints. `children`: how many sessions that answer its calls are described too; default: none.
    * `partly`: what can be read of a damaged session is described, and `damaged` names the rest; default: it is refused.
@@ -39,7 +41,8 @@ export async function openStore(place: string, { clock = systemClock } = {}): Pr
   const store = await shareStore(placeOf(place));
   const signer = openSigner(placeOf(place), process.env);
   return {
-    list: () => listSessions(store),
+    list: async () => (await listReadableSessions(store)).sessions,
+    damaged: () => store.damaged(),
     async describe(session, options = {}) {
       checkOptions("describe()", DESCRIBE_OPTIONS, options);
       return describeSession(store, session, options);

@@ -32,11 +32,6 @@ export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRem
   readonly forked_from: string | null;
 }
 
-/** Every session of the store, the one changed last first. */
-export async function listSessions(store: Pick<Store, "list">): Promise<SessionSummary[]> {
-  return (await Array.fromAsync(everySession(store))).map(summaryOf);
-}
-
 /** Sessions as far as their rows can be read. */
 export interface ReadableSessions {
   /** The one changed last first. */
@@ -51,7 +46,8 @@ export async function listReadableSessions(store: Listing): Promise<ReadableSess
 
 type Listing = Pick<Store, "list" | "damaged">;
 
-const readableRows = (store: Listing) =>
+/** Rows of the sessions as far as they can be read, the one changed last first. */
+export const readableRows = (store: Listing) =>
   readablePart(
     (without) => Array.fromAsync(everySession(store, without)),
     () => store.damaged(),
@@ -79,22 +75,34 @@ export function summaryOf(row: SessionRow): SessionSummary {
 /**
  * The session with this name, id or end of an id, or `@last`.
  *
+ * @param passedOver is told of sessions that cannot be read and that `@last` may have meant
  * @throws RlmError `session_not_found`, naming what was probably meant
  */
-export async function sessionNamed(store: Pick<Store, "find"> & Listing, nameOrId: string): Promise<SessionRow> {
+export async function sessionNamed(
+  store: Pick<Store, "find"> & Listing,
+  nameOrId: string,
+  passedOver: (row: DamagedRow) => void = () => {},
+): Promise<SessionRow> {
   const isLast = nameOrId === LAST_SESSION;
   const found = isLast ? null : await store.find(nameOrId);
   if (found) return found;
-  const last = isLast ? await lastSession(store) : null;
+  const last = isLast ? await lastSession(store, passedOver) : null;
   if (last) return last;
   const { found: rows } = await readableRows(store);
   throw new RlmError("session_not_found", `session ${nameOrId} not found`, { suggestion: cure(nameOrId, rows) });
 }
 
 /** The session changed last that a person can mean without its name; null: there is none. */
-export async function lastSession(store: Pick<Store, "list">): Promise<SessionRow | null> {
-  for await (const row of everySession(store)) if (canBeChosen(row)) return row;
-  return null;
+async function lastSession(store: Listing, passedOver: (row: DamagedRow) => void): Promise<SessionRow | null> {
+  const { found, damaged } = await readablePart(
+    async (without) => {
+      for await (const row of everySession(store, without)) if (canBeChosen(row)) return row;
+      return null;
+    },
+    () => store.damaged(),
+  );
+  for (const row of damaged) passedOver(row);
+  return found;
 }
 
 /** Whether `@last`, and a command without a name, may mean it. Those of Pi and those of jobs are reached by Pi and by their run. */
@@ -233,7 +241,10 @@ export interface Removing {
  */
 export async function sessionToRemove(store: Store, nameOrId: string): Promise<Removing> {
   try {
-    const row = await sessionNamed(store, nameOrId);
+    // Instead of the one that was meant, no other is dropped.
+    const row = await sessionNamed(store, nameOrId, ({ problem }) => {
+      throw new RlmError("store_corrupt", problem, { suggestion: `To see all that is damaged ${remedy("verify")}.` });
+    });
     await refuseChild(store, row);
     return row;
   } catch (error) {

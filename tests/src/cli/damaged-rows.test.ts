@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { corruptRuns } from "../../../campaigns/corrupt/runs.ts";
+import { openStore as openSessions } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/index.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
@@ -26,7 +27,7 @@ async function damagedBy(sql: string) {
   }
   using database = new DatabaseSync(join(home, "belay.db"));
   database.exec(sql);
-  return (...args: string[]) => belayHere(args, { home });
+  return Object.assign((...args: string[]) => belayHere(args, { home }), { home });
 }
 
 const json = ({ stdout }: { readonly stdout: string }) => JSON.parse(stdout);
@@ -49,6 +50,10 @@ test("a damaged row of a session is named beside the others, kept by gc, and dro
     stderr: expect.stringContaining(`error: ${damage}. Damaged sessions stay, with all that is theirs (store_corrupt)`),
   });
 
+  await using library = await openSessions(belay.home);
+  expect((await library.list()).map(({ name }) => name)).toEqual(["third", "first"]);
+  expect(await library.damaged()).toEqual([{ id: ID.second, problem: damage }]);
+
   expect(await belay("rm", "second")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`suggestion: \`belay rm ${ID.second}\` drops one that is damaged.`),
@@ -63,6 +68,21 @@ test("a damaged row of a session is named beside the others, kept by gc, and dro
   });
   expect(await belay("sessions")).toMatchObject({ code: 0, stderr: "" });
   expect(await belay("gc")).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("@last and a bare resume pass over a damaged session and name it; rm drops no other in its place", async () => {
+  const belay = await damagedBy("UPDATE sessions SET settings = '{}' WHERE name = 'third'");
+  const damage = `the row of session ${ID.third} is damaged`;
+  const told = expect.stringContaining(`${damage}: it is passed over; belay doctor tells all that is damaged\n`);
+  const ran = await belay("exec", "-e", "1", "-s", "@last", "--json");
+  expect(ran).toMatchObject({ code: 0, stderr: told });
+  expect(json(ran)).toMatchObject({ session_id: ID.second });
+  expect(await belay("resume")).toMatchObject({ code: 0, stdout: "1\n", stderr: told });
+  expect(await belay("show")).toMatchObject({ code: 0, stdout: expect.stringContaining("second"), stderr: told });
+  expect(await belay("fork", "@last", "--name", "copy")).toMatchObject({ code: 0, stdout: "copy\n", stderr: told });
+  expect(await belay("rm", "@last")).toMatchObject({ code: 1, stderr: expect.stringContaining(damage) });
+  const { sessions } = json(await belay("sessions", "--json"));
+  expect(sessions.map(({ name }: { name: string }) => name)).toEqual(["copy", "second", "first"]);
 });
 
 test("a damaged row of a run is named beside the other runs, and dropped by its id", async () => {

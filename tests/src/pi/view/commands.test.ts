@@ -6,6 +6,7 @@ import { completions, runCommand } from "../../../../src/pi/view/commands.ts";
 import type { Control } from "../../../../src/pi/view/control.ts";
 import type { BranchReport } from "../../../../src/pi/view/report.ts";
 import type { SessionDescription } from "../../../../src/session/stored/description.ts";
+import type { ReadableSessions } from "../../../../src/session/stored/sessions.ts";
 
 const SUMMARY = {
   id: "01SESSION",
@@ -120,7 +121,7 @@ async function ran(
     report: async () => NOTHING_TOLD,
     documents: async () => [],
     cancel: () => board.current().running !== null,
-    sessions: async () => [SUMMARY],
+    sessions: async () => ({ sessions: [SUMMARY], damaged: [] }),
     branch: async () => ({ session: SESSION, checkpoint: "01CCCCCCCCCC" }),
     goTo: async (...place) => void done.push(place),
     settings: (cwd) => ({ settings: [{ key: "max_tokens", value: "7", from: cwd }], files: ["a", "b"] }),
@@ -178,12 +179,17 @@ test("cancel ends what runs", async () => {
 });
 
 test("sessions are listed, that of the branch with a mark", async () => {
-  const sessions = async () => [SUMMARY, { ...SUMMARY, id: "01OTHER", name: "notes", context: null, last: null }];
+  const other = { ...SUMMARY, id: "01OTHER", name: "notes", context: null, last: null };
+  const sessions = async () => ({ sessions: [SUMMARY, other], damaged: [] });
   expect((await ran("sessions", { state: USED, control: { sessions } })).said.split("\n")).toEqual([
     "* 1SESSION  pi  open  5 s ago  docs  2 execs  12 calls $0.020  result = 1",
     "  notes     pi  open  5 s ago  -     2 execs  12 calls $0.020",
   ]);
-  expect((await ran("sessions", { control: { sessions: async () => [] } })).said).toBe("no sessions in the store yet");
+  const listing = (listed: ReadableSessions) => ran("sessions", { control: { sessions: async () => listed } });
+  expect((await listing({ sessions: [], damaged: [] })).said).toBe("no sessions in the store yet");
+  const damaged = [{ id: "01D", problem: "the row of session 01D is damaged" }];
+  expect((await listing({ sessions: [], damaged })).said).toBe("the row of session 01D is damaged");
+  expect((await listing({ sessions: [SUMMARY], damaged })).said).toMatch(/\S.*\nthe row of session 01D is damaged$/s);
 });
 
 test("a checkpoint is picked, and the branch goes there", async () => {

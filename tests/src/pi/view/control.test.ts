@@ -38,7 +38,7 @@ test("the branch goes to an earlier checkpoint, and on from there; the one that 
 
   await control.goTo(session, two);
   expect(await life.call("rlm_exec", { code: "result = x" })).toMatchObject({ result_json: 2 });
-  expect((await control.sessions()).map(({ origin }) => origin)).toEqual(["pi", "pi"]);
+  expect((await control.sessions()).sessions.map(({ origin }) => origin)).toEqual(["pi", "pi"]);
   await life.leave();
 });
 

@@ -7,7 +7,7 @@ import { excerptInput } from "../../../../src/session/contexts/excerpts.ts";
 import { loadIntoStore } from "../../../../src/session/contexts/load-apart.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import type { SessionParts } from "../../../../src/session/setup.ts";
-import { forkSession, listSessions } from "../../../../src/session/stored/sessions.ts";
+import { forkSession, listReadableSessions } from "../../../../src/session/stored/sessions.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { contextKey } from "../../../support/context-key.ts";
@@ -49,7 +49,8 @@ test("sessions over equal files of two folders each name their own, in cells and
   for (const [at, folder] of folders.entries()) keys.push(await contextKey(store, await loaded(`s${at}`, folder)));
   expect(new Set(keys).size).toBe(2);
   for (const [at, folder] of folders.entries()) expect(await seen(`s${at}`)).toEqual(namesOf(folder));
-  const listed = Object.fromEntries((await listSessions(store)).map(({ name, context }) => [name, context?.sources]));
+  const { sessions } = await listReadableSessions(store);
+  const listed = Object.fromEntries(sessions.map(({ name, context }) => [name, context?.sources]));
   expect(listed).toEqual({ s0: [join(folders[0], "docs")], s1: [join(folders[1], "docs")] });
 });
 

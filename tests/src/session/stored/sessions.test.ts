@@ -2,7 +2,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { RlmError } from "../../../../src/index.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
 import { describeSession } from "../../../../src/session/stored/description.ts";
-import { forkSession, listSessions, removeSession, sessionNamed } from "../../../../src/session/stored/sessions.ts";
+import {
+  forkSession,
+  listReadableSessions,
+  removeSession,
+  sessionNamed,
+} from "../../../../src/session/stored/sessions.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 
@@ -50,7 +55,7 @@ test("a session is found by name, id, end of an id and as the last; another has 
     / \| Several ids end so: 01B6AGZBZ7T, 01ACCC6AGZBZ7T$/,
   );
   expect(await refusal(sessionNamed(store, "1pi"))).toMatch(/ \| Did you mean 01PI\?$/);
-  expect(await listSessions(store)).toMatchObject([
+  expect((await listReadableSessions(store)).sessions).toMatchObject([
     { id: "01PI", origin: "pi" },
     { id: "01B6AGZBZ7T", status: "idle", execs: 0, last: null, context: null, holder: null },
     { id: "01ACCC6AGZBZ7T" },
@@ -65,7 +70,11 @@ test("a fork says of itself what it is at its checkpoint, and goes on from there
   await session.exec("let n = 1");
   await session.loadAppend({ text: "beta", name: "b" });
   await session.exec("n = 2;\nP.length");
-  expect((await listSessions(store))[0]).toMatchObject({ status: "open", execs: 4, holder: { pid: process.pid } });
+  expect((await listReadableSessions(store)).sessions[0]).toMatchObject({
+    status: "open",
+    execs: 4,
+    holder: { pid: process.pid },
+  });
   const found = await describeSession(store, "main");
   expect(found.execs.map(({ kind, status, input }) => [kind, status, input])).toEqual([
     ["load", "ok", "a"],
@@ -82,7 +91,7 @@ test("a fork says of itself what it is at its checkpoint, and goes on from there
   const forked = await forkSession(store, "main", { ...FORK, checkpoint });
   expect(forked).toMatchObject({ name: "past", status: "idle", execs: 2, forked_from: checkpoint });
   expect(forked.context).toMatchObject({ sources: ["a"], chars: 5 });
-  expect((await listSessions(store)).find(({ name }) => name === "past")).toMatchObject({ execs: 2 });
+  expect((await listReadableSessions(store)).sessions.find(({ name }) => name === "past")).toMatchObject({ execs: 2 });
   await using past = await openSessionWith({ session: "past" }, { store });
   expect(await past.exec("[n, P]")).toMatchObject({ result_json: [1, "alpha"] });
   expect(await session.exec("n")).toMatchObject({ result_json: 2 });
@@ -108,5 +117,5 @@ test("a checkpoint is found by a beginning or end of its id that fits it alone",
     /^invalid_argument: "a@b" is not a valid session name/,
   );
   await removeSession(store, "01FORK");
-  expect((await listSessions(store)).map(({ id }) => id)).not.toContain("01FORK");
+  expect((await listReadableSessions(store)).sessions.map(({ id }) => id)).not.toContain("01FORK");
 });
