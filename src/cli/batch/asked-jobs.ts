@@ -8,7 +8,7 @@ import { tableRoots } from "./read-jobs.ts";
 import type { Spool } from "./spool.ts";
 
 /**
- * The jobs of a line, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
+ * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
  * Reading them throws RlmError `cancelled` and what loading throws.
  */
 export function openAskedJobs(
@@ -30,7 +30,10 @@ export function openAskedJobs(
     return hash;
   }
   return async function* () {
+    let given = 0;
     for await (const { id, input, context } of spooled.jobs()) {
+      if (given === own.first) return;
+      given += 1;
       if (signal.aborted) throw cancelled();
       yield { id, input, context: await contextOf(context) };
     }

@@ -33,6 +33,8 @@ export interface AskedRun {
   readonly quiet: boolean;
   /** The same line, with these words more. */
   line(...more: string[]): string;
+  /** The same line for all inputs, without --first. */
+  whole(): string;
 }
 
 const HELP = commandLine(["help", "batch"]);
@@ -63,7 +65,12 @@ export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
     out: checkedOut(own, json),
     quiet: args.get(QUIET),
     line: (...more) => commandLine(["batch", ...args.typed, ...more]),
+    whole: () => commandLine(["batch", ...withoutFirst(args.typed)]),
   };
+}
+
+function withoutFirst(typed: readonly string[]): readonly string[] {
+  return typed.filter((word, at) => !/^--first(=|$)/.test(word) && typed[at - 1] !== "--first");
 }
 
 function checkedOut(own: BatchFlags, json: boolean): OutPlace {

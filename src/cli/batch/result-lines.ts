@@ -24,6 +24,8 @@ export interface ResultLines {
 const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
 const PAGE = 1000;
 
+export const isOver = (state: JobState) => FINAL.includes(state);
+
 export function openResultLines(asked: ResultsAsked): ResultLines {
   /** Of those before it, each line was given; of those behind it, these. */
   let first = 0;
@@ -33,7 +35,7 @@ export function openResultLines(asked: ResultsAsked): ResultLines {
       for (let from: number | null = first; from !== null; ) {
         const page: Page = await readPage(asked, from);
         for (const { at, job } of page.jobs) {
-          if (!FINAL.includes(job.state)) return;
+          if (!isOver(job.state)) return;
           if (at >= first && !beyond.has(at)) {
             yield `${resultLine(job, job.state === "done" ? await asked.jobs.result(job) : null)}\n`;
             beyond.add(at);

@@ -11,6 +11,7 @@ import type { AskedRun } from "./asked.ts";
 import { openDispatcher } from "./dispatchers.ts";
 import { RUN_EXIT, runExitCode } from "./exit-code.ts";
 import type { Stood } from "./follow.ts";
+import { forecastOf } from "./forecast.ts";
 import { leftToOtherBuild } from "./other-build.ts";
 import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { openRunProgress } from "./run-progress.ts";
@@ -50,7 +51,11 @@ export async function runBatch(ready: ReadyRun): Promise<number> {
   if (asked.own.detach) return detached(ready, submitted, await store.jobs.counts(submitted.run.id));
   const end = await toItsEnd({ ...ready, store, submitted, progress, dispatcher, offering });
   const left = asked.store.isServer ? 0 : await leftToOtherBuild(store.jobs, submitted.run.id);
-  return endOf(ready, end, { left, inputs: submitted.order.length });
+  const first = submitted.order.length < spooled.count && stop.exitCode === undefined;
+  const forecast = first
+    ? await forecastOf({ ...ready, submitted, runs, jobs: store.jobs, inputs: submitted.inputs(), all: spooled.count })
+    : null;
+  return endOf(ready, end, { left, inputs: submitted.order.length, forecast });
 }
 
 function submittedLine({ run, order, added }: Submitted): string {
@@ -77,13 +82,16 @@ function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: 
   const { exitCode } = stop;
   const code = exitCode ?? Math.max(runExitCode(stood.counts), results.problem ? 1 : 0);
   const lines = exitCode === undefined ? endLines(asked, stood, results.problem, among) : [stoppedLine(asked, stood)];
-  tell({ asked, terminal }, stood, lines, code, among.inputs);
+  tell({ asked, terminal }, stood, lines, code, among);
   if (isLate) stop.leaving.leave(code);
   return code;
 }
 
 function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, counts: Counts): number {
-  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.notOver, order.length);
+  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.notOver, {
+    inputs: order.length,
+    forecast: null,
+  });
   return RUN_EXIT.notOver;
 }
 
@@ -93,16 +101,17 @@ function tell(
   stood: Stood,
   lines: string[],
   code: number,
-  inputs: number,
+  { inputs, forecast }: Pick<Among, "inputs" | "forecast">,
 ): void {
   if (!asked.json) {
-    if (asked.quiet && code === RUN_EXIT.done) return;
+    if (asked.quiet && code === RUN_EXIT.done && !forecast) return;
     for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
     return;
   }
   const { name, state, why } = stood.run;
   const success = code === RUN_EXIT.done;
   const next = lines.at(-1) ?? null;
-  const said = { success, run: name, state, why, inputs, ...standingJson(stood), exit_code: code, next };
+  const told = { inputs, ...(forecast ? { forecast } : {}) };
+  const said = { success, run: name, state, why, ...told, ...standingJson(stood), exit_code: code, next };
   terminal.stdout.writeRaw(`${jsonText(said)}\n`);
 }

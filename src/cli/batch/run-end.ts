@@ -4,7 +4,9 @@ import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { AskedRun } from "./asked.ts";
+import { RUN_EXIT, runExitCode } from "./exit-code.ts";
 import type { Stood } from "./follow.ts";
+import { type Forecast, forecastText } from "./forecast.ts";
 import { isOutOfMoney, pausedText, reachedFlag } from "./paused.ts";
 import { jobsIn, overIn, progressText } from "./progress-line.ts";
 
@@ -14,13 +16,22 @@ export interface Among {
   readonly inputs: number;
   /** Jobs that wait for another build, if no others do. */
   readonly left: number;
+  /** What all inputs will take, if only the first were run. */
+  readonly forecast: Forecast | null;
 }
 
 /**
  * What is said of a run at the end: the last line is what to type next.
  * @param problem what keeps the results from being whole
  */
-export function endLines(asked: AskedRun, stood: Stood, problem: RlmError | null, { inputs, left }: Among): string[] {
+export function endLines(asked: AskedRun, stood: Stood, problem: RlmError | null, among: Among): string[] {
+  const lines = standingLines(asked, stood, problem, among);
+  if (among.forecast) lines.push(forecastText(among.forecast));
+  if (among.forecast && runExitCode(stood.counts) !== RUN_EXIT.notOver) lines.push(`run them all: ${asked.whole()}`);
+  return lines;
+}
+
+function standingLines(asked: AskedRun, stood: Stood, problem: RlmError | null, { inputs, left }: Among): string[] {
   const { run, counts } = stood;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
@@ -54,9 +65,10 @@ export function endLines(asked: AskedRun, stood: Stood, problem: RlmError | null
 }
 
 /** Jobs that earlier lines gave to the run, and this one did not. */
-function otherJobs({ jobs, out }: AskedRun, others: number): string[] {
+function otherJobs({ jobs, out, own }: AskedRun, others: number): string[] {
   if (others === 0) return [];
-  const from = jobs === "-" ? "on stdin" : `in ${jobs}`;
+  const place = jobs === "-" ? "stdin" : jobs;
+  const from = own.first ? `among the first ${own.first} of ${place}` : jobs === "-" ? "on stdin" : `in ${jobs}`;
   const results = out.kind === "none" ? "" : ` and not in ${out.kind === "file" ? out.typed : "the results"}`;
   return [`${amount(others, "job of the run is", "jobs of the run are")} not ${from}${results}`];
 }

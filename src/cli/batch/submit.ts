@@ -1,11 +1,20 @@
+import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
-import type { Jobs, RunRow } from "../../store/index.ts";
+import type { Asked, Jobs, RunRow } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { openAskedJobs } from "./asked-jobs.ts";
 import { jobsAnew } from "./jobs-anew.ts";
+import { jobsIn, overIn } from "./progress-line.ts";
+import { isOver } from "./result-lines.ts";
 import { nextName, runName } from "./run-name.ts";
 import type { Spool } from "./spool.ts";
+
+/** A run whose jobs have been put into the store. */
+export interface Given extends Submitted {
+  /** The jobs of the line. */
+  inputs(): AsyncIterable<Asked>;
+}
 
 /**
  * Puts the jobs and their contexts into the store. Nothing is run yet.
@@ -16,7 +25,7 @@ export async function submit(
   spec: RunSpec,
   spooled: Spool,
   { runs, jobs, signal }: { readonly runs: Runs; readonly jobs: Jobs; readonly signal: AbortSignal },
-): Promise<Submitted> {
+): Promise<Given> {
   const { own, limits } = asked;
   const base = own.name ?? runName(asked.script, hashOfRun(spec));
   const isThere = async (name: string) => (await jobs.run(name)) !== null;
@@ -28,11 +37,31 @@ export async function submit(
   // Jobs of a process that has ended are nobody's.
   if (there && own.retryChanged) await jobs.lapse(there.id);
   const inputs = openAskedJobs(asked, spooled, runs, signal);
+  if (there && own.first) await checkFirst(asked, there, { runs, jobs, inputs: inputs() });
   const anew = there ? await jobsAnew(asked, runs.known(there, inputs()), spec.context !== "none") : undefined;
   const run = { name, queue, share: own.share ?? 1, spec, limits };
   const submitted = await runs.submit(run, inputs(), anew);
   if (!submitted.made && hasOtherLimits(asked, submitted)) await jobs.limit(submitted.run.id, limits);
-  return submitted;
+  return { ...submitted, inputs };
+}
+
+interface First {
+  readonly runs: Runs;
+  readonly jobs: Pick<Jobs, "counts">;
+  readonly inputs: AsyncIterable<Asked>;
+}
+
+/** The command works on the whole run: of one with other open jobs it would not run the first ones alone. @throws RlmError `run_differs` */
+async function checkFirst(asked: AskedRun, there: RunRow, { runs, jobs, inputs }: First): Promise<void> {
+  const counts = await jobs.counts(there.id);
+  let others = jobsIn(counts) - overIn(counts);
+  for await (const { job } of runs.known(there, inputs)) if (job && !isOver(job.state)) others -= 1;
+  if (others === 0) return;
+  throw new RlmError(
+    "run_differs",
+    `--first ${asked.own.first}: the run ${there.name} has ${amount(others, "further job")} that ${others === 1 ? "is" : "are"} not over`,
+    { suggestion: `Run them all: \`${asked.whole()}\`. --new begins another run.` },
+  );
 }
 
 /** Its jobs have their ranks and their tickets already. @throws RlmError `run_differs` */

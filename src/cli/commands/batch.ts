@@ -39,6 +39,13 @@ const OWN = {
     help: "what the run is called (default: the script's name and a hash of what it does)",
   }),
   isNew: flag({ name: "new", type: toggle, heading: "run", help: "begin another run, NAME-2, although there is one" }),
+  first: flag({
+    name: "first",
+    type: count(),
+    heading: "run",
+    excludes: ["dry-run", "detach"],
+    help: "run the first N inputs alone, keep their results, and tell by what they took what all inputs will take",
+  }),
   concurrency: flag({
     name: "concurrency",
     type: count(10_000),

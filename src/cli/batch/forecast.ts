@@ -1,0 +1,99 @@
+import { compact, dollars } from "../../figures.ts";
+import type { RunSpec, Runs, Submitted } from "../../jobs/index.ts";
+import type { Asked, Jobs } from "../../store/index.ts";
+import type { AskedRun } from "./asked.ts";
+import { finalJobs } from "./result-lines.ts";
+import { workerSession } from "./worker-session.ts";
+
+/** What all inputs will take, by the first ones, which have really been run. */
+export interface Forecast {
+  /** Inputs. */
+  readonly jobs: number;
+  /** Jobs that are over. */
+  readonly from: number;
+  readonly likely: Sum;
+  /** If each job takes what the dearest of them took, or could have taken; and no more than the limits allow. */
+  readonly at_most: Sum;
+}
+
+interface Sum {
+  readonly cost_usd: number;
+  readonly tokens: number;
+}
+
+/** So many of the first jobs are run with placeholders for answers, which tells how much they could have taken. */
+const TRIED = 3;
+
+export interface ForecastAsked {
+  readonly asked: AskedRun;
+  readonly spec: RunSpec;
+  readonly submitted: Submitted;
+  readonly runs: Runs;
+  readonly jobs: Jobs;
+  /** The first jobs. */
+  readonly inputs: AsyncIterable<Asked>;
+  /** How many there are of them all. */
+  readonly all: number;
+}
+
+/** null: none of the first jobs is over. */
+export async function forecastOf(wanted: ForecastAsked): Promise<Forecast | null> {
+  const { asked, jobs, submitted, all } = wanted;
+  let [from, spent, dearest] = [0, NOTHING, NOTHING];
+  const ofRun = { run: submitted.run.id, order: submitted.order, jobs };
+  for await (const { spent: took } of finalJobs(ofRun)) {
+    const one = { cost_usd: took.nanodollars / 1e9, tokens: took.tokens };
+    from += 1;
+    spent = each((name) => spent[name] + one[name]);
+    dearest = greater(dearest, one);
+  }
+  if (from === 0) return null;
+  const likely = each((name) => (spent[name] / from) * all);
+  dearest = greater(dearest, await couldTake(wanted));
+  const bounded = lesser(
+    each((name) => dearest[name] * all),
+    limitsOf(asked, all),
+  );
+  return { jobs: all, from, likely: whole(likely), at_most: whole(greater(likely, bounded)) };
+}
+
+const NOTHING: Sum = { cost_usd: 0, tokens: 0 };
+
+const each = (of: (name: keyof Sum) => number): Sum => ({ cost_usd: of("cost_usd"), tokens: of("tokens") });
+const greater = (a: Sum, b: Sum) => each((name) => Math.max(a[name], b[name]));
+const lesser = (a: Sum, b: Sum) => each((name) => Math.min(a[name], b[name]));
+const whole = (sum: Sum): Sum => ({ cost_usd: sum.cost_usd, tokens: Math.round(sum.tokens) });
+
+/** The most that one of the first jobs could have taken, if each answer were as long as it may be. */
+async function couldTake({ asked, spec, runs, inputs }: ForecastAsked): Promise<Sum> {
+  const own = workerSession(asked.settings, null);
+  let [most, tried] = [NOTHING, 0];
+  for await (const job of inputs) {
+    const { estimate } = await runs.dryRun(spec, job, own);
+    const tokens = estimate.input_tokens + estimate.max_output_tokens;
+    most = greater(most, { cost_usd: estimate.cost_usd, tokens });
+    tried += 1;
+    if (tried === TRIED) break;
+  }
+  return most;
+}
+
+/** What the limits of the run, and of each job, let all of them take. */
+function limitsOf({ limits, settings }: AskedRun, all: number): Sum {
+  const ofRun = {
+    cost_usd: limits.nanodollars === null ? Number.POSITIVE_INFINITY : limits.nanodollars / 1e9,
+    tokens: limits.tokens ?? Number.POSITIVE_INFINITY,
+  };
+  const { max_cost_usd, max_tokens } = settings;
+  return lesser(ofRun, {
+    cost_usd: max_cost_usd === undefined ? Number.POSITIVE_INFINITY : max_cost_usd * all,
+    tokens: max_tokens === undefined ? Number.POSITIVE_INFINITY : max_tokens * all,
+  });
+}
+
+/** `likely $1.90 for 3,000 (from 20), at most $11.25`. Without a price it counts tokens. */
+export function forecastText({ jobs, from, likely, at_most }: Forecast): string {
+  const shown = (sum: Sum) => (likely.cost_usd > 0 ? dollars(sum.cost_usd) : `${compact(sum.tokens)} tokens`);
+  const whose = `${jobs.toLocaleString("en-US")} (from ${from.toLocaleString("en-US")})`;
+  return `likely ${shown(likely)} for ${whose}, at most ${shown(at_most)}`;
+}
