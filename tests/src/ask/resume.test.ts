@@ -62,6 +62,26 @@ test("an envelope tells how often an ask went on, and how many replies came from
   expect(await third.resume()).toMatchObject({ how: "replayed", envelope: answered });
 });
 
+test("an ask of a model that is not the opener's sends and records nothing, and stays open for its own user", async () => {
+  const { server, store, open } = await interrupted();
+  const sent = server.requests.length;
+  const foreign = await openSessionWith(
+    { session: "s", store: "-", model: "openai/gpt-4.1" },
+    { store, asks: loadAsks },
+  );
+  onTestFinished(() => foreign.close());
+  const before = await store.journal(foreign.id);
+  await expect(foreign.resume()).rejects.toMatchObject({
+    code: "settings_untrusted",
+    message: "the ask names the model local/root, which is not one of yours. Nothing was sent",
+  });
+  expect(await store.journal(foreign.id)).toEqual(before);
+  expect(server.requests).toHaveLength(sent);
+  expect(foreign.unfinished()).toMatchObject({ kind: "ask", input: "How long?" });
+  await foreign.close();
+  expect(await (await open()).resume()).toMatchObject({ envelope: { answer: "4", resumed: 1 } });
+});
+
 test("a turn that was out is sent again as it was, whatever the budget is now", async () => {
   const { server, open } = await interrupted();
   const session = await open({ budget: { max_tokens: 60_000, max_sub_calls: 7 } });
