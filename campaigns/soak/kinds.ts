@@ -129,6 +129,7 @@ async function soakMcp({ folder, url }: Place): Promise<Soaked> {
           { session: row?.id ?? name, roots, cwd: folder, onProgress, model: "local/m", baseUrl: url, budget: BUDGET },
           { store, origin: "mcp", settings: () => ({ folder: owner }), asks: loadAsks },
         ),
+      madeFor: () => null,
       folderOf: ({ settings }) => String(Reflect.get(Object(settings), "folder")),
     },
     tools: "core",

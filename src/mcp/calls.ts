@@ -81,17 +81,23 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     return ask ? askAnswer(ask) : answer;
   }
 
+  /** What there is after a change of the session, which no call may begin in. @throws RlmError */
+  async function statusAfter(called: Called, change: () => Promise<void>): Promise<object> {
+    const changed = await runs.run(called, () => change().then(() => ({ success: true })));
+    return changed.success && changed.running !== true ? statusOf(connection, runs) : changed;
+  }
+
   /** What rlm_status and rlm_wait ask. */
   function hostOf(called: () => Called): SessionHost {
     return {
       async status({ session }) {
-        if (session !== undefined && runs.current()) throw stillRunning();
-        if (session !== undefined) await connection.goTo(session);
-        return statusOf(connection, runs);
+        if (session === undefined) return statusOf(connection, runs);
+        if (runs.current()) throw stillRunning();
+        return statusAfter(called(), () => connection.goTo(session));
       },
       async discard() {
-        if (!(await runs.cancel())) await (await connection.look()).discard();
-        return statusOf(connection, runs);
+        if (await runs.cancel()) return statusOf(connection, runs);
+        return statusAfter(called(), async () => (await connection.look()).discard());
       },
       async wait(exec_id) {
         const known = await runs.wait(called(), exec_id);

@@ -3,7 +3,7 @@ import type { Progress, Session } from "../session/index.ts";
 import { everySession, type SessionRow, type Store } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
 import { openServerRoots, type ServerRoots } from "./roots.ts";
-import { folderSession } from "./session-name.ts";
+import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
 import type { SessionSource } from "./session-source.ts";
 
 /** Which session the calls of a client are about. It is opened, and its lease taken, by the first call that needs it. */
@@ -52,8 +52,10 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
 
   async function openNamed(wanted: string): Promise<Opened> {
     const [readable, folder, kept] = [await roots.now(), await roots.owner(), await store()];
-    const open = (name: string, row: SessionRow | null) =>
-      source.open(kept, { row, name, folder, roots: readable, onProgress });
+    const open = async (name: string, row: SessionRow | null) => {
+      if (row && wanted !== source.named) checkFolder(row, name, folder);
+      return source.open(kept, { row, name, folder, roots: readable, onProgress });
+    };
     return { ...(await openFree(kept, clock, wanted, open)), roots: readable };
   }
 
@@ -69,6 +71,12 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     return opened.session;
   }
 
+  /** A client of another folder may have taken the name. @throws RlmError `policy_violation` */
+  function checkFolder(row: SessionRow, name: string, folder: string): void {
+    const madeFor = source.madeFor(row);
+    if (madeFor !== null && madeFor !== folder) throw madeForAnother(name, folder);
+  }
+
   async function close(): Promise<void> {
     const closing = opened?.session;
     opened = null;
@@ -80,8 +88,10 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
       const before = opened;
       if (!before || isSame(before.roots, await roots.now())) return look();
       const { name } = before.session;
-      await close();
-      opening = openNamed(name ?? "").then((again) => ({ ...again, warning: again.warning ?? before.warning }));
+      // A call that looks meanwhile waits for it.
+      opening = close()
+        .then(() => openNamed(name ?? ""))
+        .then((again) => ({ ...again, warning: again.warning ?? before.warning }));
       return look();
     },
     look,
@@ -91,10 +101,11 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
       if (row && row.id === opened?.session.id) return;
       const folder = await roots.owner();
       const isOwn = name === source.named || name === folderSession(folder);
-      if (row && !isOwn && source.folderOf(row) !== folder) throw notOfFolder(name, folder);
+      const isReserved = name.startsWith(SERVER_PREFIX) && !namesOf(folderSession(folder)).includes(name);
+      if (!isOwn && (row ? source.folderOf(row) !== folder : isReserved)) throw notOfFolder(name, folder);
       const next = await openNamed(name);
-      await close();
-      opened = next;
+      opening = close().then(() => next);
+      await look();
     },
     async ofFolder() {
       const folder = await roots.owner();
@@ -113,6 +124,13 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((root, index) => root === other[index]);
+}
+
+/** The folder that it was made for is not named: a client's model would read it. */
+function madeForAnother(name: string, folder: string): RlmError {
+  return new RlmError("policy_violation", `the session ${name} was made for another folder than ${folder}`, {
+    suggestion: `Ask the user to look at it (belay show ${name}) and remove it (belay rm ${name}); or go over to another session with rlm_status.`,
+  });
 }
 
 function notOfFolder(name: string, folder: string): RlmError {

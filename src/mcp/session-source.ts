@@ -14,6 +14,8 @@ export interface SessionSource {
   openStore(): Promise<Store>;
   /** Opens a session of the store, made if `row` is null. @throws RlmError `session_busy` and the like */
   open(store: Store, place: SessionPlace): Promise<Session>;
+  /** The folder that a server recorded when it made the session, whoever that was; null: it was not a server, or recorded none. */
+  madeFor(row: SessionRow): string | null;
   /** The folder of a session that a server of this user has made; null for every other one. */
   folderOf(row: SessionRow): string | null;
 }

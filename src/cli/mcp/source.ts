@@ -3,6 +3,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
 import { checkSessionName, LAST_SESSION } from "../../session-name.ts";
 import { openSigner } from "../../signed-settings.ts";
+import type { SessionRow } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ROOT, SESSION } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
@@ -29,11 +30,13 @@ export function sessionSource(args: Arguments, host: Host): SessionSource {
     home: homedir(),
     openStore: async () => (await opening()).openStore(),
     open: async (store, place) => (await opening()).open(store, place),
-    folderOf(row) {
-      if (row.origin !== "mcp" || signer.doubt(row.settings, row.id) !== null) return null;
-      return folderIn(row.settings);
-    },
+    madeFor,
+    folderOf: (row) => (signer.doubt(row.settings, row.id) === null ? madeFor(row) : null),
   };
+}
+
+function madeFor({ origin, settings }: SessionRow): string | null {
+  return origin === "mcp" ? folderIn(settings) : null;
 }
 
 /** @throws UsageError for a name that a session cannot have */

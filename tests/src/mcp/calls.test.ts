@@ -293,6 +293,52 @@ test("a model reaches the sessions of its folder and no others", async () => {
   expect(await elsewhere.call("rlm_status", { session: "a/b" })).toMatchObject({ error_code: "invalid_argument" });
 });
 
+test("the name of another folder's session cannot be taken, and one that was taken is refused by name", async () => {
+  const { call, of } = await loaded({});
+  const other = { ...project(), home: of.home };
+  const name = folderSession(other.folder);
+  for (const taken of [name, `${name}~2`, "mcp-notes"]) {
+    expect(await call("rlm_status", { session: taken })).toMatchObject({ error_code: "policy_violation" });
+  }
+  await using store = await shareStore(of.home);
+  expect(await store.find(name)).toBeNull();
+  // As a server of an earlier build allowed it.
+  const planter = await openPair({ ...of, home: other.home }, { source: { named: name } });
+  await planter.call("rlm_load", { path: of.folder });
+  await planter.close();
+  const victim = await openPair(other);
+  const refused = await victim.call("rlm_exec", { code: "P" });
+  expect(refused).toMatchObject({
+    error_code: "policy_violation",
+    suggestion: expect.stringContaining(`belay rm ${name}`),
+  });
+  expect(JSON.stringify(refused)).not.toContain(of.folder);
+  expect(await victim.call("rlm_status", { session: "mine" })).toMatchObject({ session: "mine", context: null });
+  const named = await openPair(other, { source: { named: name } });
+  expect(await named.call("rlm_status")).toMatchObject({ session: name });
+});
+
+test("a session that records no folder opens for the folder of its name", async () => {
+  const of = project();
+  const first = await openPair(of, { source: { madeFor: () => null } });
+  await first.call("rlm_load", { path: of.folder });
+  await first.close();
+  const next = await openPair(of, { source: { madeFor: () => null } });
+  expect(await next.call("rlm_status")).toMatchObject({ context: { document_count: 2 } });
+});
+
+test("calls that come while the session changes find the next one, and no other is made", async () => {
+  const { call, of } = await loaded({ tools: "all" });
+  const [gone, put] = await Promise.all([
+    call("rlm_status", { session: "notes" }),
+    call("rlm_memory_put", { key: "k", value: 1 }),
+  ]);
+  expect([gone.session, put.success, put.warnings]).toEqual(["notes", true, undefined]);
+  expect(await call("rlm_memory_list")).toMatchObject({ keys: ["k"] });
+  await using store = await shareStore(of.home);
+  expect((await listed(store)).map(({ name }) => name).sort()).toEqual([folderSession(of.folder), "notes"]);
+});
+
 test("the session's row has the origin mcp and its name by the folder", async () => {
   const { of } = await loaded({});
   await using store = await shareStore(of.home);

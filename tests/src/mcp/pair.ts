@@ -6,6 +6,7 @@ import type { AnswerLimits } from "../../../src/mcp/calls.ts";
 import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
+import type { SessionRow } from "../../../src/store/port.ts";
 import { shareStore } from "../../../src/store/thread/shared.ts";
 import { lengthAnswers } from "../../support/length-answers.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -63,8 +64,14 @@ function projectSource({ folder, home }: Project, { answers = lengthAnswers(), m
         { session: row?.id ?? name, roots, cwd: folder, onProgress, ...named },
         { store, origin: "mcp", settings: () => ({ folder: owner }), asks: loadAsks, ...answering },
       ),
-    folderOf: ({ origin, settings }) => (origin === "mcp" ? String(Reflect.get(Object(settings), "folder")) : null),
+    madeFor,
+    folderOf: madeFor,
   };
+}
+
+function madeFor({ origin, settings }: SessionRow): string | null {
+  const { folder = null } = Object(settings);
+  return origin === "mcp" ? folder : null;
 }
 
 /** A client of the SDK and a server that talk in this process. */
