@@ -1,3 +1,4 @@
+import { pipeline } from "node:stream";
 import { fileURLToPath } from "node:url";
 import {
   ProtocolError,
@@ -9,6 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type Clock, systemClock } from "../../runtime/index.ts";
+import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
 import type { AnswerLimits, Calls } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
 import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
@@ -34,7 +36,7 @@ export interface ServerParts {
  * with sessions is loaded by the first call.
  */
 export function serve(parts: ServerParts): void {
-  const { leaving, note, transport = new StdioServerTransport() } = parts;
+  const { leaving, note, transport = stdioTransport() } = parts;
   let calls: Promise<Calls> | null = null;
   leaving.after(async () => (await calls)?.[Symbol.asyncDispose]());
 
@@ -66,6 +68,13 @@ export function serve(parts: ServerParts): void {
     { transport, onerror: (error) => note(`a message could not be read or sent (${error.name})`) },
   );
   endBefore(transport, leaving);
+}
+
+/** Stdin and stdout of the process. The SDK ends a connection whose buffer is full: no line comes near that. */
+function stdioTransport(): Transport {
+  const lines = boundedLines((line) => void process.stdout.write(line));
+  pipeline(process.stdin, lines, () => {});
+  return new StdioServerTransport(lines, process.stdout, { maxBufferSize: 2 * LINE_BYTES });
 }
 
 const INSTRUCTIONS =
