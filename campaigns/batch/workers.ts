@@ -51,7 +51,7 @@ export async function workersCampaign(plan: BatchPlan): Promise<BatchReport> {
   const ground: Ground = { plan, cluster, storeUrl, server, place, cuts };
   const submitting = [...LINE, "--store", storeUrl, "--detach"];
   for (const step of SUBMITTED) await command(ground, submitting, "killed", step);
-  await command(ground, submitting, 3);
+  await command(ground, submitting, 0);
   await using store = await openStore(cluster.url);
   const journals: Journals = new Map();
   const retried = await disturbed(ground, store, journals);

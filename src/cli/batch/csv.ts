@@ -42,12 +42,22 @@ async function* withEnds(chunks: AsyncIterable<Uint8Array>, name: string): Async
 }
 
 function checkedHeader(row: readonly string[], at: string): readonly string[] {
+  const [only = ""] = row;
+  const other = row.length === 1 ? OTHER_SEPARATORS.find(([separator]) => only.includes(separator)) : undefined;
+  if (other) {
+    throw new BadLine(at, `has ${other[1]} between its columns, and .csv has commas`, "Save the table with commas.");
+  }
   const empty = row.findIndex((column) => column.trim() === "");
   if (empty !== -1) throw new BadLine(at, `has no name for column ${empty + 1}`, "The first row names the columns.");
   const twice = row.find((column, index) => row.indexOf(column) !== index);
   if (twice === undefined) return row;
   throw new BadLine(at, `names two columns ${JSON.stringify(twice.slice(0, 80))}`, "Rename one of them.");
 }
+
+const OTHER_SEPARATORS = [
+  [";", "semicolons"],
+  ["\t", "tabs"],
+] as const;
 
 const PROBLEMS: Readonly<Partial<Record<CsvError["code"], string>>> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: "has another number of fields than the header",

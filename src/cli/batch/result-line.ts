@@ -1,6 +1,7 @@
 import { isRecord } from "../../json.ts";
 import type { JobRow } from "../../store/index.ts";
 import { escapedJson, jsonText } from "../../visible.ts";
+import { attemptsOf } from "../jobs/job-json.ts";
 
 /** The line of a job that is over, without its end. @param result JSON of what its cell gave; null: it gave nothing */
 export function resultLine(job: JobRow, result: string | null): string {
@@ -16,7 +17,7 @@ export function resultLine(job: JobRow, result: string | null): string {
     tokens: told.tokens ?? 0,
     cost_usd: told.cost_usd ?? 0,
     ms: told.ms ?? 0,
-    attempts: job.attempts,
+    attempts: attemptsOf(job),
     resumed: told.resumed ?? 0,
     session: job.session,
   };

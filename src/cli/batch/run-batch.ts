@@ -17,7 +17,7 @@ import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./ru
 import { openRunProgress } from "./run-progress.ts";
 import { openRunStore } from "./run-store.ts";
 import type { Spool } from "./spool.ts";
-import { standingJson } from "./standing-json.ts";
+import { standingJson, stateOf } from "./standing-json.ts";
 import { submit } from "./submit.ts";
 import { type End, toItsEnd } from "./to-its-end.ts";
 
@@ -88,11 +88,11 @@ function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: 
 }
 
 function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, counts: Counts): number {
-  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.notOver, {
+  tell({ asked, terminal }, { run, counts }, detachedLines(asked, run), RUN_EXIT.done, {
     inputs: order.length,
     forecast: null,
   });
-  return RUN_EXIT.notOver;
+  return RUN_EXIT.done;
 }
 
 /** With --json one object on stdout, else lines on stderr. */
@@ -108,10 +108,11 @@ function tell(
     for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
     return;
   }
-  const { name, state, why } = stood.run;
+  const { name, why } = stood.run;
   const success = code === RUN_EXIT.done;
   const next = lines.at(-1) ?? null;
   const told = { inputs, ...(forecast ? { forecast } : {}) };
+  const state = stateOf(stood);
   const said = { success, run: name, state, why, ...told, ...standingJson(stood), exit_code: code, next };
   terminal.stdout.writeRaw(`${jsonText(said)}\n`);
 }

@@ -8,7 +8,7 @@ import { defineCommand } from "./define.ts";
 const OWN = {
   jobs: flag({
     name: "jobs",
-    type: path("INPUTS"),
+    type: { ...path("INPUTS"), read: onlyInputs },
     heading: "input",
     help: "the inputs: .jsonl (a JSON value on each line), .csv (a row is an object), - (JSON lines on stdin), or a folder or pattern in quotes, each file of which is the context of a job",
   }),
@@ -137,6 +137,13 @@ const OWN = {
   }),
 };
 
+/** Other flags take their last value: here the rows of the first one would be missing. */
+function onlyInputs(typed: readonly string[], fail: (value: string, takes: string) => Error): string | undefined {
+  const [jobs, other] = typed;
+  if (other === undefined) return jobs;
+  throw fail(other, `one path, and ${jobs} stands there already; a pattern in quotes makes a job of each of its files`);
+}
+
 function wholeTo100(typed: string): number | undefined {
   return /^\d{1,3}$/.test(typed) && Number(typed) <= 100 ? Number(typed) : undefined;
 }
@@ -152,7 +159,7 @@ export const batch = defineCommand({
     "A job that throws has failed, and the others go on: belay jobs RUN --state failed says why, and --retry-failed runs these again, with what their inputs say now. A job that fails because its machine was lost is tried again by itself.",
     "--run-max-cost-usd, --run-max-tokens and --run-max-sub-calls limit the run; --max-cost-usd and its like limit each job. What is spent is never more: money is held before a request is sent. When the run's limit is spent, its jobs are parked; a higher limit continues them.",
     "Runs and their jobs are kept in the store. With a folder this process works; with --store postgres://HOST/DB as many as there are: `belay worker`. docs/batch.md goes from ten files on a laptop to workers on several hosts.",
-    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, and 3 if the run is not over: parked, paused or detached.",
+    "A line of results has job, n, status, result, error_code, error, suggestion, output, sub_calls, tokens, cost_usd, ms, attempts, resumed and session. The exit code is 0 if all jobs are done, 1 if some failed or were cancelled, and 3 if the run is not over: parked or paused. With --detach it is 0 once all is submitted.",
   ],
   takes: { usage: "SCRIPT.js --jobs INPUTS", completes: "files" },
   own: OWN,

@@ -1,7 +1,7 @@
 import { age, amount, dollars } from "../../figures.ts";
 import { type Counts, type RunRow, readablePart } from "../../store/index.ts";
 import { jobsIn, overIn } from "../batch/progress-line.ts";
-import { runJson } from "../batch/standing-json.ts";
+import { runJson, stateOf } from "../batch/standing-json.ts";
 import { table } from "../render/table.ts";
 import { type DamagedOfRun, damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { type JobsAsked, printJson } from "./jobs-asked.ts";
@@ -52,7 +52,7 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
   const now = Date.now();
   const cells = runs.map(({ run, counts }) => [
     run.name,
-    stateOf(run, counts),
+    stateOf({ run, counts }),
     `${overIn(counts)}/${jobsIn(counts)}`,
     counts.failed === 0 ? "-" : String(counts.failed),
     run.spent.nanodollars > 0 ? dollars(run.spent.nanodollars / 1e9) : "-",
@@ -69,12 +69,3 @@ function showRuns({ terminal: { stdout }, place }: JobsAsked, runs: readonly Lis
 }
 
 const COLUMNS = ["left", "left", "right", "right", { align: "right", drop: 1 }, "right"] as const;
-
-/** How a run stands, in a word or two. */
-export function stateOf({ state, why }: RunRow, counts: Counts): string {
-  if (overIn(counts) === jobsIn(counts)) return "over";
-  if (state === "paused") return why === null ? "paused" : `paused: ${why.replace(/: .*/s, "")}`;
-  // Their process has ended, and nobody has gone on with them.
-  if (counts.running + counts.cancelling > 0) return counts.workers > 0 ? "running" : "interrupted";
-  return counts.waiting > 0 ? "waiting" : "parked";
-}

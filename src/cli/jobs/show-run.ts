@@ -6,13 +6,12 @@ import { inLine, jsonText } from "../../visible.ts";
 import { runExitCode } from "../batch/exit-code.ts";
 import { pausedText } from "../batch/paused.ts";
 import { progressText } from "../batch/progress-line.ts";
-import { runJson } from "../batch/standing-json.ts";
+import { runJson, stateOf } from "../batch/standing-json.ts";
 import { table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { jobJson } from "./job-json.ts";
 import { type JobsAsked, jobsLine, runNamed, waitText } from "./jobs-asked.ts";
-import { stateOf } from "./list-runs.ts";
 import { openReadableJobs } from "./readable-jobs.ts";
 import { openReasons, type Reason } from "./reasons.ts";
 
@@ -55,9 +54,10 @@ async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, pages
   const { own, terminal } = asked;
   const { stdout } = terminal;
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
-  stdout.write(`${inLine(`${run.name} (${stateOf(run, counts)}): ${standing}`)}
+  stdout.write(`${inLine(`${run.name} (${stateOf({ run, counts })}): ${standing}`)}
 `);
-  if (run.state === "paused" && run.why?.includes(": ")) stdout.write(`${inLine(pausedText(run))}\n`);
+  if (stateOf({ run, counts }) === "paused" && run.why !== null)
+    stdout.write(`${inLine(pausedText(run).replace("paused", "why"))}\n`);
   if (own.state === "failed") await showReasons(asked, pages.list);
   if (rows.length === 0) stdout.write(own.state ? `no job is ${own.state}\n` : "it has no jobs\n");
   else await showJobs(asked, rows.slice(0, SHOWN));

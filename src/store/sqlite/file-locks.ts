@@ -1,11 +1,16 @@
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { isBusy } from "../failure.ts";
 
 /** Exclusive locks on files, each until it is disposed of. */
 export interface FileLocks extends Disposable {
   /** null if the lock cannot be had within `waitMs`. */
-  take(path: string, waitMs: number): Disposable | null;
+  take(path: string, waitMs: number): Lock | null;
+}
+
+export interface Lock extends Disposable {
+  /** Ends the lock, and its file with it. */
+  remove(): void;
 }
 
 /** A connection with the names under which it has attached no file. */
@@ -37,24 +42,45 @@ export function openFileLocks(): FileLocks {
     connection.database.close();
   }
 
+  /** `gone`: the file was removed while its lock was waited for, and others lock a new one of its name. */
+  function takeOnce(path: string, waitMs: number): Lock | "busy" | "gone" {
+    createPrivately(path);
+    const before = identityOf(path);
+    const connection = connectionWithRoom();
+    const name = connection.free.pop() ?? "";
+    const { database } = connection;
+    let isHeld = false;
+    try {
+      isHeld = lockFile(database, name, path, waitMs);
+    } finally {
+      if (!isHeld) giveBack(connection, name);
+    }
+    if (!isHeld) return "busy";
+    if (before !== null && identityOf(path) === before) return { [Symbol.dispose]: detach, remove };
+    detach();
+    return "gone";
+
+    function remove(): void {
+      try {
+        if (identityOf(path) === before) rmSync(path, { force: true });
+      } catch {
+        // Some systems do not remove an open file: it stays, unlocked.
+      }
+      detach();
+    }
+
+    function detach(): void {
+      database.exec(`DETACH ${name}`);
+      giveBack(connection, name);
+    }
+  }
+
   return {
     take(path, waitMs) {
-      createPrivately(path);
-      const connection = connectionWithRoom();
-      const name = connection.free.pop() ?? "";
-      const { database } = connection;
-      try {
-        if (lockFile(database, name, path, waitMs)) return { [Symbol.dispose]: () => detach() };
-      } catch (error) {
-        giveBack(connection, name);
-        throw error;
-      }
-      giveBack(connection, name);
-      return null;
-
-      function detach(): void {
-        database.exec(`DETACH ${name}`);
-        giveBack(connection, name);
+      for (;;) {
+        const taken = takeOnce(path, waitMs);
+        if (taken === "gone") continue;
+        return taken === "busy" ? null : taken;
       }
     },
     [Symbol.dispose]() {
@@ -85,10 +111,16 @@ function lockFile(database: DatabaseSync, name: string, path: string, waitMs: nu
   }
 }
 
+/** What tells a file from a later one of its name; null: there is none. */
+function identityOf(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found ? `${found.ino} ${found.birthtimeNs}` : null;
+}
+
 /** Whether some process has the lock. */
 export function isLocked(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const probe = new DatabaseSync(path, { readOnly: true });
+  const probe = openedToRead(path);
+  if (!probe) return false;
   try {
     probe.exec("SELECT count(*) FROM sqlite_schema");
     return false;
@@ -97,6 +129,17 @@ export function isLocked(path: string): boolean {
     throw error;
   } finally {
     probe.close();
+  }
+}
+
+/** null: there is no such file, or it has just been removed. */
+function openedToRead(path: string): DatabaseSync | null {
+  if (!existsSync(path)) return null;
+  try {
+    return new DatabaseSync(path, { readOnly: true });
+  } catch (error) {
+    if (existsSync(path)) throw error;
+    return null;
   }
 }
 

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/errors.ts";
 import { checkSessionId } from "../session-id.ts";
-import { isLocked, openFileLocks } from "./file-locks.ts";
+import { isLocked, type Lock, openFileLocks } from "./file-locks.ts";
 
 /** Who may write to which session. */
 export interface Leases extends Disposable {
@@ -18,18 +18,19 @@ export interface Leases extends Disposable {
 }
 
 /**
- * Leases as exclusive SQLite locks on files of their own: the kernel frees them with the process, however it ends. The
- * file of a lock is never opened by other means, since closing it would free the locks of this process.
+ * Leases as exclusive SQLite locks on files of their own, which go with them: the kernel frees them with the process, however it
+ * ends, and then the file stays until the next one has had the lease. The file of a lock is never opened by other means, since closing it would free the locks of this process.
  */
 export function openFileLeases(folder: string): Leases {
   const locks = openFileLocks();
-  const held = new Map<string, Disposable>();
+  const held = new Map<string, Lock>();
   function fileOf(session: string): string {
     checkSessionId(session);
     return join(folder, `${session}.db`);
   }
   function drop(session: string): void {
-    held.get(session)?.[Symbol.dispose]();
+    // Its file goes with it: a run of many jobs would leave as many files.
+    held.get(session)?.remove();
     held.delete(session);
   }
   return {
@@ -44,11 +45,11 @@ export function openFileLeases(folder: string): Leases {
     holds: (session) => held.has(session),
     busy: (session) => held.has(session) || isLocked(fileOf(session)),
     forget(session) {
-      rmSync(fileOf(session), { force: true });
-      drop(session);
+      if (held.has(session)) drop(session);
+      else rmSync(fileOf(session), { force: true });
     },
     [Symbol.dispose]() {
-      held.clear();
+      for (const session of [...held.keys()]) drop(session);
       locks[Symbol.dispose]();
     },
   };

@@ -400,6 +400,9 @@ test("what is dropped leaves the disk, and the lock files go with their sessions
   expect(dry.bytes).toBeGreaterThan(noise.length / 4);
   await store.create(sessionOf("S2"));
   expect(readdirSync(join(folder, "locks")).toSorted()).toEqual([".store.db", "S2.db"]);
+  await store.release("S2");
+  expect(readdirSync(join(folder, "locks"))).toEqual([".store.db"]);
+  await store.lease("S2");
   await store.remove("S2");
   expect(readdirSync(join(folder, "locks"))).toEqual([".store.db"]);
 });

@@ -149,7 +149,7 @@ test("a run stops at its limit with 3, and a higher one goes on without paying a
     code: 1,
     stderr: expect.stringContaining("the price of local/m is not known, so --run-max-cost-usd cannot be kept"),
   });
-  expect((await type(["jobs", name])).stdout).toMatch(/\(paused: budget\).*\npaused: --run-max-sub-calls 2 is spent/);
+  expect((await type(["jobs", name])).stdout).toMatch(/\(paused\): .*\nwhy: --run-max-sub-calls 2 is spent/);
   expect(await type([...line, "--run-max-sub-calls", "3"])).toMatchObject({ code: 0 });
   expect(server.requests).toHaveLength(3);
 });

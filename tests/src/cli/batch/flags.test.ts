@@ -138,7 +138,7 @@ test("--retries 0 fails a job at once whose context is lost", async () => {
   expect(await type(["jobs", "retry", "mine"])).toMatchObject({ code: 0 });
   expect(await type(line(...fields, "--retries", "0"))).toMatchObject({ code: 1 });
   const shown = JSON.parse((await type(["jobs", "mine", "a", "--json"])).stdout);
-  expect(shown).toMatchObject({ status: "failed", error_code: "context_lost", attempts: 0 });
+  expect(shown).toMatchObject({ status: "failed", error_code: "context_lost", attempts: 1 });
 });
 
 test("jobs resume raises the limit of a run, and says that the line is to name it too", async () => {
@@ -153,4 +153,12 @@ test("jobs resume raises the limit of a run, and says that the line is to name i
   expect(raised.run.limits).toMatchObject({ sub_calls: 3, tokens: null });
   expect(await type(limited("3"))).toMatchObject({ code: 0 });
   expect(server.requests).toHaveLength(3);
+});
+
+test("a second --jobs is named: its rows would be missing", async () => {
+  const { type } = await scene({ "a.csv": "id\n1\n", "b.csv": "id\n2\n" });
+  expect(await type(["batch", "once.js", "--jobs", "a.csv", "--jobs", "b.csv"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--jobs is b.csv: it takes one path, and a.csv stands there already"),
+  });
 });

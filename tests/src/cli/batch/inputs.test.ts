@@ -96,6 +96,8 @@ test.each([
   ['a\n"x"y\n', "line 2 of jobs.csv", "goes on after a closing quote; a quote within a field is doubled"],
   ["a,a\n1,2\n", "line 1 of jobs.csv", 'names two columns "a"'],
   ["a,\n1,2\n", "line 1 of jobs.csv", "has no name for column 2"],
+  ["id;text\n1;a, b\n", "line 1 of jobs.csv", "has semicolons between its columns, and .csv has commas"],
+  ["id\ttext\n1\ta\n", "line 1 of jobs.csv", "has tabs between its columns, and .csv has commas"],
   [Buffer.from("a\nok\nna\xefve\n", "latin1"), "line 3 of jobs.csv", "is not UTF-8 text"],
   [`a\n"${"x\n".repeat(MB)}"`, expect.stringMatching(/^line \d+ of jobs.csv$/), "belongs to a row of more than 1 MB"],
 ])("a bad row of .csv is named: %#", async (text, at, message) => {

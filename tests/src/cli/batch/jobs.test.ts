@@ -34,7 +34,7 @@ test("runs are listed with how they stand, the newest first", async () => {
     { name: "other", jobs: { all: 2, done: 2 } },
     {
       name: "mine",
-      state: "open",
+      state: "over",
       jobs: { all: 3, done: 2, failed: 1 },
       spent: { sub_calls: 3 },
       limits: { cost_usd: null },
@@ -134,7 +134,10 @@ test("a paused run begins no job until it is resumed, and cancelled jobs wait fo
   });
   const line = ["batch", "fail.js", "--jobs", "in.csv", "--name", "mine", "--concurrency", "1", "--fail-fast", "1"];
   expect(await type(line)).toMatchObject({ code: 3 });
-  expect(await type(["jobs", "mine"])).toMatchObject({ code: 3, stdout: expect.stringMatching(/^mine \(paused: /) });
+  expect(await type(["jobs", "mine"])).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/^mine \(paused\): .*\nwhy: 1 of its jobs have failed\n/),
+  });
   const [unbegun, shown] = [await type(["jobs", "mine", "3"]), await type(["show", "mine/3"])];
   expect(unbegun.stdout).toMatch(/^job 3 of mine: waiting\ntook 0 sub-calls, 0 tokens\ninput\n {2}\{ "id": "3" \}\n$/);
   expect(shown).toMatchObject({ code: 1, stderr: expect.stringContaining("has no session: it was not begun") });
