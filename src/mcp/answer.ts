@@ -1,6 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
 import { nearest } from "../nearest.ts";
-import { fitted, type Tool, type ToolEnvelope } from "../tools/index.ts";
+import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope } from "../tools/index.ts";
 import { jsonText } from "../visible.ts";
 import { inMcp } from "./wording.ts";
 
@@ -12,10 +12,62 @@ import { inMcp } from "./wording.ts";
 export function answerOf(given: ToolEnvelope, warnings: readonly string[], rest: string, maxBytes: number) {
   const envelope = inServerWords(withWarnings(given, warnings));
   const { exec_id = envelope.ask_id } = envelope;
-  const whole = typeof exec_id === "string" ? ` The resource belay://exec/${exec_id} has it whole.` : "";
-  const text = jsonText(fitted(envelope, `${rest}${whole}`, maxBytes));
+  const whole =
+    typeof exec_id === "string" ? ` rlm_wait with from: 0 has it whole, as belay://exec/${exec_id} has.` : "";
+  const text = jsonText(fitted(inOrder(envelope, maxBytes), `${rest}${whole}`, maxBytes));
   return { content: [{ type: "text" as const, text }], isError: !given.success };
 }
+
+/** Characters of an answer that clients show their models, as far as they show less than others. */
+const SHOWN_BY = [
+  [/codex/i, 10_000],
+  [/cline/i, 7_000],
+  [/qwen/i, 1_800],
+] as const;
+const USUAL_BYTES = 40_000;
+
+/** The bytes of an answer that this client hands on to its model. */
+export function bytesShownBy(client: string): number {
+  return SHOWN_BY.find(([name]) => name.test(client))?.[1] ?? USUAL_BYTES;
+}
+
+/** What a model looks for first, in whatever of an answer it is shown. */
+const FIRST = ["success", "running", "answer", "result_json", "warnings", "error_code", "error_message", "suggestion"];
+/** What it seldom needs. An answer that has to be cut is left without it in a client that shows little. */
+const LAST = ["limits_applied", "tool_override_events", "budget", "usage", "execution_time_ms", "session_id"];
+const IDS = ["exec_id", "ask_id"];
+
+function inOrder(envelope: ToolEnvelope, maxBytes: number): ToolEnvelope {
+  const isCut = bytesOf(envelope) > maxBytes;
+  const isSmall = isCut && maxBytes < USUAL_BYTES;
+  const rankOf = (field: string) => {
+    if (FIRST.includes(field)) return FIRST.indexOf(field) - FIRST.length;
+    return IDS.includes(field) ? 2 : LAST.includes(field) ? 3 : isLong(envelope[field]) ? 1 : 0;
+  };
+  const fields = Object.entries(isCut ? { warnings: [], ...envelope } : envelope).filter(
+    ([field]) => !isSmall || !LAST.includes(field),
+  );
+  const sorted = fields.toSorted(([one], [other]) => rankOf(one) - rankOf(other));
+  return { ...Object.fromEntries(sorted), success: envelope.success };
+}
+
+const LONG_UNITS = 200;
+
+function isLong(value: Json | undefined): boolean {
+  return typeof value === "string" && value.length > LONG_UNITS;
+}
+
+/** A part of an answer, as JSON text, that fits into these bytes. */
+export function pageOf(envelope: ToolEnvelope, from: number, maxBytes: number): ToolEnvelope {
+  const whole = jsonText(envelope);
+  const text = beginning(whole.slice(from), maxBytes - PAGE_BYTES);
+  const to = from + text.length;
+  const more = to < whole.length ? { suggestion: `rlm_wait with from: ${to} has what follows.` } : {};
+  return { success: true, from, to, of: whole.length, text, ...more };
+}
+
+/** For what is said around the text of a page. */
+const PAGE_BYTES = 300;
 
 /** Adds warnings of the server to those of the tool. */
 export function withWarnings(envelope: ToolEnvelope, added: readonly string[]): ToolEnvelope {
@@ -47,18 +99,31 @@ export function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope 
  * read as JSON. A value without a type in the schema stays as it came.
  */
 export function readArguments(schema: unknown, value: unknown): unknown {
-  const { type, properties, items } = partsOf(schema);
+  const { type, properties, items, required = [] } = partsOf(schema);
   const read = typeof value === "string" && READ.includes(type) ? parsed(value, type) : value;
   if (Array.isArray(read)) return read.map((item) => readArguments(items, item));
   if (typeof read !== "object" || read === null || !properties) return read;
-  return Object.fromEntries(
-    Object.entries(read).map(([key, inner]) => [key, readArguments(Reflect.get(properties, key), inner)]),
-  );
+  const isNamed = (key: string, inner: unknown) =>
+    required.includes(key) || !isAbsent(Reflect.get(properties, key), inner);
+  const named = Object.entries(read).filter(([key, inner]) => isNamed(key, inner));
+  return Object.fromEntries(named.map(([key, inner]) => [key, readArguments(Reflect.get(properties, key), inner)]));
+}
+
+/** True if an optional parameter that has a type was given as null or as an empty text: clients fill in what they leave out. */
+function isAbsent(schema: unknown, value: unknown): boolean {
+  return (value === null || value === "") && partsOf(schema).type !== undefined;
 }
 
 const READ: readonly unknown[] = ["object", "array", "number", "integer", "boolean"];
 
-function partsOf(schema: unknown): { type?: unknown; properties?: object; items?: unknown } {
+interface SchemaParts {
+  readonly type?: unknown;
+  readonly properties?: object;
+  readonly items?: unknown;
+  readonly required?: readonly string[];
+}
+
+function partsOf(schema: unknown): SchemaParts {
   return typeof schema === "object" && schema !== null ? schema : {};
 }
 

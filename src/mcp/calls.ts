@@ -7,7 +7,7 @@ import {
   type ToolEnvelope,
   type ToolSet,
 } from "../tools/index.ts";
-import { answerOf, readArguments, unknownTool, withWarnings } from "./answer.ts";
+import { answerOf, bytesShownBy, pageOf, readArguments, unknownTool, withWarnings } from "./answer.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { openProgressNotes, progressMessage } from "./progress.ts";
 import type { Signals } from "./run.ts";
@@ -22,6 +22,8 @@ export interface Request {
   readonly signal: AbortSignal;
   /** Tells the client how far its request is; null if it did not ask for that. */
   readonly notify: ((progress: number, message: string) => void) | null;
+  /** The name that the client gives itself; empty if it gives none. */
+  readonly client: string;
 }
 
 /** What the calls of all tools share. It is made with the first call. */
@@ -46,7 +48,8 @@ export interface AnswerLimits {
   readonly answerMs: number;
   /** The limit of a request whose client is told of progress. */
   readonly answerMsWithProgress: number;
-  readonly answerBytes: number;
+  /** null: what the client shows its model. */
+  readonly answerBytes: number | null;
 }
 
 export function openCalls({ source, tools: set, limits, clock, suspend, askRoots }: CallsParts): Calls {
@@ -88,7 +91,7 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   }
 
   /** What rlm_status and rlm_wait ask. */
-  function hostOf(called: () => Called): SessionHost {
+  function hostOf(called: () => Called, maxBytes: number): SessionHost {
     return {
       async status({ session }) {
         if (session === undefined) return statusOf(connection, runs);
@@ -98,6 +101,9 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
       async discard() {
         if (await runs.cancel()) return statusOf(connection, runs);
         return statusAfter(called(), async () => (await connection.look()).discard());
+      },
+      async page(exec_id, from) {
+        return pageOf(await recorded(exec_id), from, maxBytes);
       },
       async wait(exec_id) {
         const known = await runs.wait(called(), exec_id);
@@ -119,14 +125,15 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   async function answer(
     name: string,
     args: unknown,
-    { signal, notify }: Request,
+    { signal, notify, client }: Request,
   ): Promise<ReturnType<typeof answerOf>> {
+    const maxBytes = limits.answerBytes ?? bytesShownBy(client);
     const tools = serverTools(
       set,
-      hostOf(() => called),
+      hostOf(() => called, maxBytes),
     );
     const tool = tools.find((known) => known.name === name);
-    if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", limits.answerBytes);
+    if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", maxBytes);
     const called: Called = { tool, signal, answerMs: notify ? limits.answerMsWithProgress : limits.answerMs };
     const given = readArguments(tool.parameters, args);
     using notes =
@@ -141,7 +148,7 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
       ? await tool.run(() => connection.look(), given, { cwd, signal, suspend })
       : await runs.run(called, (signals) => work(tool, given, signals));
     const ended = runs.takeEnded().map((exec_id) => `finished: ${exec_id}`);
-    return answerOf(envelope, [...connection.warnings(), ...ended], tool.rest, limits.answerBytes);
+    return answerOf(envelope, [...connection.warnings(), ...ended], tool.rest, maxBytes);
   }
 
   return {

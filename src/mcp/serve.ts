@@ -1,6 +1,7 @@
 import { pipeline } from "node:stream";
 import { fileURLToPath } from "node:url";
 import {
+  CLIENT_INFO_META_KEY,
   ProtocolError,
   ProtocolErrorCode,
   SdkError,
@@ -10,6 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type Clock, systemClock } from "../../runtime/index.ts";
+import { isRecord } from "../json.ts";
 import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
 import type { AnswerLimits, Calls } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
@@ -116,8 +118,16 @@ function answerCalls(server: Server, calls: () => Promise<Calls>, leaving: Leavi
     return await opened.call(params.name, params.arguments ?? {}, {
       signal: cancelled.signal,
       notify: token === undefined ? null : notify,
+      client: clientName(mcpReq.envelope) ?? server.getClientVersion()?.name ?? "",
     });
   });
+}
+
+/** The name that a request of the newer era carries; null for an older one. */
+function clientName(envelope: object = {}): string | null {
+  const info: unknown = Reflect.get(envelope, CLIENT_INFO_META_KEY);
+  const name: unknown = isRecord(info) ? info.name : null;
+  return typeof name === "string" ? name : null;
 }
 
 /** Aborts when the client gives the request up, and not when the connection closes. */

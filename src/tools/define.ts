@@ -199,9 +199,14 @@ function failureOf(error: unknown, { signal }: ToolCall): Failure {
 function wrongArguments(name: string, parameters: TObject, args: unknown): RlmError {
   const [error] = Value.Errors(parameters, args);
   const where = error?.instancePath ? `${error.instancePath.slice(1).replaceAll("/", ".")} ` : "";
-  return new RlmError("invalid_argument", `${name}: ${where}${error?.message ?? "the arguments do not fit"}`, {
-    suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
-  });
+  const allowed = error?.keyword === "enum" ? `: ${error.params.allowedValues.join(", ")}` : "";
+  return new RlmError(
+    "invalid_argument",
+    `${name}: ${where}${error?.message ?? "the arguments do not fit"}${allowed}`,
+    {
+      suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
+    },
+  );
 }
 
 /**

@@ -4,8 +4,9 @@ import type { ToolEnvelope } from "./define.ts";
 
 /** What a tool of Pi may answer (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines do not matter. */
 const MAX_BYTES = 51_200;
-/** For the warning that says what was cut. */
+/** For the warning that says what was cut: at most so much, and a part of a small answer. */
 const WARNING_BYTES = 1_000;
+const WARNING_PART = 0.35;
 
 /**
  * The envelope as it can be shown to a model. Fields that are too long are cut, and a warning says so. A value that is not
@@ -22,7 +23,7 @@ export function fitted(envelope: ToolEnvelope, rest: string, maxBytes = MAX_BYTE
   const names = sizes.reduce((sum, { field }) => sum + bytesOf(field) + 2, 2);
   const most = shareOf(
     sizes.map(({ bytes }) => bytes),
-    maxBytes - names - bytesOf({ warnings }) - WARNING_BYTES,
+    maxBytes - names - bytesOf({ warnings }) - Math.min(WARNING_BYTES, maxBytes * WARNING_PART),
   );
   const cut: string[] = [];
   const fields = sizes.map(({ field, value, bytes }): [string, Json] => {
@@ -33,7 +34,12 @@ export function fitted(envelope: ToolEnvelope, rest: string, maxBytes = MAX_BYTE
     return [field, shown];
   });
   const warning = `answer_cut: ${cut.join(", ")}. ${rest}`;
-  return { ...Object.fromEntries(fields), success: envelope.success, warnings: [...warnings, warning] };
+  const shown = new Map<string, Json>([...fields, ["warnings", [...warnings, warning]]]);
+  const order = new Set([...Object.keys(envelope), "warnings"]);
+  return {
+    success: envelope.success,
+    ...Object.fromEntries([...order].map((field) => [field, shown.get(field) ?? null])),
+  };
 }
 
 const WARNINGS_KEPT = 20;
@@ -56,7 +62,7 @@ function shareOf(sizes: readonly number[], room: number): number {
 }
 
 /** The longest beginning of a text that has at most so many bytes as JSON. A surrogate pair is not split. */
-function beginning(text: string, maxBytes: number): string {
+export function beginning(text: string, maxBytes: number): string {
   let low = 0;
   let high = Math.min(text.length, maxBytes);
   while (low < high) {
@@ -68,6 +74,6 @@ function beginning(text: string, maxBytes: number): string {
   return text.slice(0, isSplit ? low - 1 : low);
 }
 
-function bytesOf(value: Json): number {
+export function bytesOf(value: Json): number {
   return Buffer.byteLength(jsonText(value));
 }

@@ -12,7 +12,7 @@ import type { SessionHost } from "./session-host.ts";
 
 export type { Conversation, ConversationObjects } from "./conversation.ts";
 export type { RecordedCall, Tool, ToolEnvelope } from "./define.ts";
-export { fitted } from "./fit.ts";
+export { beginning, bytesOf, fitted } from "./fit.ts";
 export { askAnswer } from "./rlm_ask.ts";
 export { leavesLoaded } from "./rlm_load_unless_loaded.ts";
 export type { SessionHost } from "./session-host.ts";

@@ -10,8 +10,14 @@ export const rlm_wait = (host: SessionHost): Tool =>
     promptSnippet: "Wait for the answer of an exec that runs",
     parameters: Type.Object({
       exec_id: Type.Optional(Type.String({ description: "Default: the newest" })),
+      from: Type.Optional(
+        Type.Integer({ minimum: 0, description: "Of an answer that was cut: from this character on" }),
+      ),
       discard: Type.Optional(Type.Boolean({ description: "Do not wait: give up what runs or is unfinished" })),
     }),
-    run: ({ exec_id, discard }, call) => (discard ? host.discard(call) : host.wait(exec_id ?? null, call)),
+    async run({ exec_id = null, from, discard }, call) {
+      if (discard) return host.discard(call);
+      return from === undefined ? host.wait(exec_id, call) : host.page(exec_id, from, call);
+    },
     failureFields: { exec_id: null },
   });

@@ -6,6 +6,8 @@ export interface SessionHost {
   status(asked: { readonly session?: string }, call: ToolCall): Promise<object>;
   /** Gives up what runs or is unfinished, and tells what there is. @throws RlmError */
   discard(call: ToolCall): Promise<object>;
+  /** A part of the answer of an exec that is over, from this character on. @throws RlmError */
+  page(exec_id: string | null, from: number, call: ToolCall): Promise<object>;
   /** The answer of an exec, waited for if it runs: of the newest one without an id. @throws RlmError */
   wait(exec_id: string | null, call: ToolCall): Promise<object>;
 }

@@ -39,7 +39,7 @@ const OWN = {
     name: "answer-bytes",
     type: wholeFrom(LEAST_BYTES, MOST_BYTES),
     heading: "output",
-    help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 40000)`,
+    help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 40000, less for clients that show less)`,
   }),
   printConfig: flag({
     name: "print-config",

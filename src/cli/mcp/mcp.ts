@@ -22,7 +22,9 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
     exit: (code) => process.exit(code),
     on: (signal, handle) => void process.on(signal, handle),
   });
-  const { tools = "core", answerBytes = ANSWER_BYTES } = own;
+  const { tools = "core", answerBytes = null } = own;
+  // Each answer that a slow client has not read yet listens for the stream.
+  process.stdout.setMaxListeners(0);
   serve({
     version: version(),
     source: sessionSource(args, host),
@@ -37,7 +39,6 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
 /** Under the limits of the clients that are known: 60 s without progress, 300 s with it. */
 const ANSWER_MS = 50_000;
 const ANSWER_MS_WITH_PROGRESS = 240_000;
-const ANSWER_BYTES = 40_000;
 
 function msOf({ answerMs }: McpFlags, usual: number): number {
   return answerMs === 0 ? Number.POSITIVE_INFINITY : (answerMs ?? usual);

@@ -433,6 +433,31 @@ test("the resources have the session and whole answers", async () => {
   await expect(client.readResource({ uri: "belay://exec/NONE" })).rejects.toThrow("there is no exec NONE");
 });
 
+test.each(ERAS)("%s: an answer fits the client by its name, and rlm_wait has it in pages", async (era) => {
+  const { call } = await loaded({ era, name: "codex-mcp-client", limits: { answerBytes: null } });
+  const whole = "x".repeat(30_000);
+  const told = await call("rlm_exec", { code: `'x'.repeat(${whole.length})` });
+  expect(JSON.stringify(told).length).toBeLessThanOrEqual(10_000);
+  expect(told.warnings).toEqual([expect.stringContaining("rlm_wait with from: 0 has it whole")]);
+  let text = "";
+  for (let from: unknown = 0; from !== null; ) {
+    const page = await call("rlm_wait", { exec_id: told.exec_id, from });
+    text += page.text;
+    from = page.to === page.of ? null : page.to;
+  }
+  expect(JSON.parse(text)).toMatchObject({ exec_id: told.exec_id, result_json: whole });
+});
+
+test("what a client fills in for what it leaves out is left out, and a wrong choice is told what there is", async () => {
+  const { call } = await loaded({});
+  expect(await call("rlm_status", { session: "" })).toMatchObject({ success: true });
+  expect(await call("rlm_exec", { code: "1", limits_override: null })).toMatchObject({ result_json: 1 });
+  expect(await call("rlm_query", { prompt: "What?", search_strategy: "best", max_sections: null })).toMatchObject({
+    error_code: "invalid_argument",
+    error_message: expect.stringMatching(/search_strategy must be equal to one of the allowed values: regex, bm25, /),
+  });
+});
+
 test("without a token there is no progress", async () => {
   const held = heldAnswers();
   const { clock, pass } = heldClock();

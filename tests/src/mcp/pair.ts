@@ -29,6 +29,8 @@ export interface PairOptions {
   readonly modelUrl?: string;
   readonly clock?: Clock;
   readonly client?: ClientOptions;
+  /** What the client calls itself. */
+  readonly name?: string;
   readonly source?: Partial<SessionSource>;
   /** Prepares the client before it connects. */
   before?(client: Client): void;
@@ -93,7 +95,7 @@ export async function openPair(of: Project, options: PairOptions = {}) {
   });
   const versionNegotiation = era === "modern" ? { mode: { pin: "2026-07-28" } } : undefined;
   const client = new Client(
-    { name: "test", version: "1.0.0" },
+    { name: options.name ?? "test", version: "1.0.0" },
     { ...options.client, ...(versionNegotiation ? { versionNegotiation } : {}) },
   );
   options.before?.(client);

@@ -1,6 +1,6 @@
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { expect, test } from "vitest";
-import { answerOf, readArguments } from "../../../src/mcp/answer.ts";
+import { answerOf, bytesShownBy, pageOf, readArguments } from "../../../src/mcp/answer.ts";
 import { configFor } from "../../../src/mcp/clients.ts";
 import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
@@ -84,6 +84,78 @@ test.each([
   [{ other: "1" }, { other: "1" }],
 ])("arguments that came as text: %j", (given, read) => {
   expect(readArguments(SCHEMA, given)).toEqual(read);
+});
+
+test("null and an empty text stand for an optional parameter that is left out; a value without a type stays", () => {
+  const schema = { ...SCHEMA, required: ["code"] };
+  expect(readArguments(schema, { code: "", limits: null, discard: "", value: null })).toEqual({
+    code: "",
+    value: null,
+  });
+  expect(readArguments(schema, { code: null, other: null })).toEqual({ code: null, other: null });
+});
+
+test("an answer begins with what matters, and ends with long texts, ids and limits", () => {
+  const given = {
+    session_id: "S",
+    exec_id: "E",
+    stdout: "x".repeat(300),
+    limits_applied: {},
+    success: true,
+    warnings: ["a"],
+  };
+  const order = (envelope: object, maxBytes = 40_000) =>
+    Object.keys(JSON.parse(answerOf({ success: true, ...envelope }, [], "", maxBytes).content[0]?.text ?? ""));
+  expect(order({ ...given, result_json: 1, truncated: false })).toEqual([
+    "success",
+    "result_json",
+    "warnings",
+    "truncated",
+    "stdout",
+    "exec_id",
+    "session_id",
+    "limits_applied",
+  ]);
+  expect(order({ ...given, error_code: "js_error", error_message: "m", suggestion: "s" })).toEqual([
+    "success",
+    "warnings",
+    "error_code",
+    "error_message",
+    "suggestion",
+    "stdout",
+    "exec_id",
+    "session_id",
+    "limits_applied",
+  ]);
+  expect(order({ ...given, stdout: "x".repeat(9_000) }, 1_800)).toEqual(["success", "warnings", "stdout", "exec_id"]);
+});
+
+test.each([
+  ["codex-mcp-client", 10_000],
+  ["Cline", 7_000],
+  ["qwen-code-mcp-client-belay", 1_800],
+  ["claude-code", 40_000],
+  ["", 40_000],
+])("an answer fits what %s shows its model, and pages have the whole of it", (client, most) => {
+  const maxBytes = bytesShownBy(client);
+  expect(maxBytes).toBe(most);
+  const envelope = { success: true, exec_id: "E", result_json: { n: 1 }, stdout: 'é"😀\n'.repeat(20_000), budget: {} };
+  const [{ text = "" } = {}] = answerOf(envelope, [], "Print slices.", maxBytes).content;
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(most);
+  expect(Buffer.byteLength(text)).toBeGreaterThan(most * 0.7);
+  expect(JSON.parse(text)).toMatchObject({
+    result_json: { n: 1 },
+    warnings: [expect.stringMatching(/^answer_cut: stdout shows .* Print slices\. rlm_wait with from: 0 has it whole/)],
+  });
+  let whole = "";
+  for (let page = pageOf(envelope, 0, maxBytes); ; page = pageOf(envelope, Number(page.to), maxBytes)) {
+    expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThanOrEqual(most);
+    expect(page.from).toBe(whole.length);
+    whole += page.text;
+    if (page.suggestion === undefined) break;
+    expect(page.suggestion).toBe(`rlm_wait with from: ${whole.length} has what follows.`);
+  }
+  expect(JSON.parse(whole)).toEqual(envelope);
 });
 
 const MAX_BYTES = 40_000;
