@@ -78,12 +78,6 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     );
   }
 
-  /** The answer of an exec that is over. @throws RlmError `invalid_argument` */
-  async function recorded(exec_id: string | null): Promise<ToolEnvelope> {
-    const { ask, answer } = await answerOfExec(connection, exec_id);
-    return ask ? askAnswer(ask) : answer;
-  }
-
   /** What there is after a change of the session, which no call may begin in. @throws RlmError */
   async function statusAfter(called: Called, change: () => Promise<void>): Promise<object> {
     const changed = await runs.run(called, () => change().then(() => ({ success: true })));
@@ -109,13 +103,14 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
         const known = await runs.wait(called(), exec_id);
         if (known) return known;
         const unfinished = (await connection.look()).unfinished()?.exec_id;
-        if (unfinished === undefined || (exec_id !== null && exec_id !== unfinished)) return recorded(exec_id);
+        if (unfinished === undefined || (exec_id !== null && exec_id !== unfinished))
+          return recorded(connection, exec_id);
         // A client that gives up waiting ends nothing.
         const patient = { ...called(), signal: new AbortController().signal };
         return runs.run(patient, async (signals) => {
           const session = await connection.look();
           // A call that came before has finished it.
-          if (session.unfinished()?.exec_id !== unfinished) return recorded(unfinished);
+          if (session.unfinished()?.exec_id !== unfinished) return recorded(connection, unfinished);
           return finished(session, called().tool, {}, signals);
         });
       },
@@ -160,6 +155,12 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
       await connection[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The answer of an exec that is over. @throws RlmError `invalid_argument` */
+async function recorded(connection: Connection, exec_id: string | null): Promise<ToolEnvelope> {
+  const { ask, answer } = await answerOfExec(connection, exec_id);
+  return ask ? askAnswer(ask) : answer;
 }
 
 const WITHOUT_TURN: ReadonlySet<string> = new Set(["rlm_status", "rlm_wait"]);

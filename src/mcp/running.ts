@@ -4,6 +4,7 @@ import type { Tool, ToolEnvelope } from "../tools/index.ts";
 import { openEnded } from "./ended.ts";
 import type { Tally } from "./progress.ts";
 import { beginRun, type Run, type RunningState, type RunParts, type Signals } from "./run.ts";
+import { afterMs, openWaiting } from "./waiting.ts";
 
 /** A call of a tool, as a client made it. */
 export interface Called {
@@ -34,13 +35,6 @@ export interface Runs {
   follow(listener: () => void): Disposable;
 }
 
-/** A call that waits for its turn. */
-interface Waiting {
-  begin(): void;
-  /** It is answered now, and begins nothing. */
-  refuse(): void;
-}
-
 /** A call that has begun, or the answer of one that has not. */
 type Turn = { readonly own: Run } | { readonly refused: ToolEnvelope };
 
@@ -49,8 +43,8 @@ type Working = (signals: Signals) => Promise<ToolEnvelope>;
 export function openRuns(parts: RunParts): Runs {
   const { clock, suspend } = parts;
   let running: Run | null = null;
-  /** In the order of the calls. There are none while nothing runs. */
-  const waiting = new Set<Waiting>();
+  /** There are none while nothing runs. */
+  const waiting = openWaiting(clock);
   const ended = openEnded();
   const listeners = new Set<() => void>();
 
@@ -66,9 +60,7 @@ export function openRuns(parts: RunParts): Runs {
       signal.removeEventListener("abort", giveUp);
       if (envelope && own.isDetached()) ended.keep(own.state(), envelope);
       running = null;
-      const [next] = waiting;
-      // In this tick, so that no other call takes the same turn.
-      next?.begin();
+      waiting.next();
     };
     void own.done.then(over, () => over(null));
     return own;
@@ -78,7 +70,7 @@ export function openRuns(parts: RunParts): Runs {
   function detach(own: Run): void {
     if (own.isOver()) return;
     own.detach();
-    for (const call of [...waiting]) call.refuse();
+    waiting.refuseAll();
   }
 
   /** Begins when all that was called before is over, unless the client will not wait any longer. */
@@ -92,34 +84,10 @@ export function openRuns(parts: RunParts): Runs {
     if (signal.aborted || running?.isDetached()) refuse();
     else if (!running) resolve({ own: begin(called, work) });
     else {
-      const leave = () => {
-        waiting.delete(own);
-        callOff();
-        signal.removeEventListener("abort", own.refuse);
-      };
-      const own = {
-        begin() {
-          leave();
-          resolve({ own: begin(called, work) });
-        },
-        refuse() {
-          leave();
-          refuse();
-        },
-      };
-      const callOff = afterMs(clock, deadline - clock.monotonic(), own.refuse);
-      signal.addEventListener("abort", own.refuse, { once: true });
-      waiting.add(own);
+      const own = () => resolve({ own: begin(called, work) });
+      waiting.add({ begin: own, refuse }, deadline - clock.monotonic(), signal);
     }
     return promise;
-  }
-
-  /** Its answer, or that it still runs when the client will not wait any longer. */
-  async function answer(own: Run, signal: AbortSignal, ms: number, late: () => void): Promise<ToolEnvelope> {
-    const envelope = await settledIn(own.done, { clock, ms, signal, late });
-    if (envelope || own.isOver()) return own.done;
-    const { tool: _tool, ...state } = own.state();
-    return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
   }
 
   /** Nobody need be told of an end whose answer somebody has. */
@@ -134,12 +102,15 @@ export function openRuns(parts: RunParts): Runs {
       const turn = await takeTurn(called, deadline, work);
       if ("refused" in turn) return turn.refused;
       const { own } = turn;
-      return given(own, await answer(own, NEVER, deadline - clock.monotonic(), () => detach(own)));
+      return given(
+        own,
+        await answerOf(own, { clock, signal: NEVER, ms: deadline - clock.monotonic(), late: () => detach(own) }),
+      );
     },
     async wait({ signal, answerMs }, exec_id) {
       const own = running;
       if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
-      const envelope = await answer(own, signal, answerMs, () => {});
+      const envelope = await answerOf(own, { clock, signal, ms: answerMs, late() {} });
       // It may first have finished another exec, which was the one that is meant.
       return exec_id === null || exec_id === own.state().exec_id ? given(own, envelope) : null;
     },
@@ -182,17 +153,20 @@ function runningError({ exec_id, tool, elapsed_ms }: RunningState) {
   };
 }
 
-/** @param ms Infinity: never */
-function afterMs(clock: Clock, ms: number, act: () => void): () => void {
-  return ms === Number.POSITIVE_INFINITY ? () => {} : clock.after(Math.max(0, ms), act);
-}
-
 interface Patience {
   readonly clock: Clock;
   readonly ms: number;
   readonly signal: AbortSignal;
   /** Called when the time is over. */
   late(): void;
+}
+
+/** Its answer, or that it still runs when the client will not wait any longer. */
+async function answerOf(own: Run, patience: Patience): Promise<ToolEnvelope> {
+  const envelope = await settledIn(own.done, patience);
+  if (envelope || own.isOver()) return own.done;
+  const { tool: _tool, ...state } = own.state();
+  return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
 }
 
 /** What the work gives, or null if the time is over or the signal aborts first. */
