@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Session, SessionOptions, SessionStore } from "../src/index.ts";
 import { bareRequest } from "./bare-model.ts";
+import { size } from "./size.ts";
 
 // Measures asks in a process of its own, so that nothing else is in its memory; prints it as JSON. Arguments: the built
 // library, the folder of its store.
@@ -29,10 +30,10 @@ export interface Asks {
   readonly tree: number;
 }
 
-const TURNS = 60;
-const CHILDREN = 12;
-const HELD = 4;
-const HOLD_MS = 3000;
+const TURNS = size(60, 1);
+const CHILDREN = size(12, 1);
+const HELD = size(4, 1);
+const HOLD_MS = size(3000, 10);
 const [library = "", store = ""] = process.argv.slice(2);
 const built: {
   openSession(options?: SessionOptions): Promise<Session>;

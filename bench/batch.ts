@@ -8,12 +8,13 @@ import { type ModelServer, startModelServer } from "../tests/support/model-serve
 import { buildCommand } from "./built.ts";
 import { median, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
+import { size } from "./size.ts";
 
-const JOBS = 60;
-const CALLS = 5;
+const JOBS = size(60, 2);
+const CALLS = size(5, 1);
 const AT_ONCE = 4;
-const EMPTY_JOBS = 200;
-const ANSWER_MS = 100;
+const EMPTY_JOBS = size(200, 1);
+const ANSWER_MS = size(100, 1);
 const LOOP = fileURLToPath(new URL("./batch-loop.ts", import.meta.url));
 
 /** What `belay batch` takes beside its model, against a loop of pi-ai over the same server with the same pool. */
@@ -149,7 +150,7 @@ async function recovery(batch: Batches, server: ModelServer): Promise<number> {
 
 /** Resident memory of a process whose jobs all wait, against one with fewer of them; MB for each. */
 async function memoryOf(batch: Batches, server: ModelServer): Promise<number> {
-  const [few, many] = [2, 10];
+  const [few, many] = size([2, 10], [1, 2]);
   const sizes: number[] = [];
   for (const atOnce of [few, many]) {
     const word = `hold ${atOnce} of`;

@@ -3,10 +3,11 @@ import { openSession } from "../src/index.ts";
 import { bareRequest } from "./bare-model.ts";
 import { type Contestant, median, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
+import { size } from "./size.ts";
 
-const CALLS = 200;
+const CALLS = size(200, 2);
 const CONCURRENCY = 20;
-const DELAY_MS = 50;
+const DELAY_MS = size(50, 1);
 /** Sub-calls in parallel, against the provider's library alone. */
 export async function benchCalls(): Promise<Report> {
   const server = new Worker(new URL("./model-thread.ts", import.meta.url), { workerData: { delayMs: DELAY_MS } });

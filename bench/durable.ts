@@ -11,9 +11,10 @@ import { startModelServer } from "../tests/support/model-server.ts";
 import { buildCommand } from "./built.ts";
 import { type Contestant, type Measured, median, p95, takeTurns, timed } from "./measure.ts";
 import type { Case, Report } from "./report.ts";
+import { size } from "./size.ts";
 
 const MB = 2 ** 20;
-const STEPS = 20;
+const STEPS = size(20, 1);
 const BUDGET = { max_sub_calls: 1_000_000, max_tokens: 1_000_000_000, max_time_ms: 3_600_000 };
 
 /** What durability costs: a step, its bytes, a restore, and a process that takes another one's exec over. */
@@ -96,9 +97,9 @@ async function benchSteps(store: Store, folder: string): Promise<Case> {
   await using forgetful = await openBenched({ ...store, commit: async () => {} });
   await session.exec(LOOP);
   const stored = (await store.checkpoints(session.id)).filter(({ kind }) => kind === "step");
-  const size = Math.round(median(stored.map(({ stored_bytes }) => stored_bytes)));
+  const stepBytes = Math.round(median(stored.map(({ stored_bytes }) => stored_bytes)));
   const file = openSync(join(folder, "bare"), "w");
-  const bytes = Buffer.alloc(size, 1);
+  const bytes = Buffer.alloc(stepBytes, 1);
   const write = () =>
     timed(() => {
       writeSync(file, bytes);
@@ -123,13 +124,13 @@ async function benchSteps(store: Store, folder: string): Promise<Case> {
     },
   ];
   // Until the engine has compiled what a step runs through.
-  for (let i = 0; i < 20; i++) for (const { once } of rounds) await once();
+  for (let i = 0; i < size(20, 1); i++) for (const { once } of rounds) await once();
   for (const samples of [taken, bare, inRow]) samples.length = 0;
   const [whole, notKept] = await takeTurns(rounds, { rounds: 15, warmups: 0 });
   closeSync(file);
   const perStep = (measured: Measured | undefined) => (measured?.samples ?? []).map((ms) => ms / STEPS);
   return {
-    name: `a step of ${(size / 1024).toFixed(1)} KB`,
+    name: `a step of ${(stepBytes / 1024).toFixed(1)} KB`,
     measured: [
       { name: "checkpoint + commit", samples: taken, gaveUp: false },
       { name: "write + fdatasync", samples: bare, gaveUp: false },
@@ -159,11 +160,15 @@ async function bytesPerStep(store: Store): Promise<{ lines: string[]; untouched:
   const lines = [`bytes per step: ${kb(none)} without a context`];
   let untouched = 0;
   let touched = 0;
-  for (const [megabytes, letter] of [
-    [10, "a"],
-    [10, "ж"],
-    [99, "a"],
-  ] as const) {
+  const sizes: readonly (readonly [number, string])[] = size(
+    [
+      [10, "a"],
+      [10, "ж"],
+      [99, "a"],
+    ],
+    [[1, "a"]],
+  );
+  for (const [megabytes, letter] of sizes) {
     untouched = await measure(megabytes, false, letter);
     touched = await measure(megabytes, true, letter);
     const what = letter === "a" ? "ASCII" : "Cyrillic";
@@ -175,7 +180,7 @@ async function bytesPerStep(store: Store): Promise<{ lines: string[]; untouched:
 /** The image of a guest's newest checkpoint, read, verified and put together. */
 async function benchRestore(store: Store): Promise<Case> {
   const measured: Measured[] = [];
-  for (const megabytes of [0, 50, 150]) {
+  for (const megabytes of size([0, 50, 150], [0])) {
     await using session = await openSessionWith({ memoryMb: 400, budget: BUDGET }, { store });
     // Words that differ, so that they do not compress to nothing.
     const fill = `globalThis.big = []; for (let i = 0; i < ${megabytes}; i++) { const a = new Uint32Array(2 ** 18); for (let j = 0; j < a.length; j += 8) a[j] = Math.random() * 2 ** 32; big.push(a) }`;

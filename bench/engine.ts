@@ -3,10 +3,11 @@ import { getQuickJS, newQuickJSWASMModule } from "quickjs-emscripten";
 import { QuickJS } from "quickjs-wasi";
 import { type Contestant, takeTurns, timed } from "./measure.ts";
 import type { Case, Report } from "./report.ts";
+import { size } from "./size.ts";
 
 const MB = 2 ** 20;
 const MEMORY_LIMIT_MB = 64;
-const HOST_CALLS = 2000;
+const HOST_CALLS = size(2000, 2);
 /** Each program is an expression whose value is a number. */
 const PROGRAMS: readonly (readonly [name: string, source: string])[] = [
   ["fib(24)", "(function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); })(24)"],

@@ -4,8 +4,9 @@ import { called, conversationsOf, filler, said, type Talk, talk } from "../tests
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";
 import type { Case, Report } from "./report.ts";
+import { size } from "./size.ts";
 
-const SIZES = [200, 2000];
+const SIZES = size([200, 2000], [10]);
 
 /** A cell of rlm_exec in Pi, next to the same cell without a conversation. None of them reads it. */
 export async function benchHistory({ folder, scratch }: Corpus): Promise<Report> {

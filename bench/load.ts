@@ -8,6 +8,7 @@ import { openSession } from "../src/index.ts";
 import type { Corpus } from "./corpus.ts";
 import { type Measured, median, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
+import { size } from "./size.ts";
 
 /** Files to P, and P into the guest. */
 export async function benchLoad(corpus: Corpus): Promise<Report> {
@@ -82,7 +83,7 @@ async function loadsAgain(corpus: Corpus): Promise<Measured[]> {
 /** 80 MB in 160 files, which hold the corpus's P eight times. */
 function largeFolder({ context: { text }, scratch }: Corpus): string {
   const folder = scratch();
-  for (let copy = 0; copy < 8; copy++) {
+  for (let copy = 0; copy < size(8, 1); copy++) {
     for (let part = 0; part < 20; part++) {
       const [start, end] = [part, part + 1].map((of) => Math.floor((text.length * of) / 20));
       writeFileSync(join(folder, `${copy}-${part}.txt`), text.slice(start ?? 0, end ?? 0));

@@ -1,3 +1,5 @@
+import { size } from "./size.ts";
+
 /** One of those that are compared. */
 export interface Contestant {
   readonly name: string;
@@ -26,7 +28,8 @@ export interface Turns {
  * be trusted further than milliseconds.
  */
 export async function takeTurns(contestants: readonly Contestant[], turns: Turns): Promise<Measured[]> {
-  const { rounds, warmups, budgetMs = Number.POSITIVE_INFINITY } = turns;
+  const { budgetMs = Number.POSITIVE_INFINITY } = turns;
+  const [rounds, warmups] = size([turns.rounds, turns.warmups], [1, 0]);
   const entries = contestants.map(({ name, once }) => ({ name, once, samples: [0].slice(1), spent: 0, gaveUp: false }));
   for (let round = 0; round < warmups + rounds; round++) {
     for (const entry of entries) {

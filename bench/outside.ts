@@ -3,8 +3,9 @@ import { type Outside, openOutside, type PiMessage } from "../src/pi/outside/ind
 import { called, filler, said, type Talk, talk } from "../tests/support/pi-conversation.ts";
 import { type Contestant, type Measured, p99, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
+import { size } from "./size.ts";
 
-const SIZES = [200, 800, 2000];
+const SIZES = size([200, 800, 2000], [20]);
 /** Tokens; texts go out about once in 35 requests. */
 const WINDOW = 64_000;
 /** The longest that Pi may wait before 99 of 100 requests, ms. */

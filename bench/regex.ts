@@ -5,9 +5,10 @@ import { findAll } from "../src/context/find/engine.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns } from "./measure.ts";
 import type { Case, Report } from "./report.ts";
+import { size } from "./size.ts";
 
 const MB = 2 ** 20;
-const SEARCHED_BYTES = MB;
+const SEARCHED_BYTES = size(MB, MB / 16);
 /** The size that find's windows grow to. */
 const WINDOW_BYTES = 64 * 1024;
 const GIVE_UP_MS = 5000;

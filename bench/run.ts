@@ -10,6 +10,7 @@ import { benchExec } from "./exec.ts";
 import { benchFind } from "./find.ts";
 import { benchHistory } from "./history.ts";
 import { benchLoad } from "./load.ts";
+import { benchManyCalls } from "./many-calls.ts";
 import { benchMcp } from "./mcp.ts";
 import { benchOutside } from "./outside.ts";
 import { benchPostgres } from "./postgres.ts";
@@ -17,6 +18,7 @@ import { benchRegex } from "./regex.ts";
 import { figuresOf, printed, type Report } from "./report.ts";
 import { benchSearch } from "./search.ts";
 import { benchMemory, benchSessions } from "./sessions.ts";
+import { size } from "./size.ts";
 import { benchSqlite } from "./sqlite.ts";
 import { benchStart } from "./start.ts";
 import { benchStems } from "./stems.ts";
@@ -31,6 +33,7 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   load: benchLoad,
   batch: benchBatch,
   calls: benchCalls,
+  "many-calls": benchManyCalls,
   ask: benchAsk,
   start: benchStart,
   durable: benchDurable,
@@ -43,8 +46,8 @@ const PARTS: Readonly<Record<string, (corpus: Corpus) => Promise<Report>>> = {
   memory: benchMemory,
 };
 const MB = 1024 * 1024;
-const CORPUS_BYTES = 10 * MB;
-const USAGE = `usage: npm run bench -- [--json] [${Object.keys(PARTS).join("] [")}]`;
+const CORPUS_BYTES = size(10 * MB, MB / 4);
+const USAGE = `usage: npm run bench -- [--json] [--smallest] [${Object.keys(PARTS).join("] [")}]`;
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -80,7 +83,7 @@ function read(args: string[]) {
   try {
     const { values, positionals } = parseArgs({
       args,
-      options: { json: { type: "boolean", default: false } },
+      options: { json: { type: "boolean", default: false }, smallest: { type: "boolean", default: false } },
       allowPositionals: true,
     });
     const names = positionals.length > 0 ? positionals : Object.keys(PARTS);

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { CodemodeSandbox } from "@earendil-works/pi-codemode";
 import type { Session, SessionOptions } from "../src/index.ts";
+import { size } from "./size.ts";
 
 // Measures one thing in a process of its own, so that nothing else is in its memory; prints it as JSON. Times in ms, sizes
 // in bytes. Arguments: what to measure, the built library, how many.
@@ -40,11 +41,13 @@ export interface Round {
   readonly resident: number;
 }
 
-const ROUNDS = 8;
+const ROUNDS = size(8, 2);
 /** A thread without a session ends after ten seconds. */
-const THREADS_HAVE_ENDED_MS = 11_000;
+const THREADS_HAVE_ENDED_MS = size(11_000, 1);
 /** Threads without a session stay for ten seconds, and V8 gives the pages of an ended one back after eight more. */
-const MEMORY_IS_BACK_MS = 19_000;
+const MEMORY_IS_BACK_MS = size(19_000, 2);
+/** What the collector has not looked at yet is gone by then. */
+const SETTLED_MS = size(500, 1);
 const [what = "", library = "", count = "1"] = process.argv.slice(2);
 const { openSession }: { openSession(options?: SessionOptions): Promise<Session> } = await import(library);
 const MEASURES: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -79,11 +82,8 @@ async function one(): Promise<number> {
 /** What opening and a first cell consist of, ms: the first time in the process, then the median of others. */
 async function parts(): Promise<Record<string, number[]>> {
   const at = (path: string) => new URL(path, `file://${library}`);
-  const { openMachines }: typeof import("../runtime/threads/machines.ts") = await import(
-    at("../runtime/machines.js").href
-  );
-  const { openSandbox }: typeof import("../runtime/sandbox.ts") = await import(at("../runtime/sandbox.js").href);
-  const { shareStore }: typeof import("../src/store/thread/shared.ts") = await import(at("store/shared.js").href);
+  const built: typeof import("./session-parts.ts") = await import(at("../bench/session-parts.js").href);
+  const { openMachines, openSandbox, shareStore } = built;
   const kind = { entry: at("machine-thread-entry.js"), library: null, memoryBytes: 2 ** 27 };
   const samples: Record<string, number[]> = {};
   async function part<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -214,8 +214,8 @@ async function check(sandbox: CodemodeSandbox): Promise<void> {
 
 /** Without what the main thread's collector has not looked at yet. */
 async function resident(): Promise<number> {
-  await delay(500);
+  await delay(SETTLED_MS);
   globalThis.gc?.();
-  await delay(500);
+  await delay(SETTLED_MS);
   return process.memoryUsage.rss();
 }

@@ -7,28 +7,29 @@ import { bundle, ENTRIES } from "../scripts/bundle.ts";
 import { median } from "./measure.ts";
 import type { Aim, Case, Report } from "./report.ts";
 import type { Left, Round, Sessions } from "./sessions-process.ts";
+import { size } from "./size.ts";
 
 const PROCESS = fileURLToPath(new URL("./sessions-process.ts", import.meta.url));
 const MB = 2 ** 20;
-const ROUNDS = 20;
+const ROUNDS = size(20, 1);
 /** What the process measures beside the library as it is published. */
-const PARTS = ["runtime/machines", "runtime/sandbox", "src/store/thread/shared"];
-const PROCESSES = 3;
+const PARTS = "bench/session-parts";
+const PROCESSES = size(3, 1);
 
 /** Many sessions in one process, built: what they take in time and memory, and what stays when they are closed. */
 export async function benchSessions(): Promise<Report> {
   // The folder lies in the checkout, where the packages are found.
   const folder = mkdtempSync(fileURLToPath(new URL("../.bench-", import.meta.url)));
   try {
-    await bundle(folder, [...ENTRIES, ...PARTS]);
+    await bundle(folder, [...ENTRIES, PARTS]);
     const library = join(folder, "src/index.js");
     const measure = <T>(what: string, count: number): Promise<T> => measured(what, library, count);
     const one = await inTurn(measure);
-    const parts = await measure<Record<string, number[]>>("parts", 10);
-    const hundred = await measure<Sessions>("many", 100);
-    const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", 100);
-    const thousand = await measure<Sessions>("many", 1000);
-    const stored = await measure<Sessions>("many in a store", 1000);
+    const parts = await measure<Record<string, number[]>>("parts", size(10, 1));
+    const hundred = await measure<Sessions>("many", size(100, 2));
+    const peer = await measure<Pick<Sessions, "cells" | "cpu">>("codemode many", size(100, 2));
+    const thousand = await measure<Sessions>("many", size(1000, 3));
+    const stored = await measure<Sessions>("many in a store", size(1000, 2));
     return {
       title: "sessions: many in one process",
       cases: [
@@ -65,7 +66,7 @@ export async function benchMemory(): Promise<Report> {
       const steps = [left.closed, left.threadsEnded, left.pagesBack, left.collected].map((bytes) => mb(bytes));
       notes.push(`${count} sessions, ${named(settings)}: ${steps.join(", ")}`);
     }
-    const rounds = await measured<Round[]>("rounds", library, 300);
+    const rounds = await measured<Round[]>("rounds", library, size(300, 1));
     return {
       title:
         "memory: what sessions leave when they are closed: at once, when threads have ended, 8 s after that, when V8 is short of memory",
@@ -83,13 +84,16 @@ export async function benchMemory(): Promise<Report> {
 }
 
 /** How many sessions, and settings of glibc's allocator, which mean nothing elsewhere. */
-const LEAVING: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
-  [1, {}],
-  [100, {}],
-  [100, { MALLOC_TRIM_THRESHOLD_: "131072" }],
-  [1000, {}],
-  [1000, { MALLOC_ARENA_MAX: "2" }],
-];
+const LEAVING: readonly (readonly [number, Readonly<Record<string, string>>])[] = size(
+  [
+    [1, {}],
+    [100, {}],
+    [100, { MALLOC_TRIM_THRESHOLD_: "131072" }],
+    [1000, {}],
+    [1000, { MALLOC_ARENA_MAX: "2" }],
+  ],
+  [[1, {}]],
+);
 
 function named(settings: Readonly<Record<string, string>>): string {
   const texts = Object.entries(settings).map(([name, value]) => `${name}=${value}`);

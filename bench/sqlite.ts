@@ -4,10 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { type Contestant, takeTurns, timed } from "./measure.ts";
 import type { Report } from "./report.ts";
+import { size } from "./size.ts";
 
 /** About what the store keeps of a step. */
 const ROW_BYTES = 8 * 1024;
-const READS = 1000;
+const READS = size(1000, 1);
 /** Too large for a dependency of a bench: the binaries of all platforms come with it. */
 const PEER = "better-sqlite3";
 

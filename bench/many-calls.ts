@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import { buildCommand } from "./built.ts";
+import type { ManyCalls } from "./many-calls-process.ts";
+import { median } from "./measure.ts";
+import type { Report } from "./report.ts";
+import { size } from "./size.ts";
+
+const PROCESS = fileURLToPath(new URL("./many-calls-process.ts", import.meta.url));
+/** Calls of an exec, and how many execs. */
+const EXECS = size(
+  [
+    [1000, 9],
+    [10_000, 3],
+    [100_000, 1],
+  ] as const,
+  [
+    [1, 1],
+    [2, 1],
+  ] as const,
+);
+/** By so much the dearest call may exceed the cheapest. */
+const MOST = 1.3;
+
+/** What a call takes in execs of few and of many calls. */
+export async function benchManyCalls(): Promise<Report> {
+  using built = await buildCommand();
+  const library = join(dirname(dirname(built.main)), "index.js");
+  const server = new Worker(new URL("./model-thread.ts", import.meta.url), { workerData: { delayMs: 0 } });
+  try {
+    const url = await new Promise<string>((resolve) => server.once("message", resolve));
+    const found: (ManyCalls & { readonly name: string })[] = [];
+    for (const [calls, execs] of EXECS) {
+      const args = ["--expose-gc", PROCESS, library, url, String(calls), String(execs)];
+      const { stdout } = await promisify(execFile)(process.execPath, args);
+      const told: ManyCalls = JSON.parse(stdout);
+      found.push({ ...told, name: `of ${calls.toLocaleString("en-US")}` });
+    }
+    const spread = (of: (each: ManyCalls) => readonly number[]) => {
+      const middles = found.map((each) => median(of(each)));
+      return Math.max(...middles) / Math.min(...middles);
+    };
+    const [time, memory] = [spread(({ ms }) => ms), spread(({ heap }) => heap)];
+    const kept = found.map(({ name, heap }) => `${name}: ${(median(heap) / 1024).toFixed(2)} KB`).join(", ");
+    const resident = found.map(({ name, resident }) => `${name}: ${resident.toFixed(0)} MB`).join(", ");
+    return {
+      title: "many-calls: one sub-call in an exec of so many, in batches of at most 1,000, answered at once",
+      cases: [{ name: "a call", measured: found.map(({ name, ms }) => ({ name, samples: ms, gaveUp: false })) }],
+      notes: [
+        `what the main thread's heap keeps of a call while its exec is the newest: ${kept}`,
+        `the most that the process had resident: ${resident}`,
+      ],
+      aims: [
+        { text: `time of a call within ${MOST}x`, value: `${time.toFixed(2)}x`, met: time <= MOST },
+        { text: `memory of a call within ${MOST}x`, value: `${memory.toFixed(2)}x`, met: memory <= MOST },
+      ],
+    };
+  } finally {
+    await server.terminate();
+  }
+}

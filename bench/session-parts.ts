@@ -1,0 +1,4 @@
+// What a session consists of, for the process that measures it: an entry of its bundle beside the library as it is published.
+export { openSandbox } from "../runtime/sandbox.ts";
+export { openMachines } from "../runtime/threads/machines.ts";
+export { shareStore } from "../src/store/thread/shared.ts";
