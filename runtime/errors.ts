@@ -84,15 +84,16 @@ export class RlmError extends Error {
   override readonly name = "RlmError";
   readonly code: ErrorCode;
   readonly suggestion: string;
-  readonly guestName: string;
-  readonly retriable: boolean | undefined;
+  declare readonly guestName: string;
+  declare readonly retriable: boolean | undefined;
 
   constructor(code: ErrorCode, message: string, options: RlmErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.suggestion = options.suggestion;
-    this.guestName = options.guestName ?? "Error";
-    this.retriable = options.retriable;
+    // What only a guest is told is not printed when nobody catches the error.
+    const { guestName = "Error", retriable } = options;
+    Object.defineProperties(this, { guestName: { value: guestName }, retriable: { value: retriable } });
   }
 }
 

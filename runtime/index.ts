@@ -15,8 +15,10 @@ export { imageFormat, imageProblem } from "./images/image-compat.ts";
 export type { CallScope, Library } from "./library.ts";
 export {
   clampLimits,
+  DEFAULT_ASK_MS,
   DEFAULT_BUDGET,
   DEFAULT_EXEC_LIMITS,
+  DEFAULT_JOB_MS,
   type ExecLimits,
   LIMITS,
   MAX_EXEC_LIMITS,

@@ -85,6 +85,10 @@ export const DEFAULT_BUDGET = {
   max_cost_usd: null,
 };
 
+/** Wall time of an ask and of a job of a run, unless its budget says otherwise, ms. */
+export const DEFAULT_ASK_MS = 1_800_000;
+export const DEFAULT_JOB_MS = 3_600_000;
+
 /** How long after the deadline a machine may take to come to rest, and when it is ended from outside, ms. */
 export const DRAIN_MS = 250;
 export const TERMINATE_MS = 500;

@@ -1,4 +1,4 @@
-import { RlmError } from "../../runtime/index.ts";
+import { DEFAULT_JOB_MS, RlmError } from "../../runtime/index.ts";
 import type { Models } from "../model/index.ts";
 import type { HostedOptions } from "../session/index.ts";
 import type { WorkerSession } from "./api.ts";
@@ -19,15 +19,12 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
     }),
     subAgents: present({ maxTurns: least(max_turns, own.subAgents?.maxTurns) }),
     limits: lesser(limits, own.limits ?? {}),
-    budget: lesser({ max_time_ms: JOB_MS, ...budget }, own.budget ?? {}),
+    budget: lesser({ max_time_ms: DEFAULT_JOB_MS, ...budget }, own.budget ?? {}),
     onRestart: spec.on_restart,
     cache: spec.cache,
     keepSteps: spec.keep_steps,
   };
 }
-
-/** Jobs wait for money and rates of their run, so they have more time than a cell has, unless somebody sets a limit, ms. */
-const JOB_MS = 3_600_000;
 
 /** Models of which jobs may ask only these; null: all. */
 export function onlyThese(models: Models, allowed: WorkerSession["models"]): Models {

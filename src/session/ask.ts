@@ -1,4 +1,5 @@
 import { contextNotLoaded } from "../../builtins/index.ts";
+import { DEFAULT_ASK_MS } from "../../runtime/index.ts";
 import { aborted, joinSignals } from "../signals.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
 import { partOf, readExcerptInput } from "./contexts/excerpts.ts";
@@ -49,12 +50,9 @@ async function giveUpInterrupted({ parts, state }: Setup): Promise<void> {
   await discard(parts, state(), interrupted);
 }
 
-/** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
-const ASK_MS = 1_800_000;
-
 function hostOf(setup: Setup, trajectory: boolean): AskHost {
   const { row, models, askModels, state } = setup;
-  const max_time_ms = setup.parts.above?.limits.max_time_ms ?? setup.options.budget?.max_time_ms ?? ASK_MS;
+  const max_time_ms = setup.parts.above?.limits.max_time_ms ?? setup.options.budget?.max_time_ms ?? DEFAULT_ASK_MS;
   const parts = { ...setup.parts, budget: { ...setup.parts.budget, max_time_ms } };
   return {
     session_id: row.id,

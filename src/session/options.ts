@@ -129,6 +129,9 @@ const subAgents = v.optional(
   } satisfies SchemaOf<SubAgentPolicy>),
 );
 
+const MODEL = "PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
+const modelName = v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL));
+
 export const SESSION_OPTIONS = options({
   roots: folders,
   cwd: v.optional(text),
@@ -137,7 +140,7 @@ export const SESSION_OPTIONS = options({
   memoryMb: v.optional(v.number("a number of MB")),
   idleMs: v.optional(v.pipe(v.number(MS), v.minValue(0, MS))),
   indexDir: v.optional(text),
-  model: v.optional(text),
+  model: v.optional(modelName),
   baseUrl: v.optional(text),
   apiKeyEnv: v.optional(text),
   concurrency: countUpTo(LIMITS.maxConcurrency),

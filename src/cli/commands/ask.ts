@@ -1,5 +1,6 @@
+import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, SESSION_FLAGS, TRAJECTORY, VERBOSE, VERBOSE_TURNS } from "../flags/declared.ts";
+import { JSON_OUTPUT, SESSION_FLAGS, TRAJECTORY, VERBOSE, VERBOSE_TURNS, withTime } from "../flags/declared.ts";
 import { choice, count, flag, path, text } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
@@ -52,7 +53,7 @@ export const ask = defineCommand({
   takes: { usage: '"QUESTION"', completes: "anything" },
   own: OWN,
   shared: [
-    ...SESSION_FLAGS.filter(({ name }) => name !== VERBOSE.name),
+    ...withTime(SESSION_FLAGS, DEFAULT_ASK_MS).filter(({ name }) => name !== VERBOSE.name),
     { ...VERBOSE_TURNS, help: `${VERBOSE_TURNS.help}, and every file that a load leaves out` },
     TRAJECTORY,
     { ...JSON_OUTPUT, help: "print one JSON object with answer, citations, usage, ..." },

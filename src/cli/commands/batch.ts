@@ -1,6 +1,7 @@
+import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
 import { ageFrom } from "../../figures.ts";
 import type { Given } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
+import { JSON_OUTPUT, QUIET, STORE, withTime } from "../flags/declared.ts";
 import { choice, count, flag, one, path, paths, text, toggle } from "../flags/flag.ts";
 import { OF_JOBS, OUT, QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
@@ -164,7 +165,7 @@ export const batch = defineCommand({
   takes: { usage: "SCRIPT.js --jobs INPUTS", completes: "files" },
   own: OWN,
   shared: [
-    ...OF_JOBS,
+    ...withTime(OF_JOBS, DEFAULT_JOB_MS),
     ...Object.values(RUN_LIMITS),
     STORE,
     QUIET,

@@ -1,6 +1,17 @@
 import type { Client } from "../../mcp/index.ts";
 import type { Given } from "../flags/arguments.ts";
-import { APPEND, CONTEXT, DISCARD, NO_STORE, QUIET, RELOAD, ROOT, SESSION_FLAGS, VERBOSE } from "../flags/declared.ts";
+import {
+  APPEND,
+  CONTEXT,
+  DISCARD,
+  NO_STORE,
+  QUIET,
+  RELOAD,
+  ROOT,
+  SESSION,
+  SESSION_FLAGS,
+  VERBOSE,
+} from "../flags/declared.ts";
 import { choice, type Flag, flag, one } from "../flags/flag.ts";
 import { consoleToStderr } from "../mcp/console.ts";
 import { defineCommand } from "./define.ts";
@@ -59,6 +70,16 @@ const ROOT_OF_MCP: Flag = {
   help: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",
 };
 
+const SESSION_OF_MCP: Flag = {
+  ...SESSION,
+  help: "continue this session, or make it; default: BELAY_SESSION, else the session of the project's folder, which is kept",
+};
+
+const OWN_WORDS: ReadonlyMap<Flag, Flag> = new Map<Flag, Flag>([
+  [ROOT, ROOT_OF_MCP],
+  [SESSION, SESSION_OF_MCP],
+]);
+
 export const mcp = defineCommand({
   name: "mcp",
   summary: "serve the tools to an MCP client (Claude Code, Codex, Cursor, Zed, VS Code and others) on stdin and stdout",
@@ -68,8 +89,8 @@ export const mcp = defineCommand({
     "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,
-  shared: SESSION_FLAGS.filter((shared) => !NOT_OF_MCP.includes(shared)).map((shared) =>
-    shared === ROOT ? ROOT_OF_MCP : shared,
+  shared: SESSION_FLAGS.filter((shared) => !NOT_OF_MCP.includes(shared)).map(
+    (shared) => OWN_WORDS.get(shared) ?? shared,
   ),
   example: "belay mcp --print-config claude",
   run: async () => {

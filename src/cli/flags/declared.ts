@@ -63,6 +63,12 @@ function limit(setting: keyof typeof LIMIT_DEFAULTS, help: string, word = "N"): 
   return flag({ name: setting.replaceAll("_", "-"), type: configured(word), setting, heading: "limits", help });
 }
 
+/** The flags of a command that has a time of its own if nobody sets one, ms. */
+export function withTime(flags: readonly Flag[], usualMs: number): readonly Flag[] {
+  const help = `wall time inside cells and turns, ms (default ${usualMs})`;
+  return flags.map((given) => (given.name === "max-time-ms" ? { ...given, help } : given));
+}
+
 const LIMIT_FLAGS: readonly Flag[] = [
   limit("max_sub_calls", `sub-calls that may be made (default ${usual("max_sub_calls")})`),
   limit("max_tokens", `tokens of all sub-calls, input and output (default ${usual("max_tokens")})`),

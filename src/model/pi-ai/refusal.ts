@@ -107,15 +107,20 @@ const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
 /** Statuses of the client's fault that pass by themselves. */
 const PASSING = [408, 409, 425];
 
-function cureOf(code: FailureCode, status: number | null, { address }: Place, trouble: Trouble | null): Cure {
+function cureOf(code: FailureCode, status: number | null, place: Place, trouble: Trouble | null): Cure {
   if (code !== "provider_error") return {};
   if (status === null) return trouble ? { suggestion: trouble.suggestion } : {};
   if (status >= 500 || PASSING.includes(status)) return {};
-  const suggestion =
-    status === 404
-      ? `Check the model's name and the base URL (${address}).`
-      : "Change the request: the provider does not accept it.";
+  const suggestion = status === 404 ? notFound(place) : "Change the request: the provider does not accept it.";
   return { retriable: false, suggestion };
+}
+
+/** The part of a name before its first `/` is the provider: a server that users name is asked for the rest alone. */
+function notFound({ id, address, isNamed }: Place): string {
+  const asked = id.slice(id.indexOf("/") + 1);
+  const check = `check the model's name and the base URL (${address}).`;
+  if (!isNamed || id === `local/${asked}`) return `The ${isNamed ? "server" : "provider"} was asked for ${asked}: ${check}`;
+  return `The server was asked for ${asked}. If it knows the model as ${id}, name it local/${id}; else ${check}`;
 }
 
 /** The status of failure. One of success says nothing about a body that broke off or held an error. */

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { openSession, openStore, type RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
@@ -21,6 +22,10 @@ const WRONG: readonly [options: unknown, refusal: string | RegExp][] = [
   [
     { stroe: "x" },
     /^openSession\(\): unknown option stroe; did you mean store\? \| Options here are roots, cwd, .*store/,
+  ],
+  [
+    { model: "m" },
+    "openSession(): model must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5, and is another text | Correct it, or leave it out.",
   ],
   [{ somethingElse: 1 }, /^openSession\(\): unknown option somethingElse \|/],
   [
@@ -127,4 +132,13 @@ test("the types refuse a name without a store, and options that there are not", 
     () => openSession({ store: "folder" }),
   ];
   expect(calls).toHaveLength(5);
+});
+
+test("an error of a caller that nobody catches prints its code, its message and its suggestion, and nothing of a guest's", async () => {
+  const error = await openSession({ model: "m" }).catch((thrown: unknown) => thrown);
+  const printed = inspect(error);
+  expect(printed).toMatch(/^RlmError: openSession\(\): model must be/);
+  expect(printed).toContain("code: 'invalid_argument'");
+  expect(printed).toContain("suggestion: 'Correct it, or leave it out.'");
+  expect(printed).not.toMatch(/guestName|retriable/);
 });

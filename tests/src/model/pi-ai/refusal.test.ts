@@ -1,7 +1,7 @@
 import { fauxAssistantMessage } from "belay-pi-ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openModels } from "../../../../src/model/models.ts";
-import type { ScriptedAnswer } from "../../../support/model-server.ts";
+import { type ScriptedAnswer, startModelServer } from "../../../support/model-server.ts";
 import { answerTo, ask, faux, KEY, messageOf, serve } from "../../../support/scripted-model.ts";
 import { folderWith } from "../../../support/tree.ts";
 
@@ -132,6 +132,19 @@ test.each(FAILURES)("$name is told apart", async ({ name: _, expected, ...script
   expect(messageOf(answer)).toMatch(/^local\/scripted: /);
   expect(messageOf(answer)).toContain(expected.message);
   expect(server.requests).toHaveLength(1);
+});
+
+test.each([
+  [
+    "Qwen/Qwen3-8B",
+    "The server was asked for Qwen3-8B. If it knows the model as Qwen/Qwen3-8B, name it local/Qwen/Qwen3-8B;",
+  ],
+  ["local/Qwen3-8B", "The server was asked for Qwen3-8B: check"],
+])("a server of one's own that does not know %s is told by the name that it was asked for", async (model, cure) => {
+  await using server = await startModelServer([{ status: 404 }]);
+  const answer = await ask(openModels({ model, baseUrl: server.url, env: {} }).resolve(null));
+  expect(server.requests[0]?.body.model).toBe("Qwen3-8B");
+  expect(answer).toMatchObject({ ok: false, error: { suggestion: expect.stringContaining(cure) } });
 });
 
 test("a server that is not there", async () => {
