@@ -31,6 +31,7 @@ export interface AskedRun {
   readonly out: OutPlace;
   readonly json: boolean;
   readonly quiet: boolean;
+  readonly typed: readonly string[];
   /** The same line, with these words more. */
   line(...more: string[]): string;
   /** The same line for all inputs, without --first. */
@@ -64,13 +65,28 @@ export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
     rates: ratesIn(own.rate ?? []),
     out: checkedOut(own, json),
     quiet: args.get(QUIET),
-    line: (...more) => commandLine(["batch", ...args.typed, ...more]),
-    whole: () => commandLine(["batch", ...withoutFirst(args.typed)]),
+    ...linesOf(args.typed),
   };
 }
 
-function withoutFirst(typed: readonly string[]): readonly string[] {
-  return typed.filter((word, at) => !/^--first(=|$)/.test(word) && typed[at - 1] !== "--first");
+/** The same, for a run that --new has begun: the lines that are shown go on with this one. */
+export function begunAs(asked: AskedRun, name: string): AskedRun {
+  if (!asked.own.isNew) return asked;
+  const typed = asked.typed.filter((word) => word !== "--new");
+  return { ...asked, ...linesOf([...without(typed, "--name"), "--name", name]) };
+}
+
+function linesOf(typed: readonly string[]): Pick<AskedRun, "typed" | "line" | "whole"> {
+  return {
+    typed,
+    line: (...more) => commandLine(["batch", ...typed, ...more]),
+    whole: () => commandLine(["batch", ...without(typed, "--first")]),
+  };
+}
+
+/** Without a flag and its value. */
+function without(typed: readonly string[], flag: string): readonly string[] {
+  return typed.filter((word, at) => word !== flag && !word.startsWith(`${flag}=`) && typed[at - 1] !== flag);
 }
 
 function checkedOut(own: BatchFlags, json: boolean): OutPlace {

@@ -7,7 +7,7 @@ import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
-import type { AskedRun } from "./asked.ts";
+import { type AskedRun, begunAs } from "./asked.ts";
 import { openDispatcher } from "./dispatchers.ts";
 import { RUN_EXIT, runExitCode } from "./exit-code.ts";
 import type { Stood } from "./follow.ts";
@@ -32,13 +32,16 @@ export interface ReadyRun {
 }
 
 /** Submits the run, works on it, and ends with it. Gives the exit code. @throws RlmError */
-export async function runBatch(ready: ReadyRun): Promise<number> {
-  const { asked, host, stop, terminal, spec, spooled } = ready;
-  checkModel(spec, asked.own.detach || asked.own.noWork ? null : modelsOf(asked.settings));
-  await using store = await openRunStore(asked.store, host);
+export async function runBatch(wanted: ReadyRun): Promise<number> {
+  const { host, stop, terminal, spec, spooled } = wanted;
+  const { own, settings } = wanted.asked;
+  checkModel(spec, own.detach || own.noWork ? null : modelsOf(settings));
+  await using store = await openRunStore(wanted.asked.store, host);
   stop.leaving.after(() => store[Symbol.asyncDispose]());
   const runs = openRuns(store);
-  const submitted = await submit(asked, spec, spooled, { runs, jobs: store.jobs, signal: stop.signal });
+  const submitted = await submit(wanted.asked, spec, spooled, { runs, jobs: store.jobs, signal: stop.signal });
+  const asked = begunAs(wanted.asked, submitted.run.name);
+  const ready = { ...wanted, asked };
   const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
   progress.say(submittedLine(submitted));
   await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);

@@ -163,6 +163,12 @@ test("--fail-fast pauses the run, and the same line goes on", async () => {
   const stopped = await type(line);
   expect(stopped.code).toBe(3);
   expect(stopped.stderr).toMatch(/continue with: belay batch fail.js .*--fail-fast 2\n$/);
+  // The line that is shown goes on with the run that --new has begun, and does not begin a third one.
+  const other = await type([...line, "--name", "mine", "--new"]);
+  expect(other.stderr).toMatch(/\nrun mine: |^run mine: /);
+  expect((await type([...line, "--name=mine", "--new"])).stderr).toMatch(
+    /continue with: belay batch fail.js .*--fail-fast 2 --name mine-2\n$/,
+  );
 });
 
 test.each<[args: string[], problem: string]>([
