@@ -97,7 +97,7 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
         return statusAfter(called(), async () => (await connection.look()).discard());
       },
       async page(exec_id, from) {
-        return pageOf(await recorded(exec_id), from, maxBytes);
+        return pageOf(await recorded(connection, exec_id), from, maxBytes);
       },
       async wait(exec_id) {
         const known = await runs.wait(called(), exec_id);
