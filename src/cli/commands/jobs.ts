@@ -13,6 +13,12 @@ const OWN = {
     heading: "run",
     help: `only the jobs of RUN in this state: ${STATES.join(", ")}`,
   }),
+  costs: flag({
+    name: "costs",
+    type: toggle,
+    heading: "run",
+    help: "what all runs have spent, by day and by the model of the run",
+  }),
   watch: flag({
     name: "watch",
     type: toggle,

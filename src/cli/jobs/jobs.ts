@@ -12,6 +12,7 @@ import { type Stop, untilStopped } from "../stop.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, VERBS, type Verb } from "./jobs-asked.ts";
 import { listRuns } from "./list-runs.ts";
+import { showCosts } from "./show-costs.ts";
 import { showJob } from "./show-job.ts";
 import { showRun } from "./show-run.ts";
 import { watchRun } from "./watch-run.ts";
@@ -56,7 +57,7 @@ function workOf(args: Arguments, own: JobsFlags): (asked: JobsAsked) => Promise<
   }
   const [id, more] = rest;
   if (more !== undefined) throw new UsageError(`jobs takes a RUN and an ID, and ${more} is one more word`, HELP);
-  if (first === undefined) return listRuns;
+  if (first === undefined) return own.costs ? showCosts : listRuns;
   if (own.watch) return (asked) => watchRun(asked, first);
   return id === undefined ? (asked) => showRun(asked, first) : (asked) => showJob(asked, first, id);
 }
@@ -69,6 +70,7 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
   const isOfRun = verb === null && first !== undefined && id === undefined;
   const limits = Object.values(RUN_LIMITS).filter((limit) => args.isGiven(limit));
   const misplaced = [
+    own.costs && first !== undefined ? "--costs is of all runs, and stands alone" : null,
     own.fresh && verb !== "retry" ? "--fresh is of jobs retry" : null,
     (own.out ?? own.output) !== undefined && verb !== "out" ? "--out is of jobs out" : null,
     own.format !== undefined && verb !== "out" ? "--format is of jobs out" : null,

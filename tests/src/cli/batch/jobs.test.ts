@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../../../src/store/index.ts";
 import type { Run } from "../belay.ts";
-import { linesIn, scene } from "./scene.ts";
+import { DEAR, linesIn, priced, scene } from "./scene.ts";
 
 const ROWS = "id,text\na,one\nmail@example.org,bad\nin/c.txt,three\n";
 
@@ -249,6 +249,28 @@ test("a worker needs a server's store", async () => {
     stderr:
       "belay worker: a worker needs a server's store: in a folder nobody would share the work; belay batch works there by itself\ntry: belay worker --store postgres://USER@HOST/DATABASE\n",
   });
+});
+
+test("--costs adds up what runs have spent, by day and by model", async () => {
+  const { type, server } = await scene({ "in.csv": "id,text\na,one\nb,two\n" }, () => DEAR);
+  const own = priced(server);
+  expect((await type(["jobs", "--costs"])).stdout).toBe("no job has asked a model\n");
+  for (const name of ["first", "second"]) {
+    await type(["batch", "ask.js", "--jobs", "in.csv", "--name", name, "--model", "mine/m", ...own]);
+  }
+  const { costs } = JSON.parse((await type(["jobs", "--costs", "--json"])).stdout);
+  expect(costs).toEqual([
+    {
+      day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      model: "mine/m",
+      jobs: 4,
+      sub_calls: 4,
+      tokens: 8000,
+      cost_usd: 0.024,
+    },
+  ]);
+  expect((await type(["jobs", "--costs"])).stdout).toMatch(/mine\/m +4 +4 +8\.0k +\$0\.024\ntogether \$0\.024;/);
+  expect(await type(["jobs", "first", "--costs"])).toMatchObject({ code: 2 });
 });
 
 test("why jobs failed is told by reasons, with the first words of their inputs, and the answers that did not fit are shown", async () => {
