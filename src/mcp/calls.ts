@@ -78,23 +78,17 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     );
   }
 
-  /** What there is after a change of the session, which no call may begin in. @throws RlmError */
-  async function statusAfter(called: Called, change: () => Promise<void>): Promise<object> {
-    const changed = await runs.run(called, () => change().then(() => ({ success: true })));
-    return changed.success && changed.running !== true ? statusOf(connection, runs) : changed;
-  }
-
   /** What rlm_status and rlm_wait ask. */
   function hostOf(called: () => Called, maxBytes: number): SessionHost {
     return {
       async status({ session }) {
         if (session === undefined) return statusOf(connection, runs);
         if (runs.current()) throw stillRunning();
-        return statusAfter(called(), () => connection.goTo(session));
+        return statusAfter(connection, runs, called(), () => connection.goTo(session));
       },
       async discard() {
         if (await runs.cancel()) return statusOf(connection, runs);
-        return statusAfter(called(), async () => (await connection.look()).discard());
+        return statusAfter(connection, runs, called(), async () => (await connection.look()).discard());
       },
       async page(exec_id, from) {
         return pageOf(await recorded(connection, exec_id), from, maxBytes);
@@ -155,6 +149,17 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
       await connection[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What there is after a change of the session, which no call may begin in. @throws RlmError */
+async function statusAfter(
+  connection: Connection,
+  runs: Runs,
+  called: Called,
+  change: () => Promise<void>,
+): Promise<object> {
+  const changed = await runs.run(called, () => change().then(() => ({ success: true })));
+  return changed.success && changed.running !== true ? statusOf(connection, runs) : changed;
 }
 
 /** The answer of an exec that is over. @throws RlmError `invalid_argument` */
