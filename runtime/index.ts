@@ -1,4 +1,3 @@
-export { namesIn } from "./cells/names-in.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { placeless } from "./ends.ts";
 export { argumentError, ERROR_CODES, type ErrorCode, isErrorCode, RlmError } from "./errors.ts";

@@ -1,5 +1,6 @@
-import { firstly, namesIn, RlmError, remedy } from "../../runtime/index.ts";
+import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import type { Models } from "../model/index.ts";
+import { namesIn } from "./names-in.ts";
 import type { RunSpec } from "./spec.ts";
 
 const ASKING = ["llm_query", "llm_query_batch", "rlm_query"];

@@ -11,7 +11,7 @@ test("--first runs the first inputs, keeps them, and tells what all of them will
   expect(code).toBe(0);
   // A request took $0.006, and could have taken $0.0205.
   expect(stderr).toMatch(
-    /: 5 jobs\n[^]*: 5\/5 done · \$0.030\n5 results are in out.jsonl; .*\nlikely \$0.600 for 100 \(from 5\), at most \$2.0\d\nrun them all: belay batch ask.js .*in.jsonl -o out.jsonl --base-url '' --model mine\/m\n$/,
+    /: 5 jobs\n[\s\S]*: 5\/5 done · \$0.030\n5 results are in out.jsonl; .*\nlikely \$0.600 for 100 \(from 5\), at most \$2.0\d\nrun them all: belay batch ask.js .*in.jsonl -o out.jsonl --base-url '' --model mine\/m\n$/,
   );
   expect(lines("out.jsonl")).toHaveLength(5);
   const bounded = await type(line("--first=5", "--run-max-cost-usd", "1", "--json"));

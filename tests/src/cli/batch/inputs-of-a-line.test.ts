@@ -16,7 +16,7 @@ test("results are those of the inputs of the line, in their order, and other job
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr: expect.stringMatching(
-      /: 1 job\n[^]*: 3\/3 done\n2 jobs of the run are not in nov.csv and not in nov.jsonl\n1 result is in nov.jsonl; /,
+      /: 1 job\n[\s\S]*: 3\/3 done\n2 jobs of the run are not in nov.csv and not in nov.jsonl\n1 result is in nov.jsonl; /,
     ),
   });
   for (const more of [[], ["--unordered"]]) {
