@@ -70,7 +70,7 @@ function openBatches(main: string, home: string, { url }: ModelServer) {
       "--jobs",
       join(folder, "jobs.jsonl"),
       "--out",
-      join(folder, "out"),
+      join(folder, "out.jsonl"),
     ];
     const model = ["--model", "local/bench", "--base-url", url, "--concurrency", String(atOnce)];
     const child = spawn(process.execPath, [main, ...args, ...model, "--store", join(folder, "store")], {
