@@ -207,9 +207,9 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Requests of other protocols have no messages. */
+/** Requests of other protocols have no messages, and some have no body. */
 function readBody(text: string): ChatBody {
-  const body: unknown = JSON.parse(text);
+  const body: unknown = text === "" ? null : JSON.parse(text);
   return isChatBody(body) ? body : { model: "", messages: [] };
 }
 

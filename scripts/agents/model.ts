@@ -1,0 +1,110 @@
+import type { ScriptedAnswer, SeenRequest } from "../../tests/support/model-server.ts";
+
+/** A call of one of Belay's tools that an agent's model makes. */
+export interface PlannedCall {
+  readonly tool: string;
+  readonly args: object;
+}
+
+interface Offered {
+  readonly name: string;
+  /** Codex's name for the server that has the tool. */
+  readonly namespace?: string;
+}
+
+/** A request of an agent in one of three protocols: chat completions, responses, and Gemini's contents. */
+interface AgentRequest {
+  readonly offered: readonly Offered[];
+  /** What tools have answered so far, each as JSON of whatever form. */
+  readonly results: readonly string[];
+  answer(call: { readonly offered: Offered; readonly args: object } | null): ScriptedAnswer;
+}
+
+interface Part {
+  readonly [field: string]: unknown;
+}
+
+/** The next call of the plan, or the closing text. null if the request offers none of Belay's tools. */
+export function answerTo(request: SeenRequest, plan: readonly PlannedCall[]): ScriptedAnswer | null {
+  const read = readRequest(request);
+  const next = plan[read.results.length];
+  const offered = next && read.offered.find(({ name }) => name.endsWith(next.tool));
+  if (offered) return read.answer({ offered, args: next.args });
+  // Qwen Code names the tools of servers in a text, and has them called through one of its own.
+  const deferred = next && new RegExp(`mcp__belay__${next.tool}\\b`).test(request.sent);
+  const through = deferred && read.offered.find(({ name }) => name === "tool_call");
+  if (through)
+    return read.answer({ offered: through, args: { name: `mcp__belay__${next.tool}`, arguments: next.args } });
+  return read.results.length > 0 ? read.answer(null) : null;
+}
+
+/** What tools have answered in a conversation, without the marks that nested JSON escapes with. */
+export function resultsIn(request: SeenRequest): readonly string[] {
+  return readRequest(request).results.map((result) => result.replaceAll("\\", ""));
+}
+
+function readRequest({ sent, index }: SeenRequest): AgentRequest {
+  const body: Part = sent === "" ? {} : JSON.parse(sent);
+  if (Array.isArray(body.contents)) return contentsRequest(body);
+  if (Array.isArray(body.input)) return responsesRequest(body, `call-${index}`);
+  return {
+    offered: partsIn(body.tools).flatMap(({ function: tool }) => named(tool)),
+    results: partsIn(body.messages).flatMap(({ role, content }) => (role === "tool" ? [JSON.stringify(content)] : [])),
+    answer: (call) =>
+      call ? { tools: [{ id: `call-${index}`, name: call.offered.name, arguments: call.args }] } : { text: "done" },
+  };
+}
+
+function responsesRequest(body: Part, id: string): AgentRequest {
+  const events = (item: object) =>
+    [
+      { type: "response.created", response: { id } },
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response: { id, usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } } },
+    ]
+      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join("");
+  const text = { type: "message", role: "assistant", id, content: [{ type: "output_text", text: "done" }] };
+  return {
+    offered: partsIn(body.tools).flatMap((tool) => {
+      const inner = partsIn(tool.tools).flatMap(named);
+      return inner.length > 0 ? inner.map(({ name }) => ({ name, namespace: String(tool.name) })) : named(tool);
+    }),
+    results: partsIn(body.input).flatMap((item) =>
+      item.type === "function_call_output" ? [JSON.stringify(item)] : [],
+    ),
+    answer: (call) => {
+      const made = call && {
+        type: "function_call",
+        id,
+        call_id: id,
+        ...call.offered,
+        arguments: JSON.stringify(call.args),
+      };
+      return { body: events(made ?? text) };
+    },
+  };
+}
+
+function contentsRequest(body: Part): AgentRequest {
+  const said = partsIn(body.contents).flatMap(({ parts }) => partsIn(parts));
+  return {
+    offered: partsIn(body.tools).flatMap(({ functionDeclarations }) => partsIn(functionDeclarations).flatMap(named)),
+    results: said.flatMap(({ functionResponse }) => (functionResponse ? [JSON.stringify(functionResponse)] : [])),
+    answer: (call) => {
+      const part = call ? { functionCall: { name: call.offered.name, args: call.args } } : { text: "done" };
+      const candidates = [{ content: { role: "model", parts: [part] }, finishReason: "STOP", index: 0 }];
+      const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 };
+      return { body: `data: ${JSON.stringify({ candidates, usageMetadata })}\r\n\r\n` };
+    },
+  };
+}
+
+function partsIn(value: unknown): readonly Part[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function named(tool: unknown): Offered[] {
+  const name: unknown = typeof tool === "object" && tool !== null ? Reflect.get(tool, "name") : null;
+  return typeof name === "string" ? [{ name }] : [];
+}

@@ -1,0 +1,46 @@
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { drive } from "./agents/drive.ts";
+import { AGENTS } from "./agents/table.ts";
+import { install, installPacked } from "./package.ts";
+
+// The packed package under agents from npm, each without a terminal and with a scripted model on loopback.
+// Usage: npm run check:agents -- codex gemini (default: all). With BELAY_AGENTS=FOLDER they are installed there, and found again.
+
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(AGENTS);
+const folder = await mkdtemp(join(tmpdir(), "belay-agents-"));
+try {
+  const belay = [process.execPath, join(await installPacked(folder), "dist/src/cli/main.js")];
+  for (const name of names) console.log(`${name}: ${await said(name, belay)}`);
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function said(name: string, belay: readonly string[]): Promise<string> {
+  const agent = AGENTS[name];
+  if (!agent) return `skipped, there is no such agent; there are ${Object.keys(AGENTS).join(", ")}`;
+  const place = join(process.env.BELAY_AGENTS ?? folder, `agent-${name}`);
+  const program = join(place, "node_modules/.bin", agent.program);
+  const packageFile = join(place, "node_modules", agent.package, "package.json");
+  try {
+    await readFile(packageFile).catch(async () => {
+      await mkdir(place, { recursive: true });
+      await install(place, agent.package);
+    });
+  } catch (error) {
+    return `skipped, ${agent.package} cannot be installed: ${firstLine(error)}`;
+  }
+  const { version } = JSON.parse(await readFile(packageFile, "utf8"));
+  try {
+    const seconds = await drive(agent, { folder: join(folder, name), program: [program], belay });
+    return `${version}: list, load, exec, query, kill -9, new run: all as expected (${seconds.toFixed(0)} s)`;
+  } catch (error) {
+    process.exitCode = 1;
+    return `${version}: FAILED, ${error instanceof Error ? error.message : error}`;
+  }
+}
+
+function firstLine(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).split("\n")[0] ?? "";
+}

@@ -1,0 +1,72 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { drive } from "../../scripts/agents/drive.ts";
+import { answerTo, resultsIn } from "../../scripts/agents/model.ts";
+import { AGENTS, type Agent } from "../../scripts/agents/table.ts";
+import { COMMAND } from "../support/command.ts";
+import { folderWith } from "../support/tree.ts";
+
+const FAKE = fileURLToPath(new URL("../support/fake-agent.ts", import.meta.url));
+
+const AGENT: Agent = {
+  package: "none",
+  program: "fake",
+  client: "gemini",
+  files: (entry, url) => ({ "agent.json": JSON.stringify({ entry, url }) }),
+  args: () => [],
+};
+
+test("the check of agents drives one through a kill", async () => {
+  const place = { folder: folderWith(), program: [process.execPath, FAKE], belay: [process.execPath, ...COMMAND] };
+  expect(await drive(AGENT, place)).toBeGreaterThan(0);
+});
+
+const PLAN = [
+  { tool: "rlm_status", args: {} },
+  { tool: "rlm_exec", args: { code: "1" } },
+];
+
+/** A request of an agent that has made one call, and what its model's next one looks like. */
+const PROTOCOLS = [
+  [
+    "chat completions",
+    { messages: [{ role: "tool", content: "one" }], tools: [{ function: { name: "belay_rlm_exec" } }] },
+    { tools: [{ id: "call-7", name: "belay_rlm_exec", arguments: { code: "1" } }] },
+  ],
+  [
+    "chat completions, tools deferred",
+    { messages: [{ role: "tool", content: "mcp__belay__rlm_exec" }], tools: [{ function: { name: "tool_call" } }] },
+    {
+      tools: [
+        { id: "call-7", name: "tool_call", arguments: { name: "mcp__belay__rlm_exec", arguments: { code: "1" } } },
+      ],
+    },
+  ],
+  [
+    "contents",
+    {
+      contents: [{ parts: [{ functionResponse: {} }] }],
+      tools: [{ functionDeclarations: [{ name: "mcp_belay_rlm_exec" }] }],
+    },
+    { body: expect.stringContaining('"functionCall":{"name":"mcp_belay_rlm_exec","args":{"code":"1"}}') },
+  ],
+] as const;
+
+test.each(PROTOCOLS)("the scripted model reads and answers %s", (_protocol, body, answer) => {
+  const empty = { at: 0, ended: null, disconnected: false, headers: {}, body: { model: "", messages: [] }, prompt: "" };
+  const request = { ...empty, index: 7, sent: JSON.stringify(body) };
+  expect(answerTo(request, PLAN)).toEqual(answer);
+  expect(resultsIn(request)).toHaveLength(1);
+  expect(answerTo({ ...request, sent: JSON.stringify({ messages: [] }) }, PLAN)).toBeNull();
+});
+
+test("an agent that makes no calls fails the check, with what it said", async () => {
+  const place = { folder: folderWith(), program: ["echo", "no tools"], belay: [process.execPath, ...COMMAND] };
+  await expect(drive(AGENT, place)).rejects.toThrow(/^made 0 of 4 calls \(exit 0\): no tools/);
+});
+
+test.each(Object.entries(AGENTS))("the files of %s hold the entry as it is printed", (_name, agent) => {
+  const entry = agent.client === "codex" || agent.client === "continue" ? "entry: 1\n" : '{ "entry": 1 }';
+  expect(Object.values(agent.files(entry, "http://127.0.0.1:1/v1")).join("")).toContain("entry");
+  expect(agent.args("do it", "/home")).toContain("do it");
+});
