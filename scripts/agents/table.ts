@@ -70,8 +70,13 @@ export const AGENTS: Readonly<Record<string, Agent>> = {
       ".cline/data/settings/providers.json": JSON.stringify({
         version: 1,
         lastUsedProvider: "openai-compatible",
+        modes: {},
         providers: {
-          "openai-compatible": { settings: { provider: "openai-compatible", apiKey: "k", baseUrl, model: "m" } },
+          "openai-compatible": {
+            settings: { provider: "openai-compatible", apiKey: "k", model: "m", baseUrl },
+            updatedAt: "2026-01-01T00:00:00.000Z",
+            tokenSource: "manual",
+          },
         },
       }),
     }),
