@@ -294,8 +294,10 @@ interface SubCallOptions {
   /** "provider/id"; default: the session's model. */
   model?: string;
   system?: string;
-  /** Output tokens, thinking included; default 4096. */
+  /** Output tokens, thinking included; default 4096 and the thinking of its level. */
   max_tokens?: number;
+  /** How much the model thinks first; default: the session's, which is "off" (as little as the model can) unless it is set. */
+  thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** For the whole call; default 120,000. */
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */
@@ -352,6 +354,8 @@ interface ChildOptions {
   cites?: boolean;
   /** "provider/id"; default: the session's model. */
   model?: string;
+  /** How much the model, and those that its cells ask, think first; default: the session's. */
+  thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** For the whole call; default 600,000. */
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */

@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 import { ROOT } from "./scripts/process.ts";
+import { KEY_VARIABLES } from "./src/model/keys/variables.ts";
 import { BUNDLED, COMPILED, QUICK } from "./tests/support/command.ts";
 
 /** Tests that start many processes, since to start one takes the longer the more memory its parent has, or that take the streams of theirs. */
@@ -53,6 +54,13 @@ const keptThreads: Plugin = {
   },
 };
 
+/** Nobody's keys and logins: a test that names no model asks none. */
+const noKeys = {
+  ...Object.fromEntries(Object.values(KEY_VARIABLES).map((name) => [name, ""])),
+  ANTHROPIC_AUTH_TOKEN: "",
+  PI_CODING_AGENT_DIR: join(COMPILED, "agent"),
+};
+
 const plugins = [bundledThreads, storesWithoutThreads, keptThreads];
 
 export default defineConfig({
@@ -60,7 +68,7 @@ export default defineConfig({
     testTimeout: 60_000,
     // The key that signs settings is one for all tests, and not that of whoever runs them.
     // Most tests start threads: a thread that finds its modules compiled is ready in two thirds of the time.
-    env: { NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
+    env: { ...noKeys, NODE_COMPILE_CACHE: COMPILED, XDG_CONFIG_HOME: join(COMPILED, "config") },
     // Many tests wait for processes of their own.
     maxWorkers: availableParallelism() + 1,
     reporters: ["default", "./tests/support/closing-line.ts"],

@@ -1,4 +1,4 @@
-import { type Api, completeSimple, type Model } from "belay-pi-ai";
+import { type Api, completeSimple, type Model } from "belay-pi-ai/compat";
 
 /** A request of the provider's library alone, to the model on loopback. */
 export async function bareRequest(baseUrl: string, prompt = "hello"): Promise<void> {

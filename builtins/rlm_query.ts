@@ -35,6 +35,8 @@ interface ChildOptions {
   cites?: boolean;
   /** "provider/id"; default: the session's model. */
   model?: string;
+  /** How much the model, and those that its cells ask, think first; default: the session's. */
+  thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** For the whole call; default 600,000. */
   timeout_ms?: number;
   /** A JSON Schema that the answer must fit. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { argumentError, type CallScope, type Json, LIMITS, RlmError, remedy } from "../runtime/index.ts";
+import { argumentError, type CallScope, type Json, LIMITS, RlmError, remedy, THINKING } from "../runtime/index.ts";
 import { type ChildContext, checkContext, readContext } from "./child-context.ts";
 import { factsOf } from "./facts.ts";
 import type { Services } from "./services.ts";
@@ -15,6 +15,7 @@ const Options = v.strictObject({
   system: v.exactOptional(v.string("must be a string")),
   max_tokens: v.exactOptional(countable("must be a whole number above 0")),
   timeout_ms: v.exactOptional(countable("must be a whole number of ms above 0")),
+  thinking: v.exactOptional(v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`)),
   schema: v.exactOptional(v.record(v.string(), json, "must be a JSON Schema, an object")),
   or_text: v.exactOptional(v.boolean("must be true or false")),
   context: v.exactOptional(json),

@@ -24,6 +24,7 @@ export const REMEDIES = {
   nameModel: "set `model` to PROVIDER/ID",
   nameServer: "set `baseUrl` for a server of your own",
   nameKey: "name the variable that holds the key in `apiKeyEnv`",
+  tellPrice: "tell its price in `price`",
   checkServer: "check `baseUrl`",
 } as const;
 

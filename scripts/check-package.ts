@@ -1,17 +1,20 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { glob, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pack } from "./package.ts";
+import { install, pack } from "./package.ts";
 import { checkServer } from "./package-server.ts";
 import { mustRun, ROOT, run } from "./process.ts";
 
-// What publint and "are the types wrong?" find in the tarball, whether its types compile, and whether it works over a server.
+// What publint and "are the types wrong?" find in the tarball, whether its types compile, how much it installs, and whether it works over a server.
 
 const CHECKS: readonly (readonly [string, ...string[]])[] = [
   ["publint", "run", "--strict"],
   // One build, as ES modules: `require` loads it too.
   ["attw", "--profile", "esm-only"],
 ];
+
+const MOST_BYTES = 50e6;
+const MOST_PACKAGES = 30;
 
 const folder = await mkdtemp(join(tmpdir(), "belay-package-"));
 try {
@@ -22,9 +25,26 @@ try {
     if (code !== 0) process.exitCode = 1;
   }
   await checkTypes(tarball);
+  await checkSize(tarball);
   await checkServer(tarball, folder);
 } finally {
   await rm(folder, { recursive: true, force: true });
+}
+
+/** Installs the tarball as a user would, and compares what there is then with its bounds. */
+async function checkSize(tarball: string): Promise<void> {
+  const user = join(folder, "user");
+  await mkdir(user);
+  await install(user, tarball);
+  let [bytes, packages] = [0, 0];
+  for await (const path of glob("node_modules/**/*", { cwd: user })) {
+    const stats = await lstat(join(user, path));
+    if (stats.isFile()) bytes += stats.size;
+    if (/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@.][^/]*\/package\.json$/.test(path)) packages++;
+  }
+  const isSmall = bytes <= MOST_BYTES && packages <= MOST_PACKAGES;
+  console.log(`It installs ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages (at most 50 MB, 30 packages).`);
+  if (!isSmall) process.exitCode = 1;
 }
 
 /** Compiles a caller of each kind as strictly as can be: without the DOM, and with the declarations checked too. */

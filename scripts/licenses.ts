@@ -15,6 +15,14 @@ function packagesOf(modules: readonly string[]): readonly string[] {
 
 async function licenseIn(folder: string): Promise<string> {
   const file = (await readdir(folder)).find((name) => /^licen[cs]e/i.test(name));
-  if (file === undefined) throw new Error(`${folder} has no license file: its code cannot become part of the bundle`);
+  if (file === undefined) return await named(folder);
   return `${basename(folder)}\n\n${await readFile(join(folder, file), "utf8")}\n`;
+}
+
+/** Of a package that forgot the text: who wrote it, and under which license, by its package.json. */
+async function named(folder: string): Promise<string> {
+  const { license, author, repository } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  if (typeof license !== "string")
+    throw new Error(`${folder} names no license: its code cannot become part of the bundle`);
+  return `${basename(folder)}\n\n${license}, ${JSON.stringify(author ?? repository ?? "")}\n`;
 }

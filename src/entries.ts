@@ -5,6 +5,7 @@ export const ENTRIES = [
   "cli/main",
   "jobs/child-entry",
   "machine-thread-entry",
+  "model/pi-ai/copy-entry",
   "model/tasks/thread-entry",
   "store-thread-entry",
 ] as const;

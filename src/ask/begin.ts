@@ -1,5 +1,5 @@
 import { builtins, cellReference } from "../../builtins/index.ts";
-import { type Json, RlmError } from "../../runtime/index.ts";
+import { type Json, RlmError, THINKING_TOKENS, type Thinking } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../model/index.ts";
 import type { AskedSession, AskOptions } from "../session/index.ts";
 import { PROMPT_VERSION, systemPrompt } from "./prompt.ts";
@@ -17,6 +17,7 @@ const CHARS_OF_WINDOW = 2;
  */
 export async function begin(question: string, options: AskOptions, session: AskedSession): Promise<Json> {
   const { models, askModels, depth, maxDepth } = session;
+  const { thinking = session.thinking } = options;
   const max_depth = options.maxDepth ?? maxDepth;
   const root = models.resolve(options.model ?? null);
   const model = root.id;
@@ -27,7 +28,8 @@ export async function begin(question: string, options: AskOptions, session: Aske
     sub_model,
     protocol: options.protocol ?? "auto",
     max_turns: options.maxTurns ?? DEFAULT_TURNS,
-    turn_tokens: options.turnTokens ?? DEFAULT_TURN_TOKENS,
+    turn_tokens: options.turnTokens ?? turnTokensFor(thinking),
+    thinking,
     depth,
     max_depth,
     schema: options.schema ?? null,
@@ -38,6 +40,11 @@ export async function begin(question: string, options: AskOptions, session: Aske
   const reference = cellReference(builtins, mayRecurse ? "explained" : "absent");
   const signed = depth === 0 ? { signed: askModels.sign(settings) } : {};
   return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse), ...signed };
+}
+
+/** The default has room for a cell beside the thinking of most levels. */
+function turnTokensFor(thinking: Thinking): number {
+  return DEFAULT_TURN_TOKENS + (THINKING_TOKENS[thinking] > DEFAULT_TURN_TOKENS / 2 ? THINKING_TOKENS[thinking] : 0);
 }
 
 /** @throws RlmError `invalid_argument` */

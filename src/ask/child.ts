@@ -25,7 +25,7 @@ export const child: Asks["child"] = async (session, asked) => {
 type ChildSession = Parameters<Asks["child"]>[0];
 
 async function askOnce(session: ChildSession, asked: ChildAsked): Promise<AskEnvelope> {
-  const { request, settings, signal, suspend } = asked;
+  const { request, settings, thinking, signal, suspend } = asked;
   const signals = { signal, ...(suspend ? { suspend } : {}) };
   const before = await session.resume(signals);
   if (before?.kind === "ask") return before.envelope;
@@ -34,6 +34,7 @@ async function askOnce(session: ChildSession, asked: ChildAsked): Promise<AskEnv
   return session.ask(request.prompt, {
     ...(root === null ? {} : { model: root }),
     protocol,
+    thinking,
     ...(turn_tokens === null ? {} : { turnTokens: turn_tokens }),
     ...(request.schema === undefined ? {} : { schema: request.schema }),
     maxTurns: request.max_turns ?? CHILD_TURNS,

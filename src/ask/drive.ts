@@ -43,9 +43,9 @@ export async function drive(host: AskHost, asked: ExecAsked, isResumed: boolean)
         break;
       }
       case "pause":
-        return isChild ? end(host, { ...step, ok: false }) : pausedEnvelope(host, step);
+        return isChild ? end(host, ask, { ...step, ok: false }) : pausedEnvelope(host, step);
       case "end":
-        return end(host, step);
+        return end(host, ask, step);
     }
   }
 }
@@ -137,6 +137,7 @@ async function turn(
     messages: conversationOf(rounds, { turn, messages }, elide),
     protocol,
     maxTokens: Math.max(1, closing || room.room !== "turn" ? room.closingTokens : room.turnTokens),
+    thinking: settings.thinking,
     conversation: exec_id,
   };
   host.onTurn(progressOf(host, "asked"));
@@ -168,13 +169,14 @@ type Reply = Extract<Round["outcome"], { ok: true }>["reply"];
 
 const replyJson = (reply: Reply): Json => JSON.parse(JSON.stringify(reply));
 
-async function end(host: AskHost, ending: Ending): Promise<AskEnvelope> {
+async function end(host: AskHost, { settings }: AskInput, ending: Ending): Promise<AskEnvelope> {
   const { ok } = ending;
   if (!ok) await host.end({ ...FAILED, error_code: ending.code, error_message: ending.message });
   else {
     const { answer, answered_by, warnings } = ending;
     const citations = citationsOf(answer.cite, host.context).map((one) => ({ ...one }));
-    const told = [...warnings, ...citationsCapped(answer.cite)];
+    const notices = settings.depth === 0 ? host.noticesOf([settings.model, settings.sub_model]) : [];
+    const told = [...warnings, ...citationsCapped(answer.cite), ...notices];
     const recorded = { value: answer.value, answered_by, citations, warnings: told, ...wayOf(host.records()) };
     await host.end({ success: true, error_code: null, error_message: null, answer: recorded });
   }

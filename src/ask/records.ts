@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Json, RlmError } from "../../runtime/index.ts";
+import { type Json, RlmError, THINKING } from "../../runtime/index.ts";
 import type { ModelMessage, ModelTurn } from "../model/index.ts";
 import { type AskRecords, type ExecRecords, envelopeOfCell } from "../session/index.ts";
 import { observationOf } from "./observe.ts";
@@ -30,6 +30,7 @@ const AskInputSchema = v.object({
     protocol: v.picklist(["auto", "tools", "fence"]),
     max_turns: v.number(),
     turn_tokens: v.number(),
+    thinking: v.optional(v.picklist(THINKING), "off"),
     depth: v.number(),
     max_depth: v.number(),
     schema: json,

@@ -1,4 +1,4 @@
-import type { Model } from "../model/index.ts";
+import { type Model, ratesFor } from "../model/index.ts";
 import type { RemainingBudget } from "../session/index.ts";
 import type { AskView } from "./next.ts";
 
@@ -18,7 +18,7 @@ export interface Room {
  * @param input tokens of the next request @param most output tokens of a turn, by the ask's settings
  */
 export function roomFor(input: number, most: number, left: RemainingBudget, price: Model["price"]): Room {
-  const tokens = Math.min(left.remaining_tokens, tokensFor(left.remaining_cost_usd, price));
+  const tokens = Math.min(left.remaining_tokens, tokensFor(left.remaining_cost_usd, price, input));
   const turnTokens = Math.min(most, Math.floor((tokens - 2 * input - LEAST_TURN) / 2));
   const closingTokens = Math.min(most, tokens - input);
   if (turnTokens >= Math.min(most, LEAST_TURN)) return { room: "turn", turnTokens, closingTokens };
@@ -38,8 +38,9 @@ export async function roomOnceSettled(room: () => Room, more: () => Promise<bool
 }
 
 /** Tokens that the dollars pay for, if each had the higher of the two prices. */
-function tokensFor(dollars: number | undefined, price: Model["price"]): number {
+function tokensFor(dollars: number | undefined, price: Model["price"], input: number): number {
   if (dollars === undefined || price === null) return Number.POSITIVE_INFINITY;
-  const most = Math.max(price.input, price.output);
+  const rates = ratesFor(price, input);
+  const most = Math.max(rates.input, rates.output);
   return most === 0 ? Number.POSITIVE_INFINITY : Math.floor((dollars / most) * 1e6);
 }

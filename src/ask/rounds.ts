@@ -1,4 +1,4 @@
-import type { GivenAnswer, Json } from "../../runtime/index.ts";
+import type { GivenAnswer, Json, Thinking } from "../../runtime/index.ts";
 import type { ModelMessage, ModelTurn } from "../model/index.ts";
 
 /** How a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
@@ -15,6 +15,8 @@ export interface AskSettings {
   readonly max_turns: number;
   /** Output tokens of a turn, thinking included. */
   readonly turn_tokens: number;
+  /** The level of thinking of its turns, and of calls of its cells that name none. */
+  readonly thinking: Thinking;
   /** 0 for an ask of a caller; a child is one deeper than its parent. */
   readonly depth: number;
   /** How deep children may be. */

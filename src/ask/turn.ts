@@ -1,3 +1,4 @@
+import type { Thinking } from "../../runtime/index.ts";
 import {
   type Asked,
   loadSubCallLayer,
@@ -17,6 +18,7 @@ export interface TurnRequest {
   readonly protocol: Protocol;
   /** Output tokens, thinking included. */
   readonly maxTokens: number;
+  readonly thinking: Thinking;
   /** Id of the ask, by which providers find their cache. */
   readonly conversation: string;
 }
@@ -44,8 +46,8 @@ const TURN_MS = 300_000;
 /** Asks the root model once, with the retries of a sub-call and within the budget. Never rejects. */
 export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: AbortSignal): Promise<TurnTaken> {
   const { openRequests } = await loadSubCallLayer();
-  const { system, messages, protocol, maxTokens, conversation } = request;
-  const requests = openRequests(parts.model, { max_tokens: maxTokens, conversation }, parts, {
+  const { system, messages, protocol, maxTokens, thinking, conversation } = request;
+  const requests = openRequests(parts.model, { max_tokens: maxTokens, thinking, conversation }, parts, {
     deadline: parts.clock.monotonic() + TURN_MS,
     signal,
   });

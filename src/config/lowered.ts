@@ -1,3 +1,4 @@
+import { THINKING } from "../../runtime/index.ts";
 import { refusedToProject } from "./problems.ts";
 import { type AskedSettings, isLimit, LIMIT_DEFAULTS, type LimitKey, type Settings } from "./settings.ts";
 
@@ -14,6 +15,11 @@ export function lowered(
   { projectFile, userFile }: { readonly projectFile: string | undefined; readonly userFile: string },
 ): Settings {
   const limits: { -readonly [key in LimitKey]?: number } = {};
+  const { thinking: usual = "off" } = user;
+  if (project.thinking && !asked.thinking && THINKING.indexOf(project.thinking) > THINKING.indexOf(usual)) {
+    const problem = `${projectFile}: thinking is ${project.thinking}; a project may lower it, and it is ${usual}`;
+    throw refusedToProject(problem, "thinking", userFile);
+  }
   for (const key of Object.keys(project)) {
     const value = isLimit(key) ? project[key] : undefined;
     if (!isLimit(key) || value === undefined || Object.hasOwn(asked, key)) continue;

@@ -41,6 +41,7 @@ export function piOrigins(places: PiConfigPlaces): PiOrigins {
 export const PI_DEFAULTS: ReadonlyMap<string, string> = new Map([
   ...Object.entries(LIMIT_DEFAULTS).map(([key, value]): [string, string] => [key, String(value ?? "none")]),
   ["sub_model", "the model of Pi"],
+  ["thinking", "off"],
   ["auto_continue", "false"],
   ["allowed_tool_overrides", "none"],
   ["require_approval", "true"],

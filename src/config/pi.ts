@@ -73,10 +73,11 @@ type PiKeys = v.InferOutput<typeof PiSchema>;
 const MOST_DEPTH = 3;
 
 /** What holds inside Pi: limits and roots as everywhere, and what only Pi has. */
-export type PiSettings = Readonly<Omit<Settings, "model" | "base_url" | "api_key_env"> & PiKeys>;
+export type PiSettings = Readonly<Omit<Settings, "model" | "base_url" | "api_key_env" | "price"> & PiKeys>;
 
 /** Pi has models and keys of its own. */
-const NOT_IN_PI: readonly string[] = ["model", "base_url", "api_key_env"];
+const MODELS_OF_PI: readonly string[] = ["model", "base_url", "api_key_env"];
+const NOT_IN_PI: readonly string[] = [...MODELS_OF_PI, "price"];
 
 const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
 
@@ -240,7 +241,7 @@ function partOf(given: Readonly<Record<string, unknown>>, path: string): Part {
 }
 
 function unknownKey(key: string, path: string) {
-  const meant = NOT_IN_PI.includes(key) ? "sub_model" : nearest(key, PI_KEYS);
+  const meant = MODELS_OF_PI.includes(key) ? "sub_model" : nearest(key, PI_KEYS);
   const question = meant ? `; did you mean ${meant}?` : "";
   return invalidConfig(`${path}: unknown key ${key}${question}`, `Keys are ${PI_KEYS.join(", ")}.`);
 }

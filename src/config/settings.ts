@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS } from "../../runtime/index.ts";
+import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, LIMITS, THINKING } from "../../runtime/index.ts";
 
 const WHOLE = "must be a whole number from 1";
 const count = v.pipe(v.number(WHOLE), v.safeInteger(WHOLE), v.minValue(1, WHOLE));
@@ -10,6 +10,7 @@ const DOLLARS = "must be a number of dollars above 0";
 const MODEL = "must be PROVIDER/ID, such as anthropic/claude-sonnet-4-5";
 const ADDRESS = "must be an address such as http://127.0.0.1:8080/v1";
 const VARIABLE = "must be the name of an environment variable, not the key itself";
+const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
 const PATHS = "must be a list of folders";
 const MEGABYTES = "must be a whole number from 8 to 2048";
 
@@ -21,6 +22,10 @@ export const SettingsSchema = v.strictObject({
   base_url: v.exactOptional(v.pipe(v.string(ADDRESS), v.minLength(1, ADDRESS))),
   /** Name of the environment variable that holds the API key. */
   api_key_env: v.exactOptional(v.pipe(v.string(VARIABLE), v.regex(/^[A-Za-z_]\w*$/, VARIABLE))),
+  /** How much models think before they answer. */
+  thinking: v.exactOptional(v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`)),
+  /** USD per million tokens, in and out, of models whose price no list knows. */
+  price: v.exactOptional(v.pipe(v.string(PRICE), v.regex(/^\d{1,6}(\.\d{1,6})?\/\d{1,6}(\.\d{1,6})?$/, PRICE))),
   max_sub_calls: v.exactOptional(count),
   max_tokens: v.exactOptional(count),
   /** Wall time inside execs, ms. */
@@ -71,8 +76,8 @@ export function isLimit(key: string): key is LimitKey {
   return Object.hasOwn(LIMIT_DEFAULTS, key);
 }
 
-/** What grants access or spends another's key: never a project's to decide (semantics 37). */
-export const USER_ONLY: readonly string[] = ["base_url", "api_key_env"];
+/** What grants access, spends another's key or says what it costs: never a project's to decide (semantics 37). */
+export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price"];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */
 export const TAKEN_BACK: readonly string[] = ["base_url", "api_key_env", "max_cost_usd"];

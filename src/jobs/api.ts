@@ -59,6 +59,7 @@ export type WorkerSession = Pick<
   | "indexDir"
   | "baseUrl"
   | "apiKeyEnv"
+  | "price"
   | "limits"
   | "budget"
   | "memoryMb"

@@ -13,10 +13,15 @@ const ASKING = ["llm_query", "llm_query_batch", "rlm_query"];
  * @throws RlmError `no_model_configured`, `auth_expired`
  */
 export function checkModel({ script, model }: Pick<RunSpec, "script" | "model">, models: Models | null): void {
-  const names = namesIn(script.source);
-  if (names.has("model") || !ASKING.some((name) => names.has(name))) return;
+  if (!asksModel(script)) return;
   if (model !== null) return void models?.resolve(model);
   throw new RlmError("no_model_configured", `${script.name} asks a model, and the run names none`, {
     suggestion: `${firstly("nameModel")}; ${remedy("nameServer")}.`,
   });
+}
+
+/** True if a script asks the model of its run: it makes calls, and names no model in its code. */
+export function asksModel({ source }: RunSpec["script"]): boolean {
+  const names = namesIn(source);
+  return !names.has("model") && ASKING.some((name) => names.has(name));
 }

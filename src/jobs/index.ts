@@ -8,7 +8,7 @@ export type {
 } from "./api.ts";
 export { limitIn } from "./budget-reason.ts";
 export { isOfAnotherBuild } from "./build.ts";
-export { checkModel } from "./check-model.ts";
+export { asksModel, checkModel } from "./check-model.ts";
 export type { Dispatcher, Ticket } from "./dispatcher.ts";
 export { openInProcess } from "./in-process.ts";
 export { openPgBoss } from "./pg-boss/dispatcher.ts";

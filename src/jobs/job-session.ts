@@ -222,5 +222,6 @@ async function spentBy(store: Store, session: string): Promise<{ readonly [field
 
 /** The models that the worker's own flags reach. */
 export function modelsBy(own: WorkerSession, env: NodeJS.ProcessEnv): (model: string | null) => Models {
-  return (model) => openModels({ model: model ?? undefined, baseUrl: own.baseUrl, apiKeyEnv: own.apiKeyEnv, env });
+  return (model) =>
+    openModels({ model: model ?? undefined, baseUrl: own.baseUrl, apiKeyEnv: own.apiKeyEnv, price: own.price, env });
 }

@@ -10,9 +10,16 @@ export function jobOptions(spec: RunSpec, own: WorkerSession): HostedOptions {
   return {
     // A job sees its context alone, and reads no files.
     roots: [],
-    ...present({ cwd: own.cwd, indexDir: own.indexDir, baseUrl: own.baseUrl, apiKeyEnv: own.apiKeyEnv }),
+    ...present({
+      cwd: own.cwd,
+      indexDir: own.indexDir,
+      baseUrl: own.baseUrl,
+      apiKeyEnv: own.apiKeyEnv,
+      price: own.price,
+    }),
     ...present({
       model: model ?? undefined,
+      thinking: spec.thinking,
       memoryMb: least(memory_mb, own.memoryMb),
       concurrency: least(call_concurrency, own.concurrency),
       maxDepth: least(max_depth, own.maxDepth),
@@ -40,6 +47,7 @@ export function onlyThese(models: Models, allowed: WorkerSession["models"]): Mod
     fallback: models.fallback,
     resolve: (name) => models.resolve(checked(name)),
     price: (name) => models.price(checked(name)),
+    ...(models.unlisted ? { unlisted: models.unlisted } : {}),
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
-import { type Json, LIMITS, RlmError } from "../../runtime/index.ts";
+import { type Json, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
 
 /**
  * What each job of a run does, as the run's row has it. Whoever can write to the store can write a row, so nothing here is a key,
@@ -29,6 +29,8 @@ const Spec = v.object({
   script: v.object({ name: Label, source: v.pipe(v.string(), v.maxLength(LIMITS.sourceBytes)) }),
   /** `provider/id` of sub-calls; null: cells make none. */
   model: orNull(Label),
+  /** The level of thinking of calls that name none. */
+  thinking: v.optional(v.picklist(THINKING), "off"),
   /** Limits of the cell, as in {@link ExecLimits}. */
   limits: v.optional(
     v.object({
@@ -96,8 +98,10 @@ export function newSpec(spec: v.InferInput<typeof Spec>): RunSpec {
 }
 
 /** SHA-256, hex, of what makes a run another one: script, model, limits, budget of a job, and what its contexts are. */
-export function hashOfRun({ script, model, limits, budget, context }: RunSpec): string {
+export function hashOfRun({ script, model, thinking, limits, budget, context }: RunSpec): string {
   const what = [script.source, model, sorted(limits), sorted(budget), context];
+  // Runs of earlier builds keep their hash.
+  if (thinking !== "off") what.push(thinking);
   return createHash("sha256").update(JSON.stringify(what)).digest("hex");
 }
 

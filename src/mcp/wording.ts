@@ -24,6 +24,7 @@ const MCP: Wording = {
   nameServer: "ask the user to put `--base-url URL` into the arguments of this server",
   nameKey:
     "ask the user to put the variable of the key into the `env` of this server's entry, or name another with `--api-key-env NAME`",
+  tellPrice: "ask the user to add `--price IN/OUT` to the arguments of this server",
   checkServer: "ask the user to check `--base-url`",
 };
 

@@ -1,11 +1,16 @@
 export type { AgentTool } from "./agent-tools/index.ts";
 export { failure, isFailureCode } from "./failure.ts";
+export { fetchedProblem } from "./fetched.ts";
 export type { Authorization } from "./keys/authorize.ts";
+export { defaultModels } from "./keys/default-model.ts";
 export { agentDirOf } from "./keys/pi-files.ts";
 export { keyVariable } from "./keys/variables.ts";
-export { openModels, withFallback } from "./models.ts";
+export { listModels, type ModelFacts, modelsAt, refreshModels } from "./list.ts";
+export { noModelCure, openModels, withFallback } from "./models.ts";
 export { nearestNames } from "./nearest-names.ts";
+export type { PiAi } from "./pi-ai/load.ts";
 export { piAiModel } from "./pi-ai/model.ts";
+export { priceIn } from "./pi-ai/price.ts";
 export type {
   Model,
   ModelMessage,
@@ -18,7 +23,7 @@ export type {
   ToolUse,
   Usage,
 } from "./port.ts";
-export { estimateTokens } from "./sub-call/estimate.ts";
+export { estimateTokens, ratesFor } from "./sub-call/estimate.ts";
 export { loadSubCallLayer } from "./sub-call/load-layer.ts";
 export type { ToolOverrideEvent } from "./sub-call/policy.ts";
 export type { Asked, SubCallTurn } from "./sub-call/requests.ts";

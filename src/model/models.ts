@@ -1,5 +1,7 @@
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
+import { defaultModels } from "./keys/default-model.ts";
 import { agentDirOf, type Env } from "./keys/pi-files.ts";
+import { KEY_VARIABLES } from "./keys/variables.ts";
 import { registeredModel, registeredPrice, serverModel } from "./pi-ai/registry.ts";
 import type { Model, Models } from "./port.ts";
 
@@ -10,6 +12,8 @@ export interface ModelsOptions {
   readonly baseUrl?: string | undefined;
   /** The environment variable that holds the API key; it goes before all other places. */
   readonly apiKeyEnv?: string | undefined;
+  /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
+  readonly price?: string | undefined;
   readonly env: Env;
   /** Pi's folder with auth.json and models.json (default: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`). */
   readonly agentDir?: string | undefined;
@@ -25,16 +29,26 @@ export interface ModelsOptions {
 export function openModels(options: ModelsOptions): Models {
   const { baseUrl, env, apiKeyEnv, now = Date.now } = options;
   if (baseUrl !== undefined) checkBaseUrl(baseUrl);
-  const registry = { env, apiKeyEnv, now, agentDir: options.agentDir ?? agentDirOf(env) };
+  const registry = {
+    env,
+    apiKeyEnv,
+    now,
+    price: priceIn(options.price),
+    agentDir: options.agentDir ?? agentDirOf(env),
+  };
+  const cure = () =>
+    baseUrl === undefined ? noModelCure(env, registry.agentDir) : `${firstly("nameModel")}, for example local/NAME.`;
   const opened = new Map<string, Model>();
   const nameOf = (name: string | null): string => {
     const wanted = name ?? options.model;
-    if (wanted === undefined) throw noModel(baseUrl !== undefined);
-    return wanted;
+    if (wanted !== undefined) return wanted;
+    throw new RlmError("no_model_configured", "no model is configured", { suggestion: cure() });
   };
   return {
     fallback: options.model ?? null,
-    price: (name) => (baseUrl === undefined ? registeredPrice(nameOf(name), registry) : null),
+    unlisted: (names) => [...new Set(names)].filter((name) => opened.get(name)?.unlisted),
+    noModelCure: cure,
+    price: (name) => (baseUrl === undefined ? registeredPrice(nameOf(name), registry) : registry.price),
     resolve(name) {
       const wanted = nameOf(name);
       const known = opened.get(wanted);
@@ -44,6 +58,18 @@ export function openModels(options: ModelsOptions): Models {
       return model;
     },
   };
+}
+
+/** A cure for a user who named no model, by the keys that there are. */
+export function noModelCure(env: Env, agentDir?: string): string {
+  const names = defaultModels(env, agentDir);
+  if (names.length > 0) return `${firstly("nameModel")}, for example ${names.join(" or ")}: there are keys for these.`;
+  return `Set the key of a provider (${Object.values(KEY_VARIABLES).join(", ")}), or ${remedy("nameServer")}.`;
+}
+
+function priceIn(text: string | undefined): Model["price"] {
+  const [input, output] = (text ?? "").split("/").map(Number);
+  return input === undefined || output === undefined || text === undefined ? null : { input, output };
 }
 
 function checkBaseUrl(baseUrl: string): void {
@@ -56,14 +82,6 @@ function checkBaseUrl(baseUrl: string): void {
   throw new RlmError("invalid_argument", `${baseUrl} is not an http address`, { suggestion });
 }
 
-function noModel(atServer: boolean): RlmError {
-  return new RlmError("no_model_configured", "no model is configured", {
-    suggestion: atServer
-      ? `${firstly("nameModel")}, for example local/NAME.`
-      : `${firstly("nameModel")}; ${remedy("nameServer")}.`,
-  });
-}
-
 /** Returns these models with another one for calls that name none; null: with their own. */
 export function withFallback(models: Models, fallback: string | null): Models {
   if (fallback === null) return models;
@@ -71,5 +89,6 @@ export function withFallback(models: Models, fallback: string | null): Models {
     fallback,
     resolve: (name) => models.resolve(name ?? fallback),
     price: (name) => models.price(name ?? fallback),
+    ...(models.unlisted ? { unlisted: models.unlisted } : {}),
   };
 }

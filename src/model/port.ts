@@ -1,4 +1,4 @@
-import type { Json } from "../../runtime/index.ts";
+import type { Json, Thinking } from "../../runtime/index.ts";
 
 /** What a provider charged for one request. Tokens; cost in USD by the model's price list. */
 export interface Usage {
@@ -7,6 +7,19 @@ export interface Usage {
   readonly cache_read: number;
   readonly cache_write: number;
   readonly cost_usd: number;
+  /** Tokens of thinking, a part of `output`; absent: the provider does not say. */
+  readonly reasoning?: number;
+}
+
+/** USD per million tokens. */
+export interface Rates {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** The rates of a model. Requests with more input tokens than `above` have those of the tier. */
+export interface Price extends Rates {
+  readonly tiers?: readonly (Rates & { readonly above: number })[];
 }
 
 /** A tool that a model may call. `parameters` is a JSON Schema of an object. */
@@ -40,6 +53,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** Output tokens, thinking included. */
   readonly maxTokens: number;
+  /** How much the model thinks first; absent: as little as it can. */
+  readonly thinking?: Thinking;
   /** From sending to the end of the answer, ms. */
   readonly timeoutMs: number;
   /**
@@ -114,10 +129,12 @@ export type ModelAnswer = {
 export interface Model {
   /** `provider/id`: in records and messages. */
   readonly id: string;
-  /** USD per million tokens, or null if no price is known. */
-  readonly price: { readonly input: number; readonly output: number } | null;
+  /** null: no price is known. */
+  readonly price: Price | null;
   /** Tokens that a request and its answer may have together, or null if that is not known. */
   readonly window: number | null;
+  /** No list has it. */
+  readonly unlisted?: boolean;
   /**
    * Sends one request, once: no retries in here. Never rejects; an abort of the signal ends it within a second with the
    * code `cancelled`, its timeout with `timeout`. Connections are closed in both cases.
@@ -129,6 +146,10 @@ export interface Model {
 export interface Models {
   /** The model for calls that name none, or null. */
   readonly fallback: string | null;
+  /** Those of these models, `provider/id`, that no list has. */
+  unlisted?(names: readonly string[]): readonly string[];
+  /** What a user can do if there is no fallback; absent: the usual words. */
+  noModelCure?(): string;
   /**
    * @throws RlmError `no_model_configured` for null without a fallback (naming the flag to pass), for unknown names (naming
    * the nearest) and for a provider without a key (naming its variable); `auth_expired`; `invalid_config` for a broken

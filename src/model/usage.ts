@@ -14,5 +14,10 @@ export function addUsage(one: Usage, other: Usage): Usage {
     cache_read: one.cache_read + other.cache_read,
     cache_write: one.cache_write + other.cache_write,
     cost_usd: one.cost_usd + other.cost_usd,
+    ...reasoningOf(one, other),
   };
+}
+
+function reasoningOf({ reasoning: one }: Usage, { reasoning: other }: Usage): Pick<Usage, "reasoning"> {
+  return one === undefined && other === undefined ? {} : { reasoning: (one ?? 0) + (other ?? 0) };
 }

@@ -23,6 +23,7 @@ const PI: Wording = {
   nameModel: "choose a model with /model",
   nameServer: "add the server to Pi's models.json",
   nameKey: "run /login",
+  tellPrice: "give it a cost in Pi's models.json",
   checkServer: "check the address in Pi's models.json",
 };
 

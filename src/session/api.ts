@@ -1,4 +1,4 @@
-import type { ExecLimits, Json } from "../../runtime/index.ts";
+import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats } from "../context/index.ts";
 import type { AgentTool } from "../model/index.ts";
 import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
@@ -72,6 +72,12 @@ interface CommonOptions extends RemarkOptions {
   readonly baseUrl?: string;
   /** Name of the environment variable that holds the key. */
   readonly apiKeyEnv?: string;
+  /** `IN/OUT`: dollars per million tokens of models whose price no list knows. */
+  readonly price?: string;
+  /** The host has chosen the model for the user: the first answer says so in the warning `model_chosen`. */
+  readonly modelChosen?: boolean;
+  /** How much models think before they answer; default: as little as each can. */
+  readonly thinking?: Thinking;
   /** Sub-calls in flight at once (default 5). */
   readonly concurrency?: number;
   /**

@@ -16,8 +16,9 @@ export async function ask(setup: Setup, question: string, options: AskOptions): 
   const asks = await setup.asks();
   const { signal, suspend, trajectory = false, ...wanted } = options;
   const { models, askModels, depth, maxDepth } = setup;
+  const { thinking = "off" } = setup.parts.answers;
   if (!setup.state().context) throw contextNotLoaded();
-  const input = await asks.begin(question, wanted, { models, askModels, depth, maxDepth });
+  const input = await asks.begin(question, wanted, { models, askModels, depth, maxDepth, thinking });
   await beginAsk(setup.parts, setup.state(), input);
   const asked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
   return asks.drive(hostOf(setup, trajectory), asked, false);
@@ -103,6 +104,7 @@ function hostOf(setup: Setup, trajectory: boolean): AskHost {
       await giveUpInterrupted(setup);
       await endAsk(parts, state(), ending);
     },
+    noticesOf: (models) => setup.parts.answers.noticesOf?.(models, true) ?? [],
     onTurn: (progress) => setup.options.onProgress?.({ kind: "turn", ...progress }),
   };
 }

@@ -1,5 +1,5 @@
 import type { SubCallRequest } from "../../builtins/index.ts";
-import type { Clock, Json } from "../../runtime/index.ts";
+import type { Clock, Json, Thinking } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import type { Models, SubCallError } from "../model/index.ts";
 import type { Session } from "./api.ts";
@@ -39,6 +39,8 @@ export interface AskOptions {
   readonly maxDepth?: number;
   /** Output tokens of a turn, thinking included (default 16,000). */
   readonly turnTokens?: number;
+  /** How much the root model and those of its cells think first; default: as the session says. */
+  readonly thinking?: Thinking;
   /** How the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
   readonly protocol?: "auto" | "tools" | "fence";
   /** JSON Schema that the answer fits. */
@@ -105,6 +107,8 @@ export interface AskUsage {
   readonly cache_read: number;
   readonly cache_write: number;
   readonly cost_usd: number;
+  /** Tokens of thinking, a part of `output`; absent: no provider said. */
+  readonly reasoning?: number;
 }
 
 interface AskAnswer {
@@ -179,6 +183,8 @@ export interface AskHost {
   goOn(): Promise<void>;
   /** Records how the ask ended; a turn or cell of it that was interrupted is given up. */
   end(ending: AskEnding): Promise<void>;
+  /** Warnings about models that the ask names. */
+  noticesOf(models: readonly string[]): readonly string[];
   onTurn(progress: TurnProgress): void;
 }
 
@@ -191,6 +197,8 @@ export interface CellSettings {
   readonly protocol: "auto" | "tools" | "fence";
   /** Output tokens of a turn of a child; null: as many as an ask has by default. */
   readonly turn_tokens: number | null;
+  /** The level of thinking of calls that name none. */
+  readonly thinking: Thinking;
   /** How deep children may be. */
   readonly max_depth: number;
 }
@@ -198,6 +206,8 @@ export interface CellSettings {
 /** A call that a child answers. */
 export interface ChildAsked {
   readonly request: SubCallRequest;
+  /** The level of thinking of the call. */
+  readonly thinking: Thinking;
   readonly settings: CellSettings;
   /** Aborting ends the child; the reason is an RlmError that says why. */
   readonly signal: AbortSignal;
@@ -225,6 +235,8 @@ export interface AskedSession extends Pick<AskHost, "models" | "askModels"> {
   /** The depth of the session: 0 if a caller opened it, else one more than its parent's. */
   readonly depth: number;
   readonly maxDepth: number;
+  /** The level of thinking of an ask that names none. */
+  readonly thinking: Thinking;
 }
 
 /** The layer that drives asks, lent to a session by the host that opened it: it stands above sessions. */

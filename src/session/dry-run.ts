@@ -44,7 +44,7 @@ async function placeholders({ parts, models, granted, loading, options }: Setup)
   const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
   const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
   const model: DryRunModel = {
-    plan: (request) => planSubCall(planning, request),
+    plan: (request) => planSubCall(planning, request, parts.answers.thinking ?? "off"),
     estimate: (call) => estimateSubCall(call, { models, tools, maxTurns }),
     placeholder: async (call, stop) => ({ ok: true, value: await placeholderAnswer(call, taskThread(), stop) }),
   };

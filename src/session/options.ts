@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type ExecLimits, LIMITS, RlmError } from "../../runtime/index.ts";
+import { type ExecLimits, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
 import { nearest } from "../nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
@@ -143,6 +143,9 @@ export const SESSION_OPTIONS = options({
   model: v.optional(modelName),
   baseUrl: v.optional(text),
   apiKeyEnv: v.optional(text),
+  price: v.optional(text),
+  modelChosen: flag,
+  thinking: v.optional(v.picklist(THINKING, `one of ${THINKING.join(", ")}`)),
   concurrency: countUpTo(LIMITS.maxConcurrency),
   maxDepth: depth,
   subAgents,
@@ -202,6 +205,7 @@ export const ASK_OPTIONS = options({
   maxTurns: countUpTo(LIMITS.askTurns),
   maxDepth: depth,
   turnTokens: count,
+  thinking: v.optional(v.picklist(THINKING, `one of ${THINKING.join(", ")}`)),
   protocol: oneOf(["auto", "tools", "fence"]),
   schema: v.optional(v.any()),
   trajectory: flag,

@@ -122,7 +122,14 @@ export async function setUp(options: HostedOptions, given: Given, row: Lease, is
   const open = childOpener({ options, given, models, state });
   const children = openChildren({ parent: row.id, store, clock, places, machines, depth, budget, asks, open });
   const asking: Asking = { models, granted, cwd, state, places, children };
-  const plain = { model: models.fallback, sub_model: models.fallback, protocol: "auto", turn_tokens: null } as const;
+  const { thinking = "off" } = options;
+  const plain = {
+    model: models.fallback,
+    sub_model: models.fallback,
+    protocol: "auto",
+    turn_tokens: null,
+    thinking,
+  } as const;
   const parts: ExecParts = {
     session: row.id,
     store,
@@ -207,6 +214,7 @@ function answersOf(options: HostedOptions, given: Given, asking: Asking, setting
     places,
     children,
     settings,
+    isChosen: options.modelChosen === true,
     depthLeft: given.asks ? Math.max(0, settings.max_depth - (given.above?.depth ?? 0)) : 0,
     limitsCost: (given.above?.limits ?? budgetOf(options)).max_cost_usd !== null || given.run?.limitsCost === true,
     run: given.run,
@@ -232,11 +240,12 @@ function budgetOf({ budget }: HostedOptions): ExecParts["budget"] {
 }
 
 /** The model that the options name, as `openModels` takes it. */
-function namedModel({ model, baseUrl, apiKeyEnv }: HostedOptions) {
+function namedModel({ model, baseUrl, apiKeyEnv, price }: HostedOptions) {
   return {
     ...(model === undefined ? {} : { model }),
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
+    ...(price === undefined ? {} : { price }),
   };
 }
 

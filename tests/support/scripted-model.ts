@@ -1,4 +1,3 @@
-import { registerFauxProvider } from "belay-pi-ai";
 import { onTestFinished } from "vitest";
 import type { Authorization } from "../../src/model/keys/authorize.ts";
 import { openModels } from "../../src/model/models.ts";
@@ -50,7 +49,7 @@ export function messageOf(answer: ModelAnswer): string {
 
 /** A model of pi-ai's faux provider, which answers without a network. */
 export function faux(api?: string) {
-  const provider = registerFauxProvider({
+  const provider = loadPiAi().registerFauxProvider({
     ...(api === undefined ? {} : { api }),
     models: [{ id: "f", cost: { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25 } }],
   });

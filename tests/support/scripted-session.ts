@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { loadAsks } from "../../src/asks.ts";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
-import type { SessionOptions } from "../../src/session/api.ts";
+import type { HostedOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { SessionParts } from "../../src/session/setup.ts";
@@ -29,7 +29,7 @@ export function meeting(width: number): () => Promise<void> {
 /** A session with a scripted model; `prompts` are those that were sent, `peak` the most at once. */
 export async function openScripted(
   script: Script,
-  options: SessionOptions = {},
+  options: HostedOptions = {},
   price: Model["price"] = { input: 1, output: 2 },
   parts: Partial<SessionParts> = {},
 ) {
@@ -62,5 +62,5 @@ export async function openScripted(
   onTestFinished(() => session.close());
   const journal = async (): Promise<readonly JournalRecord[]> =>
     (await store.journal(session.id)).map(({ record }) => readRecord(record));
-  return { session, store, seen, journal };
+  return { session, store, seen, journal, model };
 }

@@ -1,12 +1,14 @@
 import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
 import { type Env, type PiCredential, type PiFiles, resolveEntry } from "./pi-files.ts";
-import { KEY_VARIABLES, placeholderProblem } from "./variables.ts";
+import { isKey, placeholderProblem } from "./variables.ts";
 
 /** What a request is sent with. */
 export interface Authorization {
   /** Null if the provider's SDK finds its credentials itself (AWS, Google Cloud). */
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
+  /** Where the login's models are, if not where the list says. */
+  readonly baseUrl?: string;
   /** When it ceases to work, ms since 1970. */
   readonly expires: number;
 }
@@ -18,6 +20,8 @@ export interface KeySources {
   readonly files: PiFiles;
   /** Names of the variables that pi-ai looks at for this provider, as far as they are set. */
   readonly envNames: readonly string[];
+  /** All of them, whether set or not. */
+  readonly allNames: readonly string[];
   readonly now: () => number;
 }
 
@@ -39,8 +43,9 @@ export function authorize(
   sources: KeySources,
 ): Authorization {
   const entry = sources.files.providers.get(provider);
-  const { key, expires } = keyOf(provider, sources);
-  const headers: Record<string, string> = {};
+  const token = bearerToken(provider, sources);
+  const { key, expires } = token === undefined ? keyOf(provider, sources) : lastingToken();
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   for (const [name, value] of Object.entries({ ...entry?.headers, ...modelHeaders })) {
     headers[name] = resolveEntry(value, sources.env, `the header ${name} of ${provider} in models.json`);
   }
@@ -77,7 +82,7 @@ function keyOf(provider: string, sources: KeySources): { key: string | null; exp
   if (unusable) throw unusable;
   if (AMBIENT.has(provider)) return { key: null, expires: Number.POSITIVE_INFINITY };
   throw new RlmError("no_model_configured", `no API key for the provider ${provider}`, {
-    suggestion: noKeyCure(KEY_VARIABLES[provider]),
+    suggestion: noKeyCure(sources.allNames.at(-1)),
   });
 }
 
@@ -108,6 +113,15 @@ function fromLogin(provider: string, { files, now }: KeySources): Found {
   if (now() < login.expires) return { key: login.access, expires: login.expires };
   return new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: "Run pi and /login." });
 }
+
+/** What a gateway in front of Anthropic is given: it goes as a bearer token and never as a key. A key goes before it. */
+function bearerToken(provider: string, { env, apiKeyEnv, envNames }: KeySources): string | undefined {
+  if (provider !== "anthropic" || apiKeyEnv !== undefined || envNames.some((name) => isKey(env[name])))
+    return undefined;
+  return isKey(env.ANTHROPIC_AUTH_TOKEN) ? env.ANTHROPIC_AUTH_TOKEN : undefined;
+}
+
+const lastingToken = (): { key: null; expires: number } => ({ key: null, expires: Number.POSITIVE_INFINITY });
 
 /** A value that is a command is a reason to look further, not yet a failure. */
 function read(entry: string, env: Env, what: string): Found {

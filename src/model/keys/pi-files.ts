@@ -3,6 +3,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import { isRecord } from "../../json.ts";
+import { type FetchedList, readFetched, storeFile } from "../fetched.ts";
 import { invalidFile, readJsonFile } from "./pi-json.ts";
 
 /** Environment variables by name. */
@@ -43,6 +44,7 @@ const MODEL_FIELDS = {
   cost: lenient(v.pipe(fields, v.object({ input: amount, output: amount, cacheRead: amount, cacheWrite: amount }))),
   compat: lenient(fields),
   thinkingLevelMap: lenient(levels),
+  samplingParams: lenient(fields),
 };
 const OverrideSchema = v.object({ ...MODEL_FIELDS, headers: lenient(texts) });
 const ModelSchema = v.object({ ...MODEL_FIELDS, id: v.string(), headers: v.nullish(texts) });
@@ -78,6 +80,8 @@ export type PiProvider = Readonly<v.InferOutput<typeof ProviderSchema>>;
 export interface PiFiles {
   readonly credentials: ReadonlyMap<string, PiCredential>;
   readonly providers: ReadonlyMap<string, PiProvider>;
+  /** Lists that were fetched later than pi-ai was built. */
+  readonly fetched: ReadonlyMap<string, FetchedList>;
 }
 
 /** Pi's folder: `PI_CODING_AGENT_DIR`, else `~/.pi/agent`. */
@@ -95,7 +99,7 @@ export function agentDirOf(env: Env): string {
  * @throws RlmError `invalid_config` for files that are not what Pi writes: to skip models.json could send a prompt past
  * the proxy that it names. Logins of a type that is not known are passed over
  */
-export function readPiFiles(agentDir: string): PiFiles {
+export function readPiFiles(agentDir: string, env: Env = process.env): PiFiles {
   const credentials = new Map<string, PiCredential>();
   for (const [name, value] of Object.entries(readJsonFile(join(agentDir, "auth.json")) ?? {})) {
     const read = v.safeParse(CredentialSchema, value);
@@ -110,7 +114,7 @@ export function readPiFiles(agentDir: string): PiFiles {
     if (!read.success) throw invalidFile(file, `the provider ${name} has fields of wrong types`);
     providers.set(name, read.output);
   }
-  return { credentials, providers };
+  return { credentials, providers, fetched: readFetched(storeFile(env), join(agentDir, "models-store.json")) };
 }
 
 /**

@@ -30,3 +30,8 @@ export function placeholderProblem(value: string): string | null {
   if (!/[${]/.test(value)) return `it has the text ${value.trim()}, in place of which the key belongs`;
   return `whoever started this program handed on the text ${value.trim()} as it stands, in place of the variable's value`;
 }
+
+/** True if the value of a variable may be a key. */
+export function isKey(value: string | undefined): value is string {
+  return value !== undefined && value !== "" && placeholderProblem(value) === null;
+}

@@ -6,11 +6,14 @@ import { KEY_VARIABLES } from "../keys/variables.ts";
 import { nearestNames } from "../nearest-names.ts";
 import type { Model } from "../port.ts";
 import type { PiAi } from "./load.ts";
+import { priceIn } from "./price.ts";
 
 export interface ListedModel {
   readonly model: PiModel<Api>;
   readonly price: Model["price"];
   readonly window: Model["window"];
+  /** No list has it: it is asked for by its name, as the listed model of its provider that is named most like it. */
+  readonly near?: readonly string[];
   /** Headers that models.json wants for this model; values as they stand there. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -64,18 +67,67 @@ const PLAIN = {
  */
 export function findModel(piAi: PiAi, files: PiFiles, name: ModelName): ListedModel {
   const provider = files.providers.get(name.provider);
-  const listed = listedModels(piAi, name.provider);
+  const listed = listedModels(piAi, files, name.provider);
   const entry = provider?.models.find((candidate) => candidate.id === name.id);
   const custom = provider && entry ? customModel(name.provider, provider, entry, listed[0]) : undefined;
   if (custom) return custom;
   const model = listed.find((candidate) => candidate.id === name.id);
   if (model) return overridden(model, provider);
+  const like = mostLike(name.id, listed);
+  if (like) return unlisted(name, overridden(like, provider), allNames(piAi, files));
+  const [first] = provider?.models ?? [];
+  const own =
+    provider && first ? customModel(name.provider, provider, { ...first, id: name.id }, undefined) : undefined;
+  if (own) return unlisted(name, own, allNames(piAi, files));
   throw unknownModel(name, allNames(piAi, files));
 }
 
-function listedModels(piAi: PiAi, provider: string): PiModel<Api>[] {
+/** The listed model whose protocol and habits an unlisted one is taken to have. */
+function mostLike(id: string, listed: readonly PiModel<Api>[]): PiModel<Api> | undefined {
+  const chat = listed.filter(({ input }) => input.includes("text"));
+  const [nearest] = nearestNames(
+    id,
+    chat.map((model) => model.id),
+    1,
+  );
+  return chat.find((model) => model.id === nearest) ?? chat[0];
+}
+
+function unlisted({ provider, id }: ModelName, { model, headers }: ListedModel, known: readonly string[]): ListedModel {
+  const near = nearestNames(`${provider}/${id}`, known);
+  const named = { ...model, provider, id, name: id, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
+  return { model: named, price: null, window: null, near, headers };
+}
+
+/** Every model that a list has or models.json defines. */
+export function allModels(piAi: PiAi, files: PiFiles): ListedModel[] {
+  const names = new Set([...piAi.getProviders(), ...files.providers.keys()]);
+  return [...names].flatMap((name) => {
+    const provider = files.providers.get(name);
+    const listed = listedModels(piAi, files, name);
+    const own = provider?.models.flatMap((entry) => customModel(name, provider, entry, listed[0]) ?? []) ?? [];
+    const ids = new Set(own.map(({ model }) => model.id));
+    return [...listed.filter(({ id }) => !ids.has(id)).map((model) => overridden(model, provider)), ...own];
+  });
+}
+
+function listedModels(piAi: PiAi, { fetched }: Pick<PiFiles, "fetched">, provider: string): PiModel<Api>[] {
   const isKnown = (name: string): name is KnownProvider => piAi.getProviders().some((known) => known === name);
-  return isKnown(provider) ? piAi.getModels(provider) : [];
+  const built: PiModel<Api>[] = isKnown(provider) ? piAi.getModels(provider) : [];
+  const later = fetched.get(provider);
+  if (!later || later.lastModified <= (piAi.getBuiltinModelDataGeneratedAt() ?? 0)) return built;
+  const models = later.models
+    .filter((model) => isUsable(model, built))
+    .map((model) => ({ ...model, provider, headers: {} }));
+  const ids = new Set(models.map(({ id }) => id));
+  return [...built.filter(({ id }) => !ids.has(id)), ...models];
+}
+
+/** A fetched list names new models. It cannot change where a provider's key goes, nor bring a protocol. */
+function isUsable(model: unknown, built: readonly PiModel<Api>[]): model is PiModel<Api> {
+  if (!isRecord(model) || typeof model.id !== "string" || (model.type ?? "chat") !== "chat") return false;
+  if (!isRecord(model.cost) || typeof model.contextWindow !== "number" || !Array.isArray(model.input)) return false;
+  return built.some(({ api, baseUrl }) => api === model.api && baseUrl === model.baseUrl);
 }
 
 /** A model that models.json defines; what it leaves out comes from another model of that provider. */
@@ -91,7 +143,7 @@ function customModel(
   const { id } = entry;
   const base = { ...UNLISTED, id, name: id, api, baseUrl, provider: name, maxTokens: 16_384 };
   const model = changed({ ...base, ...compatOf(provider.compat) }, entry);
-  const price = entry.cost ? priceOf(model) : null;
+  const price = entry.cost ? priceIn(model) : null;
   return { model, price, window: entry.contextWindow ?? null, headers: entry.headers ?? {} };
 }
 
@@ -100,23 +152,28 @@ function overridden(listed: PiModel<Api>, provider: PiProvider | undefined): Lis
   const baseUrl = provider?.baseUrl ?? listed.baseUrl;
   const compat = compatOf({ ...listed.compat, ...provider?.compat });
   const model = changed({ ...listed, baseUrl, ...(provider?.compat ? compat : {}) }, overrides);
-  return { model, price: priceOf(model), window: model.contextWindow, headers: overrides.headers ?? {} };
+  return { model, price: priceIn(model), window: model.contextWindow, headers: overrides.headers ?? {} };
 }
 
 /** A model with the fields of an entry of models.json. */
 function changed(model: PiModel<Api>, entry: PiModelFields): PiModel<Api> {
-  const { cost, compat, thinkingLevelMap } = entry;
+  const { cost, compat, thinkingLevelMap, samplingParams } = entry;
   return {
     ...model,
     reasoning: entry.reasoning ?? model.reasoning,
     contextWindow: entry.contextWindow ?? model.contextWindow,
     maxTokens: entry.maxTokens ?? model.maxTokens,
-    cost: {
-      input: cost?.input ?? model.cost.input,
-      output: cost?.output ?? model.cost.output,
-      cacheRead: cost?.cacheRead ?? model.cost.cacheRead,
-      cacheWrite: cost?.cacheWrite ?? model.cost.cacheWrite,
-    },
+    ...(cost
+      ? {
+          cost: {
+            input: cost.input ?? model.cost.input,
+            output: cost.output ?? model.cost.output,
+            cacheRead: cost.cacheRead ?? model.cost.cacheRead,
+            cacheWrite: cost.cacheWrite ?? model.cost.cacheWrite,
+          },
+        }
+      : {}),
+    ...(samplingParams ? { samplingParams } : {}),
     ...(compat ? compatOf({ ...model.compat, ...compat }) : {}),
     ...(thinkingLevelMap ? { thinkingLevelMap: { ...model.thinkingLevelMap, ...thinkingLevelMap } } : {}),
   };
@@ -131,12 +188,8 @@ function isCompat(value: unknown): value is NonNullable<PiModel<Api>["compat"]> 
   return isRecord(value);
 }
 
-function priceOf({ cost }: PiModel<Api>): { input: number; output: number } {
-  return { input: cost.input, output: cost.output };
-}
-
 function allNames(piAi: PiAi, files: PiFiles): string[] {
-  const listed = piAi.getProviders().flatMap((provider) => piAi.getModels(provider));
+  const listed = piAi.getProviders().flatMap((provider) => listedModels(piAi, files, provider));
   const custom = Array.from(files.providers, ([name, provider]) => provider.models.map(({ id }) => `${name}/${id}`));
   return [...listed.map((model) => `${model.provider}/${model.id}`), ...custom.flat()];
 }

@@ -40,8 +40,9 @@ export function cutTurn(turn: ModelTurn, units: number): ModelTurn {
 
 export function toUsage(message: AssistantMessage | null): Usage {
   if (!message) return NO_USAGE;
-  const { input, output, cacheRead, cacheWrite, cost } = message.usage;
-  return { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
+  const { input, output, cacheRead, cacheWrite, cost, reasoning } = message.usage;
+  const usage = { input, output, cache_read: cacheRead, cache_write: cacheWrite, cost_usd: cost.total };
+  return reasoning ? { ...usage, reasoning } : usage;
 }
 
 function toMessage(message: ModelMessage): Message {

@@ -10,6 +10,7 @@ import type { PiAi } from "./load.ts";
 import { toContext, toTurn, toUsage } from "./messages.ts";
 import { explain, isUnreached, type Place, type Refusal } from "./refusal.ts";
 import { type SeenResponse, watchResponses } from "./response-watch.ts";
+import { thinkingOptions } from "./thinking.ts";
 
 export interface PiAiModelParts {
   readonly model: PiModel<Api>;
@@ -17,6 +18,8 @@ export interface PiAiModelParts {
   readonly window: Model["window"];
   /** The address of the model came from --base-url. */
   readonly isNamed?: boolean;
+  /** Of a model that no list has: those named most like it. */
+  readonly near?: readonly string[];
   /** Asked before each request. @throws RlmError, which becomes the answer */
   authorize(): Promise<Authorization> | Authorization;
   /** The copy of pi-ai that sends. Asked before each request, outside of its time. */
@@ -25,17 +28,19 @@ export interface PiAiModelParts {
 
 /** A model that pi-ai sends to. */
 export function piAiModel(parts: PiAiModelParts): Model {
-  const { model, price, window, isNamed = false } = parts;
+  const { model, price, window, isNamed = false, near = [] } = parts;
   const place: Place = {
     id: `${model.provider}/${model.id}`,
     api: model.api,
     address: addressOf(model.baseUrl),
     isNamed,
+    near,
   };
   return {
     id: place.id,
     price,
     window,
+    unlisted: parts.near !== undefined,
     async complete(request, signal) {
       if (signal.aborted) return unsent(cancelled(place));
       const secrets: string[] = [];
@@ -46,9 +51,16 @@ export function piAiModel(parts: PiAiModelParts): Model {
         const authorization = await parts.authorize();
         secrets.push(authorization.key ?? "", ...Object.values(authorization.headers));
         limit = limited(signal, request.timeoutMs);
-        const options = optionsOf(request, model, authorization, limit.signal);
-        const stream = watchResponses(seen, () => streamSimple(model, toContext(request), options));
-        return await receive(stream, request.timeoutMs, limit, { place, seen, secrets });
+        const { baseUrl = model.baseUrl } = authorization;
+        const sent = {
+          ...model,
+          baseUrl,
+          ...(isNamed ? { reasoning: request.thinking !== undefined && request.thinking !== "off" } : {}),
+        };
+        const options = optionsOf(request, sent, authorization, limit.signal);
+        const stream = watchResponses(seen, () => streamSimple(sent, toContext(request), options));
+        const asked = { ...place, address: addressOf(baseUrl) };
+        return await receive(stream, request.timeoutMs, limit, { place: asked, seen, secrets });
       } catch (error) {
         const answer = unsent(unsendable(error, { place, seen, secrets }));
         return error instanceof RlmError ? { ...answer, isOfSetup: true } : answer;
@@ -72,7 +84,7 @@ function optionsOf(
     ...(key === null ? {} : { apiKey: key }),
     headers: { ...headers },
     signal,
-    maxTokens: model.maxTokens > 0 ? Math.min(request.maxTokens, model.maxTokens) : request.maxTokens,
+    ...thinkingOptions(model, request.thinking ?? "off", withinModel(model, request.maxTokens)),
     cacheRetention: request.cache,
     ...(request.conversation === undefined ? {} : { sessionId: request.conversation }),
     maxRetries: 0,
@@ -80,6 +92,10 @@ function optionsOf(
     // pi-ai keeps a WebSocket for minutes after a request of a conversation, and the process would wait for it.
     transport: "sse",
   };
+}
+
+function withinModel({ maxTokens }: PiModel<Api>, wanted: number): number {
+  return maxTokens > 0 ? Math.min(wanted, maxTokens) : wanted;
 }
 
 async function receive(

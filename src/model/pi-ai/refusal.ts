@@ -19,6 +19,8 @@ export interface Place {
   readonly address: string;
   /** It came from --base-url. */
   readonly isNamed: boolean;
+  /** Listed names like it, if no list has it. */
+  readonly near: readonly string[];
 }
 
 /** What came in place of an answer. */
@@ -96,10 +98,13 @@ function codeOf(api: string, said: string, status: number | null): FailureCode {
 }
 
 /** Finish reasons and error codes of content filters. */
-const FILTERED = /content[_ ](?:filter|management policy|policy)|responsible ?ai|\bsafety\b|\bflagged\b/i;
+const FILTERED =
+  /\b(?:refusal|refused)\b|content[_ ](?:filter|management policy|policy)|responsible ?ai|\bsafety\b|\bflagged\b/i;
 /** All that pi-ai says of a stop reason such as `refusal` or `SAFETY` in these protocols. */
 const UNNAMED = "An unknown error occurred";
 const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
+/** A stream that ended without the event or the reason that ends an answer, in the words of pi-ai from 0.87 on. */
+const BROKEN_OFF = /stream ended (?:before|without)/i;
 const RATE_LIMITED = /rate.?limit|too many requests|throttl|resource_exhausted/i;
 const NO_KEY = /no api key|api key is required|invalid.{0,9}api.?key|authentication_error/i;
 const NO_CREDIT = /insufficient_quota|billing|credit balance/i;
@@ -116,10 +121,13 @@ function cureOf(code: FailureCode, status: number | null, place: Place, trouble:
 }
 
 /** The part of a name before its first `/` is the provider: a server that users name is asked for the rest alone. */
-function notFound({ id, address, isNamed }: Place): string {
+function notFound({ id, address, isNamed, near }: Place): string {
   const asked = id.slice(id.indexOf("/") + 1);
   const check = `check the model's name and the base URL (${address}).`;
-  if (!isNamed || id === `local/${asked}`) return `The ${isNamed ? "server" : "provider"} was asked for ${asked}: ${check}`;
+  if (!isNamed || id === `local/${asked}`) {
+    const meant = near.length > 0 ? `did you mean ${near.join(", ")}? If not, ` : "";
+    return `The ${isNamed ? "server" : "provider"} was asked for ${asked}: ${meant}${check}`;
+  }
   return `The server was asked for ${asked}. If it knows the model as ${id}, name it local/${id}; else ${check}`;
 }
 
@@ -140,8 +148,11 @@ function waitIn(said: string): number | null {
 }
 
 /** For people: the `message` inside of a JSON error, after the status that stands before it. */
-function readable(said: string): string {
-  if (said === UNNAMED) return "the provider ended the answer without saying why";
+function readable(text: string): string {
+  if (text === UNNAMED) return "the provider ended the answer without saying why";
+  if (BROKEN_OFF.test(text)) return "the answer broke off before its end";
+  // Newer copies of pi-ai write a colon after the status.
+  const said = text.replace(/^(\d{3}): /, "$1 ");
   const at = said.indexOf("{");
   const body = at < 0 ? undefined : parseJson(said.slice(at));
   if (!isRecord(body)) return said;

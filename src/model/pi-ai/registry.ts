@@ -1,9 +1,8 @@
-import type { Api, Model as PiModel } from "belay-pi-ai";
 import { type Authorization, authorize, namedKey } from "../keys/authorize.ts";
 import { type Env, type PiFiles, readPiFiles } from "../keys/pi-files.ts";
 import type { Model } from "../port.ts";
-import { findModel, modelAt, readModelName } from "./catalog.ts";
-import { loadPiAi, loadPiOAuth } from "./load.ts";
+import { findModel, type ListedModel, modelAt, readModelName } from "./catalog.ts";
+import { loadPiAi, type PiAi } from "./load.ts";
 import { piAiModel } from "./model.ts";
 
 export interface RegistryOptions {
@@ -11,6 +10,8 @@ export interface RegistryOptions {
   readonly agentDir: string;
   readonly apiKeyEnv: string | undefined;
   readonly now: () => number;
+  /** Of models whose price no list knows. */
+  readonly price?: Model["price"];
 }
 
 /** The key that is sent if a server is named without one: OpenAI's SDK does not send without a key. */
@@ -18,10 +19,17 @@ const PLACEHOLDER_KEY = "none";
 
 /** A model of the server at `baseUrl`. Keys of other providers are never sent there. */
 export function serverModel(name: string, baseUrl: string, options: RegistryOptions): Model {
-  const { model, price, window } = modelAt(baseUrl, readModelName(name));
+  const { model, price, window } = pricedBy(modelAt(baseUrl, readModelName(name)), options);
   const key = options.apiKeyEnv === undefined ? PLACEHOLDER_KEY : namedKey(options.apiKeyEnv, options.env);
   const authorization: Authorization = { key, headers: {}, expires: Number.POSITIVE_INFINITY };
-  return piAiModel({ model, price, window, isNamed: true, authorize: () => authorization, load: loadPiAi });
+  return piAiModel({
+    model,
+    price,
+    window,
+    isNamed: true,
+    authorize: () => authorization,
+    load: loadPiAi,
+  });
 }
 
 /**
@@ -35,31 +43,66 @@ export function registeredModel(name: string, options: RegistryOptions): Model {
   const piAi = loadPiAi();
   const { provider, id } = readModelName(name);
   const files = readPiFiles(agentDir);
-  const { model, price, window, headers } = findModel(piAi, files, { provider, id });
+  const { model, price, window, headers, near } = pricedBy(findModel(piAi, files, { provider, id }), options);
   const find = (from: PiFiles) =>
-    authorize(provider, headers, { env, apiKeyEnv, files: from, envNames: piAi.findEnvKeys(provider) ?? [], now });
+    authorize(provider, headers, { env, apiKeyEnv, files: from, ...names(piAi, provider), now });
   let authorization = find(files);
   return piAiModel({
-    model: behindLogin(model, authorization, files),
+    model,
     price,
     window,
+    ...(near ? { near } : {}),
     authorize: () => {
       if (now() >= authorization.expires) authorization = find(readPiFiles(agentDir));
-      return authorization;
+      return behindLogin(provider, authorization, files);
     },
     load: () => piAi,
   });
 }
 
+/** Names of the variables that hold a provider's key: pi-ai tells those that are set, so it is asked as if all were. */
+function keyNames(piAi: PiAi, provider: string): readonly string[] {
+  const all = new Proxy<Record<string, string>>({}, { get: () => "set" });
+  // What ANTHROPIC_AUTH_TOKEN holds is no key: it is sent as `Authorization: Bearer`.
+  return (piAi.findEnvKeys(provider, all) ?? []).filter((name) => name !== "ANTHROPIC_AUTH_TOKEN");
+}
+
+const names = (piAi: PiAi, provider: string) => ({
+  envNames: keyNames(piAi, provider),
+  allNames: keyNames(piAi, provider),
+});
+
+/** Whether requests to this provider could be sent; no key is shown. */
+export function hasKey(provider: string, files: PiFiles, { env, apiKeyEnv, now }: RegistryOptions): boolean {
+  try {
+    const { key, headers } = authorize(provider, {}, { env, apiKeyEnv, files, ...names(loadPiAi(), provider), now });
+    return key !== null || "Authorization" in headers;
+  } catch {
+    return false;
+  }
+}
+
 /** @throws RlmError `no_model_configured` for an unknown name */
-export function registeredPrice(name: string, { agentDir }: RegistryOptions): Model["price"] {
-  return findModel(loadPiAi(), readPiFiles(agentDir), readModelName(name)).price;
+export function registeredPrice(name: string, options: RegistryOptions): Model["price"] {
+  return pricedBy(findModel(loadPiAi(), readPiFiles(options.agentDir), readModelName(name)), options).price;
+}
+
+/** What is read from a cache costs at the most what is sent: the user names two prices. */
+function pricedBy(listed: ListedModel, { price }: RegistryOptions): ListedModel {
+  if (listed.price !== null || !price) return listed;
+  const { input, output } = price;
+  const cost = { input, output, cacheRead: input, cacheWrite: input };
+  return { ...listed, model: { ...listed.model, cost }, price };
 }
 
 /** Some logins (GitHub Copilot) say at which address their models are. */
-function behindLogin(model: PiModel<Api>, { key }: Authorization, files: PiFiles): PiModel<Api> {
-  const login = files.credentials.get(model.provider);
-  if (login?.type !== "oauth" || login.access !== key) return model;
-  const provider = loadPiOAuth().getOAuthProvider(model.provider);
-  return provider?.modifyModels?.([model], login)[0] ?? model;
+async function behindLogin(provider: string, authorization: Authorization, files: PiFiles): Promise<Authorization> {
+  const login = files.credentials.get(provider);
+  if (login?.type !== "oauth" || login.access !== authorization.key) return authorization;
+  await loadPiAi().loadLogins();
+  const known = loadPiAi()
+    .builtinProviders()
+    .find(({ id }) => id === provider);
+  const auth = await known?.auth.oauth?.toAuth(login);
+  return auth?.baseUrl === undefined ? authorization : { ...authorization, baseUrl: auth.baseUrl };
 }

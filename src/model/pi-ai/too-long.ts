@@ -1,4 +1,4 @@
-import { loadOverflow } from "./load.ts";
+import { isContextOverflow } from "belay-pi-ai/utils/overflow";
 
 /**
  * Whether a provider's message says that the request has more tokens than its model takes. pi-ai knows the words of most
@@ -7,7 +7,7 @@ import { loadOverflow } from "./load.ts";
  * @param status of the response if it was one of failure
  */
 export function isTooLong(said: string, status: number | null): boolean {
-  return status === 413 || OTHERS.test(said) || loadOverflow().isContextOverflow(failedWith(said));
+  return status === 413 || OTHERS.test(said) || isContextOverflow(failedWith(said));
 }
 
 /**
@@ -28,7 +28,7 @@ const OTHERS = new RegExp(
 );
 
 /** A message of pi-ai that failed so. */
-function failedWith(errorMessage: string): Parameters<ReturnType<typeof loadOverflow>["isContextOverflow"]>[0] {
+function failedWith(errorMessage: string): Parameters<typeof isContextOverflow>[0] {
   return {
     role: "assistant",
     content: [],

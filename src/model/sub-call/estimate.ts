@@ -1,4 +1,4 @@
-import type { Model, ModelMessage, ModelRequest, RequestEstimate } from "../port.ts";
+import type { Model, ModelMessage, ModelRequest, Price, Rates, RequestEstimate } from "../port.ts";
 
 /** Characters (UTF-16 units) a token, as for contexts (semantics 12). Text in other scripts than Latin takes more tokens. */
 const CHARS_PER_TOKEN = 4;
@@ -26,7 +26,18 @@ export function estimateTokens(chars: number): number {
 
 /** USD for these tokens; 0 if no price is known. */
 export function costOf(price: Model["price"], inputTokens: number, outputTokens: number): number {
-  return price === null ? 0 : (inputTokens * price.input + outputTokens * price.output) / 1e6;
+  if (price === null) return 0;
+  const { input, output } = ratesFor(price, inputTokens);
+  return (inputTokens * input + outputTokens * output) / 1e6;
+}
+
+/** The dearest rates of a request whose input is estimated at so many tokens: its text may have twice as many. */
+export function ratesFor({ tiers = [], ...base }: Price, inputTokens: number): Rates {
+  const reached = tiers.filter(({ above }) => above < 2 * inputTokens);
+  return {
+    input: Math.max(base.input, ...reached.map(({ input }) => input)),
+    output: Math.max(base.output, ...reached.map(({ output }) => output)),
+  };
 }
 
 function charsOf(request: Pick<ModelRequest, "system" | "messages" | "tools">): number {

@@ -1,3 +1,4 @@
+import type { Thinking } from "../../../runtime/index.ts";
 import { failure, unsent } from "../failure.ts";
 import type {
   Model,
@@ -89,7 +90,11 @@ interface RequestParts {
  */
 export function openRequests(
   model: Model,
-  { max_tokens, conversation }: { readonly max_tokens: number; readonly conversation?: string },
+  {
+    max_tokens,
+    conversation,
+    thinking = "off",
+  }: { readonly max_tokens: number; readonly conversation?: string; readonly thinking?: Thinking },
   { budget, clock, random, sleep }: RequestParts,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ): Requests {
@@ -127,6 +132,7 @@ export function openRequests(
         messages,
         tools,
         maxTokens: max_tokens,
+        thinking,
         cache: conversation === undefined ? ("none" as const) : ("short" as const),
         ...(conversation === undefined ? {} : { conversation }),
       };

@@ -1,4 +1,4 @@
-import { type Json, RlmError } from "../../../runtime/index.ts";
+import { type Json, RlmError, type Thinking } from "../../../runtime/index.ts";
 import { joinSignals } from "../../signals.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
@@ -22,6 +22,7 @@ export interface SubCall {
   /** For the whole call: waiting for the budget, retries and tools included; ms. */
   readonly timeout_ms: number;
   readonly model: string | null;
+  readonly thinking: Thinking;
 }
 
 export interface SubCallParts {
@@ -71,9 +72,10 @@ export async function runSubCall(call: SubCall, parts: SubCallParts, signal: Abo
   using stopped = joinSignals(signal, timeOver.signal);
   const stop = stopped.signal;
   const deadline = parts.clock.monotonic() + call.timeout_ms;
-  const { max_tokens } = call;
+  const { max_tokens, thinking } = call;
   // A plain completion is one request: a cache of it would be written for nothing.
-  const asking = tools.length === 0 ? { max_tokens } : { max_tokens, conversation: parts.conversation };
+  const asked = { max_tokens, thinking };
+  const asking = tools.length === 0 ? asked : { ...asked, conversation: parts.conversation };
   const requests = openRequests(model, asking, parts, { deadline, signal: stop });
   const answer = await converse(
     { ...call, tools: tools.filter((tool) => tool !== undefined) },

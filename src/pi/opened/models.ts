@@ -1,6 +1,14 @@
 import type { Api, Model as PiModel, streamSimple } from "@mariozechner/pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
-import { type Authorization, type Model, type Models, nearestNames, piAiModel } from "../../model/index.ts";
+import {
+  type Authorization,
+  type Model,
+  type Models,
+  nearestNames,
+  type PiAi,
+  piAiModel,
+  priceIn,
+} from "../../model/index.ts";
 import { fromHost } from "../host-functions.ts";
 
 type Stream = typeof streamSimple;
@@ -55,15 +63,25 @@ export function openPiModels({ registry, current, subModel, stream }: PiModelsPa
         price: priceOf(model),
         window: model.contextWindow > 0 ? model.contextWindow : null,
         authorize: () => authorization(from, model),
-        load: () => ({ streamSimple }),
+        load: () => ({ streamSimple: asOurs(streamSimple) }),
       });
     },
   };
 }
 
+/** Pi's copy may be older or newer than ours: what is used of it is the same in all known versions. */
+function asOurs(stream: unknown): PiAi["streamSimple"] {
+  if (isStream(stream)) return stream;
+  throw new TypeError("Pi's pi-ai has no streamSimple");
+}
+
+function isStream(value: unknown): value is PiAi["streamSimple"] {
+  return typeof value === "function";
+}
+
 /** Pi gives models without a price the price 0. */
 function priceOf({ cost }: PiModel<Api>): Model["price"] {
-  return cost.input === 0 && cost.output === 0 ? null : { input: cost.input, output: cost.output };
+  return cost.input === 0 && cost.output === 0 ? null : priceIn({ cost });
 }
 
 function find(registry: PiRegistry, name: string): PiModel<Api> {

@@ -15,7 +15,7 @@ export interface OptionsParts {
 
 export function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): SessionOptions {
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
-  const { max_turns, max_depth, concurrency, memory_mb } = settings;
+  const { max_turns, max_depth, concurrency, memory_mb, thinking } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   const { allowed_tool_overrides, require_approval } = settings;
   const { cwd, indexDir, lent, approve, onProgress } = parts;
@@ -25,18 +25,18 @@ export function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): Ses
     limits: given({ max_execution_ms, max_output_bytes, max_find_results, max_result_bytes }),
     budget: given({ max_tokens, max_sub_calls, max_time_ms, max_cost_usd }),
     subAgents: { tools: lent, approve, ...given({ maxTurns: max_turns, allowed_tool_overrides, require_approval }) },
-    ...given({ concurrency, maxDepth: max_depth, memoryMb: memory_mb, indexDir }),
+    ...given({ thinking, concurrency, maxDepth: max_depth, memoryMb: memory_mb, indexDir }),
     onProgress,
   };
 }
 
 /** What is kept with the session, so that the command can go on with it. */
 export function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
-  const { roots = [], concurrency, memory_mb } = settings;
+  const { roots = [], concurrency, memory_mb, thinking } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd, max_turns, max_depth } = settings;
   const execs = { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes };
-  const limits = { ...execs, memory_mb, concurrency, max_turns, max_depth };
+  const limits = { ...execs, thinking, memory_mb, concurrency, max_turns, max_depth };
   const budget = { max_tokens, max_sub_calls, max_time_ms, max_cost_usd };
   const named = model === null ? {} : { model };
   return JSON.parse(JSON.stringify({ settings: { ...named, ...limits, ...budget, roots: [cwd, ...roots] }, cwd }));

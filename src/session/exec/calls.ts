@@ -1,4 +1,4 @@
-import type { Json, PendingCall } from "../../../runtime/index.ts";
+import type { Json, PendingCall, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { CallProgress, OnRestart } from "../api.ts";
 import type { Ledger } from "../journal/ledger.ts";
@@ -10,6 +10,8 @@ import type { ExecTime } from "./time.ts";
 
 /** The calls of one exec. They are answered, hold a part of the budget, and are reported as progress. */
 export interface ExecCalls extends LoopCalls<Answered> {
+  /** The level of thinking of new calls that name none. */
+  readonly thinking: Thinking;
   /** The records of new calls are kept. */
   made(): void;
   /** The record of an answer is kept: the ledger has what the call spent. */
@@ -26,6 +28,8 @@ export interface ExecCallsOptions {
   };
   readonly budget: Budget;
   readonly time: ExecTime;
+  /** The level of thinking that a call was recorded with. */
+  recordedThinking(callId: string): Thinking;
   /** By the records committed so far. */
   ledger(): Ledger;
   readonly from: Continuation | null;
@@ -33,7 +37,8 @@ export interface ExecCallsOptions {
   readonly suspend: AbortSignal | undefined;
 }
 
-export function openCalls({ parts, budget, time, ledger, from, history, suspend }: ExecCallsOptions): ExecCalls {
+export function openCalls(options: ExecCallsOptions): ExecCalls {
+  const { parts, budget, time, ledger, from, history, suspend } = options;
   const running = new Set<string>();
   /** Open calls that a child answers. */
   const children = new Set<string>();
@@ -52,6 +57,7 @@ export function openCalls({ parts, budget, time, ledger, from, history, suspend 
     });
   };
   return {
+    thinking: parts.answers.thinking ?? "off",
     facts: (): Json => ({
       ...parts.answers.facts,
       ...budget.left(),
@@ -73,6 +79,7 @@ export function openCalls({ parts, budget, time, ledger, from, history, suspend 
             return held;
           },
         },
+        thinking: options.recordedThinking(call.id),
         signal,
         suspend,
         timeOver: time.over,

@@ -12,7 +12,7 @@ import { readQueryResult } from "../../query/index.ts";
 import { joinSignals } from "../../signals.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, queryCodeOf } from "../journal/envelope.ts";
-import type { ExecRecords } from "../journal/exec-records.ts";
+import { callIn, type ExecRecords } from "../journal/exec-records.ts";
 import type { CellComplete, Complete } from "../journal/records.ts";
 import { openSpared } from "../journal/spared.ts";
 import type { Machine } from "../machine/machines.ts";
@@ -147,6 +147,7 @@ async function runCell(
   const { parts, recorder, startedAt, events } = work;
   const ledger = () => recorder.state().account.ledger;
   const { last } = recorder.state().account;
+  const wasUnused = ledger().tokens === 0;
   const unrecorded = (await parts.answers.unrecorded?.(last ? inFlight(last) : [])) ?? [];
   const budget = openBudget(parts.budget, ledger(), { above: parts.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
@@ -157,8 +158,12 @@ async function runCell(
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
   using time = openTime(parts.clock, startedAt, wholeMs);
-  const asking = openCalls({ parts, budget, time, ledger, from, history: history.context, suspend });
-  const calls = sparing(noticing(asking, recorder), recorder);
+  const recordedThinking = (callId: string) => {
+    const { last: now } = recorder.state().account;
+    return (now && callIn(now, callId)?.thinking) ?? "off";
+  };
+  const lent = { parts, budget, time, ledger, recordedThinking, from, history: history.context, suspend };
+  const calls = sparing(noticing(openCalls(lent), recorder), work);
   const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock, history });
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
@@ -174,6 +179,11 @@ async function runCell(
     ...(suspend ? { suspend } : {}),
   });
   if (events.some(({ denied_tools }) => denied_tools.length > 0)) warn(over.state, "tool_override_denied");
+  const asked = recorder.state().account.last?.results.map(({ model }) => model) ?? [];
+  // An ask tells its caller, and not its model.
+  const tells = request.kind === "query" || request.ask === undefined;
+  const notices = tells ? parts.answers.noticesOf?.(asked, wasUnused) : [];
+  for (const notice of notices ?? []) warn(over.state, notice);
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
   return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;
 }
@@ -188,15 +198,18 @@ function noticing(calls: ExecCalls, recorder: Recorder): ExecCalls {
 }
 
 /** The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. */
-function sparing(calls: ExecCalls, recorder: Recorder): ExecCalls {
+function sparing(calls: ExecCalls, { recorder, parts: { answers } }: Work): ExecCalls {
   const { account } = recorder.state();
   const spared = openSpared(account.spared, () => recorder.state().account.last?.calls ?? []);
   return {
     ...calls,
     async answer(call, signal) {
-      const value = spared(call.id);
-      if (value === undefined) return calls.answer(call, signal);
-      return { settlement: { ok: true, value }, record: { ...FREE, cached: true }, cacheKey: null };
+      const answer = spared(call.id);
+      // Another model may be the reason why the cell is run again.
+      if (!answer || (answer.model !== "" && answer.model !== answers.modelOf?.(call)))
+        return calls.answer(call, signal);
+      const { value, model } = answer;
+      return { settlement: { ok: true, value }, record: { ...FREE, model, cached: true }, cacheKey: null };
     },
   };
 }

@@ -44,6 +44,7 @@ export function openExecJournal(
         args,
         args_hash: hashOf(args),
         ...(counts === undefined ? {} : { counts }),
+        ...(calls.thinking === "off" ? {} : { thinking: calls.thinking }),
         call_count: before + index + 1,
         output_bytes: Buffer.byteLength(state.output.stdout) + Buffer.byteLength(state.output.stderr),
         at,

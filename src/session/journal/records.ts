@@ -5,6 +5,7 @@ import {
   type ExecLimits,
   type ExecState,
   type Json,
+  type Thinking,
 } from "../../../runtime/index.ts";
 import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts";
 import type { Coverage } from "./coverage.ts";
@@ -77,6 +78,8 @@ export interface ToolCall {
   readonly args_hash: string;
   /** The number of sub-calls that it counts as until its result: itself, and those allotted to its child. Absent: 1. */
   readonly counts?: number;
+  /** The level of thinking, if the call names none itself. Absent: off. */
+  readonly thinking?: Thinking;
   /** Calls that the exec has made, this one included. */
   readonly call_count: number;
   /** Bytes printed so far. */

@@ -6,7 +6,13 @@ import type { Start, ToolCall } from "./records.ts";
  * Answers that a cancelled cell got, for the same cell that is run next: by what was asked, in the order of the calls. A
  * client's own time limit can cancel a cell whose answers are paid for.
  */
-export type Spared = ReadonlyMap<string, readonly Json[]>;
+export type Spared = ReadonlyMap<string, readonly SparedAnswer[]>;
+
+export interface SparedAnswer {
+  readonly value: Json;
+  /** The model that gave it, `provider/id`; empty: none was asked. */
+  readonly model: string;
+}
 
 export const NOTHING_SPARED: Spared = new Map();
 
@@ -26,11 +32,14 @@ export function sparedFor(start: Start, last: ExecRecords | null, before: Spared
  *
  * @param made the calls of the exec so far, in their order; each is looked at once
  */
-export function openSpared(spared: Spared, made: () => readonly ToolCall[]): (call_id: string) => Json | undefined {
+export function openSpared(
+  spared: Spared,
+  made: () => readonly ToolCall[],
+): (call_id: string) => SparedAnswer | undefined {
   if (spared.size === 0) return () => undefined;
   let seen = 0;
   const times = new Map<string, number>();
-  const answers = new Map<string, Json>();
+  const answers = new Map<string, SparedAnswer>();
   return (call_id) => {
     const calls = made();
     for (const call of calls.slice(seen)) {
@@ -51,17 +60,18 @@ function isAgain({ kind, cell, history_hash }: Start, { start, complete }: ExecR
   return start.kind === kind && start.cell === cell && start.history_hash === history_hash;
 }
 
-function answersOf({ calls, results }: ExecRecords): Map<string, Json[]> {
-  const answered = new Map(results.filter(({ success }) => success).map(({ call_id, value }) => [call_id, value]));
-  const answers = new Map<string, Json[]>();
+function answersOf({ calls, results }: ExecRecords): Map<string, SparedAnswer[]> {
+  const succeeded = results.filter(({ success }) => success);
+  const answered = new Map(succeeded.map(({ call_id, value, model }) => [call_id, { value, model }]));
+  const answers = new Map<string, SparedAnswer[]>();
   for (const call of calls) {
-    const value = answered.get(call.call_id);
-    if (value === undefined) continue;
+    const answer = answered.get(call.call_id);
+    if (answer === undefined) continue;
     const same = answers.get(askedBy(call)) ?? [];
-    same.push(value);
+    same.push(answer);
     answers.set(askedBy(call), same);
   }
   return answers;
 }
 
-const askedBy = ({ name, args_hash }: ToolCall) => `${name} ${args_hash}`;
+const askedBy = ({ name, args_hash, thinking = "off" }: ToolCall) => `${name} ${args_hash} ${thinking}`;

@@ -28,6 +28,8 @@ export interface AnswersOptions extends PlanOptions {
   readonly run?: RunPart | undefined;
   /** What children take over. */
   readonly settings: CellSettings;
+  /** The host has chosen the model that calls get which name none. */
+  readonly isChosen: boolean;
   /** Levels of children below the session. */
   readonly depthLeft: number;
   /** null: every answer is asked for. */
@@ -82,7 +84,14 @@ export function openAnswers(options: AnswersOptions): Answers {
   }
 
   return {
-    facts: { no_model: options.models.fallback === null ? NO_MODEL : null, depth_left: options.depthLeft },
+    facts: {
+      get no_model() {
+        return options.models.fallback === null ? (options.models.noModelCure?.() ?? NO_MODEL) : null;
+      },
+      depth_left: options.depthLeft,
+    },
+    thinking: options.settings.thinking,
+    noticesOf: openNotices(options),
     async answer(call, context) {
       const request = readSubCall(call.name, call.args);
       if (isForChild(request)) return answerByChild(call, request, context);
@@ -103,6 +112,10 @@ export function openAnswers(options: AnswersOptions): Answers {
     },
     unrecorded: (callIds) => options.children.unrecorded(callIds),
     resumes: (call) => isForChild(readSubCall(call.name, call.args)),
+    modelOf(call) {
+      const request = readSubCall(call.name, call.args);
+      return request.model ?? (isForChild(request) ? options.settings.model : options.models.fallback);
+    },
     repeatable(call) {
       const { tools = [] } = readSubCall(call.name, call.args);
       return !(options.policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
@@ -116,10 +129,10 @@ async function ask(
   context: CallContext,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const cacheKey = options.cache?.keyOf(request, id) ?? null;
+  const cacheKey = options.cache?.keyOf(request, id, context.thinking) ?? null;
   const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
-  const plan = await planSubCall(options, request);
+  const plan = await planSubCall(options, request, context.thinking);
   if (!plan.ok) return plan.answered;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
   const { policy } = options;
@@ -153,6 +166,22 @@ async function ask(
     ? ({ ok: true, value: outcome.value } as const)
     : ({ ok: false, error: guestError(outcome.error) } as const);
   return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
+}
+
+/** Warnings about models that have been asked, each told once. */
+function openNotices({ models, isChosen }: AnswersOptions): NonNullable<Answers["noticesOf"]> {
+  const told = new Set<string>();
+  return (asked, isFirst) => {
+    const { fallback } = models;
+    const isNew = isChosen && isFirst && fallback !== null && asked.includes(fallback);
+    const unlisted = models.unlisted?.(asked) ?? [];
+    const notices = [
+      ...(isNew ? [`model_chosen: ${fallback}`] : []),
+      ...unlisted.map((name) => `model_unlisted: ${name}`),
+    ].filter((notice) => !told.has(notice));
+    for (const notice of notices) told.add(notice);
+    return notices;
+  };
 }
 
 /** The time of a call: it stands still while the call waits for its run. */

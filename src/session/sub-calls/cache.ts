@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
-import { type Json, LIMITS } from "../../../runtime/index.ts";
+import { type Json, LIMITS, type Thinking } from "../../../runtime/index.ts";
 import type { Models } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
 import { callCount, callsFrom, type ExecRecords } from "../journal/exec-records.ts";
@@ -8,7 +8,7 @@ import { callCount, callsFrom, type ExecRecords } from "../journal/exec-records.
 /** Answers of earlier identical plain calls. */
 export interface AnswerCache {
   /** The key under which a call's answer is kept; null: the answer must not be used again. */
-  keyOf(request: SubCallRequest, callId: string): string | null;
+  keyOf(request: SubCallRequest, callId: string, usual: Thinking): string | null;
   find(key: string): Promise<{ readonly value: Json } | null>;
 }
 
@@ -20,8 +20,8 @@ interface Asking {
 /** One for all sessions of the store: a call that asks the same gets the same answer. */
 export function openCache(store: Pick<Store, "cached">, asking: Asking): AnswerCache {
   return {
-    keyOf(request) {
-      const asked = askedBy(request, asking);
+    keyOf(request, _callId, usual) {
+      const asked = askedBy(request, usual, asking);
       return asked && digest(asked);
     },
     find: (key) => find(store, key),
@@ -61,8 +61,8 @@ function openKeyed(scope: string, asking: Asking): (records: ExecRecords | null,
       keys.clear();
       times.clear();
     }
-    for (const { call_id, name, args } of callsFrom(records, seen)) {
-      const asked = askedBy(readSubCall(name, args), asking);
+    for (const { call_id, name, args, thinking = "off" } of callsFrom(records, seen)) {
+      const asked = askedBy(readSubCall(name, args), thinking, asking);
       if (!asked) continue;
       const same = digest(asked);
       const number = times.get(same) ?? 0;
@@ -76,10 +76,12 @@ function openKeyed(scope: string, asking: Asking): (records: ExecRecords | null,
 
 /** What a plain call asks; null: what a sub-agent reads may have changed, and what a model finds by itself depends on its turns. */
 function askedBy(
-  { prompt, system, schema, or_text, model, max_tokens, tools, context }: SubCallRequest,
+  { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking }: SubCallRequest,
+  usual: Thinking,
   { models, baseUrl }: Asking,
 ): readonly Json[] | null {
   if (tools?.length !== 0 || context) return null;
+  const level = thinking ?? usual;
   return [
     model ?? models.fallback,
     baseUrl ?? null,
@@ -88,6 +90,8 @@ function askedBy(
     schema ?? null,
     max_tokens ?? LIMITS.subCallMaxTokens,
     ...(or_text ? [{ or_text }] : []),
+    // Answers of earlier builds stay known.
+    ...(level === "off" ? [] : [{ thinking: level }]),
   ];
 }
 

@@ -198,6 +198,7 @@ async function settled(
     const { suspend } = context;
     const end = await (await options.asks()).child(session, {
       request,
+      thinking: request.thinking ?? context.thinking,
       settings,
       signal,
       ...(suspend ? { suspend } : {}),

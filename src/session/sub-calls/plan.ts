@@ -1,5 +1,5 @@
 import type { SubCallRequest } from "../../../builtins/index.ts";
-import { type CallError, LIMITS } from "../../../runtime/index.ts";
+import { type CallError, LIMITS, remedy, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import {
   failure,
   loadSubCallLayer,
@@ -25,8 +25,15 @@ export type SubCallPlan =
   | { readonly ok: true; readonly call: SubCall; readonly event: ToolOverrideEvent | null }
   | { readonly ok: false; readonly answered: Answered };
 
-/** Decides on the tools of a sub-call, and whether it may be sent at all. */
-export async function planSubCall(options: PlanOptions, request: SubCallRequest): Promise<SubCallPlan> {
+/**
+ * Decides on the tools of a sub-call, and whether it may be sent at all.
+ * @param usual the level of thinking of a call that names none
+ */
+export async function planSubCall(
+  options: PlanOptions,
+  request: SubCallRequest,
+  usual: Thinking,
+): Promise<SubCallPlan> {
   const { decideTools } = await loadSubCallLayer();
   const { policy } = options;
   const decision = await decideTools(request.tools, {
@@ -42,13 +49,15 @@ export async function planSubCall(options: PlanOptions, request: SubCallRequest)
   if (!decision.ok) return { ok: false, answered: { ...refused(decision.error), record: notSent } };
   const unpriced = unpricedCall(options, request, event);
   if (unpriced) return { ok: false, answered: unpriced };
+  const { thinking = usual } = request;
   const call: SubCall = {
     prompt: request.prompt,
     system: request.system ?? null,
     tools: decision.granted,
     schema: request.schema ?? null,
     or_text: request.or_text ?? false,
-    max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens,
+    max_tokens: request.max_tokens ?? LIMITS.subCallMaxTokens + THINKING_TOKENS[thinking],
+    thinking,
     timeout_ms: request.timeout_ms ?? LIMITS.subCallTimeoutMs,
     model: request.model ?? null,
   };
@@ -102,5 +111,5 @@ function priceOf(models: Models, { model }: { readonly model?: string | undefine
 
 const unpriced = ({ model }: { readonly model?: string | undefined }, { fallback }: Models): SubCallError =>
   failure("budget_exceeded", `the price of ${model ?? fallback} is not known, so max_cost_usd cannot be kept`, {
-    suggestion: "Name a model with a known price, or leave max_cost_usd out.",
+    suggestion: `Name a model with a known price, ${remedy("tellPrice")}, or leave max_cost_usd out.`,
   });

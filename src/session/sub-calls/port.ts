@@ -1,4 +1,4 @@
-import type { Json, PendingCall, Settlement } from "../../../runtime/index.ts";
+import type { Json, PendingCall, Settlement, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
@@ -9,8 +9,17 @@ import type { Places } from "./places.ts";
 export interface Answers {
   /** What the machine must know of sub-calls before a cell makes one: part of the exec's facts. */
   readonly facts: { readonly [name: string]: Json };
+  /** The level of thinking of calls that name none. Absent: off. */
+  readonly thinking?: Thinking;
+  /**
+   * Warnings about models, `provider/id`, that have been asked. Each is told once. Absent: there are none.
+   * @param isFirst no model of the session was asked before
+   */
+  noticesOf?(asked: readonly string[], isFirst: boolean): readonly string[];
   /** Must not reject: a call that fails is an answer. */
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
+  /** The model that a call asks, `provider/id`; null: there is none. Absent: nobody knows. */
+  modelOf?(call: Pick<PendingCall, "name" | "args">): string | null;
   /** Whether a call that may have been carried out already can be made once more. */
   repeatable(call: PendingCall): boolean;
   /** Whether an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */
@@ -24,6 +33,8 @@ export interface Answers {
 /** What an exec lends to the answering of one call. */
 export interface CallContext {
   readonly budget: SharedBudget;
+  /** The level of thinking that the call was recorded with, for a call that names none. */
+  readonly thinking: Thinking;
   /** Aborted when the exec ends or is cancelled. */
   readonly signal: AbortSignal;
   /** Aborted when the exec is suspended, together with `signal`: a call that can go on later is to stop, and not to end. */

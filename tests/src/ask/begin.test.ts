@@ -12,7 +12,7 @@ function modelsOf(window: number | null): Models {
 }
 
 const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
-const session = { models: modelsOf(null), askModels, depth: 0, maxDepth: 2 };
+const session = { models: modelsOf(null), askModels, depth: 0, maxDepth: 2, thinking: "off" as const };
 
 test.each([
   [null, 400_000],
@@ -29,6 +29,22 @@ test.each([
   [{ maxDepth: 5 }, { depth: 0, max_depth: 5 }],
 ])("an ask with %j records its depth and how deep children may be", async (options, settings) => {
   expect(await begin("Which?", options, session)).toMatchObject({ settings });
+});
+
+test.each([
+  [{}, { thinking: "off", turn_tokens: 16_000 }],
+  [{ thinking: "medium" }, { thinking: "medium", turn_tokens: 16_000 }],
+  [{ thinking: "high" }, { thinking: "high", turn_tokens: 32_384 }],
+  [
+    { thinking: "max", turnTokens: 9000 },
+    { thinking: "max", turn_tokens: 9000 },
+  ],
+] as const)("an ask with %j records its level of thinking, and has room for it", async (options, settings) => {
+  expect(await begin("Which?", options, session)).toMatchObject({ settings });
+});
+
+test("an ask that names no level of thinking takes the session's", async () => {
+  expect(await begin("Which?", {}, { ...session, thinking: "low" })).toMatchObject({ settings: { thinking: "low" } });
 });
 
 test("the ask of a child records the child's depth", async () => {

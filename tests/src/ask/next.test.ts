@@ -9,6 +9,7 @@ const SETTINGS: AskSettings = {
   protocol: "auto",
   max_turns: 20,
   turn_tokens: 16_000,
+  thinking: "off",
   depth: 0,
   max_depth: 2,
   schema: null,

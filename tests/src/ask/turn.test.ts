@@ -8,6 +8,7 @@ const REQUEST: TurnRequest = {
   messages: [{ role: "user", text: "Which?" }],
   protocol: "tools",
   maxTokens: 500,
+  thinking: "off",
   conversation: "ask-1",
 };
 

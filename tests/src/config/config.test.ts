@@ -66,6 +66,8 @@ test("every key has its variable", () => {
     model: "a/b",
     base_url: "http://c",
     api_key_env: "KEY",
+    thinking: "low",
+    price: "3/15",
     max_depth: "4",
     roots: ["/x", "/y"].join(delimiter),
   };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { openAsyncSession } from "../../support/async-session.ts";
+import { openScripted, promptOf } from "../../support/scripted-session.ts";
 
 const CELL = "var got = []; for (const n of [1, 1, 2, 3, 4]) got.push(await later(n)); got";
 
@@ -59,4 +60,33 @@ test.each([
   made.freely();
   await made.session.exec(CELL);
   expect(made.asked()).toEqual([1, 1, 2, 3, 4]);
+});
+
+test("another model is asked all anew: it may be the reason why the cell is run again", async () => {
+  const ask = 'await llm_query("a", []); await llm_query("b", [])';
+  const stop = new AbortController();
+  const asked: string[] = [];
+  let fallback = "test/scripted";
+  const opened = await openScripted(
+    (request) => {
+      asked.push(promptOf(request));
+      if (asked.length === 2) stop.abort();
+      return "yes";
+    },
+    {},
+    undefined,
+    {
+      models: {
+        get fallback() {
+          return fallback;
+        },
+        resolve: (name) => ({ ...opened.model, id: name ?? fallback }),
+        price: () => null,
+      },
+    },
+  );
+  expect(await opened.session.exec(ask, { signal: stop.signal })).toMatchObject({ error_code: "cancelled" });
+  fallback = "test/other";
+  await opened.session.exec(ask);
+  expect(asked).toEqual(["a", "b", "a", "b"]);
 });

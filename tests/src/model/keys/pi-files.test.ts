@@ -52,7 +52,7 @@ test("keys, logins and providers are read, with comments and trailing commas", (
 
 test("files that are not there, or empty, hold nothing, and none is made", () => {
   const dir = folderWith({ "auth.json": "\n" });
-  expect(readPiFiles(dir)).toEqual({ credentials: new Map(), providers: new Map() });
+  expect(readPiFiles(dir)).toMatchObject({ credentials: new Map(), providers: new Map() });
   expect(readPiFiles(join(dir, "no/such")).providers.size).toBe(0);
   expect(readdirSync(dir)).toEqual(["auth.json"]);
 });

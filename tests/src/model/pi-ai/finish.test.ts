@@ -16,8 +16,21 @@ const BODIES = {
   responses: (last: string) => [
     { type: "response.output_item.added", output_index: 0, item: { type: "message", id: "i", content: [] } },
     { type: "response.content_part.added", content_index: 0, part: { type: "output_text", text: "" } },
-    { type: "response.output_text.delta", content_index: 0, delta: "hello" },
-    { type: last, response: { id: "r", status: last.slice("response.".length), usage: { output_tokens: 5 } } },
+    { type: "response.output_text.delta", output_index: 0, content_index: 0, delta: "hello" },
+    {
+      type: "response.output_item.done",
+      output_index: 0,
+      item: { type: "message", id: "i", content: [{ type: "output_text", text: "hello" }] },
+    },
+    {
+      type: last,
+      response: {
+        id: "r",
+        status: last.slice("response.".length),
+        incomplete_details: { reason: "max_output_tokens" },
+        usage: { output_tokens: 5 },
+      },
+    },
   ],
   google: (finishReason: string | undefined) => [
     { candidates: [{ content: { role: "model", parts: [{ text: "hello" }] }, finishReason }] },

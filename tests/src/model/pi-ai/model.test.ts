@@ -128,7 +128,9 @@ test("thinking is no text, texts are joined, and options reach the provider", as
   ];
   provider.setResponses([
     (context, options) => {
-      sent.push({ system: context.systemPrompt, tools: context.tools, ...options });
+      const [first] = context.messages;
+      const system = first?.role === "system" ? first : undefined;
+      sent.push({ system: system?.content, tools: system?.toolsAdded, ...options });
       return fauxAssistantMessage(content, { stopReason: "stop" });
     },
   ]);

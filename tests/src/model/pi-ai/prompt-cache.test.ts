@@ -1,4 +1,4 @@
-import { type Api, getModel, type Model as PiModel } from "belay-pi-ai";
+import { type Api, getModel, type Model as PiModel } from "belay-pi-ai/compat";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession } from "../../../../src/index.ts";
 import { loadPiAi } from "../../../../src/model/pi-ai/load.ts";

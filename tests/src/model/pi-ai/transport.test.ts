@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { getModel } from "belay-pi-ai";
+import { getModel } from "belay-pi-ai/compat";
 import { expect, onTestFinished, test } from "vitest";
 import { loadPiAi } from "../../../../src/model/pi-ai/load.ts";
 import { piAiModel } from "../../../../src/model/pi-ai/model.ts";
@@ -33,7 +33,7 @@ const TOKEN = ["h", btoa(JSON.stringify({ "https://api.openai.com/auth": { chatg
 test("a conversation opens no WebSocket, which pi-ai would keep for minutes and the process would wait for", async () => {
   const { asked, url } = await serve();
   const model = piAiModel({
-    ...{ model: { ...getModel("openai-codex", "gpt-5.1"), baseUrl: url }, price: null, window: null, load: loadPiAi },
+    ...{ model: { ...getModel("openai-codex", "gpt-5.5"), baseUrl: url }, price: null, window: null, load: loadPiAi },
     authorize: () => ({ key: TOKEN, headers: {}, expires: Number.POSITIVE_INFINITY }),
   });
   expect(await ask(model, { cache: "short", conversation: "ask-1" })).toMatchObject({ ok: false });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ModelMessage } from "../../../../src/model/port.ts";
-import { costOf, estimateRequest, estimateTokens } from "../../../../src/model/sub-call/estimate.ts";
+import { costOf, estimateRequest, estimateTokens, ratesFor } from "../../../../src/model/sub-call/estimate.ts";
 
 const EMPTY = { system: null, messages: [], tools: [], maxTokens: 1000 };
 
@@ -31,4 +31,16 @@ test("the cost is that of the input and of all output that may come", () => {
   expect(estimate).toEqual({ input_tokens: 1000, max_tokens: 1000, cost_usd: 0.018 });
   expect(estimateRequest({ ...EMPTY, messages }, null).cost_usd).toBe(0);
   expect(costOf(price, 1e6, 1e6)).toBe(18);
+});
+
+test("a request reserves the dearest rates that its prompt may reach, since text may have twice the estimated tokens", () => {
+  const tiers = [
+    { above: 200_000, input: 4, output: 18 },
+    { above: 1_000_000, input: 8, output: 12 },
+  ];
+  const price = { input: 2, output: 12, tiers };
+  expect(ratesFor(price, 100_000)).toEqual({ input: 2, output: 12 });
+  expect(ratesFor(price, 100_001)).toEqual({ input: 4, output: 18 });
+  expect(ratesFor(price, 900_000)).toEqual({ input: 8, output: 18 });
+  expect(costOf(price, 150_000, 1000)).toBeCloseTo((150_000 * 4 + 1000 * 18) / 1e6);
 });

@@ -31,6 +31,7 @@ const CALL: SubCall = {
   max_tokens: 4096,
   timeout_ms: 120_000,
   model: null,
+  thinking: "off",
 };
 
 /** What the model does with one request. */
@@ -157,6 +158,7 @@ test("a plain completion: one request, its text and what it cost", async () => {
       tools: [],
       cache: "none",
       maxTokens: 100,
+      thinking: "off",
       timeoutMs: 120_000,
     },
   ]);

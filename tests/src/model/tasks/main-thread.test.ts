@@ -30,6 +30,7 @@ const call = (part: Partial<SubCall>): SubCall => ({
   max_tokens: 100,
   timeout_ms: 60_000,
   model: null,
+  thinking: "off",
   ...part,
 });
 

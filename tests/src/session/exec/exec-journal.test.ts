@@ -69,6 +69,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
     time,
     ledger: () => account.ledger,
     from: null,
+    recordedThinking: () => "off",
     history: null,
     suspend: undefined,
   });

@@ -105,7 +105,7 @@ test("a job's cache reads each call of an exec once", () => {
   const keys = new Set<string | null>();
   for (let n = 0; n < 5; n++) {
     records = grown(records, {}, callOf(n));
-    keys.add(cache.keyOf({ prompt: "p", tools: [] }, `x.${n}`));
+    keys.add(cache.keyOf({ prompt: "p", tools: [] }, `x.${n}`, "off"));
   }
   expect(keys.size).toBe(5);
   expect(keys.has(null)).toBe(false);

@@ -1,0 +1,87 @@
+import { isRecord } from "../json.ts";
+import { boundedJson } from "./bounded-json.ts";
+import { MAX_LIST_BYTES, refreshLists, storeFile } from "./fetched.ts";
+import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";
+import { allModels } from "./pi-ai/catalog.ts";
+import { loadPiAi } from "./pi-ai/load.ts";
+import { hasKey, type RegistryOptions } from "./pi-ai/registry.ts";
+import type { Model } from "./port.ts";
+
+/** A model that can be named. */
+export interface ModelFacts {
+  /** `provider/id`. */
+  readonly id: string;
+  readonly window: Model["window"];
+  readonly price: Model["price"];
+  /** True if it can think before it answers. */
+  readonly thinking: boolean;
+  /** True if requests to its provider would have a key. */
+  readonly has_key: boolean;
+}
+
+/** The models of pi-ai, of fetched lists and of models.json. @throws RlmError `invalid_config` for a broken file of Pi */
+export function listModels(env: Env, apiKeyEnv?: string): readonly ModelFacts[] {
+  const options = registryOptions(env, apiKeyEnv);
+  const files = readPiFiles(options.agentDir, env);
+  const keyed = new Map<string, boolean>();
+  const isKeyed = (provider: string) => {
+    const known = keyed.get(provider) ?? hasKey(provider, files, options);
+    keyed.set(provider, known);
+    return known;
+  };
+  return allModels(loadPiAi(), files).map(({ model, price, window }) => ({
+    id: `${model.provider}/${model.id}`,
+    window,
+    price: price && (price.input > 0 || price.output > 0) ? price : null,
+    thinking: model.reasoning,
+    has_key: isKeyed(model.provider),
+  }));
+}
+
+/** Fetches newer lists of the providers that have a key. Returns those that failed. No key is sent. */
+export function refreshModels(env: Env, from: string): Promise<string[]> {
+  const options = registryOptions(env);
+  const files = readPiFiles(options.agentDir, env);
+  const keyed = loadPiAi()
+    .getProviders()
+    .filter((name) => hasKey(name, files, options));
+  return refreshLists(from, keyed, storeFile(env));
+}
+
+const registryOptions = (env: Env, apiKeyEnv?: string): RegistryOptions => ({
+  env,
+  agentDir: agentDirOf(env),
+  apiKeyEnv,
+  now: Date.now,
+});
+
+const TIMEOUT_MS = 5000;
+
+/** The models that an OpenAI-compatible server lists; null if it gives no list. */
+export async function modelsAt(baseUrl: string, key: string | undefined): Promise<readonly ModelFacts[] | null> {
+  const body = await listAt(baseUrl, key).catch(() => null);
+  const data = isRecord(body) ? body.data : null;
+  if (!Array.isArray(data)) return null;
+  return data.flatMap((entry: unknown) => {
+    // A name with blanks could not be typed as one.
+    if (!isRecord(entry) || typeof entry.id !== "string" || !/^\S+$/.test(entry.id)) return [];
+    return [{ id: `local/${entry.id}`, window: windowIn(entry), price: null, thinking: false, has_key: true }];
+  });
+}
+
+/** No redirect is followed: it would take the key elsewhere. */
+async function listAt(baseUrl: string, key: string | undefined): Promise<unknown> {
+  const answer = await fetch(`${baseUrl.replace(/\/$/, "")}/models`, {
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    redirect: "error",
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  return answer.ok ? boundedJson(answer, MAX_LIST_BYTES) : null;
+}
+
+/** vLLM, OpenRouter, LM Studio and llama.cpp each have a name of their own for it. */
+function windowIn(entry: Readonly<Record<string, unknown>>): number | null {
+  const inMeta = isRecord(entry.meta) ? entry.meta.n_ctx : undefined;
+  const places = [entry.max_model_len, entry.context_length, entry.max_context_length, inMeta];
+  return places.find((value): value is number => typeof value === "number" && value > 0) ?? null;
+}
