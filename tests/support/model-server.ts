@@ -72,12 +72,22 @@ export interface ModelServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** A server on loopback that speaks OpenAI's chat completions with server-sent events, as the script says. */
-export async function startModelServer(script: ModelScript): Promise<ModelServer> {
+/**
+ * A server on loopback that speaks OpenAI's chat completions with server-sent events, as the script says.
+ * @param models ids that it lists; such requests are not among `requests`
+ */
+export async function startModelServer(
+  script: ModelScript,
+  models: readonly string[] = ["scripted"],
+): Promise<ModelServer> {
   const requests: SeenRequest[] = [];
   let flying = 0;
   let peak = 0;
   const server = createServer(async (incoming, response) => {
+    if (incoming.method === "GET") {
+      response.end(JSON.stringify({ data: models.map((id) => ({ id, max_model_len: 32_768 })) }));
+      return;
+    }
     const sent = await textOf(incoming);
     const body = readBody(sent);
     const seen: SeenRequest = {

@@ -8,7 +8,7 @@ import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts"
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
-import { checkPrice, modelsOf, readSettings } from "../session/settings.ts";
+import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { checkRunPrice } from "./check-run-price.ts";
 import { type OutPlace, outPlace } from "./out-place.ts";
 import { ratesIn } from "./rates.ts";
@@ -25,6 +25,8 @@ export interface AskedRun {
   readonly queue: string;
   readonly concurrency: number;
   readonly settings: Settings;
+  /** The command has chosen the model, since nothing named one. */
+  readonly isModelChosen: boolean;
   readonly options: Given<typeof OPTION_FLAGS>;
   readonly limits: RunLimits;
   readonly rates: readonly ProviderRate[];
@@ -41,11 +43,11 @@ export interface AskedRun {
 const HELP = commandLine(["help", "batch"]);
 
 /** @throws UsageError, and RlmError `invalid_config` and the like */
-export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
+export async function askedRun(args: Arguments, own: BatchFlags): Promise<AskedRun> {
   const store = runStore(args);
   const limits = limitsIn(args);
   const asked = { command: "batch", settings: settingsIn(args, HELP, OF_JOBS), typed: args.typed };
-  const settings = readSettings(asked);
+  const { settings, isChosen: isModelChosen } = await withModel(readSettings(asked), asked);
   checkPrice(settings);
   checkRunPrice(limits, settings.model ?? null, [modelsOf(settings)]);
   const { jobs } = own;
@@ -58,7 +60,7 @@ export function askedRun(args: Arguments, own: BatchFlags): AskedRun {
   const json = args.get(JSON_OUTPUT);
   return {
     script: onlyScript(args),
-    ...{ jobs, contexts, own, store, settings, limits, json },
+    ...{ jobs, contexts, own, store, settings, isModelChosen, limits, json },
     queue: own.queue ?? DEFAULT_QUEUE,
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),

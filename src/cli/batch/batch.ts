@@ -22,7 +22,7 @@ async function reported(stop: Stop, args: Arguments, host: Host, own: BatchFlags
   const terminal = processTerminal(stop.close);
   let asked: AskedRun | null = null;
   try {
-    asked = askedRun(args, own);
+    asked = await askedRun(args, own);
     return await batchUntil(asked, host, terminal, stop);
   } catch (error) {
     if (!(error instanceof RlmError)) {

@@ -1,10 +1,11 @@
 import { amount } from "../../figures.ts";
-import { checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
 import type { Counts, Jobs } from "../../store/index.ts";
 import { inLine, jsonText } from "../../visible.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
+import { warningText } from "../render/warnings.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { type AskedRun, begunAs } from "./asked.ts";
@@ -44,6 +45,9 @@ export async function runBatch(wanted: ReadyRun): Promise<number> {
   const ready = { ...wanted, asked };
   const progress = openRunProgress(terminal.stderr, processClock, asked.json ? "json" : asked.quiet ? "quiet" : "text");
   progress.say(submittedLine(submitted));
+  if (asked.isModelChosen && submitted.made && asksModel(spec.script)) {
+    progress.say(warningText(`model_chosen: ${spec.model}`));
+  }
   await using dispatcher = await openDispatcher(asked.store, submitted.run.queue, progress.say);
   const again = submitted.anew + (await openAgain(asked, submitted, runs, store.jobs));
   if (again > 0) progress.say(`${amount(again, "job")} will be tried again`);

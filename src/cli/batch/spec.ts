@@ -15,6 +15,7 @@ export function specOf({ settings, own, options, rates }: AskedRun, script: Scri
     context,
     rates: [...rates],
     ...given({
+      thinking: settings.thinking,
       memory_mb: settings.memory_mb,
       call_concurrency: settings.concurrency,
       max_turns: settings.max_turns,

@@ -10,6 +10,7 @@ import { fork } from "./fork.ts";
 import { gc } from "./gc.ts";
 import { jobs } from "./jobs.ts";
 import { mcp } from "./mcp.ts";
+import { models } from "./models.ts";
 import { query } from "./query.ts";
 import { repl } from "./repl.ts";
 import { resume } from "./resume.ts";
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   fork,
   rm,
   gc,
+  models,
   doctor,
   completion,
 ];

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../../config/index.ts";
 import { megabytes } from "../../figures.ts";
 import { type Json, openSession, RlmError } from "../../index.ts";
+import { defaultModels, fetchedProblem } from "../../model/index.ts";
 import { isServer } from "../../store-place.ts";
 import { inLine } from "../../visible.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
@@ -97,11 +98,16 @@ async function checkSettings(): Promise<Omit<Check, "name">> {
   let state: Check["state"] = "failed";
   try {
     const settings = readConfig({}, places);
-    const { model } = settings;
+    const [only, ...others] = defaultModels(process.env);
+    const usual = settings.base_url === undefined && others.length === 0 ? only : undefined;
+    const { model = usual } = settings;
+    const lists = fetchedProblem(process.env);
+    const cure = "remove the file, or write it anew with `belay models --refresh`";
+    if (lists !== null) return { state: "warning", detail: `${lists}, so its lists of models do not count`, cure };
     if (model === undefined) return { state: "ok", detail: `no model, so llm_query needs --model; ${origin}` };
     state = "warning";
-    modelsOf(settings).resolve(null);
-    checkPrice(settings);
+    modelsOf({ ...settings, model }).resolve(null);
+    checkPrice({ ...settings, model });
     return { state: "ok", detail: `model ${model}; ${origin}` };
   } catch (error) {
     if (!(error instanceof RlmError)) throw error;

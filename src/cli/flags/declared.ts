@@ -27,14 +27,8 @@ const INPUT: readonly Flag[] = [CONTEXT, ROOT];
 /** A value that configuration reads, and judges by its key. */
 const configured = (word: string) => text(word);
 
-const MODEL: readonly Flag[] = [
-  flag({
-    name: "model",
-    type: configured("PROVIDER/ID"),
-    setting: "model",
-    heading: "model",
-    help: "model of sub-calls, such as anthropic/claude-sonnet-4-5; its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
-  }),
+/** A server of one's own, and its key. */
+export const MODEL_SERVER: readonly Flag[] = [
   flag({
     name: "base-url",
     type: configured("URL"),
@@ -48,6 +42,31 @@ const MODEL: readonly Flag[] = [
     setting: "api_key_env",
     heading: "model",
     help: "another environment variable that holds the API key; empty: none",
+  }),
+];
+
+const MODEL: readonly Flag[] = [
+  flag({
+    name: "model",
+    type: configured("PROVIDER/ID"),
+    setting: "model",
+    heading: "model",
+    help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
+  }),
+  ...MODEL_SERVER,
+  flag({
+    name: "price",
+    type: configured("IN/OUT"),
+    setting: "price",
+    heading: "model",
+    help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
+  }),
+  flag({
+    name: "thinking",
+    type: configured("LEVEL"),
+    setting: "thinking",
+    heading: "model",
+    help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
   }),
   flag({
     name: "concurrency",

@@ -97,8 +97,8 @@ export const OF_JOBS: readonly Flag[] = [
   CALL_CONCURRENCY,
 ];
 
-/** The address and the key of a server are this host's, and never a row's. */
-const SHARED: readonly string[] = ["base-url", "api-key-env", "max-cost-usd"];
+/** The address and the key of a server, and what it costs, are this host's, and never a row's. */
+const SHARED: readonly string[] = ["base-url", "api-key-env", "price", "max-cost-usd"];
 
 /** Settings that it takes by flags. */
 export const OF_WORKER: readonly Flag[] = SESSION_FLAGS.filter(({ name }) => SHARED.includes(name)).map((shared) =>

@@ -27,12 +27,12 @@ export function openingOf({ args, host, folder }: Server): Pick<SessionSource, "
   const { stderr } = processTerminal(() => {});
   return {
     openStore: () => openStoreIn(folder, host, ""),
-    open: async (store, place) => openIn({ flags: flagsOf(args), store, folder, stderr }, place),
+    open: async (store, place) => openIn({ flags: await flagsOf(args), store, folder, stderr }, place),
   };
 }
 
 /** @throws RlmError `invalid_config` */
-function flagsOf(args: Arguments): SessionFlags {
+function flagsOf(args: Arguments): Promise<SessionFlags> {
   return orInvalid(() => sessionFlags(args, "mcp"));
 }
 
@@ -49,7 +49,7 @@ interface Kept {
  */
 async function openIn(kept: Kept, { row, name, folder, roots, onProgress }: SessionPlace): Promise<Session> {
   const isOfServer = row === null || row.origin === "mcp";
-  const keeping = keepingOf(kept, isOfServer ? null : row, roots);
+  const keeping = await keepingOf(kept, isOfServer ? null : row, roots);
   checkPrice(keeping.settings.settings);
   const signer = openSigner(kept.folder, process.env);
   const owned = (id: string): Json => signer.sign(withFolder(rowOf(keeping.settings), folder), id);
@@ -72,16 +72,16 @@ async function openIn(kept: Kept, { row, name, folder, roots, onProgress }: Sess
 }
 
 /** @throws RlmError `invalid_config` */
-function keepingOf(kept: Kept, row: SessionPlace["row"], contexts: readonly string[]): Keeping {
+function keepingOf(kept: Kept, row: SessionPlace["row"], contexts: readonly string[]): Promise<Keeping> {
   return orInvalid(() =>
     openKeeping({ kept, row, isTakenUp: false, looksOnly: false }, { ...kept.flags, contexts }, kept.stderr),
   );
 }
 
 /** A client's model is told what is wrong with the arguments of its server. @throws RlmError `invalid_config` */
-function orInvalid<T>(read: () => T): T {
+async function orInvalid<T>(read: () => T | Promise<T>): Promise<T> {
   try {
-    return read();
+    return await read();
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const suggestion = `Correct the arguments of this server, such as: ${error.tryThis}`;

@@ -24,7 +24,7 @@ const LOSSES = [
 ];
 
 /** A warning as a sentence, with the flag that changes it; one that is not known here as it is. */
-export function warningText(warning: string, limits: ExecLimits): string {
+export function warningText(warning: string, limits: Partial<ExecLimits> = {}): string {
   return warningSentence(warning, limits, CURES) ?? warning;
 }
 

@@ -22,6 +22,7 @@ const COMMAND: Wording = {
   nameModel: "pass `--model PROVIDER/ID`",
   nameServer: "pass `--base-url URL` for a server of your own",
   nameKey: "name the variable that holds the key with `--api-key-env NAME`",
+  tellPrice: "tell its price with `--price IN/OUT`",
   checkServer: "check `--base-url`",
 };
 

@@ -7,7 +7,7 @@ import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
 import { goneRoots, type KeptSettings, rowOf, settingsToKeep, withoutRoots, withRoot } from "./kept-settings.ts";
 import { doubtedSettings, recordedSettings, shown } from "./recorded-settings.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings, withModel } from "./settings.ts";
 
 /** The settings that hold in a session of the command, and what its row keeps of them. */
 export interface Keeping {
@@ -42,11 +42,11 @@ interface Place {
  *
  * @throws RlmError `invalid_config`
  */
-export function openKeeping(
+export async function openKeeping(
   { kept: place, row, isTakenUp, looksOnly }: Place,
   flags: SessionFlags,
   stderr: Output,
-): Keeping {
+): Promise<Keeping> {
   const signer = place && openSigner(place.folder, process.env);
   const recorded = row && signer && recordedSettings(row, signer);
   const kept = recorded?.kept ?? null;
@@ -55,8 +55,12 @@ export function openKeeping(
   const before = kept && isReload ? withoutRoots(kept, gone) : kept;
   if (gone.length > 0 && !isReload) stderr.write(`${inLine(goneLine(gone))}\n`, "yellow");
   const output = placeOfResult(flags.output, isTakenUp ? before?.output : undefined);
-  const all = readSettings(flags, before?.settings);
-  const settings = settingsToKeep(all, flags, output, before);
+  const named = readSettings(flags, before?.settings);
+  // A model of recorded settings that do not count is not replaced by another one.
+  const { settings: all, isChosen } =
+    recorded?.kept === null ? { settings: named, isChosen: false } : await withModel(named, flags);
+  const wasChosen = before?.isModelChosen === true && readSettings(flags).model === undefined;
+  const settings = settingsToKeep(all, flags, output, before, isChosen || wasChosen);
   let now = settings;
   const doubted = row && recorded?.kept === null ? doubtedSettings(row, recorded, now, flags) : null;
   doubted?.warn(stderr);

@@ -18,6 +18,8 @@ export interface KeptSettings {
   readonly options: OptionFlags;
   /** Where the last result goes. */
   readonly output: ResultPlace;
+  /** The command has chosen the model, since nothing named one. */
+  readonly isModelChosen: boolean;
 }
 
 /** Flags that are kept with a session, by the option that each fills. */
@@ -34,6 +36,7 @@ const NOWHERE: ResultPlace = { file: null, format: null };
 const KeptSchema = v.looseObject({
   settings: SettingsSchema,
   cwd: v.string(),
+  model_chosen: v.optional(v.boolean(), false),
   output: v.optional(v.object({ file: v.nullable(v.string()), format: v.nullable(v.picklist(FORMATS)) }), NOWHERE),
 });
 
@@ -41,9 +44,9 @@ const KeptSchema = v.looseObject({
 export function keptSettings(row: Json): KeptSettings | null {
   const read = v.safeParse(KeptSchema, row);
   if (!read.success) return null;
-  const { settings, cwd, output, ...fields } = read.output;
+  const { settings, cwd, output, model_chosen: isModelChosen, ...fields } = read.output;
   const options = optionsIn(fields);
-  return options && { settings, cwd, output, options };
+  return options && { settings, cwd, output, options, isModelChosen };
 }
 
 /** The options that fields of a row fill; null if one of them has a wrong value. */
@@ -55,11 +58,12 @@ function optionsIn(fields: Readonly<Record<string, unknown>>): object | null {
 }
 
 /** The settings as a row keeps them. */
-export function rowOf({ settings, cwd, options, output }: KeptSettings): Json {
+export function rowOf({ settings, cwd, options, output, isModelChosen }: KeptSettings): Json {
   const values = new Map<string, unknown>(Object.entries(options));
   const kept = KEPT_FLAGS.filter(([option]) => values.has(option));
   const fields = kept.map(([option, flag]) => [fieldOf(flag), values.get(option)]);
-  return JSON.parse(JSON.stringify({ settings, cwd, output, ...Object.fromEntries(fields) }));
+  const chosen = isModelChosen ? { model_chosen: true } : {};
+  return JSON.parse(JSON.stringify({ settings, cwd, output, ...chosen, ...Object.fromEntries(fields) }));
 }
 
 /** What is to be kept: the settings that hold now, its roots and contexts as absolute paths. */
@@ -68,6 +72,7 @@ export function settingsToKeep(
   { contexts, options }: Pick<SessionFlags, "contexts" | "options">,
   output: ResultPlace,
   before: KeptSettings | null,
+  isModelChosen: boolean,
 ): KeptSettings {
   const paths = [...(settings.roots ?? []), ...contexts.filter((path) => path !== "-")].map((path) => resolve(path));
   const roots = [...new Set([...(before?.settings.roots ?? []), ...paths])];
@@ -76,6 +81,7 @@ export function settingsToKeep(
     cwd: before?.cwd ?? process.cwd(),
     options: { ...before?.options, ...options },
     output,
+    isModelChosen,
   };
 }
 
@@ -96,11 +102,12 @@ export function withRoot(kept: KeptSettings, path: string): KeptSettings {
 }
 
 /** What is kept, as the session takes it. */
-export function optionsOf({ settings, cwd, options }: KeptSettings): SessionOptions {
+export function optionsOf({ settings, cwd, options, isModelChosen }: KeptSettings): SessionOptions {
   const indexDir = indexFolder(process.env);
   return {
     ...sessionOptions(settings),
     ...options,
+    modelChosen: isModelChosen,
     roots: settings.roots ?? [],
     cwd,
     ...(indexDir === undefined ? {} : { indexDir }),

@@ -23,7 +23,7 @@ import { checkResultFile } from "../running/result-file.ts";
 import { openStoreIn } from "../store/opened-store.ts";
 import { openKeeping } from "./keeping.ts";
 import { optionsOf } from "./kept-settings.ts";
-import { checkPrice, readSettings } from "./settings.ts";
+import { checkPrice, readSettings, withModel } from "./settings.ts";
 
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
 export interface CliSession extends AsyncDisposable {
@@ -66,7 +66,7 @@ export async function openCliSession(opening: Opening): Promise<CliSession> {
   const { flags, host, looksOnly = false } = opening;
   const { session: name, store: folder } = flags;
   // A session may have been begun with settings that are missing here.
-  if (name === null && !opening.choose) checkSettings(readSettings(flags), opening);
+  if (name === null && !opening.choose) checkSettings((await withModel(readSettings(flags), flags)).settings, opening);
   checkContexts(flags);
   checkPaths(flags.contexts);
   warmMachine();
@@ -99,7 +99,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
     looksOnly = false,
   } = opening;
   const isTakenUp = willBeTakenUp(opening, row);
-  const keeping = openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
+  const keeping = await openKeeping({ kept, row, isTakenUp, looksOnly }, flags, stderr);
   const now = keeping.settings;
   const { output } = now;
   checkSettings(now.settings, opening);

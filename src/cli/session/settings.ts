@@ -3,7 +3,7 @@ import { type ConfigPlaces, given, readConfig, type Settings } from "../../confi
 import { homeFolder } from "../../home.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
-import { type Models, openModels } from "../../model/index.ts";
+import { defaultModels, type Models, modelsAt, openModels } from "../../model/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 
@@ -12,14 +12,50 @@ import { commandLine, UsageError } from "../flags/usage.ts";
  * project and of the user.
  *
  * @throws RlmError `invalid_config`
- * @throws UsageError for --base-url if nothing names a model
  */
-export function readSettings({ command, settings, typed }: SettingsAsked, kept: Settings = {}): Settings {
-  const all = readConfig({ ...kept, ...settings }, configPlaces());
-  if (settings.base_url === undefined || all.model !== undefined) return all;
-  const line = commandLine([command, "--model", "local/NAME", ...typed]);
-  throw new UsageError("--base-url needs --model: the server's name for it, after any provider's name", line);
+export function readSettings({ settings }: Pick<SettingsAsked, "settings">, kept: Settings = {}): Settings {
+  return readConfig({ ...kept, ...settings }, configPlaces());
 }
+
+/** Settings with the model that is asked if nothing names one. */
+export interface WithModel {
+  readonly settings: Settings;
+  /** The command has chosen the model: by the only key that there is, or as the only one of a server. */
+  readonly isChosen: boolean;
+}
+
+/**
+ * Adds a model to settings that name none: the only one of the server, or the usual one of the only common provider that
+ * has a key. Several are never chosen among.
+ *
+ * @throws UsageError for the --base-url of a server with several models, RlmError `provider_error` for one without a list
+ */
+export async function withModel(
+  settings: Settings,
+  { command, settings: flags, typed }: SettingsAsked,
+): Promise<WithModel> {
+  const { base_url, api_key_env } = settings;
+  if (settings.model !== undefined) return { settings, isChosen: false };
+  const [only, ...others] = base_url === undefined ? defaultModels(process.env) : await served(base_url, api_key_env);
+  if (only !== undefined && others.length === 0) return { settings: { ...settings, model: only }, isChosen: true };
+  if (flags.base_url === undefined || base_url === undefined) return { settings, isChosen: false };
+  if (only === undefined) throw noList(base_url);
+  const names = [only, ...others].slice(0, 10).join(", ");
+  const problem = `--base-url needs --model: the server has ${others.length + 1} models, such as ${names}`;
+  throw new UsageError(problem, commandLine([command, "--model", only, ...typed]));
+}
+
+async function served(baseUrl: string, keyEnv: string | undefined): Promise<string[]> {
+  const models = await modelsAt(baseUrl, keyEnv === undefined ? undefined : process.env[keyEnv]);
+  return models?.map(({ id }) => id) ?? [];
+}
+
+/** A server that gives no list of its models. */
+export const noList = (baseUrl: string): RlmError =>
+  new RlmError("provider_error", `${baseUrl} gives no list of models`, {
+    suggestion:
+      "Is the server running, and is its path right (often /v1)? A model can be named with --model local/NAME.",
+  });
 
 type SettingsAsked = Pick<SessionFlags, "command" | "settings" | "typed">;
 
@@ -31,7 +67,7 @@ export function configPlaces(): ConfigPlaces {
 
 /** Settings as the session takes them. */
 export function sessionOptions(settings: Settings): SessionOptions {
-  const { model, base_url, api_key_env, concurrency, memory_mb, max_turns, max_depth } = settings;
+  const { model, base_url, api_key_env, thinking, price, concurrency, memory_mb, max_turns, max_depth } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
   return {
@@ -42,6 +78,8 @@ export function sessionOptions(settings: Settings): SessionOptions {
       model,
       baseUrl: base_url,
       apiKeyEnv: api_key_env,
+      thinking,
+      price,
       concurrency,
       memoryMb: memory_mb,
       maxDepth: max_depth,
@@ -50,8 +88,8 @@ export function sessionOptions(settings: Settings): SessionOptions {
 }
 
 /** The models that sub-calls will ask. */
-export function modelsOf({ model, base_url, api_key_env }: Settings): Models {
-  return openModels({ model, baseUrl: base_url, apiKeyEnv: api_key_env, env: process.env });
+export function modelsOf({ model, base_url, api_key_env, price }: Settings): Models {
+  return openModels({ model, baseUrl: base_url, apiKeyEnv: api_key_env, price, env: process.env });
 }
 
 /** Sub-calls of unknown price would count as free. @throws RlmError `invalid_argument`, `no_model_configured` */
@@ -61,7 +99,7 @@ export function checkPrice(settings: Settings): void {
   throw unknownPrice(
     model,
     "max_cost_usd",
-    'Limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.',
+    'Tell it with --price IN/OUT, or limit by --max-tokens; --max-cost-usd "" takes back a limit that a file sets.',
   );
 }
 

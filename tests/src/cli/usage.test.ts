@@ -120,10 +120,6 @@ test("wrong usage ends with code 2 and a line that can be typed", async () => {
     [["exec", "stats()", "-c", "docs"], "code is passed with -e\ntry: belay exec -e 'stats()' -c docs\n"],
     [["exec", "-", "-c", "-"], "stdin can be read only once: - stands there twice\ntry: belay help exec\n"],
     [["exec", latin1], `belay exec: ${latin1} is not UTF-8 text\n`],
-    [
-      ["exec", "--base-url", "http://x/v1", "-e", "1"],
-      "try: belay exec --model local/NAME --base-url http://x/v1 -e 1\n",
-    ],
     [["exec", "--dry-run", "-e", "1", cell], "belay exec: --dry-run takes one cell, and there are 2"],
     [["exec", "--dry-run", "-e", "1", "-o", "x"], "--dry-run prints an estimate, and there is no result for --output"],
     [
@@ -208,8 +204,10 @@ describe("the examples of help run", () => {
     const look = { id: "1", name: "rlm_exec", arguments: { code: "peek(0, 4)" } };
     // The model of an ask looks before it answers.
     const isAsk = ({ tools }: ChatBody) => tools?.some(({ function: { name } }) => name === look.name) === true;
-    server = await startModelServer(({ body }) =>
-      isAsk(body) && body.messages.every(({ role }) => role !== "tool") ? { tools: [look] } : { text: "the answer" },
+    server = await startModelServer(
+      ({ body }) =>
+        isAsk(body) && body.messages.every(({ role }) => role !== "tool") ? { tools: [look] } : { text: "the answer" },
+      ["scripted", "sonnet"],
     );
   });
   afterAll(async () => {

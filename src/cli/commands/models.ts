@@ -1,0 +1,29 @@
+import type { Given } from "../flags/arguments.ts";
+import { JSON_OUTPUT, MODEL_SERVER } from "../flags/declared.ts";
+import { flag, text, toggle } from "../flags/flag.ts";
+import { defineCommand } from "./define.ts";
+
+const OWN = {
+  all: flag({ name: "all", type: toggle, help: "list those of providers without a key too" }),
+  refresh: flag({
+    name: "refresh",
+    type: toggle,
+    help: "first fetch newer lists of the providers with a key, from pi.dev or from --from; nothing else is sent there",
+  }),
+  from: flag({ name: "from", type: text("URL"), needs: ["refresh"], help: "another server of such lists" }),
+};
+
+export type ModelsFlags = Given<typeof OWN>;
+
+export const models = defineCommand({
+  name: "models",
+  summary: "list models with their windows and prices, and whether there is a key",
+  details: [
+    "WORDS choose: every word is part of the name. Without them only providers with a key are listed. With --base-url the server is asked for its list. A model that no list has can be named all the same, if its provider is known.",
+  ],
+  takes: { usage: "[WORD]...", completes: "anything" },
+  own: OWN,
+  shared: [...MODEL_SERVER, { ...JSON_OUTPUT, help: "print one JSON object with all models that fit" }],
+  example: "belay models sonnet",
+  run: async () => (await import("../models/models.ts")).modelsCommand,
+});
