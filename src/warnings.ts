@@ -10,6 +10,7 @@ export interface WarningCures {
   readonly moreSubCalls: string;
   readonly removeHelper: string;
   readonly beginAnew: string;
+  readonly otherModel: string;
 }
 
 interface Situation {
@@ -27,7 +28,7 @@ const SENTENCES: Readonly<Record<string, (situation: Situation) => string>> = {
   result_too_large: (situation) => tooLarge(situation),
   result_not_serializable: ({ detail }) => `JSON cannot hold ${detail}: it is null in the result`,
   tool_override_denied: () => "a sub-call asked for tools that are not allowed, and was not sent",
-  model_chosen: ({ detail }) => `no model was named, so ${detail} was asked; --model names another one`,
+  model_chosen: ({ detail, cures }) => `no model was named, so ${detail} was asked; ${cures.otherModel}`,
   model_unlisted: ({ detail }) => `no list has ${detail}: its price and window are not known`,
   unawaited_sub_calls: ({ detail }) =>
     `${amount(Number(detail), "sub-call")} ended with the cell before an answer came; await every call`,

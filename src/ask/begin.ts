@@ -44,7 +44,7 @@ export async function begin(question: string, options: AskOptions, session: Aske
 
 /** The default has room for a cell beside the thinking of most levels. */
 function turnTokensFor(thinking: Thinking): number {
-  return DEFAULT_TURN_TOKENS + (THINKING_TOKENS[thinking] > DEFAULT_TURN_TOKENS / 2 ? THINKING_TOKENS[thinking] : 0);
+  return DEFAULT_TURN_TOKENS + (THINKING_TOKENS[thinking] > THINKING_TOKENS.medium ? THINKING_TOKENS[thinking] : 0);
 }
 
 /** @throws RlmError `invalid_argument` */

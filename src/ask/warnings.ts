@@ -8,6 +8,7 @@ const CURES: WarningCures = {
   moreSubCalls: "budget() says how many are left",
   removeHelper: "removed with helpers.remove(NAME)",
   beginAnew: "end the cell with less",
+  otherModel: "another one can be named in a call",
 };
 
 /** A warning behind its code, as the model of an ask reads it. */

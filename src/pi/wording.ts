@@ -39,6 +39,7 @@ const CURES: WarningCures = {
   moreSubCalls: PI.moreSubCalls,
   removeHelper: "removed with rlm_helpers_remove",
   beginAnew: inPi(remedy("beginAnew")),
+  otherModel: PI.nameModel,
 };
 
 /** A warning as a sentence behind its code: `find_results_capped: find stopped at 10 matches; raise …`. */

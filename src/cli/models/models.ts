@@ -2,6 +2,7 @@ import { readConfig, type Settings } from "../../config/index.ts";
 import { compact } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { defaultModels, listModels, type ModelFacts, modelsAt, noModelCure, refreshModels } from "../../model/index.ts";
+import { jsonText } from "../../visible.ts";
 import type { ModelsFlags } from "../commands/models.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -25,7 +26,7 @@ export function modelsCommand(args: Arguments, _host: Host, own: ModelsFlags): P
     const others = words.length > 0 || own.all ? fitting.filter(({ has_key }) => !has_key) : [];
     const shown = [...keyed, ...others];
     if (args.get(JSON_OUTPUT)) {
-      stdout.writeRaw(`${JSON.stringify({ success: true, default: usual, models: shown })}\n`);
+      stdout.writeRaw(`${jsonText({ success: true, default: usual, models: shown })}\n`);
     } else if (shown.length > 0) {
       stdout.write(`${table([HEAD, ...shown.map((each) => rowOf(each, usual))], COLUMNS, stdout).join("\n")}\n`);
     } else if (words.length > 0) {

@@ -10,6 +10,7 @@ const CURES: WarningCures = {
   moreSubCalls: "--max-sub-calls N",
   removeHelper: "removed in a cell with helpers.remove(NAME)",
   beginAnew: inFlags(remedy("beginAnew")),
+  otherModel: "--model names another one",
 };
 
 /** Warnings that say: not all that was asked for is there. */

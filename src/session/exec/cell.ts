@@ -206,8 +206,8 @@ function sparing(calls: ExecCalls, { recorder, parts: { answers } }: Work): Exec
     async answer(call, signal) {
       const answer = spared(call.id);
       // Another model may be the reason why the cell is run again.
-      if (!answer || (answer.model !== "" && answer.model !== answers.modelOf?.(call)))
-        return calls.answer(call, signal);
+      const isOfOther = answer?.model && (answers.modelOf?.(call) ?? answer.model) !== answer.model;
+      if (!answer || isOfOther) return calls.answer(call, signal);
       const { value, model } = answer;
       return { settlement: { ok: true, value }, record: { ...FREE, model, cached: true }, cacheKey: null };
     },

@@ -112,10 +112,7 @@ export function openAnswers(options: AnswersOptions): Answers {
     },
     unrecorded: (callIds) => options.children.unrecorded(callIds),
     resumes: (call) => isForChild(readSubCall(call.name, call.args)),
-    modelOf(call) {
-      const request = readSubCall(call.name, call.args);
-      return request.model ?? (isForChild(request) ? options.settings.model : options.models.fallback);
-    },
+    modelOf: (call) => modelOf(readSubCall(call.name, call.args), options),
     repeatable(call) {
       const { tools = [] } = readSubCall(call.name, call.args);
       return !(options.policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
@@ -167,6 +164,9 @@ async function ask(
     : ({ ok: false, error: guestError(outcome.error) } as const);
   return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
 }
+
+const modelOf = (request: SubCallRequest, { settings, models }: AnswersOptions): string | null =>
+  request.model ?? (isForChild(request) ? settings.model : models.fallback);
 
 /** Warnings about models that have been asked, each told once. */
 function openNotices({ models, isChosen }: AnswersOptions): NonNullable<Answers["noticesOf"]> {

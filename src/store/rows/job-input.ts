@@ -27,7 +27,7 @@ export function inputOf(row: Row | undefined, of: { readonly run: string; readon
   const asked = value(row, "asked");
   if (asked === null || isSum(asked, job.run, job)) return job.input;
   throw new RlmError("store_corrupt", `the input of job ${job.id} of run ${job.run} is not what was asked`, {
-    suggestion: "Its row is damaged. The line of `belay batch` gives a failed job its input again: --retry-failed.",
+    suggestion: "Its row is damaged. Submit the same input again, and have the job tried again.",
   });
 }
 

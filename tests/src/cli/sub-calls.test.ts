@@ -50,10 +50,12 @@ test("an answer is compared with its schema, in the thread that the bundle has f
 test("without a model the message says the flag, and a query does not begin", async () => {
   const [run, query] = await Promise.all([belayHere(cell(CALL)), belayHere(["query", "why", "-c", "nowhere"])]);
   expect(run).toMatchObject({ code: 1, stdout: "" });
-  expect(run.stderr).toMatch(/^SubAgentError: no model is configured.*\n.*\nsuggestion: .*`--model PROVIDER\/ID`/);
+  expect(run.stderr).toMatch(
+    /^SubAgentError: no model is configured.*\n.*\nsuggestion: Set the key of a provider \(ANTHROPIC_API_KEY, .*`--base-url URL`/,
+  );
   expect(query).toMatchObject({ code: 1, stdout: "" });
   expect(query.stderr).toMatch(
-    /^error: no model is configured \(no_model_configured\)\nsuggestion: Pass `--model PROVIDER\/ID`; pass `--base-url URL`/,
+    /^error: no model is configured \(no_model_configured\)\nsuggestion: Set the key of a provider \(ANTHROPIC_API_KEY, .*`--base-url URL`/,
   );
 });
 

@@ -54,7 +54,7 @@ test("a server that is dead pauses a run of one job too", async () => {
   const { run } = await submit([1]);
   await works({ run });
   expect((await store.jobs.run(run.id))?.why).toMatch(
-    /^provider_error: local\/m: 404 no model m\. Check the model's name/,
+    /^provider_error: local\/m: 404 no model m\. The server was asked for m: check the model's name/,
   );
   expect(await jobs(run)).toMatchObject([{ state: "waiting", why: "provider_error" }]);
   expect(server.requests).toHaveLength(3);

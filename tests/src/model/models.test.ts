@@ -125,7 +125,7 @@ test("a 404 for an id that no list has names the nearest ones", async () => {
   const { models } = open(files, { env: { OPENROUTER_API_KEY: KEY } });
   expect(await ask(models.resolve("openrouter/openai/gpt-4o-minni"))).toMatchObject({
     ok: false,
-    error: { suggestion: expect.stringContaining("Did you mean openrouter/openai/gpt-4o-mini, ") },
+    error: { suggestion: expect.stringContaining("did you mean openrouter/openai/gpt-4o-mini, ") },
   });
 });
 

@@ -256,7 +256,8 @@ test("a run whose model or key is missing is refused before anything is added", 
       [...server, "--api-key-env", "BELAY_TEST_NO_SUCH_KEY"],
       "error: the environment variable BELAY_TEST_NO_SUCH_KEY is not set",
     ],
-    [["--model", "openai/no-such"], "error: unknown model openai/no-such"],
+    [["--model", "openai/no-such"], "error: no API key for the provider openai"],
+    [["--model", "nope/no-such"], "error: unknown provider in nope/no-such"],
   ] as const) {
     expect(await type([...line, ...flags])).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
   }
