@@ -28,6 +28,7 @@ export async function checkServer(tarball: string, folder: string): Promise<void
   const manifest: Manifest = JSON.parse(await readFile(join(own, "package.json"), "utf8"));
   checkManifest(manifest);
   for (const name of Object.keys(manifest.dependencies)) await link(modules, name);
+  await writeFile(join(app, "package.json"), "{}");
   await writeFile(join(app, "double.js"), "job.n * 2");
   await writeFile(join(app, "jobs.jsonl"), '{"id":"a","n":1}\n{"id":"b","n":2}\n');
 

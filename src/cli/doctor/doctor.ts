@@ -14,8 +14,7 @@ export async function doctorCommand(args: Arguments, host: Host): Promise<number
   const { stdout } = terminal;
   const checks: Check[] = [];
   for (const check of checkInstallation({ place: storePlace(args), host, terminal })) {
-    const { detail, ...found } = await check();
-    checks.push({ ...found, detail: withoutPasswords(detail) });
+    checks.push(toldOnce(await check(), checks));
   }
   const isWell = checks.every(({ state }) => state !== "failed");
   if (args.get(JSON_OUTPUT)) {
@@ -31,6 +30,15 @@ export async function doctorCommand(args: Arguments, host: Host): Promise<number
   }
   stdout.write(isWell ? "all is well\n" : `${checks.filter(({ state }) => state === "failed").length} failed\n`);
   return isWell ? 0 : 1;
+}
+
+/** A failure that an earlier check met already is told there, with its cure. */
+function toldOnce({ name, state, detail: found, ...rest }: Check, earlier: readonly Check[]): Check {
+  const detail = withoutPasswords(found);
+  const first = state === "ok" ? undefined : earlier.find((one) => one.detail === detail);
+  return first
+    ? { name, state, detail: `cannot be looked at until ${first.name} is cured` }
+    : { name, state, detail, ...rest };
 }
 
 const STYLES: Record<Check["state"], Style> = { ok: "green", warning: "yellow", failed: "red" };

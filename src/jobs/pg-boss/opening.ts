@@ -1,12 +1,11 @@
 import { createRequire } from "node:module";
 import type { PgBoss } from "pg-boss";
 import { firstly, RlmError } from "../../../runtime/index.ts";
+import { PG_BOSS_VERSION, serverPackagesCure } from "../../server-packages.ts";
 import { lookAtServer, readServerUrl } from "../../store/index.ts";
 import { shownPlace } from "../../store-place.ts";
 import { MOST_LAPSES } from "../dispatcher.ts";
 
-/** Of pg-boss: other versions have other tables and compare other things. */
-const VERSION = "12.35.0";
 /** The queue's schema that this build knows: pg-boss changes it between minor versions. */
 const QUEUE_SCHEMA = 43;
 
@@ -118,7 +117,7 @@ async function makeQueues(boss: PgBoss, queue: string, every: Periods): Promise<
 export const deadOf = (queue: string) => `${queue}.dead`;
 
 async function library(name: string): Promise<typeof import("pg-boss")> {
-  const suggestion = `Run \`npm install pg pg-boss@${VERSION}\` where belay-rlm is installed.`;
+  const suggestion = serverPackagesCure();
   let found: typeof import("pg-boss");
   try {
     found = await import("pg-boss");
@@ -127,8 +126,8 @@ async function library(name: string): Promise<typeof import("pg-boss")> {
     throw new RlmError("store_failed", message, { suggestion, cause });
   }
   const { version } = createRequire(import.meta.url)("pg-boss/package.json");
-  if (version === VERSION) return found;
-  const message = `the queue on ${name} needs pg-boss ${VERSION}, and ${version} is installed`;
+  if (version === PG_BOSS_VERSION) return found;
+  const message = `the queue on ${name} needs pg-boss ${PG_BOSS_VERSION}, and ${version} is installed`;
   throw new RlmError("store_failed", message, { suggestion });
 }
 

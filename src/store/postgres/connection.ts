@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
+import { serverPackagesCure } from "../../server-packages.ts";
 import { shownPlace } from "../../store-place.ts";
 import type { Row } from "../rows/seal.ts";
 import { codeOf, serverError } from "./failure.ts";
@@ -134,7 +135,7 @@ async function client(name: string): Promise<typeof pg> {
     return (await import("pg")).default;
   } catch (error) {
     throw new RlmError("store_failed", `the store on ${name} needs the package pg, which is not installed`, {
-      suggestion: "Run `npm install pg pg-boss@12.35.0` where belay-rlm is installed.",
+      suggestion: serverPackagesCure(),
       cause: error,
     });
   }

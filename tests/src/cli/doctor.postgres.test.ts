@@ -77,9 +77,11 @@ test.skipIf(NO_POSTGRES)("doctor warns of a server that forgets what was committ
 });
 
 test("doctor tells of a server that cannot be reached, without the password", async () => {
-  const { code, store, sessions, stdout } = await doctor("postgres://me:s3cret@127.0.0.1:1/db");
-  // `belay rm`, which is for damaged sessions, would not help.
-  expect(sessions).toMatchObject({ state: "failed", cure: store?.cure });
+  const { code, store, queue, sessions, stdout } = await doctor("postgres://me:s3cret@127.0.0.1:1/db");
+  // The cure is said once. `belay rm`, which is for damaged sessions, would not help.
+  const detail = "cannot be looked at until store is cured";
+  expect(queue).toEqual({ name: "queue", state: "warning", detail });
+  expect(sessions).toEqual({ name: "sessions", state: "failed", detail });
   expect(code).toBe(1);
   expect(store).toMatchObject({ state: "failed", detail: expect.stringContaining("connect ECONNREFUSED") });
   expect(stdout).toContain("me:***@127.0.0.1:1");
