@@ -81,8 +81,8 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   /** What rlm_status and rlm_wait ask. */
   function hostOf(called: () => Called, maxBytes: number): SessionHost {
     return {
-      async status({ session }) {
-        if (session === undefined) return statusOf(connection, runs);
+      status: () => statusOf(connection, runs),
+      async goTo(session) {
         if (runs.current()) throw stillRunning();
         return statusAfter(connection, runs, called(), () => connection.goTo(session));
       },

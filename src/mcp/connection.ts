@@ -129,7 +129,7 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
 /** The folder that it was made for is not named: a client's model would read it. */
 function madeForAnother(name: string, folder: string): RlmError {
   return new RlmError("policy_violation", `the session ${name} was made for another folder than ${folder}`, {
-    suggestion: `Ask the user to look at it (belay show ${name}) and remove it (belay rm ${name}); or go over to another session with rlm_status.`,
+    suggestion: `Ask the user to look at it (belay show ${name}) and remove it (belay rm ${name}); or go over to another session with rlm_wait and session: NAME.`,
   });
 }
 

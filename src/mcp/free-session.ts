@@ -40,7 +40,7 @@ export async function openFree(
     }
   }
   throw new RlmError("session_busy", `${wanted} and all of its other names are open in other processes`, {
-    suggestion: "Close another client of this folder, or choose a session with rlm_status.",
+    suggestion: "Close another client of this folder, or go over to another session with rlm_wait and session: NAME.",
   });
 }
 

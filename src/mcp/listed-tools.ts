@@ -19,6 +19,7 @@ export function listedTools(set: ToolSet) {
 /** The tools are only looked at. */
 const NO_HOST: SessionHost = {
   status: () => Promise.reject(new Error("no session is served here")),
+  goTo: () => Promise.reject(new Error("no session is served here")),
   page: () => Promise.reject(new Error("no session is served here")),
   discard: () => Promise.reject(new Error("no session is served here")),
   wait: () => Promise.reject(new Error("no session is served here")),

@@ -45,7 +45,7 @@ export interface Run {
   stays(): void;
   isDetached(): boolean;
   isOver(): boolean;
-  /** It is answered before it is over: only rlm_status ends it from now on. */
+  /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
   detach(): void;
   progress(progress: Progress): void;
   tally(): Tally;

@@ -94,6 +94,8 @@ interface Told<P extends TObject> {
   readonly parameters: P;
   readonly rest?: string;
   readonly answersText?: boolean;
+  /** Parameters that it once had, and the tool that has them now. */
+  readonly moved?: Readonly<Record<string, string>>;
   /** What a failure has in place of each field of a success. */
   readonly failureFields: object;
 }
@@ -161,6 +163,7 @@ function toolOf<P extends TObject>(
     async run(open, args, call) {
       try {
         if (!Value.Check(parameters, args)) throw wrongArguments(name, parameters, args);
+        checkMoved(definition, args);
         checkKeys(name, parameters, args);
         return wire(await run(open, args, call));
       } catch (error) {
@@ -207,6 +210,15 @@ function wrongArguments(name: string, parameters: TObject, args: unknown): RlmEr
       suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
     },
   );
+}
+
+/** @throws RlmError `invalid_argument` */
+function checkMoved({ name, moved = {} }: Pick<Told<TObject>, "name" | "moved">, args: object): void {
+  for (const [key, taker] of Object.entries(moved)) {
+    if (!(key in args)) continue;
+    const suggestion = `Call ${taker} with ${key}.`;
+    throw new RlmError("invalid_argument", `${name}: it takes no ${key} any more`, { suggestion });
+  }
 }
 
 /**

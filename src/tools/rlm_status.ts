@@ -8,10 +8,9 @@ export const rlm_status = (host: SessionHost): Tool =>
     label: "RLM status",
     description: "The session: context, budget, what runs or is unfinished, other sessions of this folder.",
     promptSnippet: "See the session, its context and its budget",
-    parameters: Type.Object({
-      session: Type.Optional(Type.String({ description: "Go over to it; made if missing" })),
-    }),
-    run: (asked, call) => host.status(asked, call),
+    parameters: Type.Object({}),
+    moved: { session: "rlm_wait", discard: "rlm_wait" },
+    run: () => host.status(),
     rest: "Load fewer sources, or ask for one thing at a time.",
     failureFields: {
       session: null,

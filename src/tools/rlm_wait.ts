@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { RlmError } from "../../runtime/index.ts";
 import { defineHostTool, type Tool } from "./define.ts";
 import type { SessionHost } from "./session-host.ts";
 
@@ -14,10 +15,19 @@ export const rlm_wait = (host: SessionHost): Tool =>
         Type.Integer({ minimum: 0, description: "Of an answer that was cut: from this character on" }),
       ),
       discard: Type.Optional(Type.Boolean({ description: "Do not wait: give up what runs or is unfinished" })),
+      session: Type.Optional(Type.String({ description: "Do not wait: go over to this session; made if missing" })),
     }),
-    async run({ exec_id = null, from, discard }, call) {
+    async run({ exec_id = null, from, discard, session }, call) {
+      if (discard && session !== undefined) throw both();
+      if (session !== undefined) return host.goTo(session, call);
       if (discard) return host.discard(call);
       return from === undefined ? host.wait(exec_id, call) : host.page(exec_id, from, call);
     },
     failureFields: { exec_id: null },
   });
+
+function both(): RlmError {
+  return new RlmError("invalid_argument", "rlm_wait: discard and session do not go together", {
+    suggestion: "Call it twice: discard gives up what is unfinished in the session that is open.",
+  });
+}

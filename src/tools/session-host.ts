@@ -2,8 +2,10 @@ import type { ToolCall } from "./define.ts";
 
 /** A host that chooses the session by itself, and whose execs may go on after a call was answered. */
 export interface SessionHost {
-  /** Tells what there is. Goes over to another session if it is asked to. @throws RlmError */
-  status(asked: { readonly session?: string }, call: ToolCall): Promise<object>;
+  /** Tells what there is. @throws RlmError */
+  status(): Promise<object>;
+  /** Goes over to another session, made if it is missing, and tells what there is. @throws RlmError */
+  goTo(session: string, call: ToolCall): Promise<object>;
   /** Gives up what runs or is unfinished, and tells what there is. @throws RlmError */
   discard(call: ToolCall): Promise<object>;
   /** A part of the answer of an exec that is over, from this character on. @throws RlmError */

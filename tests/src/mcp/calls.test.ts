@@ -213,7 +213,7 @@ test("a call that takes too long is answered, goes on, and rlm_wait has its answ
   expect(answer).toMatchObject({ exec_id: expect.stringMatching(/^\w{26}$/), elapsed_ms: expect.any(Number) });
   expect(await call("rlm_exec", { code: "1" })).toMatchObject({ success: false, error_code: "exec_running" });
   expect(await call("rlm_status")).toMatchObject({ running: { exec_id: answer.exec_id, tool: "rlm_exec" } });
-  expect(await call("rlm_status", { session: "other" })).toMatchObject({ error_code: "exec_running" });
+  expect(await call("rlm_wait", { session: "other" })).toMatchObject({ error_code: "exec_running" });
   const tooSoon = call("rlm_wait");
   await call("rlm_status");
   time.pass();
@@ -278,19 +278,34 @@ test("discard ends what goes on behind the answers; a cancelled wait does not", 
 test("a model reaches the sessions of its folder and no others", async () => {
   const { call, of } = await loaded({ tools: "all" });
   await call("rlm_exec", { code: "var n = 1" });
-  expect(await call("rlm_status", { session: "notes" })).toMatchObject({ session: "notes", context: null });
+  expect(await call("rlm_wait", { session: "notes" })).toMatchObject({ session: "notes", context: null });
   expect(await call("rlm_memory_put", { key: "k", value: 1 })).toMatchObject({ success: true });
-  expect(await call("rlm_status", { session: folderSession(of.folder) })).toMatchObject({
+  expect(await call("rlm_wait", { session: folderSession(of.folder) })).toMatchObject({
     context: { document_count: 2 },
     sessions: [{ session: "notes", status: "idle" }],
   });
   expect(await call("rlm_exec", { code: "n" })).toMatchObject({ result_json: 1 });
   const elsewhere = await openPair({ ...project(), home: of.home });
-  expect(await elsewhere.call("rlm_status", { session: "notes" })).toMatchObject({
+  expect(await elsewhere.call("rlm_wait", { session: "notes" })).toMatchObject({
     success: false,
     error_code: "policy_violation",
   });
-  expect(await elsewhere.call("rlm_status", { session: "a/b" })).toMatchObject({ error_code: "invalid_argument" });
+  expect(await elsewhere.call("rlm_wait", { session: "a/b" })).toMatchObject({ error_code: "invalid_argument" });
+});
+
+test("rlm_status only looks: what it once took is refused with the tool that takes it", async () => {
+  const { call, of } = await loaded({});
+  const session = folderSession(of.folder);
+  for (const given of [{ session: "notes" }, { discard: true }]) {
+    const [name] = Object.keys(given);
+    expect(await call("rlm_status", given)).toMatchObject({
+      error_code: "invalid_argument",
+      error_message: `rlm_status: it takes no ${name} any more`,
+      suggestion: `Call rlm_wait with ${name}.`,
+    });
+  }
+  expect(await call("rlm_wait", { session: "notes", discard: true })).toMatchObject({ error_code: "invalid_argument" });
+  expect(await call("rlm_status")).toMatchObject({ session, sessions: [] });
 });
 
 test("the name of another folder's session cannot be taken, and one that was taken is refused by name", async () => {
@@ -298,7 +313,7 @@ test("the name of another folder's session cannot be taken, and one that was tak
   const other = { ...project(), home: of.home };
   const name = folderSession(other.folder);
   for (const taken of [name, `${name}~2`, "mcp-notes"]) {
-    expect(await call("rlm_status", { session: taken })).toMatchObject({ error_code: "policy_violation" });
+    expect(await call("rlm_wait", { session: taken })).toMatchObject({ error_code: "policy_violation" });
   }
   await using store = await shareStore(of.home);
   expect(await store.find(name)).toBeNull();
@@ -313,7 +328,7 @@ test("the name of another folder's session cannot be taken, and one that was tak
     suggestion: expect.stringContaining(`belay rm ${name}`),
   });
   expect(JSON.stringify(refused)).not.toContain(of.folder);
-  expect(await victim.call("rlm_status", { session: "mine" })).toMatchObject({ session: "mine", context: null });
+  expect(await victim.call("rlm_wait", { session: "mine" })).toMatchObject({ session: "mine", context: null });
   const named = await openPair(other, { source: { named: name } });
   expect(await named.call("rlm_status")).toMatchObject({ session: name });
 });
@@ -330,7 +345,7 @@ test("a session that records no folder opens for the folder of its name", async 
 test("calls that come while the session changes find the next one, and no other is made", async () => {
   const { call, of } = await loaded({ tools: "all" });
   const [gone, put] = await Promise.all([
-    call("rlm_status", { session: "notes" }),
+    call("rlm_wait", { session: "notes" }),
     call("rlm_memory_put", { key: "k", value: 1 }),
   ]);
   expect([gone.session, put.success, put.warnings]).toEqual(["notes", true, undefined]);
@@ -450,7 +465,7 @@ test.each(ERAS)("%s: an answer fits the client by its name, and rlm_wait has it 
 
 test("what a client fills in for what it leaves out is left out, and a wrong choice is told what there is", async () => {
   const { call } = await loaded({});
-  expect(await call("rlm_status", { session: "" })).toMatchObject({ success: true });
+  expect(await call("rlm_query", { prompt: "What?", search_strategy: "" })).toMatchObject({ success: true });
   expect(await call("rlm_exec", { code: "1", limits_override: null })).toMatchObject({ result_json: 1 });
   expect(await call("rlm_query", { prompt: "What?", search_strategy: "best", max_sections: null })).toMatchObject({
     error_code: "invalid_argument",

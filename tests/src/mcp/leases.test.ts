@@ -55,7 +55,7 @@ test("where all names of a folder are held, the store stays as it is and the ans
   const open = () => Promise.reject(new Error("nothing is opened"));
   await expect(openFree(taken, hurried(), "mcp-a", open)).rejects.toMatchObject({
     code: "session_busy",
-    suggestion: "Close another client of this folder, or choose a session with rlm_status.",
+    suggestion: "Close another client of this folder, or go over to another session with rlm_wait and session: NAME.",
   });
   expect([...new Set(asked)]).toEqual(["mcp-a", ...[2, 3, 4, 5, 6, 7, 8, 9].map((n) => `mcp-a~${n}`)]);
   // The first is waited for, 3 s in steps of a tenth.
