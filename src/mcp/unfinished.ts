@@ -14,7 +14,7 @@ export interface Met {
  * Looks after what was interrupted before a call begins. The same call again is answered by finishing it; a load gives
  * it up, unless it is one of what is loaded; any other call finishes it first.
  *
- * @throws RlmError `exec_unfinished` if it could not be finished
+ * @throws RlmError `exec_unfinished` if it could not be finished; `path_not_found` … if the load of another path cannot be done
  */
 export async function meetUnfinished(session: Session, tool: Tool, args: unknown, signals: Signals): Promise<Met> {
   const unfinished = session.unfinished();
@@ -23,8 +23,7 @@ export async function meetUnfinished(session: Session, tool: Tool, args: unknown
   if (isSameCall(unfinished, tool.name, args))
     return { answer: await finished(session, tool, args, signals), warnings: [] };
   if (tool.name === "rlm_load") {
-    // Paths are absolute.
-    if (leavesLoaded(session, args, "/")) return { answer: null, warnings: [] };
+    if (await leavesLoaded(session, args, signals.signal)) return { answer: null, warnings: [] };
     await session.discard();
     return { answer: null, warnings: [`discarded: ${exec_id}`] };
   }

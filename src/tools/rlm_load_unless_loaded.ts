@@ -33,10 +33,19 @@ export const rlm_load_unless_loaded = defineTool({
 
 const KEPT = "Nothing was reset: go on with what is there. reset: true loads it anew and drops all of this.";
 
-/** True if a call of this tool leaves the session alone, as far as its path says. */
-export function leavesLoaded(session: Session, args: unknown, cwd: string): boolean {
+/**
+ * True if a call of this tool leaves the session alone, as far as its path says.
+ *
+ * @throws RlmError if its path cannot be loaded: then it leaves the session alone too
+ */
+export async function leavesLoaded(session: Session, args: unknown, signal: AbortSignal): Promise<boolean> {
   const { path, reset }: { path?: unknown; reset?: unknown } = Object(args);
-  return typeof path === "string" && reset !== true && isLoadedFrom(session, sourceAt(path, cwd));
+  if (typeof path !== "string") return false;
+  // Paths are absolute.
+  const source = sourceAt(path, "/");
+  if (reset !== true && isLoadedFrom(session, source)) return true;
+  await session.holds(source, { signal });
+  return false;
 }
 
 function isLoadedFrom(session: Session, source: string): boolean {

@@ -84,7 +84,7 @@ test.each([
   expect(await next.call(name, args)).toMatchObject(expected);
 });
 
-test("a load of what is loaded keeps what was cut; another load, or reset, gives it up and says so", async () => {
+test("a load of what is loaded, or one that fails, keeps what was cut; another load, or reset, gives it up and says so", async () => {
   const held = heldAnswers();
   const { call, close, of } = await loaded({ answers: held.answers });
   void call("rlm_exec", { code: ASKING }).catch(() => {});
@@ -97,6 +97,12 @@ test("a load of what is loaded keeps what was cut; another load, or reset, gives
   const kept = await next.call("rlm_load", { path: of.folder });
   expect(kept).toMatchObject({ success: true, already_loaded: true, stats: { document_count: 2 }, unfinished });
   expect(kept).not.toHaveProperty("warnings");
+  for (const path of [join(of.folder, "none"), "/etc"]) {
+    const failed = await next.call("rlm_load", { path });
+    expect(failed).toMatchObject({ success: false, error_code: expect.stringMatching(/^path_/) });
+    expect(failed).not.toHaveProperty("warnings");
+  }
+  expect(await next.call("rlm_status")).toMatchObject({ unfinished });
   const warnings = [expect.stringMatching(/^discarded: /)];
   const other = await next.call("rlm_load", { path: join(of.folder, "a.txt") });
   expect(other).toMatchObject({ success: true, stats: { document_count: 1 }, warnings });
