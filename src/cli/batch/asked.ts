@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from "node:os";
+import { resolve } from "node:path";
 import type { Settings } from "../../config/index.ts";
 import type { ProviderRate } from "../../jobs/index.ts";
 import type { RunLimits } from "../../store/index.ts";
@@ -8,6 +9,7 @@ import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts"
 import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
+import { targetOf } from "../running/result-file.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { checkRunPrice } from "./check-run-price.ts";
 import { type OutPlace, outPlace } from "./out-place.ts";
@@ -58,14 +60,14 @@ export async function askedRun(args: Arguments, own: BatchFlags): Promise<AskedR
   }
   checkWorkers(own, store);
   const json = args.get(JSON_OUTPUT);
+  const script = onlyScript(args);
   return {
-    script: onlyScript(args),
-    ...{ jobs, contexts, own, store, settings, isModelChosen, limits, json },
+    ...{ script, jobs, contexts, own, store, settings, isModelChosen, limits, json },
     queue: own.queue ?? DEFAULT_QUEUE,
     concurrency: own.concurrency ?? usualConcurrency(),
     options: givenIn(args, OPTION_FLAGS),
     rates: ratesIn(own.rate ?? []),
-    out: checkedOut(own, json),
+    out: checkedOut(own, json, [jobs, script, ...contexts]),
     quiet: args.get(QUIET),
     ...linesOf(args.typed),
   };
@@ -91,8 +93,14 @@ function without(typed: readonly string[], flag: string): readonly string[] {
   return typed.filter((word, at) => word !== flag && !word.startsWith(`${flag}=`) && typed[at - 1] !== flag);
 }
 
-function checkedOut(own: BatchFlags, json: boolean): OutPlace {
+/** @param read what the run reads: results in its place would destroy it */
+function checkedOut(own: BatchFlags, json: boolean, read: readonly string[]): OutPlace {
   const out = outPlace(own.out ?? own.output, own.format, json, "batch");
+  if (out.kind === "file") {
+    const { path: place, isSpecial } = targetOf(out.path);
+    const same = isSpecial ? undefined : read.find((path) => targetOf(resolve(path)).path === place);
+    if (same !== undefined) throw new UsageError(`--out ${out.typed}: the run reads ${same}; name another file`, HELP);
+  }
   if (!own.unordered || out.kind === "none" || out.format !== "csv") return out;
   throw new UsageError("--unordered is for lines of JSON: a table is written whole, in the order of the inputs", HELP);
 }

@@ -59,7 +59,9 @@ function contextPath({ at, value }: Input, field: string, roots: Roots | null): 
   const named = `names the context ${JSON.stringify(path.slice(0, SHOWN_UNITS))}, which`;
   const place = canonical(resolve(path));
   if (roots !== null && !isAllowed(roots, place)) {
-    const why = forbiddenBy(place) ?? "it lies neither in the table's folder nor in a --root";
+    const own = forbiddenBy(place);
+    if (own !== null) throw new BadLine(at, `${named} is not read: ${own}`);
+    const why = "it lies neither in the table's folder nor in a --root";
     throw new BadLine(at, `${named} is not read: ${why}`, "Allow its folder with --root DIR, if you trust the table.");
   }
   const found = statSync(place, { throwIfNoEntry: false });

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RlmError } from "../../index.ts";
-import { outputFailed, syncFolder, targetOf } from "../running/result-file.ts";
+import { openSpecial, outputFailed, syncFolder, targetOf } from "../running/result-file.ts";
 import { openResultLines, type ResultLines, type ResultsAsked } from "./result-lines.ts";
 
 /** A file that follows the results of a run. */
@@ -21,7 +21,7 @@ export async function openResultFile(path: string, asked: ResultsAsked): Promise
   const temporary = `${target.path}.tmp`;
   try {
     // Nothing that a device or a pipe was given can be taken back.
-    if (target.isSpecial) return await followed(path, await open(target.path, "w"), lines);
+    if (target.isSpecial) return followed(path, await openSpecial(target.path), lines);
     await rm(temporary, { force: true });
     const file = await open(temporary, "wx", target.mode ?? MODE);
     await writeLines(file, lines);

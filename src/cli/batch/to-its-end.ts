@@ -39,6 +39,9 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
   const { asked, store, progress, stop, terminal } = open;
   const { run } = open.submitted;
   const unordered = asked.own.unordered === true;
+  const notOffered = open.offering.then(() => new Promise<never>(() => {}));
+  // A file that cannot be opened ends the command before anybody waits for it.
+  notOffered.catch(() => {});
   const results = await openResults(
     asked.out,
     { run: run.id, order: open.submitted.order, jobs: store.jobs, unordered },
@@ -49,7 +52,6 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
   const poke = openPoke(signal);
   const working = asked.own.noWork ? null : work(open, poke, signal);
   try {
-    const notOffered = new Promise<never>((_, reject) => open.offering.catch(reject));
     const ends = [follow(open, results, poke, signal), notOffered, ...(working ? [working.failed] : [])];
     await Promise.race(ends);
     const isLate = working !== null && !(await working.finish(stop.signal));

@@ -32,7 +32,7 @@ export async function writeResultFile(path: string, pieces: Pieces, run: string)
   const target = targetOf(path);
   const temporary = target.isSpecial ? target.path : besides(target.path, run);
   try {
-    if (target.isSpecial) return await written(await open(temporary, "w"), pieces);
+    if (target.isSpecial) return await written(await openSpecial(temporary), pieces);
     await rm(temporary, { force: true });
     const file = await open(temporary, "wx", MODE);
     const bytes = await written(file, pieces, target.mode);
@@ -42,6 +42,17 @@ export async function writeResultFile(path: string, pieces: Pieces, run: string)
   } catch (error) {
     if (!target.isSpecial) await rm(temporary, { force: true });
     throw outputFailed(path, error);
+  }
+}
+
+/** Opens a device or a pipe. One of which nobody reads the other end would keep the command waiting, whatever signal comes. */
+export async function openSpecial(path: string): Promise<FileHandle> {
+  if (!statSync(path).isFIFO()) return open(path, "w");
+  const found = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  try {
+    return await open(path, "w");
+  } finally {
+    closeSync(found);
   }
 }
 
@@ -118,6 +129,7 @@ export function outputFailed(path: string, error: unknown): RlmError {
   const code = errorCode(error);
   const folder = dirname(path);
   if (code === "ENOENT") return notWritten(path, `the folder ${folder} does not exist`, `Make it: mkdir -p ${folder}`);
+  if (code === "ENXIO") return notWritten(path, "nobody reads this FIFO", "Start what reads it first, or name a file.");
   return notWritten(path, code, "Free space, check its permissions, or name another file with --output.");
 }
 

@@ -1,6 +1,18 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { checkResultFile, writeResultFile } from "../../../src/cli/running/result-file.ts";
 import { temporaryFolder } from "./belay.ts";
 
@@ -61,4 +73,17 @@ test("what cannot be written is refused before anything runs, and leaves nothing
   expect(refused(join(folder, "file/x"))).toContain("ENOTDIR");
   expect(refused(join(folder, "new"))).toBe("accepted");
   expect(readdirSync(folder)).toEqual(["file"]);
+});
+
+test("a FIFO is written to once somebody reads it, and nobody waits for that", async () => {
+  const file = join(temporaryFolder(), "pipe");
+  execFileSync("mkfifo", [file]);
+  await expect(writeResultFile(file, ["x"], "run")).rejects.toMatchObject({
+    code: "output_failed",
+    message: `${file} cannot be written: nobody reads this FIFO`,
+  });
+  const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(reader));
+  expect(await writeResultFile(file, ["x"], "run")).toBe(1);
+  expect(readFileSync(reader, "utf8")).toBe("x");
 });

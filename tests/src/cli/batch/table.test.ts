@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
@@ -103,10 +104,22 @@ test.each<[args: string[], problem: string]>([
     ["-o", "a.csv", "--unordered"],
     "--unordered is for lines of JSON: a table is written whole, in the order of the inputs",
   ],
+  [["-o", "./in.jsonl"], "--out ./in.jsonl: the run reads in.jsonl; name another file"],
 ])("belay batch %j is refused before anything is made", async (args, problem) => {
   const { type } = await scene({ "in.jsonl": "1\n" });
   expect(await type(["batch", "once.js", "--jobs", "in.jsonl", ...args])).toMatchObject({
     code: 2,
     stderr: `belay batch: ${problem}\ntry: belay help batch\n`,
+  });
+});
+
+test("results that go to a FIFO that nobody reads end the command with an error, also if all jobs are done", async () => {
+  const { folder, type } = await scene({ "in.jsonl": "1\n2\n" });
+  const line = ["batch", "once.js", "--jobs", "in.jsonl"];
+  expect(await type(line)).toMatchObject({ code: 0 });
+  execFileSync("mkfifo", [join(folder, "pipe.jsonl")]);
+  expect(await type([...line, "-o", "pipe.jsonl"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("pipe.jsonl cannot be written: nobody reads this FIFO (output_failed)"),
   });
 });
