@@ -1,6 +1,6 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
-import type { Progress, Session } from "../session/index.ts";
-import { everySession, type SessionRow, type Store } from "../store/index.ts";
+import { type Progress, readableRows, type Session } from "../session/index.ts";
+import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
 import { openServerRoots, type ServerRoots } from "./roots.ts";
 import { folderSession, namesOf, SERVER_PREFIX } from "./session-name.ts";
@@ -15,8 +15,8 @@ export interface Connection extends AsyncDisposable {
   current(): Session | null;
   /** Goes over to another session of this folder, made if it is missing. @throws RlmError `policy_violation` */
   goTo(name: string): Promise<void>;
-  /** Sessions of this folder, the one changed last first. @throws RlmError */
-  ofFolder(): Promise<readonly SessionRow[]>;
+  /** Sessions of this folder, the one changed last first, and rows of the store that tell no folder. @throws RlmError */
+  ofFolder(): Promise<{ readonly rows: readonly SessionRow[]; readonly damaged: readonly DamagedRow[] }>;
   store(): Promise<Store>;
   readonly roots: ServerRoots;
   /** What every answer says of the session. */
@@ -109,7 +109,8 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     },
     async ofFolder() {
       const folder = await roots.owner();
-      return (await Array.fromAsync(everySession(await store()))).filter((row) => source.folderOf(row) === folder);
+      const { found, damaged } = await readableRows(await store());
+      return { rows: found.filter((row) => source.folderOf(row) === folder), damaged };
     },
     store,
     roots,

@@ -1,6 +1,7 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
 import { loadAsks } from "../asks.ts";
 import { type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
+import type { DamagedRow } from "../store/index.ts";
 import { unfinishedOf } from "../tools/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Runs } from "./running.ts";
@@ -9,7 +10,8 @@ import type { Runs } from "./running.ts";
 export async function statusOf(connection: Connection, runs: Runs) {
   const session = await connection.look();
   const running = runs.current();
-  const rows = (await connection.ofFolder()).filter(({ id }) => id !== session.id);
+  const { rows, damaged } = await connection.ofFolder();
+  const others = rows.filter(({ id }) => id !== session.id);
   return {
     session: session.name,
     session_id: session.id,
@@ -18,11 +20,16 @@ export async function statusOf(connection: Connection, runs: Runs) {
     running,
     unfinished: running ? null : unfinishedOf(session),
     roots: await connection.roots.now(),
-    sessions: rows.slice(0, LISTED).map((row) => {
+    sessions: others.slice(0, LISTED).map((row) => {
       const { name, status, changed_at, context } = summaryOf(row);
       return { session: name, status, changed_at: new Date(changed_at).toISOString(), sources: context?.sources ?? [] };
     }),
+    ...(damaged.length > 0 ? { warnings: damaged.slice(0, LISTED).map(passedOver) } : {}),
   };
+}
+
+function passedOver({ problem }: DamagedRow): string {
+  return `session_damaged: ${problem}: it is passed over, and the user can run belay doctor`;
 }
 
 const LISTED = 20;

@@ -1,5 +1,6 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { folderSession } from "../../../src/mcp/session-name.ts";
@@ -312,6 +313,21 @@ test("rlm_status only looks: what it once took is refused with the tool that tak
   }
   expect(await call("rlm_wait", { session: "notes", discard: true })).toMatchObject({ error_code: "invalid_argument" });
   expect(await call("rlm_status")).toMatchObject({ session, sessions: [] });
+});
+
+test("rlm_status passes over a damaged row and names it", async () => {
+  const { call, of } = await loaded({});
+  await call("rlm_wait", { session: "notes" });
+  await call("rlm_wait", { session: "broken" });
+  await call("rlm_wait", { session: folderSession(of.folder) });
+  using database = new DatabaseSync(join(of.home, "belay.db"));
+  const { id } = database.prepare("UPDATE sessions SET settings = '{}' WHERE name = 'broken' RETURNING id").get() ?? {};
+  const rest = "it is passed over, and the user can run belay doctor";
+  expect(await call("rlm_status")).toMatchObject({
+    success: true,
+    sessions: [{ session: "notes" }],
+    warnings: [`session_damaged: the row of session ${id} is damaged: ${rest}`],
+  });
 });
 
 test("the name of another folder's session cannot be taken, and one that was taken is refused by name", async () => {
