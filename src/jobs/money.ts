@@ -23,6 +23,13 @@ export interface MoneyParts {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
+interface Counted {
+  readonly held: Hold;
+  readonly spent: Omit<Amount, "sub_calls">;
+  /** Settles when the run has what the request did not take. */
+  readonly given: Promise<void>;
+}
+
 type Call = Parameters<RunPart["reserve"]>[0];
 
 /** The first wait for money that others hold, and the longest, ms. */
@@ -33,8 +40,8 @@ const MOST_WAIT_MS = 4000;
 export function openMoney(parts: MoneyParts): RunPart {
   const { jobs, key, fence, parking, rates } = parts;
   let attempts = 0;
-  /** Calls that have been held as a sub-call. */
-  const counted = new Set<string>();
+  /** Calls that are held as a sub-call, by the hold of their first request, and what that has spent. */
+  const counted = new Map<string, Counted>();
 
   /** Holds the amount in the run. A failure: the call ends with it. */
   async function hold(call: Call, amount: Amount, signal: AbortSignal): Promise<Hold | SubCallError> {
@@ -74,7 +81,8 @@ export function openMoney(parts: MoneyParts): RunPart {
       settle(usage) {
         if (isFree || parts.suspended.aborted) return;
         const spent = { nanodollars: nanodollars(usage.cost_usd), tokens: tokensOf(usage) };
-        void give(held, { ...spent, sub_calls: held.amount.sub_calls });
+        const given = give(held, { ...spent, sub_calls: held.amount.sub_calls });
+        if (counted.get(call.id)?.held === held) counted.set(call.id, { held, spent, given });
       },
       async limited(retryAfterMs) {
         if (model === undefined || retryAfterMs === null) return;
@@ -94,7 +102,7 @@ export function openMoney(parts: MoneyParts): RunPart {
       const sub_calls = counted.has(call.id) ? 0 : call.counts;
       const held = await hold(call, { nanodollars: nanodollars(cost_usd), tokens, sub_calls }, signal);
       if ("code" in held) return held;
-      counted.add(call.id);
+      if (!counted.has(call.id)) counted.set(call.id, { held, spent: NOTHING, given: Promise.resolve() });
       const refusal = model === undefined ? null : await place(call, model, tokens, signal);
       if (refusal) {
         await give(held, NOTHING);
@@ -104,8 +112,13 @@ export function openMoney(parts: MoneyParts): RunPart {
       return reservation(call, held, model);
     },
     async answered(call, trouble) {
-      if (trouble === null) parts.troubles.answered(key.run);
-      else if (!parts.troubles.isOwn(key)) await parking.wait(call.id, { why: "trouble", error: trouble }, call.ended);
+      if (trouble === null) return parts.troubles.answered(key.run);
+      if (parts.troubles.isOwn(key)) return;
+      // The call is made again, and counts then.
+      const own = counted.get(call.id);
+      await own?.given;
+      if (own) await give(own.held, { ...own.spent, sub_calls: 0 });
+      await parking.wait(call.id, { why: "trouble", error: trouble }, call.ended);
     },
     async count(call, signal) {
       const held = await hold(call, { ...NOTHING, sub_calls: 1 }, signal);

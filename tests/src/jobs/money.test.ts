@@ -141,6 +141,15 @@ test("a call whose next request has to wait too does not keep the job from being
   expect(reasons).toHaveLength(1);
 });
 
+test("a call that is made again after a wrong key or a dead server does not count as a sub-call before", async () => {
+  const { money, call, reserve, log, reasons } = scene();
+  const error = { code: "auth_failed", message: "wrong key", suggestion: "", retriable: false } as const;
+  (await held(reserve("c1"))).settle(USAGE);
+  await money.answered(call("c1"), error);
+  expect(log.filter((line) => line.startsWith("give"))).toEqual(["give c1 0 1000000/15/1", "give c1 0 1000000/15/0"]);
+  expect(reasons).toEqual([{ why: "trouble", error }]);
+});
+
 test("with fail the cell gets the error, and the job goes on", async () => {
   const { answers, reserve, reasons } = scene({ onBudget: "fail" });
   answers.push("tokens");

@@ -35,6 +35,7 @@ test("a key that stops working pauses the run, no job has failed, and resuming a
   const isPaused = async () => (await store.jobs.run(run.id))?.state;
   const told = await works({ run, concurrency: 6 });
   expect(await isPaused()).toBe("paused");
+  expect((await store.jobs.run(run.id))?.held.sub_calls).toBe(0);
   expect(pauses(told)).toEqual([
     `run ${run.name} is paused: auth_failed: local/m: 401 wrong key. Check the provider's API key and what it may use.`,
   ]);
@@ -45,6 +46,8 @@ test("a key that stops working pauses the run, no job has failed, and resuming a
   await works({ run });
   expect(await results(run)).toEqual([0, 1, 2, 3, 4, 5].map((n) => `a${n}b${n}`));
   expect(firsts()).toHaveLength(6);
+  const nothing = { nanodollars: 0, tokens: 0, sub_calls: 0 };
+  expect(await store.jobs.run(run.id)).toMatchObject({ held: nothing, doubtful: nothing, spent: { sub_calls: 12 } });
 });
 
 test("a server that is dead pauses a run of one job too", async () => {
