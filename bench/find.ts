@@ -5,6 +5,7 @@ import type { Corpus } from "./corpus.ts";
 import type { Engine, FindAnswer, FindQuestion, FindThreadData } from "./find-thread.ts";
 import { type Measured, median, takeTurns } from "./measure.ts";
 import type { Case, Report } from "./report.ts";
+import { size } from "./size.ts";
 
 const ENGINES: readonly Engine[] = ["Belay find", "re2js", "native RegExp"];
 const PATTERNS: readonly (readonly [pattern: string, flags: string])[] = [
@@ -20,7 +21,7 @@ const PATTERNS: readonly (readonly [pattern: string, flags: string])[] = [
   ["\\s+", ""],
   [".", ""],
 ];
-const GIVE_UP_MS = 10_000;
+const GIVE_UP_MS = size(10_000, 200);
 const MOST_MS = 500;
 const LIMIT = DEFAULT_EXEC_LIMITS.max_find_results;
 

@@ -11,7 +11,7 @@ const MB = 2 ** 20;
 const SEARCHED_BYTES = size(MB, MB / 16);
 /** The size that find's windows grow to. */
 const WINDOW_BYTES = 64 * 1024;
-const GIVE_UP_MS = 5000;
+const GIVE_UP_MS = size(5000, 200);
 const PATTERNS = ["TODO|FIXME", "class\\s+(\\w+)", "\\b\\w+@\\w+\\.\\w+\\b", "[a-z]+ing\\b", "(a+)+$", "\\s+"];
 
 /** A window in both forms: what each engine takes must not be made while it is timed. */
