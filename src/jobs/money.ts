@@ -26,6 +26,8 @@ export interface MoneyParts {
 interface Counted {
   readonly held: Hold;
   readonly spent: Omit<Amount, "sub_calls">;
+  /** `provider/id`; empty: not known. */
+  readonly model: string;
   /** Settles when the run has what the request did not take. */
   readonly given: Promise<void>;
 }
@@ -82,7 +84,8 @@ export function openMoney(parts: MoneyParts): RunPart {
         if (isFree || parts.suspended.aborted) return;
         const spent = { nanodollars: nanodollars(usage.cost_usd), tokens: tokensOf(usage) };
         const given = give(held, { ...spent, sub_calls: held.amount.sub_calls });
-        if (counted.get(call.id)?.held === held) counted.set(call.id, { held, spent, given });
+        const first = counted.get(call.id);
+        if (first?.held === held) counted.set(call.id, { ...first, spent, given });
       },
       async limited(retryAfterMs) {
         if (model === undefined || retryAfterMs === null) return;
@@ -102,7 +105,8 @@ export function openMoney(parts: MoneyParts): RunPart {
       const sub_calls = counted.has(call.id) ? 0 : call.counts;
       const held = await hold(call, { nanodollars: nanodollars(cost_usd), tokens, sub_calls }, signal);
       if ("code" in held) return held;
-      if (!counted.has(call.id)) counted.set(call.id, { held, spent: NOTHING, given: Promise.resolve() });
+      if (!counted.has(call.id))
+        counted.set(call.id, { held, spent: NOTHING, model: model ?? "", given: Promise.resolve() });
       const refusal = model === undefined ? null : await place(call, model, tokens, signal);
       if (refusal) {
         await give(held, NOTHING);
@@ -112,13 +116,14 @@ export function openMoney(parts: MoneyParts): RunPart {
       return reservation(call, held, model);
     },
     async answered(call, trouble) {
-      if (trouble === null) return parts.troubles.answered(key.run);
+      const own = counted.get(call.id);
+      const { model = "" } = own ?? {};
+      if (trouble === null) return parts.troubles.answered(key.run, model);
       if (parts.troubles.isOwn(key)) return;
       // The call is made again, and counts then.
-      const own = counted.get(call.id);
       await own?.given;
       if (own) await give(own.held, { ...own.spent, sub_calls: 0 });
-      await parking.wait(call.id, { why: "trouble", error: trouble }, call.ended);
+      await parking.wait(call.id, { why: "trouble", error: trouble, model }, call.ended);
     },
     async count(call, signal) {
       const held = await hold(call, { ...NOTHING, sub_calls: 1 }, signal);

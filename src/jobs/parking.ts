@@ -12,8 +12,8 @@ export type Parked =
     }
   /** A limit of the run is spent: the job goes on when somebody resumes the run. */
   | { readonly why: "budget"; readonly limit: keyof Amount }
-  /** A call failed in a way that is no fault of the job. */
-  | { readonly why: "trouble"; readonly error: SubCallError };
+  /** A call of this model failed in a way that is no fault of the job. */
+  | { readonly why: "trouble"; readonly error: SubCallError; readonly model: string };
 
 /**
  * Suspends a job that has to wait for long. Answers that are already paid for are kept first: the job is suspended once every call

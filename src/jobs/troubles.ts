@@ -4,11 +4,16 @@
  */
 export interface Troubles {
   /** A model has answered a call of the run. */
-  answered(run: string): void;
+  answered(run: string, model: string): void;
   /** Whether the failure is to reach the job's cell. */
   isOwn(job: { readonly run: string; readonly n: number }): boolean;
-  /** The job goes back. True: as many went back in a row, for the same reason, as pause a run. */
-  wentBack(job: { readonly run: string; readonly n: number }, code: string): boolean;
+  /** A job of the run is done. */
+  done(run: string): void;
+  /**
+   * The job goes back. True: as many went back in a row, for the same reason, as pause a run. As many jobs also do that went back
+   * for the same model while it answered nothing and no job was done, whatever other models answered.
+   */
+  wentBack(job: { readonly run: string; readonly n: number }, code: string, model: string): boolean;
 }
 
 /** So many equal failures in a row pause a run. */
@@ -20,24 +25,40 @@ interface Trouble {
   /** Numbers of the jobs that went back, and of those among them since when a call was answered. */
   readonly back: ReadonlySet<number>;
   readonly own: ReadonlySet<number>;
+  /** Numbers of the jobs that went back for each model, for one reason, since it answered or a job was done. */
+  readonly silent: ReadonlyMap<string, { readonly code: string; readonly jobs: ReadonlySet<number> }>;
 }
 
-const NONE: Trouble = { code: "", count: 0, back: new Set(), own: new Set() };
+const NONE: Trouble = { code: "", count: 0, back: new Set(), own: new Set(), silent: new Map() };
 
 export function openTroubles(): Troubles {
   const runs = new Map<string, Trouble>();
   return {
-    answered(run) {
+    answered(run, model) {
       const trouble = runs.get(run);
-      if (!trouble || trouble.count === 0) return;
-      runs.set(run, { ...trouble, count: 0, back: new Set(), own: new Set([...trouble.own, ...trouble.back]) });
+      if (!trouble || (trouble.count === 0 && !trouble.silent.has(model))) return;
+      const silent = new Map([...trouble.silent].filter(([other]) => other !== model));
+      const own = new Set([...trouble.own, ...trouble.back]);
+      runs.set(run, { ...trouble, count: 0, back: new Set(), own, silent });
+    },
+    done(run) {
+      const trouble = runs.get(run);
+      if (trouble && trouble.silent.size > 0) runs.set(run, { ...trouble, silent: new Map() });
     },
     isOwn: ({ run, n }) => runs.get(run)?.own.has(n) ?? false,
-    wentBack({ run, n }, code) {
-      const { back, own, ...known } = runs.get(run) ?? NONE;
+    wentBack({ run, n }, code, model) {
+      const { back, own, silent, ...known } = runs.get(run) ?? NONE;
       const count = known.code === code ? known.count + 1 : 1;
-      if (count >= IN_A_ROW) return runs.delete(run);
-      runs.set(run, { code, count, back: new Set([...back, n]), own });
+      const before = silent.get(model);
+      const jobs = new Set([...(before?.code === code ? before.jobs : []), n]);
+      if (count >= IN_A_ROW || jobs.size >= IN_A_ROW) return runs.delete(run);
+      runs.set(run, {
+        code,
+        count,
+        back: new Set([...back, n]),
+        own,
+        silent: new Map([...silent, [model, { code, jobs }]]),
+      });
       return false;
     },
   };

@@ -12,7 +12,7 @@ export interface TryParts {
   readonly engine: { readonly own: string; isForeign(engine: string | null): Promise<boolean> };
   /** Why this worker does not run jobs of the run, as a sentence; null: it does. */
   refusal(spec: RunSpec): string | null;
-  readonly troubles: Pick<Troubles, "wentBack">;
+  readonly troubles: Pick<Troubles, "done" | "wentBack">;
   /** Takes the lease of the job's session, which is made if it is missing. @throws RlmError `session_busy` */
   lease(found: JobOfRun): Promise<JobLease>;
   /** The worker is to stop. */

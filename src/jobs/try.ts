@@ -56,6 +56,7 @@ async function underLease(
       const dropsImages = state === "done" && !spec.keep_sessions;
       const outcome = { ...step.outcome, dropsImages };
       const isFinished = await jobs.finish(found.job, lease.fence, outcome); // ▣ done, failed or cancelled
+      if (state === "done") parts.troubles.done(found.run.id);
       parts.left(found, isFinished ? state : null, isFinished ? codeIn(end) : null);
       return isFinished && state === "failed" ? await failFast(parts, found, spec) : "over";
     }
@@ -106,7 +107,8 @@ async function pauseWithoutMoney({ jobs }: TryParts, { run }: JobOfRun, stops: S
 /** Pauses the run if so many calls in a row failed for the same reason, and tells of it once. */
 async function pauseInTrouble(parts: TryParts, { job }: JobOfRun, stops: Stops): Promise<void> {
   const suspended = stops.suspended();
-  if (suspended?.why !== "trouble" || !parts.troubles.wentBack(job, suspended.error.code)) return;
+  if (suspended?.why !== "trouble") return;
+  if (!parts.troubles.wentBack(job, suspended.error.code, suspended.model)) return;
   const now = await parts.jobs.read(job);
   if (now?.run.state === "open") await pauseRun(parts, now, reasonOf(suspended.error));
 }

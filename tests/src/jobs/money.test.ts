@@ -147,7 +147,7 @@ test("a call that is made again after a wrong key or a dead server does not coun
   (await held(reserve("c1"))).settle(USAGE);
   await money.answered(call("c1"), error);
   expect(log.filter((line) => line.startsWith("give"))).toEqual(["give c1 0 1000000/15/1", "give c1 0 1000000/15/0"]);
-  expect(reasons).toEqual([{ why: "trouble", error }]);
+  expect(reasons).toEqual([{ why: "trouble", error, model: "p/m" }]);
 });
 
 test("with fail the cell gets the error, and the job goes on", async () => {

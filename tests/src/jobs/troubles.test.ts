@@ -13,12 +13,12 @@ const pauses = (told: readonly WorkProgress[]) => told.flatMap((one) => (one.kin
 test("three equal failures in a row count, and an answer between makes those before the jobs' own", () => {
   const troubles = openTroubles();
   const job = (n: number) => ({ run: "R", n });
-  expect([0, 1].map((n) => troubles.wentBack(job(n), "auth_failed"))).toEqual([false, false]);
+  expect([0, 1].map((n) => troubles.wentBack(job(n), "auth_failed", "p/m"))).toEqual([false, false]);
   expect(troubles.isOwn(job(0))).toBe(false);
-  troubles.answered("R");
+  troubles.answered("R", "p/m");
   expect([troubles.isOwn(job(0)), troubles.isOwn(job(2))]).toEqual([true, false]);
-  expect([2, 3, 4].map((n) => troubles.wentBack(job(n), "auth_failed"))).toEqual([false, false, true]);
-  expect([5, 6, 7].map((n) => troubles.wentBack(job(n), n === 6 ? "other" : "auth_failed"))).not.toContain(true);
+  expect([2, 3, 4].map((n) => troubles.wentBack(job(n), "auth_failed", "p/m"))).toEqual([false, false, true]);
+  expect([5, 6, 7].map((n) => troubles.wentBack(job(n), n === 6 ? "other" : "auth_failed", "p/m"))).not.toContain(true);
 });
 
 test("a key that stops working pauses the run, no job has failed, and resuming asks for no recorded answer again", async () => {
@@ -61,6 +61,22 @@ test("a server that is dead pauses a run of one job too", async () => {
   );
   expect(await jobs(run)).toMatchObject([{ state: "waiting", why: "provider_error" }]);
   expect(server.requests).toHaveLength(3);
+});
+
+test("a model that answers no job pauses the run also if another one answers in each of them", async () => {
+  const script = `const a = await llm_query("a" + job, { tools: [] });
+a + (await llm_query("b" + job, { model: "local/other", tools: [] }))`;
+  const { submit, works, jobs, store } = await runScene(script, {
+    script: ({ prompt }) => (prompt.startsWith("a") ? { text: prompt } : REFUSED),
+  });
+  const { run } = await submit(Array.from({ length: 20 }, (_, n) => n));
+  await works({ run, concurrency: 2 });
+  expect(await store.jobs.run(run.id)).toMatchObject({
+    state: "paused",
+    why: expect.stringContaining("local/other: 401"),
+  });
+  const failed = (await jobs(run)).filter(({ state }) => state === "failed");
+  expect(failed.length).toBeLessThan(3);
 });
 
 test("a failure of one job alone fails this one, and the others are done", async () => {
