@@ -116,8 +116,8 @@ const budget = v.optional(
   } satisfies SchemaOf<BudgetLimits>),
 );
 
-/** A tool may be an object of the host's with more in it. */
-const tool = v.looseObject({ name: text, description: v.string("a text"), run: v.function("a function") }, objectOr);
+/** A tool may be an object of the host's with more in it, which is not read: it may be made only when it is lent. */
+const tool = v.object({ name: text, description: v.string("a text"), run: v.function("a function") }, objectOr);
 
 const subAgents = v.optional(
   options({

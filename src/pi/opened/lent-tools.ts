@@ -1,11 +1,9 @@
-import type { Json } from "../../../runtime/index.ts";
+import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { AgentTool } from "../../model/index.ts";
 import { fromHost, hostHas } from "../host-functions.ts";
 
 /** A tool of Pi's agent, as far as it is used. */
 interface PiTool {
-  readonly name: string;
-  readonly description: string;
   readonly parameters: object;
 }
 
@@ -23,32 +21,62 @@ export function lentTools(cwd: string): AgentTool[] {
 }
 
 function lentBash(cwd: string): AgentTool {
-  const bash = fromHost("pi-coding-agent", "createBashTool")(cwd);
-  return lent(bash, (args, signal) => bash.execute("", { command: "", ...args }, signal));
+  return lent(
+    { name: "bash", description: "Run a bash command in the project's folder. Returns stdout and stderr." },
+    () => fromHost("pi-coding-agent", "createBashTool")(cwd),
+    (bash, args, signal) => bash.execute("", { command: "", ...args }, signal),
+  );
 }
 
 function lentWrite(cwd: string): AgentTool {
-  const write = fromHost("pi-coding-agent", "createWriteTool")(cwd);
-  return lent(write, (args, signal) => write.execute("", { path: "", content: "", ...args }, signal));
+  return lent(
+    {
+      name: "write",
+      description: "Write a file. It and its folders are made if missing, and what it held is replaced.",
+    },
+    () => fromHost("pi-coding-agent", "createWriteTool")(cwd),
+    (write, args, signal) => write.execute("", { path: "", content: "", ...args }, signal),
+  );
 }
 
 function lentEdit(cwd: string): AgentTool {
-  const edit = fromHost("pi-coding-agent", "createEditTool")(cwd);
-  return lent(edit, (args, signal) => edit.execute("", { path: "", edits: [], ...args }, signal));
+  return lent(
+    { name: "edit", description: "Replace texts in one file. Each old text must be exact, and occur once." },
+    () => fromHost("pi-coding-agent", "createEditTool")(cwd),
+    (edit, args, signal) => edit.execute("", { path: "", edits: [], ...args }, signal),
+  );
 }
 
-/** Pi's tools reject when they fail. The sub-agent then reads the error's message. */
-function lent(
-  { name, description, parameters }: PiTool,
-  execute: (args: { readonly [name: string]: Json }, signal: AbortSignal) => Promise<PiToolAnswer>,
+/**
+ * A tool that is made when a sub-agent first has it, so that a host whose tool cannot be made fails that call alone. Pi's
+ * tools reject when they fail. The sub-agent then reads the error's message.
+ */
+export function lent<T extends PiTool>(
+  { name, description }: Pick<AgentTool, "name" | "description">,
+  make: () => T,
+  execute: (tool: T, args: { readonly [name: string]: Json }, signal: AbortSignal) => Promise<PiToolAnswer>,
 ): AgentTool {
+  let made: T | null = null;
+  function tool(): T {
+    try {
+      made ??= make();
+      return made;
+    } catch (cause) {
+      if (cause instanceof RlmError) throw cause;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const suggestion = "Leave the tool out, update the host, or use a Pi that docs/pi.md names.";
+      throw new RlmError("host_incompatible", `this host's ${name} cannot be made: ${reason}`, { suggestion, cause });
+    }
+  }
   return {
     name,
     description,
-    parameters: JSON.parse(JSON.stringify(parameters)),
+    get parameters() {
+      return JSON.parse(JSON.stringify(tool().parameters));
+    },
     sideEffects: true,
     async run(args, signal) {
-      const { content } = await execute(args, signal);
+      const { content } = await execute(tool(), args, signal);
       return { text: content.map(({ text = "" }) => text).join("\n") };
     },
   };
