@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { drive } from "./agents/drive.ts";
 import { AGENTS } from "./agents/table.ts";
 import { install, installPacked } from "./package.ts";
+import { mustRun } from "./process.ts";
 
 // The packed package under agents from npm, each without a terminal and with a scripted model on loopback.
 // Usage: npm run check:agents -- codex gemini (default: all). With BELAY_AGENTS=FOLDER they are installed there, and found again.
@@ -14,7 +15,23 @@ try {
   const belay = [process.execPath, join(await installPacked(folder), "dist/src/cli/main.js")];
   for (const name of names) console.log(`${name}: ${await said(name, belay)}`);
 } finally {
-  await rm(folder, { recursive: true, force: true });
+  await endLeft();
+  // A server that has just been ended may still have a file open.
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Ends what agents leave running, such as Cline's hub: their command lines name the folder, which only this run has. */
+async function endLeft(): Promise<void> {
+  if (process.platform === "win32") return;
+  const { stdout } = await mustRun("ps", ["-eo", "pid=,args="], { cwd: folder });
+  for (const line of stdout.split("\n").filter((line) => line.includes(folder))) {
+    try {
+      process.kill(Number.parseInt(line, 10), "SIGTERM");
+      console.log(`ended: ${line.trim()}`);
+    } catch {
+      // It has ended by itself.
+    }
+  }
 }
 
 async function said(name: string, belay: readonly string[]): Promise<string> {
