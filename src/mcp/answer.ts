@@ -31,9 +31,9 @@ export function bytesShownBy(client: string): number {
   return SHOWN_BY.find(([name]) => name.test(client))?.[1] ?? USUAL_BYTES;
 }
 
-/** What a model looks for first, in whatever of an answer it is shown. */
+/** Fields that a model looks for first, in whatever of an answer it is shown. */
 const FIRST = ["success", "running", "answer", "result_json", "warnings", "error_code", "error_message", "suggestion"];
-/** What it seldom needs. An answer that has to be cut is left without it in a client that shows little. */
+/** Fields that it seldom needs. An answer that has to be cut is left without it in a client that shows little. */
 const LAST = ["limits_applied", "tool_override_events", "budget", "usage", "execution_time_ms", "session_id"];
 const IDS = ["exec_id", "ask_id"];
 

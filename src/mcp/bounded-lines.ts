@@ -25,7 +25,7 @@ export function boundedLines(answer: (line: string) => void): Transform {
     frame = openFrame();
   }
 
-  /** What is handed on of a piece of a line. */
+  /** Returns the part of a piece of a line that is handed on. */
   function bounded(piece: Buffer): readonly Buffer[] {
     const room = LINE_BYTES - length;
     length += piece.length;

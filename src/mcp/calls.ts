@@ -78,7 +78,7 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     );
   }
 
-  /** What rlm_status and rlm_wait ask. */
+  /** Answers what rlm_status and rlm_wait ask. */
   function hostOf(called: () => Called, maxBytes: number): SessionHost {
     return {
       status: () => statusOf(connection, runs),
@@ -151,7 +151,7 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
   };
 }
 
-/** What there is after a change of the session, which no call may begin in. @throws RlmError */
+/** Changes the session while no call may begin, and tells what there is. @throws RlmError */
 async function statusAfter(
   connection: Connection,
   runs: Runs,

@@ -42,7 +42,7 @@ export const WHERE: Readonly<Record<Client, string>> = {
   continue: ".continue/mcpServers/belay.yaml of the project (for `cn --config FILE`: its part mcpServers)",
 };
 
-/** How long a client that would give up earlier is to wait for a call: longer than the server takes to answer. */
+/** The time that a client which would give up earlier is to wait for a call: longer than the server takes to answer. */
 const TOOL_SECONDS = 300;
 
 function jsonConfig(client: Exclude<Client, "codex" | "continue">, { args, secrets, env }: Started): object {

@@ -22,7 +22,7 @@ export interface RunningState {
   readonly tokens: number;
 }
 
-/** What a run needs to know of its server. */
+/** The facts of its server that a run needs. */
 export interface RunParts {
   readonly clock: Clock;
   /** Aborted when the client goes away. */
@@ -52,7 +52,7 @@ export interface Run {
   state(): RunningState;
 }
 
-/** How long a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
+/** The time that a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
 const STAYS_MS = 1_000;
 
 type Seen = Pick<Tally, "turn" | "child" | "calls" | "load" | "notice">;

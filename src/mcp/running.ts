@@ -66,7 +66,7 @@ export function openRuns(parts: RunParts): Runs {
     return own;
   }
 
-  /** What runs is answered before it is over, and so are the calls that wait for it. */
+  /** Answers what runs before it is over, and the calls that wait for it. */
   function detach(own: Run): void {
     if (own.isOver()) return;
     own.detach();

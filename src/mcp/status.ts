@@ -6,7 +6,7 @@ import { unfinishedOf } from "../tools/index.ts";
 import type { Connection } from "./connection.ts";
 import type { Runs } from "./running.ts";
 
-/** What rlm_status tells. */
+/** Tells what rlm_status answers. */
 export async function statusOf(connection: Connection, runs: Runs) {
   const session = await connection.look();
   const running = runs.current();

@@ -67,7 +67,7 @@ const ASKED_BY: Readonly<Record<string, readonly [kind: Unfinished["kind"], argu
   rlm_load_append: ["append", "path"],
 };
 
-/** Whether the call asks for what was interrupted. */
+/** True if the call asks for what was interrupted. */
 function isSameCall({ kind, input }: Pick<Unfinished, "kind" | "input">, tool: string, args: unknown): boolean {
   const [asks, argument = ""] = ASKED_BY[tool] ?? [];
   if (asks !== kind) return false;

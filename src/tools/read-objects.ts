@@ -65,7 +65,7 @@ async function objectToRead(known: ConversationObjects, target: string): Promise
   return object;
 }
 
-/** What stands in the place of an object that nobody can read. @throws what is not a failure of its name */
+/** The answer in place of an object that nobody can read. @throws what is not a failure of its name */
 function missing(target: string, error: unknown): ObjectToRead {
   if (!(error instanceof RlmError)) throw error;
   const { code, message } = error;

@@ -4,7 +4,7 @@ import { defineTool } from "./define.ts";
 import { loadedFrom, PATH, shortened, sourceAt } from "./load-path.ts";
 import { unfinishedOf } from "./unfinished.ts";
 
-/** Of a host whose session outlives its conversations: each of them begins with a load, and would throw away what is there. */
+/** The load of a host whose session outlives its conversations: each of them begins with a load, and would throw away what is there. */
 export const rlm_load_unless_loaded = defineTool({
   name: "rlm_load",
   label: "RLM load",

@@ -8,7 +8,7 @@ import { rlm_query, SECTIONS, sectionsRead } from "./rlm_query.ts";
 
 const text = Type.Optional(Type.String());
 
-/** Of a host whose conversation has objects: with a target a model reads that alone, and several together. */
+/** The query of a host whose conversation has objects: with a target a model reads that alone, and several together. */
 export const rlm_query_in_conversation = defineReadingTool({
   name: rlm_query.name,
   label: rlm_query.label,
