@@ -25,7 +25,7 @@ const EXECS = size(
 /** By so much the dearest call may exceed the cheapest. */
 const MOST = 1.3;
 
-/** What a call takes in execs of few and of many calls. */
+/** Measures a call's time and memory in execs of few and of many calls. */
 export async function benchManyCalls(): Promise<Report> {
   using built = await buildCommand();
   const library = join(dirname(dirname(built.main)), "index.js");

@@ -46,7 +46,7 @@ const ROUNDS = size(8, 2);
 const THREADS_HAVE_ENDED_MS = size(11_000, 1);
 /** Threads without a session stay for ten seconds, and V8 gives the pages of an ended one back after eight more. */
 const MEMORY_IS_BACK_MS = size(19_000, 2);
-/** What the collector has not looked at yet is gone by then. */
+/** Resolves once the collector has looked at everything. */
 const SETTLED_MS = size(500, 1);
 const [what = "", library = "", count = "1"] = process.argv.slice(2);
 const { openSession }: { openSession(options?: SessionOptions): Promise<Session> } = await import(library);

@@ -5,7 +5,7 @@ if (process.argv.includes("--smallest")) process.env[SMALLEST] = "1";
 
 const isSmallest = process.env[SMALLEST] === "1";
 
-/** How much of something is measured: `whole`, or `least` with `--smallest`, whose figures mean nothing: it shows that all parts run. */
+/** Returns `whole`, or `least` with `--smallest`, whose figures mean nothing: it shows that all parts run. */
 export function size<T>(whole: T, least: T): T {
   return isSmallest ? least : whole;
 }

@@ -33,7 +33,7 @@ export const llm_query = defineGuestBuiltin({
   system?: string;
   /** Output tokens, thinking included; default 4096 and the thinking of its level. */
   max_tokens?: number;
-  /** How much the model thinks first; default: the session's, which is "off" (as little as the model can) unless it is set. */
+  /** The level of thinking; default: the session's, which is "off" (as little as the model can) unless it is set. */
   thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** For the whole call; default 120,000. */
   timeout_ms?: number;

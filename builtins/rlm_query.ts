@@ -35,7 +35,7 @@ interface ChildOptions {
   cites?: boolean;
   /** "provider/id"; default: the session's model. */
   model?: string;
-  /** How much the model, and those that its cells ask, think first; default: the session's. */
+  /** The level of thinking of the model, and of those that its cells ask; default: the session's. */
   thinking?: "off" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
   /** For the whole call; default 600,000. */
   timeout_ms?: number;

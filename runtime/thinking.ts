@@ -1,7 +1,7 @@
 /** Levels of thinking, from the least. `off`: as little as the model can. */
 export const THINKING = ["off", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
-/** How much a model thinks before it answers. */
+/** A level of thinking before an answer. */
 export type Thinking = (typeof THINKING)[number];
 
 /** Tokens of thinking at each level, where a provider takes a number of them. */

@@ -19,7 +19,7 @@ async function licenseIn(folder: string): Promise<string> {
   return `${basename(folder)}\n\n${await readFile(join(folder, file), "utf8")}\n`;
 }
 
-/** Of a package that forgot the text: who wrote it, and under which license, by its package.json. */
+/** Names the author and the license of a package that has no license file, by its package.json. */
 async function named(folder: string): Promise<string> {
   const { license, author, repository } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   if (typeof license !== "string")

@@ -29,7 +29,7 @@ function sealsOfChanged(original: string, damaged: string): readonly boolean[] |
 }
 
 const FINAL = ["done", "failed", "cancelled"];
-/** What a job was asked has a checksum before the job is final too. */
+/** Columns of what a job was asked: they have a checksum before the job is final too. */
 const ASKED = ["run", "id", "input", "context", "asked"];
 const UNSEALED = ["spent_usd", "spent_tokens", "spent_calls", "changed_at"];
 

@@ -7,7 +7,7 @@ const collect: () => void = runInNewContext("gc");
 // Node keeps a note of each of the last 250 requests.
 performance.setResourceTimingBufferSize(0);
 
-/** What lives on the main thread's heap. */
+/** The objects and bytes that live on the main thread's heap. */
 export interface Heap {
   readonly bytes: number;
   /** Without what V8 makes to run code faster, which grows for a long time. */

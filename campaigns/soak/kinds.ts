@@ -10,7 +10,7 @@ import { openLeaving, serve } from "../../src/mcp/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import { shareStore } from "../../src/store/index.ts";
 
-/** What is done again and again. */
+/** A kind of work that is done again and again. */
 export interface Soaked extends AsyncDisposable {
   /** Does it so many times, and leaves nothing open that was not open before. */
   round(times: number): Promise<void>;
@@ -19,7 +19,7 @@ export interface Soaked extends AsyncDisposable {
 export interface Place {
   /** An empty folder of its own. */
   readonly folder: string;
-  /** Of the model server. */
+  /** The address of the model server. */
   readonly url: string;
 }
 

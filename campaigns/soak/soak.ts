@@ -6,7 +6,7 @@ import { KINDS, startModel } from "./kinds.ts";
 export interface SoakPlan {
   readonly kinds: readonly string[];
   readonly rounds: number;
-  /** How often a round does its thing. */
+  /** The number of times that a round does its work. */
   readonly times: number;
   readonly folder: string;
   say(line: string): void;

@@ -5,7 +5,7 @@ import { mustRun, run } from "../process.ts";
 import { answerTo, type PlannedCall, resultsIn } from "./model.ts";
 import type { Agent } from "./table.ts";
 
-/** Where an agent is driven. */
+/** The place in which an agent is driven. */
 export interface Place {
   /** A folder of its own. */
   readonly folder: string;

@@ -15,7 +15,7 @@ interface Offered {
 /** A request of an agent in one of three protocols: chat completions, responses, and Gemini's contents. */
 interface AgentRequest {
   readonly offered: readonly Offered[];
-  /** What tools have answered so far, each as JSON of whatever form. */
+  /** The answers of tools so far, each as JSON of whatever form. */
   readonly results: readonly string[];
   answer(call: { readonly offered: Offered; readonly args: object } | null): ScriptedAnswer;
 }
@@ -38,7 +38,7 @@ export function answerTo(request: SeenRequest, plan: readonly PlannedCall[]): Sc
   return read.results.length > 0 ? read.answer(null) : null;
 }
 
-/** What tools have answered in a conversation, without the marks that nested JSON escapes with. */
+/** The answers of tools in a conversation, without the marks that nested JSON escapes with. */
 export function resultsIn(request: SeenRequest): readonly string[] {
   return readRequest(request).results.map((result) => result.replaceAll("\\", ""));
 }

@@ -22,7 +22,7 @@ export const SettingsSchema = v.strictObject({
   base_url: v.exactOptional(v.pipe(v.string(ADDRESS), v.minLength(1, ADDRESS))),
   /** Name of the environment variable that holds the API key. */
   api_key_env: v.exactOptional(v.pipe(v.string(VARIABLE), v.regex(/^[A-Za-z_]\w*$/, VARIABLE))),
-  /** How much models think before they answer. */
+  /** The level of thinking of calls that name none. */
   thinking: v.exactOptional(v.picklist(THINKING, `must be one of ${THINKING.join(", ")}`)),
   /** USD per million tokens, in and out, of models whose price no list knows. */
   price: v.exactOptional(v.pipe(v.string(PRICE), v.regex(/^\d{1,6}(\.\d{1,6})?\/\d{1,6}(\.\d{1,6})?$/, PRICE))),
@@ -76,7 +76,7 @@ export function isLimit(key: string): key is LimitKey {
   return Object.hasOwn(LIMIT_DEFAULTS, key);
 }
 
-/** What grants access, spends another's key or says what it costs: never a project's to decide (semantics 37). */
+/** Keys that grant access, spend another's key or say what it costs: a project never decides on them (semantics 37). */
 export const USER_ONLY: readonly string[] = ["base_url", "api_key_env", "price"];
 
 /** Keys that an empty flag or variable takes back if a file sets them: nothing else could say "none". */

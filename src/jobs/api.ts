@@ -13,7 +13,7 @@ export interface Runs {
    * @throws RlmError `run_differs` if the run of this name does something else
    */
   submit(run: Submission, jobs: AsyncIterable<Asked> | Iterable<Asked>, anew?: ReadonlySet<string>): Promise<Submitted>;
-  /** How the run has these jobs; null: it has none of this id. Nothing is changed. */
+  /** Compares these jobs with those of the run; null: it has none of this id. Nothing is changed. */
   known(run: RunRow, jobs: AsyncIterable<Asked>): AsyncIterable<{ readonly id: string; readonly job: KnownJob | null }>;
   /** Keeps a context in the store, for {@link Asked.context}. @throws as `load` */
   keepContext(
@@ -46,9 +46,9 @@ export interface Submitted {
   readonly made: boolean;
   /** The numbers of the jobs, in the order of the submission. */
   readonly order: readonly number[];
-  /** How many of them are new; the run had the others. */
+  /** The number of new ones; the run had the others. */
   readonly added: number;
-  /** How many known ones wait again. */
+  /** The number of known ones that wait again. */
   readonly anew: number;
 }
 

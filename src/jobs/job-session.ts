@@ -200,7 +200,7 @@ async function recordsOf(store: Store, session: string) {
   return (await store.journal(session)).map(({ record }) => readRecord(record));
 }
 
-/** Of a longer output the session's journal has the rest: the row of a job is read whole. */
+/** The most output that a job's row keeps, since it is read whole. The session's journal has the rest. */
 const OUTPUT_UNITS = 2 ** 20;
 
 /** What is kept of an end beside its result. */

@@ -5,7 +5,7 @@
 export interface Troubles {
   /** A model has answered a call of the run. */
   answered(run: string, model: string): void;
-  /** Whether the failure is to reach the job's cell. */
+  /** True if the failure is to reach the job's cell. */
   isOwn(job: { readonly run: string; readonly n: number }): boolean;
   /** A job of the run is done. */
   done(run: string): void;
@@ -16,7 +16,7 @@ export interface Troubles {
   wentBack(job: { readonly run: string; readonly n: number }, code: string, model: string): boolean;
 }
 
-/** So many equal failures in a row pause a run. */
+/** The number of equal failures in a row that pause a run. */
 const IN_A_ROW = 3;
 
 interface Trouble {

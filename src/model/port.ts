@@ -53,7 +53,7 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   /** Output tokens, thinking included. */
   readonly maxTokens: number;
-  /** How much the model thinks first; absent: as little as it can. */
+  /** The level of thinking; absent: off. */
   readonly thinking?: Thinking;
   /** From sending to the end of the answer, ms. */
   readonly timeoutMs: number;
@@ -148,7 +148,7 @@ export interface Models {
   readonly fallback: string | null;
   /** Those of these models, `provider/id`, that no list has. */
   unlisted?(names: readonly string[]): readonly string[];
-  /** What a user can do if there is no fallback; absent: the usual words. */
+  /** Says what a user can do if there is no fallback; absent: the usual words. */
   noModelCure?(): string;
   /**
    * @throws RlmError `no_model_configured` for null without a fallback (naming the flag to pass), for unknown names (naming

@@ -83,7 +83,7 @@ export function compactionReason(event: SessionBeforeCompactEvent): unknown {
   return Reflect.get(event, "reason");
 }
 
-/** What Pi would have a model summarize: that which goes, and the part of a turn whose rest is kept. */
+/** The messages that Pi would have a model summarize: that which goes, and the part of a turn whose rest is kept. */
 export function summariesOf(
   { preparation, customInstructions = "" }: SessionBeforeCompactEvent,
   context: Pick<PiContext, "sessionManager" | "model">,

@@ -15,7 +15,7 @@ export interface FoundObject {
   readonly end: number;
 }
 
-/** What was named, and is not there. */
+/** A target that was named and is not there. */
 export interface MissingObject extends Pick<FoundObject, "id" | "name"> {
   readonly error: { readonly code: string; readonly message: string };
 }
@@ -92,7 +92,7 @@ export function objectsCell(
   return `const OBJECTS = ${JSON.stringify(input)};\n${guest}\n`;
 }
 
-/** What a model answered of an object, or why it did not. If it read several together, their ids and names stand in a row. */
+/** A model's answer about an object, or why there is none. If it read several together, their ids and names stand in a row. */
 export type ObjectRead = { readonly object: string; readonly name: string } & (
   | {
       readonly answer: string;

@@ -17,7 +17,7 @@ export interface StatusFacts {
 const SHOWN_FILES = 10;
 const BYTES_A_TOKEN = 4;
 
-/** How a file was sent, in words. */
+/** The words for how a file was sent. */
 export const MODES: { readonly [mode in Mode]: string } = {
   full: "whole",
   unchanged: "unchanged",

@@ -76,7 +76,7 @@ interface CommonOptions extends RemarkOptions {
   readonly price?: string;
   /** The host has chosen the model for the user: the first answer says so in the warning `model_chosen`. */
   readonly modelChosen?: boolean;
-  /** How much models think before they answer; default: as little as each can. */
+  /** The level of thinking of calls that name none (default `off`: as little as each model can). */
   readonly thinking?: Thinking;
   /** Sub-calls in flight at once (default 5). */
   readonly concurrency?: number;

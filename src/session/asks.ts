@@ -39,7 +39,7 @@ export interface AskOptions {
   readonly maxDepth?: number;
   /** Output tokens of a turn, thinking included (default 16,000). */
   readonly turnTokens?: number;
-  /** How much the root model and those of its cells think first; default: as the session says. */
+  /** The level of thinking of the root model and of those of its cells (default: the session's). */
   readonly thinking?: Thinking;
   /** How the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
   readonly protocol?: "auto" | "tools" | "fence";
@@ -93,7 +93,7 @@ interface AskFields {
   /** Time of its turns and cells, ms. */
   readonly execution_time_ms: number;
   readonly budget: RemainingBudget;
-  /** How often it was resumed: after a kill, after it was suspended, and after its provider had failed. */
+  /** The number of resumes: after a kill, after it was suspended, and after its provider had failed. */
   readonly resumed: number;
   /** Replies that the newest resume took from the journal. */
   readonly replayed_turns: number;

@@ -44,7 +44,7 @@ function cancelled(): RlmError {
   return new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
 }
 
-/** What the user names may be read. */
+/** The roots: what the user names may be read. */
 function keep(runs: Pick<Runs, "keepContext">, source: LoadSource, paths: readonly string[]): Promise<string> {
   const roots = paths.filter((path) => path !== "-").map((path) => resolve(path));
   return runs.keepContext(source, { cwd: process.cwd(), roots });

@@ -5,7 +5,7 @@ import type { AskedRun } from "./asked.ts";
 import { finalJobs } from "./result-lines.ts";
 import { workerSession } from "./worker-session.ts";
 
-/** What all inputs will take, by the first ones, which have really been run. */
+/** The likely cost of all inputs, by the first ones, which have really been run. */
 export interface Forecast {
   /** Inputs. */
   readonly jobs: number;
@@ -21,7 +21,7 @@ interface Sum {
   readonly tokens: number;
 }
 
-/** So many of the first jobs are run with placeholders for answers, which tells how much they could have taken. */
+/** The number of first jobs that run with placeholders for answers, to estimate the most that they could cost. */
 const TRIED = 3;
 
 export interface ForecastAsked {
@@ -32,7 +32,7 @@ export interface ForecastAsked {
   readonly jobs: Jobs;
   /** The first jobs. */
   readonly inputs: AsyncIterable<Asked>;
-  /** How many there are of them all. */
+  /** The number of all inputs. */
   readonly all: number;
 }
 
@@ -78,7 +78,7 @@ async function couldTake({ asked, spec, runs, inputs }: ForecastAsked): Promise<
   return most;
 }
 
-/** What the limits of the run, and of each job, let all of them take. */
+/** The most that the limits of the run and of each job let all of them cost. */
 function limitsOf({ limits, settings }: AskedRun, all: number): Sum {
   const ofRun = {
     cost_usd: limits.nanodollars === null ? Number.POSITIVE_INFINITY : limits.nanodollars / 1e9,

@@ -4,7 +4,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 
 export const FORMATS = ["jsonl", "csv"] as const;
 
-/** How results are written: a line of JSON for each, or one table. */
+/** The form of results: a line of JSON for each, or one table. */
 export type Format = (typeof FORMATS)[number];
 
 const ENDINGS: Readonly<Record<string, Format>> = { ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv" };

@@ -3,7 +3,7 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkResultFile } from "../running/result-file.ts";
 import { type Format, formatOf } from "./format.ts";
 
-/** Where the results go: nowhere, to stdout, or to a file (absolute, and as it was typed). */
+/** The place of the results: nowhere, to stdout, or to a file (absolute, and as it was typed). */
 export type OutPlace =
   | { readonly kind: "none" }
   | { readonly kind: "stdout"; readonly format: Format }

@@ -3,7 +3,7 @@ import type { RunRow } from "../../store/index.ts";
 import { RUN_LIMITS } from "../flags/runs.ts";
 import { inFlags } from "../render/wording.ts";
 
-/** Whether a limit of the run is spent, or is held by requests of which nobody knows what they took. */
+/** True if a limit of the run is spent, or is held by requests whose cost is not known. */
 export const isOutOfMoney = ({ why }: Pick<RunRow, "why">) => why === "budget" || limitIn(why) !== null;
 
 /** The flag of the limit that a paused run has reached, such as `--run-max-tokens`; null: an earlier build has not named it. */

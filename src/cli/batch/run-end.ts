@@ -16,7 +16,7 @@ export interface Among {
   readonly inputs: number;
   /** Jobs that wait for another build, if no others do. */
   readonly left: number;
-  /** What all inputs will take, if only the first were run. */
+  /** The likely cost of all inputs, if only the first were run. */
   readonly forecast: Forecast | null;
 }
 

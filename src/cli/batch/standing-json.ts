@@ -27,7 +27,7 @@ export function runJson({ run, counts }: { readonly run: RunRow; readonly counts
   return { id, name, queue, share, state: stateOf({ run, counts }), why, created_at, ...standingJson({ counts, run }) };
 }
 
-/** How a run stands, in a word, for people and programs. */
+/** The state of a run in a word, for people and programs. */
 export function stateOf({ run, counts }: { readonly counts: Counts; readonly run: Pick<RunRow, "state"> }): RunState {
   if (overIn(counts) === jobsIn(counts)) return "over";
   if (run.state === "paused") return "paused";

@@ -4,7 +4,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkPaths, contextSource } from "./sources.ts";
 
-/** What is looked for, and where. */
+/** The words of a search, and its paths. */
 export interface LookedFor {
   readonly text: string;
   /** As they were typed; `-` is stdin. */
@@ -18,7 +18,7 @@ export function lookedFor(args: Arguments, command: string, what: string): Looke
   return { text, paths: paths.length > 0 ? paths : ["."] };
 }
 
-/** What the paths are loaded as, one after the other: stdin, then all files. @throws RlmError */
+/** The sources that the paths are loaded as, one after the other: stdin, then all files. @throws RlmError */
 export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promise<readonly LoadSource[]> {
   const places = paths.filter((path) => path !== "-");
   checkPaths(places.filter((path) => !/[*?[{]/.test(path)));

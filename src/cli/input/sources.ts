@@ -62,7 +62,7 @@ export async function readStream(stream: Readable, limit: number, signal: AbortS
   return Buffer.concat(chunks);
 }
 
-/** What a shell hands to a command as a path: `<(command)` and stdin. */
+/** A path that a shell hands to a command: `<(command)` and stdin. */
 export const isHandedOver = (path: string) => /^\/(?:dev\/(?:stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/.test(path);
 
 /**

@@ -4,7 +4,7 @@ import type { JobRow, Jobs } from "../../store/index.ts";
 /** Why jobs have failed: those with equal reasons together. */
 export interface Reason {
   readonly error_code: string;
-  /** Of the first of them. */
+  /** The message of the first of them. */
   readonly error: string;
   readonly count: number;
 }
@@ -32,12 +32,12 @@ export function openReasons(): Reasons {
   };
 }
 
-/** What a script throws is told apart by its words; the words of other codes name what differs from job to job. */
+/** Groups errors of scripts by their words, and others by their code: their words name what differs from job to job. */
 function keyOf({ error_code, error }: Pick<Reason, "error_code" | "error">): string {
   return error_code === "js_error" ? `${error_code} ${error}` : error_code;
 }
 
-/** So many failed jobs tell of all of them. */
+/** The number of failed jobs that are looked at. */
 const LOOKED_AT = 1000;
 
 /** Finds the most frequent reason while a run goes on: the jobs are looked at again when more have failed. */

@@ -6,7 +6,7 @@ import { type DamagedOfRun, damagedJobs, damageJson, showDamage } from "./damage
 import { type JobsAsked, printJson } from "./jobs-asked.ts";
 import { openReadableJobs } from "./readable-jobs.ts";
 
-/** What jobs that ended on one day, of runs with one model, have spent. */
+/** The cost of the jobs that ended on one day, of runs with one model. */
 interface Cost {
   /** `2026-11-23`, in UTC. */
   readonly day: string;

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { readBoundedFile } from "../../bounded-file.ts";
 import { makeFolder } from "../../make-folder.ts";
 
-/** What a load gave: the hash of its P, and the key of the context. */
+/** The result of a load: the hash of its P, and the key of the context. */
 export interface KnownLoad {
   readonly hash: string;
   readonly key: string;

@@ -33,7 +33,7 @@ export function openRoots(roots: readonly string[], cwd: string): Roots {
   return roots.map((root) => canonical(resolve(cwd, root)));
 }
 
-/** Whether a path without symlinks lies in a root, and in no kernel interface or folder of Belay's own. */
+/** True if a path without symlinks lies in a root, and in no kernel interface or folder of Belay's own. */
 export function isAllowed(roots: Roots, path: string): boolean {
   return forbiddenBy(path) === null && roots.some((root) => isWithin(root, path));
 }

@@ -7,7 +7,7 @@ export interface Authorization {
   /** Null if the provider's SDK finds its credentials itself (AWS, Google Cloud). */
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where the login's models are, if not where the list says. */
+  /** The address of the login's models, if it is not that of the list. */
   readonly baseUrl?: string;
   /** When it ceases to work, ms since 1970. */
   readonly expires: number;
@@ -114,7 +114,7 @@ function fromLogin(provider: string, { files, now }: KeySources): Found {
   return new RlmError("auth_expired", `the login for ${provider} has expired`, { suggestion: "Run pi and /login." });
 }
 
-/** What a gateway in front of Anthropic is given: it goes as a bearer token and never as a key. A key goes before it. */
+/** The token of a gateway in front of Anthropic: it goes as a bearer token and never as a key. A key goes before it. */
 function bearerToken(provider: string, { env, apiKeyEnv, envNames }: KeySources): string | undefined {
   if (provider !== "anthropic" || apiKeyEnv !== undefined || envNames.some((name) => isKey(env[name])))
     return undefined;

@@ -9,7 +9,7 @@ export {
 } from "belay-pi-ai/compat";
 export { builtinProviders, getBuiltinModelDataGeneratedAt } from "belay-pi-ai/providers/all";
 
-/** What pi-ai knows of logins, which it too imports by names that no bundler can follow. */
+/** Registers pi-ai's logins, which it too imports by names that no bundler can follow. */
 export async function loadLogins(): Promise<void> {
   const { registerBunOAuthFlows } = await import("belay-pi-ai/bun-oauth");
   registerBunOAuthFlows();

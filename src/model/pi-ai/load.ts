@@ -4,7 +4,7 @@ import { entryUrl } from "../../entries.ts";
 
 type Copy = typeof import("./copy-entry.ts");
 
-/** What is used of pi-ai. A host may lend its own copy of what sends. */
+/** The functions of pi-ai that are used. A host may lend its own copy of what sends. */
 export type PiAi = Pick<
   Copy,
   "streamSimple" | "getModels" | "getProviders" | "findEnvKeys" | "getBuiltinModelDataGeneratedAt"

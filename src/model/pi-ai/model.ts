@@ -18,7 +18,7 @@ export interface PiAiModelParts {
   readonly window: Model["window"];
   /** The address of the model came from --base-url. */
   readonly isNamed?: boolean;
-  /** Of a model that no list has: those named most like it. */
+  /** Listed names like that of a model that no list has. */
   readonly near?: readonly string[];
   /** Asked before each request. @throws RlmError, which becomes the answer */
   authorize(): Promise<Authorization> | Authorization;

@@ -10,7 +10,7 @@ export interface RegistryOptions {
   readonly agentDir: string;
   readonly apiKeyEnv: string | undefined;
   readonly now: () => number;
-  /** Of models whose price no list knows. */
+  /** The price of models whose price no list knows. */
   readonly price?: Model["price"];
 }
 
@@ -72,7 +72,7 @@ const names = (piAi: PiAi, provider: string) => ({
   allNames: keyNames(piAi, provider),
 });
 
-/** Whether requests to this provider could be sent; no key is shown. */
+/** True if requests to this provider would have a key; no key is shown. */
 export function hasKey(provider: string, files: PiFiles, { env, apiKeyEnv, now }: RegistryOptions): boolean {
   try {
     const { key, headers } = authorize(provider, {}, { env, apiKeyEnv, files, ...names(loadPiAi(), provider), now });
@@ -87,7 +87,7 @@ export function registeredPrice(name: string, options: RegistryOptions): Model["
   return pricedBy(findModel(loadPiAi(), readPiFiles(options.agentDir), readModelName(name)), options).price;
 }
 
-/** What is read from a cache costs at the most what is sent: the user names two prices. */
+/** Gives a model without a price the user's. The user names two: input from a cache costs as other input. */
 function pricedBy(listed: ListedModel, { price }: RegistryOptions): ListedModel {
   if (listed.price !== null || !price) return listed;
   const { input, output } = price;

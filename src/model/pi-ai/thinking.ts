@@ -1,7 +1,7 @@
 import type { Api, Model as PiModel } from "belay-pi-ai";
 import { THINKING, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 
-/** What is always left for the answer. */
+/** Tokens that are always left for the answer. */
 const ANSWER = 1024;
 
 export interface ThinkingOptions {

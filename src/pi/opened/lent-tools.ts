@@ -11,7 +11,7 @@ interface PiToolAnswer {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
 
-/** What Pi can lend to sub-agents if the user allows it: its own bash, write and edit in the project, those that it has. */
+/** The tools that Pi can lend to sub-agents if the user allows it: its own bash, write and edit in the project, those that it has. */
 export function lentTools(cwd: string): AgentTool[] {
   return [
     ...(hostHas("pi-coding-agent", ["createBashTool"]) ? [lentBash(cwd)] : []),

@@ -83,7 +83,7 @@ export function openReadCache(pi: ReadCacheHost, parts: ReadCacheParts): ReadCac
   };
 }
 
-/** What the settings say. If they cannot be read, one line says why, and what is off because of it. */
+/** Reads the settings. If they cannot be read, one line says why, and what is off because of it. */
 function exemptOf(context: StartContext, { settings, write }: Pick<ReadCacheParts, "settings" | "write">): Exempt {
   try {
     const { read_cache: isOn = false, read_cache_exclude: names = [] } = settings(context.cwd);

@@ -34,7 +34,7 @@ function isAmong(sources: readonly string[], own: readonly string[]): boolean {
   return at === sources.length;
 }
 
-/** Where each part begins in P, UTF-16 units. */
+/** The place at which each part begins in P, UTF-16 units. */
 function partStarts({ parts, text }: Context): number[] {
   let bytes = 0;
   return parts.map((part) => {

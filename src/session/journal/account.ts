@@ -50,7 +50,7 @@ export interface AskRecords {
   readonly start: Start;
   /** Turns and cells that are over, in journal order. */
   readonly execs: readonly ExecRecords[];
-  /** How often a process has gone on with it, and the number of its replies that the newest of them took from the journal. */
+  /** The number of processes that went on with it, and of the replies that the newest of them took from the journal. */
   readonly resumed: number;
   readonly replayed: number;
   readonly complete: Complete | null;

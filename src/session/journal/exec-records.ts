@@ -36,7 +36,7 @@ export function callIn(records: ExecRecords, call_id: string): ToolCall | undefi
   return listsOf(records).calls.find(call_id);
 }
 
-/** How many calls the exec has made. Its time does not grow with them. */
+/** Counts the calls that the exec has made. Its time does not grow with them. */
 export function callCount(records: ExecRecords): number {
   return listsOf(records).calls.length;
 }

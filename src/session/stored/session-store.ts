@@ -13,7 +13,7 @@ import { forkSession, listReadableSessions, removeSession, type SessionSummary }
  * reject with RlmError: `session_not_found`, `session_busy`, `store_failed`, `store_corrupt`.
  */
 export interface SessionStore extends AsyncDisposable {
-  /** All that can be read, the one changed last first. */
+  /** The sessions that can be read, the one changed last first. */
   list(): Promise<readonly SessionSummary[]>;
   /** Those that `list` passes over, because their rows cannot be read: id and problem of each. `remove` drops one by its whole id. */
   damaged(): Promise<readonly DamagedRow[]>;

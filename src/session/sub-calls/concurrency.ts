@@ -13,7 +13,7 @@ export interface Limiter {
 export function openLimiter(limit: number): Limiter {
   let running = 0;
   const waiting = new Set<() => void>();
-  /** How many have asked for each width. */
+  /** The number of callers that have asked for each width. */
   const widths = new Map<number, number>();
 
   function serve(): void {

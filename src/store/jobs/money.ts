@@ -8,7 +8,7 @@ export interface Purse {
   readonly doubtful: Amount;
 }
 
-/** Whether so much more may be held: now, or once others have given back what they hold. Else the limit that has no room for it. */
+/** The answer to a wish to hold more: it may be held now, or once others have given back what they hold. Else the limit that has no room for it. */
 export function mayHold({ limits, spent, held, doubtful }: Purse, amount: Amount): Held {
   const spentLimit = (sums: readonly Amount[]) =>
     EACH.find((kind) => {

@@ -14,7 +14,7 @@ export interface Jobs {
   open(run: NewRun): Promise<{ readonly run: RunRow; readonly made: boolean }>;
   /** Adds jobs, 1,000 at the most, behind those that the run has. An id is taken once: a known job stays as it is. */
   add(run: string, jobs: readonly NewJob[]): Promise<readonly AddedJob[]>;
-  /** How the run has the jobs of these ids, 1,000 at the most, in their order; null: it has none of this id. */
+  /** Compares the jobs of these ids, 1,000 at the most, in their order; null: the run has none of this id. */
   known(run: string, jobs: readonly Asked[]): Promise<readonly (KnownJob | null)[]>;
   /**
    * Jobs that nobody tries, 1,000 at the most, wait for what is asked of them now, each with an attempt and a session of its own.
@@ -34,7 +34,7 @@ export interface Jobs {
   list(run: string, page: JobPage): Promise<readonly JobRow[]>;
   /** Jobs of a run whose rows cannot be read. `list` and `counts` refuse to answer if they come upon one. */
   damaged(run: string): Promise<readonly DamagedRow[]>;
-  /** What the job was given. @throws `store_corrupt` if it is not what was asked when the job was added */
+  /** Reads the job's input. @throws `store_corrupt` if it is not what was asked when the job was added */
   input(key: JobKey): Promise<Json>;
   /** The result of a job that is done, as JSON; null if it has none. @throws `store_corrupt` */
   result(key: JobKey): Promise<string | null>;
@@ -124,7 +124,7 @@ export interface RunRow extends NewRun {
   readonly created_at: number;
 }
 
-/** What is asked of a job. */
+/** The input and the context of a job. */
 export interface Asked {
   /** Unique in the run; given by the user, or made of the input. */
   readonly id: string;

@@ -3,7 +3,7 @@
  * and what that becomes in memory, is bounded before it is unpacked and before it is parsed.
  */
 export interface Bounds {
-  /** Of the text, in UTF-8. */
+  /** Bytes of the text in UTF-8. */
   readonly bytes: number;
   /** Commas, arrays and objects: an empty array takes 2 bytes of text and many times as many in memory. */
   readonly values: number;
@@ -31,7 +31,7 @@ export const RESULT_BOUNDS: Bounds = {
 /** A script of 256 KB, before it is JSON, and its settings. */
 export const SPEC_BOUNDS: Bounds = { bytes: 4 * MB, values: 2000, depth: 10 };
 
-/** Whether a JSON text has no more values and levels than these bounds. */
+/** True if a JSON text has no more values and levels than these bounds. */
 export function isWithin(json: string, { values, depth }: Bounds): boolean {
   if (json.length <= Math.min(values, depth)) return true;
   let found = 0;
@@ -49,7 +49,7 @@ export function isWithin(json: string, { values, depth }: Bounds): boolean {
   return true;
 }
 
-/** Where the string ends that begins here. */
+/** The end of the string that begins here. */
 function endOfString(json: string, begin: number): number {
   for (let at = json.indexOf('"', begin + 1); at !== -1; at = json.indexOf('"', at + 1)) {
     let before = at - 1;

@@ -2,7 +2,7 @@ import { inputOf } from "./job-input.ts";
 import { decodeRun, resultOf } from "./jobs.ts";
 import { number, type Row, text } from "./seal.ts";
 
-/** What is wrong with a whole row of `runs` or `jobs`, as a line for people; none: nothing that can be told. */
+/** Lines for people that say what is wrong with a whole row of `runs` or `jobs`; none: nothing that shows. */
 export function flawsOf(row: Row | undefined, kind: "run" | "job"): string[] {
   if (!row) return [];
   const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;

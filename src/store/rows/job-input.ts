@@ -7,15 +7,15 @@ import { INPUT_BOUNDS } from "./bounds.ts";
 import { capped, jobStateOf, jsonOf } from "./jobs.ts";
 import { number, type Row, seal, text, textOrNull, value } from "./seal.ts";
 
-/** What {@link inputOf} reads. */
+/** The columns that {@link inputOf} reads. */
 export const INPUT_COLUMNS = `run, n, id, ${capped("input", INPUT_BOUNDS.bytes)}, context, asked`;
 
-/** What {@link knownOf} reads: the input only where an earlier build has kept no checksum over it. */
+/** The columns that {@link knownOf} reads: the input only where an earlier build has kept no checksum over it. */
 export const KNOWN_COLUMNS = `run, n, id, state,
   ${capped("input", INPUT_BOUNDS.bytes, "CASE WHEN asked IS NULL THEN input END")}, context, asked,
   (SELECT parts FROM contexts WHERE contexts.hash = jobs.context) AS parts`;
 
-/** What the column `asked` has: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
+/** The content of the column `asked`: SHA-256 over a job's input and context. Equal values have equal sums, in whatever order their keys are. */
 export function sumOfAsked(run: string, { id, input, context }: Asked): Buffer {
   return seal([run, id, canonicalJson(input), context]);
 }

@@ -111,7 +111,7 @@ function lockFile(database: DatabaseSync, name: string, path: string, waitMs: nu
   }
 }
 
-/** What tells a file from a later one of its name; null: there is none. */
+/** The identity of a file, which a later one of its name does not have; null: there is none. */
 function identityOf(path: string): string | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found ? `${found.ino} ${found.birthtimeNs}` : null;
