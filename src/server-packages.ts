@@ -19,5 +19,5 @@ export function serverPackagesCure(module = fileURLToPath(import.meta.url), exis
     return `Start Belay by \`npx ${["belay-rlm", ...packages].map((name) => `-p ${name}`).join(" ")} belay\`.`;
   }
   if (exists(join(folder, "package.json"))) return `Run \`npm install ${packages.join(" ")}\` in ${folder}.`;
-  return `Run \`npm install --global ${packages.join(" ")}\`.`;
+  return `Run \`npm install -g ${packages.join(" ")}\`.`;
 }

@@ -1,6 +1,5 @@
 import { cpSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { chdir, cwd } from "node:process";
 import { pathToFileURL } from "node:url";
 import { beforeEach, expect, test, vi } from "vitest";
 import { mustRun, ROOT } from "../../scripts/process.ts";
@@ -107,15 +106,15 @@ let reader: ScriptedReader;
 let scene: string;
 
 beforeEach(async () => {
-  const before = cwd();
+  const before = process.cwd();
   scene = readersFolder();
   reader = await startReader();
-  chdir(scene);
+  process.chdir(scene);
   vi.stubEnv("BELAY_HOME", join(scene, "home"));
   vi.stubEnv("XDG_CONFIG_HOME", join(scene, "config"));
   vi.stubEnv("BELAY_BASE_URL", reader.url);
   return async () => {
-    chdir(before);
+    process.chdir(before);
     vi.unstubAllEnvs();
     await reader[Symbol.asyncDispose]();
   };

@@ -9,11 +9,11 @@ test.each([
   ["a checkout", "/home/u/belay/src/server-packages.ts", "Run `npm ci` in the checkout of Belay."],
   ["a project", `/home/u/app/${FILE}`, `Run \`npm install ${BOTH}\` in /home/u/app.`],
   ["a project, with pnpm", `/home/u/app/node_modules/.pnpm/x/${FILE}`, `Run \`npm install ${BOTH}\` in /home/u/app.`],
-  ["global", `/usr/lib/${FILE}`, `Run \`npm install --global ${BOTH}\`.`],
+  ["global", `/usr/lib/${FILE}`, `Run \`npm install -g ${BOTH}\`.`],
   [
     "global on Windows",
     `C:\\Users\\u\\AppData\\Roaming\\npm\\${FILE.replaceAll("/", "\\")}`,
-    `Run \`npm install --global ${BOTH}\`.`,
+    `Run \`npm install -g ${BOTH}\`.`,
   ],
   [
     "npx",
