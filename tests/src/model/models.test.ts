@@ -416,3 +416,19 @@ test("pi-ai is not loaded before a model is resolved", async () => {
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], { cwd: ROOT, env: {} });
   expect(stdout.trim()).toBe("0 true no_model_configured");
 });
+
+test("tokens of thinking that a provider reports are a part of the output", async () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 7, completion_tokens_details: { reasoning_tokens: 5 } };
+  const events = [
+    { id: "1", choices: [{ index: 0, delta: { role: "assistant", content: "yes" } }] },
+    { id: "1", choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage },
+  ];
+  const body = [...events.map((event) => JSON.stringify(event)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
+  const server = await startModelServer(() => ({ body, headers: { "content-type": "text/event-stream" } }));
+  onTestFinished(() => server.close());
+  const { models } = open({}, { baseUrl: server.url });
+  expect(await ask(models.resolve("local/x"), "hi", "high")).toMatchObject({
+    ok: true,
+    usage: { input: 10, output: 7, reasoning: 5 },
+  });
+});

@@ -61,3 +61,20 @@ test("an answer at one level is not taken from the cache at another", async () =
     await ask(options);
   expect(seen.prompts).toHaveLength(3);
 });
+
+test("a child takes the level of its call, else that of the session", async () => {
+  const asked: string[] = [];
+  const { session } = await openScripted(
+    ({ thinking, maxTokens }) => {
+      asked.push(`${thinking} ${maxTokens}`);
+      return "found";
+    },
+    { thinking: "low" },
+  );
+  const part = 'context: "some text", max_sub_calls: 0';
+  const answer = await session.exec(
+    `[await rlm_query("Which?", { ${part} }), await rlm_query("Which?", { ${part}, thinking: "high" })]`,
+  );
+  expect(answer).toMatchObject({ result_json: ["found", "found"] });
+  expect([...new Set(asked)]).toEqual(["low 16000", "high 32384"]);
+});
