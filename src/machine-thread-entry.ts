@@ -1,4 +1,4 @@
-import { silenceSqliteWarning } from "./sqlite-warning.ts";
+import { silenceSqliteWarning } from "./platform/sqlite-warning.ts";
 
 // The machine's thread in the library and in Pi. Its host has not asked for node:sqlite and need not hear of it.
 silenceSqliteWarning();

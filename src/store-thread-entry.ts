@@ -1,4 +1,4 @@
-import { silenceSqliteWarning } from "./sqlite-warning.ts";
+import { silenceSqliteWarning } from "./platform/sqlite-warning.ts";
 
 // The store's thread in the library and in Pi, as in machine-thread-entry.ts.
 silenceSqliteWarning();

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { amount } from "../../src/figures.ts";
 import { type AskEnvelope, type ContextStats, openSession, type SessionOptions } from "../../src/index.ts";
+import { amount } from "../../src/platform/figures.ts";
 import { startModelServer } from "../../tests/support/model-server.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 import type { Check, Example } from "./example.ts";

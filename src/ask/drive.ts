@@ -1,7 +1,7 @@
 import { type Json, RlmError, remedy } from "../../runtime/index.ts";
 import { estimateTokens, loadSubCallLayer } from "../model/index.ts";
+import { joinSignals } from "../platform/signals.ts";
 import { type AskEnvelope, type AskHost, type ExecAsked, sleep, type TurnTaken } from "../session/index.ts";
-import { joinSignals } from "../signals.ts";
 import { citationsCapped, citationsOf } from "./cite.ts";
 import { conversationOf } from "./conversation.ts";
 import { unitsOfMessage } from "./elide.ts";

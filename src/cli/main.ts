@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { silenceSqliteWarning } from "../sqlite-warning.ts";
+import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
 import { nodeProblem } from "./node-version.ts";
 
 // Nothing else is imported before the two checks: an old Node may lack what the rest needs, and node:sqlite warns as

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
-import { homeFolder } from "../home.ts";
-import { makeFolder } from "../make-folder.ts";
+import { homeFolder } from "../platform/home.ts";
+import { makeFolder } from "../platform/make-folder.ts";
 
 /**
  * Keeps compiled modules in the store folder, if there is one: the next command starts in half the time. Node's own

@@ -1,4 +1,4 @@
-import { nearest } from "../nearest.ts";
+import { nearest } from "../platform/nearest.ts";
 import { findProjectFile, readProjectFile, readUserFile } from "./files.ts";
 import { lowered } from "./lowered.ts";
 import { invalidConfig } from "./problems.ts";

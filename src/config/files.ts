@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
-import { type BoundedFile, readBoundedFile } from "../bounded-file.ts";
-import { isRecord } from "../json.ts";
+import { type BoundedFile, readBoundedFile } from "../platform/bounded-file.ts";
+import { isRecord } from "../platform/json.ts";
 import { checkSettings, invalidConfig, refusedToProject } from "./problems.ts";
 import { type Settings, USER_ONLY } from "./settings.ts";
 

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../platform/nearest.ts";
 import { readVariables } from "./config.ts";
 import { projectSettings, readObject, readProjectObject, readUserFile, userSettings } from "./files.ts";
 import { lowered } from "./lowered.ts";

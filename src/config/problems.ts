@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { RlmError } from "../../runtime/index.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../platform/nearest.ts";
 import { KEYS, type Settings, SettingsSchema, variableOf } from "./settings.ts";
 
 /**

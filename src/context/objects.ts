@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { RlmError } from "../../runtime/index.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../platform/nearest.ts";
 import type { Context, Document, Pause } from "./context.ts";
 
 /** A context whose documents can be named by ids of their texts: the history of a conversation, or what was loaded. */

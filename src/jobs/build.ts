@@ -1,5 +1,5 @@
 import { imageFormat, imageProblem } from "../../runtime/index.ts";
-import { isRecord, parseJson } from "../json.ts";
+import { isRecord, parseJson } from "../platform/json.ts";
 
 /** What `jobs.engine` has of this build. */
 export async function ownEngine(): Promise<string> {

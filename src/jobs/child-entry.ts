@@ -1,4 +1,4 @@
-import { silenceSqliteWarning } from "../sqlite-warning.ts";
+import { silenceSqliteWarning } from "../platform/sqlite-warning.ts";
 
 // The process in which a worker tries a job that may end it.
 silenceSqliteWarning();

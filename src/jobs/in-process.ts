@@ -1,5 +1,6 @@
 import PQueue from "p-queue";
-import { aborted } from "../signals.ts";
+import { messageOf } from "../platform/errors.ts";
+import { aborted } from "../platform/signals.ts";
 import { type DeadLetter, type Dispatcher, MOST_LAPSES, type Ticket, type Tried, type Verdict } from "./dispatcher.ts";
 
 /** What may be set otherwise in tests. The numbers are those of pg-boss's queues. */
@@ -69,7 +70,7 @@ export function openInProcess({
       const verdict = await handlers.attempt({ run, n, rank, id, lapses, changed: changed.signal });
       if (verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, verdict.lapses ?? 0);
     } catch (error) {
-      await lapsed(ticket, { id, lapses: lapses + 1, why: error instanceof Error ? error.message : String(error) });
+      await lapsed(ticket, { id, lapses: lapses + 1, why: messageOf(error) });
     } finally {
       trying.delete(id);
     }

@@ -1,5 +1,5 @@
 import type { SubCallError } from "../model/index.ts";
-import { aborted } from "../signals.ts";
+import { aborted } from "../platform/signals.ts";
 import type { Amount } from "../store/index.ts";
 
 /** Why a job is to be suspended, and when it can go on at the earliest. */

@@ -1,6 +1,7 @@
 import { systemClock } from "../../runtime/index.ts";
+import { messageOf } from "../platform/errors.ts";
+import { aborted, joinSignals } from "../platform/signals.ts";
 import { sleep } from "../session/index.ts";
-import { aborted, joinSignals } from "../signals.ts";
 import type { WorkOptions } from "./api.ts";
 import { LAPSES_APART, tryInChild } from "./child.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
@@ -64,5 +65,3 @@ async function sweeping(
     await sleep(clock, OVERDUE_MS + (Math.random() - 0.5) * 120_000, signal);
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,7 +1,7 @@
 import type { Json } from "../../runtime/index.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../platform/nearest.ts";
+import { jsonText } from "../platform/visible.ts";
 import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope } from "../tools/index.ts";
-import { jsonText } from "../visible.ts";
 import { inMcp } from "./wording.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/index.ts";
-import { amount, elapsed, priced, size } from "../figures.ts";
+import { amount, elapsed, priced, size } from "../platform/figures.ts";
+import { inLine } from "../platform/visible.ts";
 import type { Progress } from "../session/index.ts";
-import { inLine } from "../visible.ts";
 
 /** Where what happens while a call runs stands. */
 export interface Tally {

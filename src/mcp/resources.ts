@@ -1,6 +1,6 @@
+import { jsonText } from "../platform/visible.ts";
 import { describeSession } from "../session/index.ts";
 import { fitted } from "../tools/index.ts";
-import { jsonText } from "../visible.ts";
 import type { Calls } from "./calls.ts";
 import { SESSION_RESOURCE } from "./listed-resources.ts";
 import { answerOfExec, statusOf } from "./status.ts";

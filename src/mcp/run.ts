@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
+import { aborted, joinSignals } from "../platform/signals.ts";
 import type { Progress } from "../session/index.ts";
-import { aborted, joinSignals } from "../signals.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
 import type { Tally } from "./progress.ts";
 

@@ -11,7 +11,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type Clock, systemClock } from "../../runtime/index.ts";
-import { isRecord } from "../json.ts";
+import { messageOf } from "../platform/errors.ts";
+import { isRecord } from "../platform/json.ts";
 import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
 import type { AnswerLimits, Calls } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
@@ -149,7 +150,7 @@ function serveResources(server: Server, calls: () => Promise<Calls>): void {
   server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
     const { readResource } = await import("./resources.ts");
     const text = await readResource(uri, await calls()).catch((error: unknown) => {
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, error instanceof Error ? error.message : String(error));
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, messageOf(error));
     });
     if (text === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no resource ${uri}`);
     return { contents: [{ uri, mimeType: "application/json", text }] };

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import * as v from "valibot";
-import { readBoundedFile } from "../bounded-file.ts";
-import { isRecord, parseJson } from "../json.ts";
+import { readBoundedFile } from "../platform/bounded-file.ts";
+import { isRecord, parseJson } from "../platform/json.ts";
 import { boundedJson } from "./bounded-json.ts";
 import type { Env } from "./keys/pi-files.ts";
 

@@ -1,4 +1,4 @@
-import { isRecord } from "../json.ts";
+import { isRecord } from "../platform/json.ts";
 import { boundedJson } from "./bounded-json.ts";
 import { MAX_LIST_BYTES, refreshLists, storeFile } from "./fetched.ts";
 import { agentDirOf, type Env, readPiFiles } from "./keys/pi-files.ts";

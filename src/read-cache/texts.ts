@@ -1,3 +1,4 @@
+import { messageOf } from "../platform/errors.ts";
 import { sha256 } from "./digest.ts";
 
 /** Where texts are kept over the end of a process. Both may reject. */
@@ -70,5 +71,3 @@ export function openTexts(store: TextStore): Texts {
     problem: () => problem,
   };
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import type { Signer } from "../signed-settings.ts";
+import type { Signer } from "../platform/signed-settings.ts";
 import type { HostedOptions } from "./api.ts";
 
 /** The models of an ask: those of its turns and of its plain sub-calls, `provider/id`. */

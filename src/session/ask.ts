@@ -1,6 +1,6 @@
 import { contextNotLoaded } from "../../builtins/index.ts";
 import { DEFAULT_ASK_MS } from "../../runtime/index.ts";
-import { aborted, joinSignals } from "../signals.ts";
+import { aborted, joinSignals } from "../platform/signals.ts";
 import type { AskEnding, AskEnvelope, AskHost, AskOptions } from "./asks.ts";
 import { partOf, readExcerptInput } from "./contexts/excerpts.ts";
 import { beginAsk, endAsk, GIVEN_UP, resumeOfAsk } from "./exec/ask-records.ts";

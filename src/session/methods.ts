@@ -1,6 +1,6 @@
 import { firstly, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ContextStats } from "../context/index.ts";
-import { displayName } from "../ids.ts";
+import { displayName } from "../platform/ids.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
 import { ask, discardInterrupted, recordedAsk, resumeAsk } from "./ask.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type ExecLimits, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
 import type { Context } from "../context/index.ts";
-import { nearest } from "../nearest.ts";
+import { nearest } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, LoadPaths, SubAgentPolicy } from "./api.ts";
 import type { AskOptions } from "./asks.ts";

@@ -1,9 +1,9 @@
 import type { RlmError } from "../../runtime/index.ts";
 import { systemClock } from "../../runtime/index.ts";
-import { checkSessionName } from "../session-name.ts";
-import { openSigner } from "../signed-settings.ts";
+import { checkSessionName } from "../platform/session-name.ts";
+import { openSigner } from "../platform/signed-settings.ts";
+import { placeOf } from "../platform/store-place.ts";
 import { shareStore } from "../store/index.ts";
-import { placeOf } from "../store-place.ts";
 import type { HostedOptions, Session } from "./api.ts";
 import { loadOnce } from "./contexts/load-once.ts";
 import { sessionOver } from "./methods.ts";

@@ -9,7 +9,7 @@ import {
 import type { Context } from "../context/index.ts";
 import { entryUrl } from "../entries.ts";
 import { type Models, openModels, withFallback } from "../model/index.ts";
-import type { Signer } from "../signed-settings.ts";
+import type { Signer } from "../platform/signed-settings.ts";
 import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
 import { type AskModels, openAskModels } from "./ask-models.ts";

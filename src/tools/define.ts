@@ -2,7 +2,8 @@ import { IsObject, type Static, type TObject, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ObjectSource } from "../context/index.ts";
-import { nearest } from "../nearest.ts";
+import { messageOf } from "../platform/errors.ts";
+import { nearest } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
 
@@ -189,7 +190,7 @@ function wire(fields: object): ToolEnvelope {
 function failureOf(error: unknown, { signal }: ToolCall): Failure {
   if (error instanceof RlmError) return error;
   const code: ErrorCode = signal.aborted ? "cancelled" : "machine_lost";
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return {
     code,
     message,

@@ -1,5 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
-import { jsonText } from "../visible.ts";
+import { jsonText } from "../platform/visible.ts";
 import type { ToolEnvelope } from "./define.ts";
 
 /** What a tool of Pi may answer (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines do not matter. */

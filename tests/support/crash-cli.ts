@@ -1,4 +1,4 @@
-import { silenceSqliteWarning } from "../../src/sqlite-warning.ts";
+import { silenceSqliteWarning } from "../../src/platform/sqlite-warning.ts";
 import { CRASH_VARIABLE, crashingStores, crashPointOf } from "./crash-point.ts";
 import { KILL_VARIABLE, killingStores } from "./kill-step.ts";
 

@@ -1,5 +1,5 @@
 import { RlmError } from "../../index.ts";
-import { inLine } from "../../visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";

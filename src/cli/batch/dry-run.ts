@@ -1,7 +1,7 @@
-import { amount, compact, dollars } from "../../figures.ts";
 import type { DryRun } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
-import { inLine, jsonText } from "../../visible.ts";
+import { amount, compact, dollars } from "../../platform/figures.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import { openAskedJobs } from "./asked-jobs.ts";
 import type { ReadyRun } from "./run-batch.ts";

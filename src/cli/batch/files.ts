@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { compareUnits, openRoots, pauses, walk } from "../../context/index.ts";
-import { amount } from "../../figures.ts";
+import { amount } from "../../platform/figures.ts";
 import type { Input } from "./jsonl.ts";
 
 /** Inputs that are files, and what of a folder is not among them. */

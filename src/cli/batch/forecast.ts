@@ -1,5 +1,5 @@
-import { compact, dollars } from "../../figures.ts";
 import type { RunSpec, Runs, Submitted } from "../../jobs/index.ts";
+import { compact, dollars } from "../../platform/figures.ts";
 import type { Asked, Jobs } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { finalJobs } from "./result-lines.ts";

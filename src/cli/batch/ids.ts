@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../canonical-json.ts";
-import { isRecord } from "../../json.ts";
+import { canonicalJson } from "../../platform/canonical-json.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { Input } from "./jsonl.ts";
 import { BadLine } from "./lines.ts";
 

@@ -1,6 +1,6 @@
-import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import type { Runs } from "../../jobs/index.ts";
+import { amount } from "../../platform/figures.ts";
 import type { JobState, KnownJob } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 

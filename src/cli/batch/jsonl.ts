@@ -1,5 +1,6 @@
-import { canonicalJson } from "../../canonical-json.ts";
 import type { Json } from "../../index.ts";
+import { canonicalJson } from "../../platform/canonical-json.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { BadLine, linesOf, placeOf } from "./lines.ts";
 
 /** A job's input, and where the user gave it. */
@@ -30,4 +31,6 @@ function readValue(text: string, at: string): Json {
 
 /** V8 quotes the text, which may be long and have control characters. */
 const reasonOf = (error: unknown) =>
-  (error instanceof Error ? error.message : String(error)).replace(/,? ?(\.\.\.)?".*$/s, "").slice(0, 100);
+  messageOf(error)
+    .replace(/,? ?(\.\.\.)?".*$/s, "")
+    .slice(0, 100);

@@ -1,4 +1,4 @@
-import { compact, dollars } from "../../figures.ts";
+import { compact, dollars } from "../../platform/figures.ts";
 import type { Counts, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { canonical, forbiddenBy, isAllowed, openRoots, type Roots } from "../../context/index.ts";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { isHandedOver } from "../input/sources.ts";
 import type { AskedRun } from "./asked.ts";

@@ -1,6 +1,6 @@
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
+import { escapedJson, jsonText } from "../../platform/visible.ts";
 import type { JobRow } from "../../store/index.ts";
-import { escapedJson, jsonText } from "../../visible.ts";
 import { attemptsOf } from "../jobs/job-json.ts";
 
 /** The line of a job that is over, without its end. @param result JSON of what its cell gave; null: it gave nothing */

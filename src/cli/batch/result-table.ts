@@ -1,5 +1,5 @@
 import { type Json, RlmError } from "../../index.ts";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { JobRow } from "../../store/index.ts";
 import { csvLine } from "./csv-text.ts";
 import { type FinalJobs, finalJobs } from "./result-lines.ts";

@@ -1,5 +1,5 @@
 import type { RlmError } from "../../index.ts";
-import { visible } from "../../visible.ts";
+import { visible } from "../../platform/visible.ts";
 import type { Output } from "../render/terminal.ts";
 import type { OutPlace } from "./out-place.ts";
 import { openResultFile } from "./result-file.ts";

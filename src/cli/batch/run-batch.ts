@@ -1,7 +1,7 @@
-import { amount } from "../../figures.ts";
 import { asksModel, checkModel, openRuns, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { amount } from "../../platform/figures.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Counts, Jobs } from "../../store/index.ts";
-import { inLine, jsonText } from "../../visible.ts";
 import type { Host } from "../host.ts";
 import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";

@@ -1,5 +1,5 @@
-import { amount } from "../../figures.ts";
 import type { RlmError } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
 import { DEFAULT_QUEUE } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";

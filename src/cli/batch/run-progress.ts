@@ -1,5 +1,5 @@
 import type { RlmError } from "../../index.ts";
-import { inLine, jsonText } from "../../visible.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import type { ProgressClock } from "../render/progress.ts";
 import type { Output } from "../render/terminal.ts";
 import { openSpeed, progressText, type Standing } from "./progress-line.ts";

@@ -1,5 +1,5 @@
+import { isServer, shownPlace } from "../../platform/store-place.ts";
 import type { Store } from "../../store/index.ts";
-import { isServer, shownPlace } from "../../store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { STORE } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";

@@ -1,6 +1,6 @@
-import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { hashOfRun, type RunSpec, type Runs, type Submitted } from "../../jobs/index.ts";
+import { amount } from "../../platform/figures.ts";
 import type { Asked, Jobs, RunRow } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { openAskedJobs } from "./asked-jobs.ts";

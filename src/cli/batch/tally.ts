@@ -1,5 +1,5 @@
 import type { WorkProgress } from "../../jobs/index.ts";
-import { inLine } from "../../visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { ProgressClock } from "../render/progress.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";

@@ -1,6 +1,6 @@
 import type { Settings } from "../../config/index.ts";
-import { indexFolder } from "../../home.ts";
 import type { WorkerSession } from "../../jobs/index.ts";
+import { indexFolder } from "../../platform/home.ts";
 import { sessionOptions } from "../session/settings.ts";
 
 /** What this process brings to the sessions of jobs, by its own flags and settings. */

@@ -1,7 +1,7 @@
 import { readConfig } from "../../config/index.ts";
-import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
-import { aborted } from "../../signals.ts";
+import { amount } from "../../platform/figures.ts";
+import { aborted } from "../../platform/signals.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { QUIET } from "../flags/declared.ts";

@@ -1,5 +1,5 @@
 import { DEFAULT_JOB_MS } from "../../../runtime/index.ts";
-import { ageFrom } from "../../figures.ts";
+import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, STORE, withTime } from "../flags/declared.ts";
 import { choice, count, flag, one, path, paths, text, toggle } from "../flags/flag.ts";

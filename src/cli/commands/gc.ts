@@ -1,4 +1,4 @@
-import { ageFrom } from "../../figures.ts";
+import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { flag, one, toggle } from "../flags/flag.ts";

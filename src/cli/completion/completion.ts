@@ -1,5 +1,5 @@
+import { inLine } from "../../platform/visible.ts";
 import { listReadableSessions } from "../../session/index.ts";
-import { inLine } from "../../visible.ts";
 import type { Command } from "../commands/define.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

@@ -1,5 +1,5 @@
-import { amount, duration } from "../../figures.ts";
 import type { Json } from "../../index.ts";
+import { amount, duration } from "../../platform/figures.ts";
 import { commandLine } from "../flags/usage.ts";
 import { openScriptedModel } from "./model.ts";
 import { MODEL, type Stage, say, showCommand, succeeded, writeLetters } from "./stage.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RlmError } from "../../index.ts";
-import { jsonText } from "../../visible.ts";
+import { jsonText } from "../../platform/visible.ts";
 import type { DemoFlags } from "../commands/demo.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { amount, duration } from "../../figures.ts";
 import type { ExecDescription, Json } from "../../index.ts";
+import { amount, duration } from "../../platform/figures.ts";
 import { describeExecs } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";

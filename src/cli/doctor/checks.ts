@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { findProjectFile, readConfig } from "../../config/index.ts";
-import { megabytes } from "../../figures.ts";
 import { type Json, openSession, RlmError } from "../../index.ts";
 import { defaultModels, fetchedProblem } from "../../model/index.ts";
-import { isServer } from "../../store-place.ts";
-import { inLine } from "../../visible.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { megabytes } from "../../platform/figures.ts";
+import { isServer } from "../../platform/store-place.ts";
+import { inLine } from "../../platform/visible.ts";
 import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
@@ -44,7 +45,7 @@ export function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
   return checks.map(([name, cure, run]) => async () => {
     const found = await run().catch((error: unknown) => ({
       state: "failed" as const,
-      detail: inLine(error instanceof Error ? error.message : String(error)),
+      detail: inLine(messageOf(error)),
       ...(error instanceof RlmError ? { cure: inFlags(error.suggestion) } : {}),
     }));
     return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };

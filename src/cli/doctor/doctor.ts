@@ -1,5 +1,5 @@
-import { withoutPasswords } from "../../store-place.ts";
-import { jsonText } from "../../visible.ts";
+import { withoutPasswords } from "../../platform/store-place.ts";
+import { jsonText } from "../../platform/visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { entryUrl } from "../../entries.ts";
-import { amount } from "../../figures.ts";
+import { amount } from "../../platform/figures.ts";
 import type { Check } from "./checks.ts";
 
 const HANDSHAKE = {

@@ -1,6 +1,6 @@
-import { amount } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { queueFigures, type TicketCounts } from "../../jobs/index.ts";
+import { amount } from "../../platform/figures.ts";
 import { lookAtServer, type ServerFacts } from "../../store/index.ts";
 import { inFlags } from "../render/wording.ts";
 import type { Check } from "./checks.ts";

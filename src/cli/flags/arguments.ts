@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearest } from "../../nearest.ts";
+import { nearest } from "../../platform/nearest.ts";
 import { type Flag, spellings, typedForm } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 

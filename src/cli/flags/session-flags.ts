@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { AskedSettings } from "../../config/index.ts";
+import { LAST_SESSION } from "../../platform/session-name.ts";
 import { optionProblem } from "../../session/index.ts";
-import { LAST_SESSION } from "../../session-name.ts";
 import { type Arguments, type Given, givenIn } from "./arguments.ts";
 import {
   APPEND,

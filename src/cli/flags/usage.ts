@@ -1,5 +1,5 @@
-import { hasSecret, withoutPasswords } from "../../store-place.ts";
-import { inLine } from "../../visible.ts";
+import { hasSecret, withoutPasswords } from "../../platform/store-place.ts";
+import { inLine } from "../../platform/visible.ts";
 
 /** What was typed cannot be run. */
 export class UsageError extends Error {

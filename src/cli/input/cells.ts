@@ -1,5 +1,5 @@
-import { errorCode } from "../../home.ts";
 import { LIMITS, RlmError } from "../../index.ts";
+import { errorCode } from "../../platform/errors.ts";
 import type { Argument } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { checkScripts } from "./scripts.ts";

@@ -9,8 +9,8 @@ import {
   openKnownLoads,
   type Source,
 } from "../../context/index.ts";
-import { indexFolder } from "../../home.ts";
 import { RlmError, type Session } from "../../index.ts";
+import { indexFolder } from "../../platform/home.ts";
 import type { JournalRow } from "../../store/index.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import type { ProgressLine } from "../render/progress.ts";

@@ -1,9 +1,9 @@
 import { closeSync, constants, createReadStream, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
-import { megabytes } from "../../figures.ts";
-import { errorCode } from "../../home.ts";
 import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.ts";
+import { errorCode } from "../../platform/errors.ts";
+import { megabytes } from "../../platform/figures.ts";
 
 /**
  * Checks before anything is loaded that each path leads to a file or folder.

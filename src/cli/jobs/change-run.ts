@@ -1,10 +1,10 @@
 import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
-import { isRecord } from "../../json.ts";
 import type { Models } from "../../model/index.ts";
+import { isRecord } from "../../platform/json.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type Change, type JobRow, type RunLimits, type RunRow, readablePart } from "../../store/index.ts";
-import { inLine } from "../../visible.ts";
 import { limitsIn } from "../batch/asked.ts";
 import { checkRunPrice } from "../batch/check-run-price.ts";
 import { openDispatcher } from "../batch/dispatchers.ts";

@@ -1,4 +1,4 @@
-import { amount } from "../../figures.ts";
+import { amount } from "../../platform/figures.ts";
 import type { Counts, JobRow, JobState, RunRow } from "../../store/index.ts";
 import { type ChangeAsked, type JobsAsked, jobsLine } from "./jobs-asked.ts";
 

@@ -1,4 +1,4 @@
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { JobRow } from "../../store/index.ts";
 
 /** Attempts that were begun: those that failed in a way that counts, and the one that runs or ended it. */

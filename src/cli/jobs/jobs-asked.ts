@@ -1,9 +1,9 @@
-import { age } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
-import { nearest } from "../../nearest.ts";
+import { age } from "../../platform/figures.ts";
+import { nearest } from "../../platform/nearest.ts";
+import { jsonText } from "../../platform/visible.ts";
 import { type JobRow, type JobState, type RunRow, readablePart, type Store } from "../../store/index.ts";
-import { jsonText } from "../../visible.ts";
 import type { RunStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";

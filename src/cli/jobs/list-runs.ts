@@ -1,4 +1,4 @@
-import { age, amount, dollars } from "../../figures.ts";
+import { age, amount, dollars } from "../../platform/figures.ts";
 import { type Counts, type RunRow, readablePart } from "../../store/index.ts";
 import { jobsIn, overIn } from "../batch/progress-line.ts";
 import { runJson, stateOf } from "../batch/standing-json.ts";

@@ -1,4 +1,4 @@
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { JobRow, Jobs } from "../../store/index.ts";
 
 /** Why jobs have failed: those with equal reasons together. */

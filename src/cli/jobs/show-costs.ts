@@ -1,5 +1,5 @@
-import { compact, dollars } from "../../figures.ts";
-import { isRecord } from "../../json.ts";
+import { compact, dollars } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
 import { table } from "../render/table.ts";
 import { type DamagedOfRun, damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";

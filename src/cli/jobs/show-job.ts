@@ -1,8 +1,8 @@
-import { ago, amount, dollars } from "../../figures.ts";
 import { type Json, RlmError } from "../../index.ts";
-import { isRecord, parseJson } from "../../json.ts";
+import { ago, amount, dollars } from "../../platform/figures.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
-import { inLine } from "../../visible.ts";
 import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/json.ts";
 import { inFlags } from "../render/wording.ts";

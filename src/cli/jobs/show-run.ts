@@ -1,8 +1,8 @@
-import { amount, dollars } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
-import { isRecord } from "../../json.ts";
+import { amount, dollars } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Counts, JobRow, Jobs, RunRow } from "../../store/index.ts";
-import { inLine, jsonText } from "../../visible.ts";
 import { runExitCode } from "../batch/exit-code.ts";
 import { pausedText } from "../batch/paused.ts";
 import { progressText } from "../batch/progress-line.ts";

@@ -1,4 +1,4 @@
-import { inLine } from "../../visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import { runExitCode } from "../batch/exit-code.ts";
 import { followRun } from "../batch/follow.ts";
 import { openPoke } from "../batch/poke.ts";

@@ -1,4 +1,4 @@
-import { amount } from "../../figures.ts";
+import { amount } from "../../platform/figures.ts";
 import type { Counts } from "../../store/index.ts";
 import { outPlace } from "../batch/out-place.ts";
 import { jobsIn, overIn } from "../batch/progress-line.ts";

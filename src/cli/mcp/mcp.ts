@@ -1,5 +1,5 @@
 import { openLeaving, serve } from "../../mcp/index.ts";
-import { inLine } from "../../visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { McpFlags } from "../commands/mcp.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

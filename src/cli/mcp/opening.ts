@@ -1,8 +1,8 @@
 import { loadAsks } from "../../asks.ts";
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionPlace, SessionSource } from "../../mcp/index.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
 import { openSessionWith, type Session } from "../../session/index.ts";
-import { openSigner } from "../../signed-settings.ts";
 import type { Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";

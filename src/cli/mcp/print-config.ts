@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Client, configFor, WHERE } from "../../mcp/index.ts";
 import { keyVariable } from "../../model/index.ts";
-import { hasSecret, placeOf } from "../../store-place.ts";
+import { hasSecret, placeOf } from "../../platform/store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ROOT, SESSION_FLAGS, STORE } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";

@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import { RlmError } from "../../../runtime/index.ts";
 import type { SessionSource } from "../../mcp/index.ts";
-import { checkSessionName, LAST_SESSION } from "../../session-name.ts";
-import { openSigner } from "../../signed-settings.ts";
+import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
 import type { SessionRow } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { ROOT, SESSION } from "../flags/declared.ts";

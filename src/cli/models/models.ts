@@ -1,8 +1,8 @@
 import { readConfig, type Settings } from "../../config/index.ts";
-import { compact } from "../../figures.ts";
 import { RlmError } from "../../index.ts";
 import { defaultModels, listModels, type ModelFacts, modelsAt, noModelCure, refreshModels } from "../../model/index.ts";
-import { jsonText } from "../../visible.ts";
+import { compact } from "../../platform/figures.ts";
+import { jsonText } from "../../platform/visible.ts";
 import type { ModelsFlags } from "../commands/models.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

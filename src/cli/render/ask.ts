@@ -1,7 +1,7 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
-import { amount, compact, duration, priced } from "../../figures.ts";
 import type { AskEnvelope, Progress } from "../../index.ts";
-import { inLine } from "../../visible.ts";
+import { amount, compact, duration, priced } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { showWarnings } from "./envelope.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";

@@ -1,5 +1,5 @@
-import { amount, compact, duration, elapsed, priced } from "../../figures.ts";
 import type { CallDescription, CallProgress } from "../../index.ts";
+import { amount, compact, duration, elapsed, priced } from "../../platform/figures.ts";
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
-import { amount, compact, dollars } from "../../figures.ts";
 import type { CallEstimate, DryRun } from "../../index.ts";
+import { amount, compact, dollars } from "../../platform/figures.ts";
 import { showWarnings } from "./envelope.ts";
 import { showError } from "./failure.ts";
 import { table } from "./table.ts";

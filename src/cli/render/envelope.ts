@@ -1,6 +1,6 @@
-import { amount, size } from "../../figures.ts";
 import { type ExecEnvelope, type ExecLimits, type Json, type QueryEnvelope, RlmError } from "../../index.ts";
-import { inLine } from "../../visible.ts";
+import { amount, size } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { Format } from "../flags/declared.ts";
 import type { Written } from "../running/delivery.ts";
 import { type CallsTaken, takenLine } from "./calls.ts";

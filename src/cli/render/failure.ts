@@ -1,8 +1,8 @@
-import { amount } from "../../figures.ts";
 import type { ExecFailure, RlmError } from "../../index.ts";
 import { NOTHING_RUN } from "../../nothing-run.ts";
-import { withoutPasswords } from "../../store-place.ts";
-import { inLine, jsonText } from "../../visible.ts";
+import { amount } from "../../platform/figures.ts";
+import { withoutPasswords } from "../../platform/store-place.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import type { CallsTaken } from "./calls.ts";
 import type { Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";

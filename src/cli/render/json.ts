@@ -1,5 +1,5 @@
 import type { Json } from "../../index.ts";
-import { jsonText } from "../../visible.ts";
+import { jsonText } from "../../platform/visible.ts";
 
 /** JSON for people: what fits into a line of `width` characters stands in one, the rest is indented by two. */
 export function prettyJson(value: Json, width: number): string {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Json } from "../../index.ts";
-import { inLine } from "../../visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { Output } from "./terminal.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));

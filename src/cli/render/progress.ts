@@ -1,6 +1,6 @@
-import { amount, megabytes } from "../../figures.ts";
 import type { CallProgress, Progress } from "../../index.ts";
-import { inLine } from "../../visible.ts";
+import { amount, megabytes } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { turnLine } from "./ask.ts";
 import { type CallsTaken, callLine } from "./calls.ts";
 import type { Output } from "./terminal.ts";

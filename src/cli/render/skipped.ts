@@ -1,7 +1,7 @@
 import { addSkips } from "../../context/index.ts";
-import { amount } from "../../figures.ts";
 import type { ContextStats } from "../../index.ts";
-import { inLine } from "../../visible.ts";
+import { amount } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 
 type Skipped = ContextStats["skipped"];
 

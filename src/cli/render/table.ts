@@ -1,4 +1,4 @@
-import { inLine } from "../../visible.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { Output } from "./terminal.ts";
 
 /** A column of a table: its alignment, and whether a narrow terminal leaves it out. */

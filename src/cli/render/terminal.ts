@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
-import { errorCode } from "../../home.ts";
-import { visible } from "../../visible.ts";
+import { errorCode } from "../../platform/errors.ts";
+import { visible } from "../../platform/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 

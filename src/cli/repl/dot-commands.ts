@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { nearest } from "../../nearest.ts";
+import { nearest } from "../../platform/nearest.ts";
 import { showAsk } from "../render/ask.ts";
 import { inConversation, showAnswer, showEnvelope } from "../render/envelope.ts";
 import type { Terminal } from "../render/terminal.ts";

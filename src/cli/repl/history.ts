@@ -1,8 +1,8 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readBoundedFile } from "../../bounded-file.ts";
-import { folderProblem, homeFolder } from "../../home.ts";
-import { makeFolder } from "../../make-folder.ts";
+import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { folderProblem, homeFolder } from "../../platform/home.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
 
 export const HISTORY_LINES = 1000;
 /** More than as many lines take. */

@@ -1,7 +1,7 @@
-import { amount } from "../../figures.ts";
-import { displayName } from "../../ids.ts";
 import type { Session } from "../../index.ts";
-import { inLine } from "../../visible.ts";
+import { amount } from "../../platform/figures.ts";
+import { displayName } from "../../platform/ids.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { Output } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
 import type { CliSession } from "../session/session.ts";

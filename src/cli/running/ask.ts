@@ -1,8 +1,8 @@
 import { loadAsks } from "../../asks.ts";
-import { readBoundedFile } from "../../bounded-file.ts";
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
-import { jsonText } from "../../visible.ts";
+import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { jsonText } from "../../platform/visible.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";

@@ -10,7 +10,7 @@ import {
   type Source,
 } from "../../context/index.ts";
 import { type LoadSource, RlmError } from "../../index.ts";
-import { inLine, jsonText } from "../../visible.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";

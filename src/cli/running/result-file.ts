@@ -1,8 +1,8 @@
 import { accessSync, closeSync, constants, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { errorCode } from "../../home.ts";
 import { RlmError } from "../../index.ts";
+import { errorCode } from "../../platform/errors.ts";
 
 /** @throws RlmError `output_failed` if nothing can be written there, which is tried */
 export function checkResultFile(path: string): void {

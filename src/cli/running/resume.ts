@@ -1,6 +1,7 @@
-import { amount } from "../../figures.ts";
-import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
+import { displayName } from "../../platform/ids.ts";
+import { inLine } from "../../platform/visible.ts";
 import {
   canBeChosen,
   describeExecs,
@@ -10,7 +11,6 @@ import {
   summaryOf,
 } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import { inLine } from "../../visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
 import { sessionFlags } from "../flags/session-flags.ts";

@@ -1,6 +1,6 @@
-import { amount } from "../../figures.ts";
 import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, Resumed } from "../../index.ts";
-import { inLine, jsonText } from "../../visible.ts";
+import { amount } from "../../platform/figures.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
 import type { CallsTaken } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";

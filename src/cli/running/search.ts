@@ -1,5 +1,5 @@
 import { RlmError } from "../../index.ts";
-import { jsonText } from "../../visible.ts";
+import { jsonText } from "../../platform/visible.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";

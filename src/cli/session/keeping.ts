@@ -1,8 +1,8 @@
 import type { Json } from "../../index.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
+import { inLine } from "../../platform/visible.ts";
 import { keepSettings } from "../../session/index.ts";
-import { openSigner } from "../../signed-settings.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
-import { inLine } from "../../visible.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import type { Output } from "../render/terminal.ts";
 import { goneRoots, type KeptSettings, rowOf, settingsToKeep, withoutRoots, withRoot } from "./kept-settings.ts";

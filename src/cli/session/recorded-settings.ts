@@ -1,10 +1,10 @@
 import { LIMIT_DEFAULTS, type Settings, variableOf } from "../../config/index.ts";
 import { canonical, isWithin } from "../../context/index.ts";
-import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
-import type { Signer } from "../../signed-settings.ts";
+import { displayName } from "../../platform/ids.ts";
+import type { Signer } from "../../platform/signed-settings.ts";
+import { inLine, jsonText, visible } from "../../platform/visible.ts";
 import type { SessionRow } from "../../store/index.ts";
-import { inLine, jsonText, visible } from "../../visible.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import { flagOf } from "../flags/values.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { type ConfigPlaces, given, readConfig, type Settings } from "../../config/index.ts";
-import { homeFolder } from "../../home.ts";
 import type { SessionOptions } from "../../index.ts";
 import { RlmError } from "../../index.ts";
 import { defaultModels, type Models, modelsAt, openModels } from "../../model/index.ts";
+import { homeFolder } from "../../platform/home.ts";
 import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 

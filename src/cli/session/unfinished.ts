@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { displayName } from "../../ids.ts";
 import { type Json, RlmError, type Session } from "../../index.ts";
+import { displayName } from "../../platform/ids.ts";
 
 /** What the user wants to run. It decides whether an unfinished exec is the same. */
 export interface Asked {

@@ -1,8 +1,8 @@
 import { statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DAY } from "../../figures.ts";
+import { DAY } from "../../platform/figures.ts";
+import { isServer } from "../../platform/store-place.ts";
 import type { Store } from "../../store/index.ts";
-import { isServer } from "../../store-place.ts";
 
 /** Sessions without a name are kept for this long after their last use, ms. */
 export const ANONYMOUS_MS = DAY;

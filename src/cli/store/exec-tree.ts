@@ -1,7 +1,7 @@
-import { ago, amount, compact, duration, priced } from "../../figures.ts";
-import { displayName, idEnd } from "../../ids.ts";
+import { ago, amount, compact, duration, priced } from "../../platform/figures.ts";
+import { displayName, idEnd } from "../../platform/ids.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { CallDescription, ExecDescription, SessionDescription } from "../../session/index.ts";
-import { inLine } from "../../visible.ts";
 import { callLines, firstWords } from "../render/calls.ts";
 import { type Column, cut, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";

@@ -1,8 +1,8 @@
 import { ulid } from "ulid";
-import { displayName } from "../../ids.ts";
+import { displayName } from "../../platform/ids.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
+import { jsonText } from "../../platform/visible.ts";
 import { forkSession, sessionNamed } from "../../session/index.ts";
-import { openSigner } from "../../signed-settings.ts";
-import { jsonText } from "../../visible.ts";
 import type { ForkFlags } from "../commands/fork.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";

@@ -1,7 +1,7 @@
-import { amount, size } from "../../figures.ts";
+import { amount, size } from "../../platform/figures.ts";
+import { isServer } from "../../platform/store-place.ts";
+import { jsonText } from "../../platform/visible.ts";
 import type { Collected } from "../../store/index.ts";
-import { isServer } from "../../store-place.ts";
-import { jsonText } from "../../visible.ts";
 import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

@@ -1,7 +1,7 @@
-import { folderProblem } from "../../home.ts";
 import { RlmError } from "../../index.ts";
+import { folderProblem } from "../../platform/home.ts";
+import { isServer } from "../../platform/store-place.ts";
 import type { Store } from "../../store/index.ts";
-import { isServer } from "../../store-place.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";

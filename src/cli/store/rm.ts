@@ -1,7 +1,7 @@
-import { size } from "../../figures.ts";
-import { displayName } from "../../ids.ts";
+import { size } from "../../platform/figures.ts";
+import { displayName } from "../../platform/ids.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type Removing, sessionToRemove } from "../../session/index.ts";
-import { inLine } from "../../visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { storePlace } from "../flags/values.ts";

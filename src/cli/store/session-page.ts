@@ -1,7 +1,7 @@
-import { ago, amount, compact, priced, size } from "../../figures.ts";
-import { displayName, idEnd } from "../../ids.ts";
+import { ago, amount, compact, priced, size } from "../../platform/figures.ts";
+import { displayName, idEnd } from "../../platform/ids.ts";
+import { inLine } from "../../platform/visible.ts";
 import { type CheckpointDescription, REMARK_NAMES, type SessionDescription } from "../../session/index.ts";
-import { inLine } from "../../visible.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 import { paragraph } from "../render/wrap.ts";

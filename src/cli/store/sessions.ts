@@ -1,8 +1,8 @@
-import { age, amount, compact, dollars, size } from "../../figures.ts";
-import { displayName } from "../../ids.ts";
+import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
+import { displayName } from "../../platform/ids.ts";
+import { shownPlace } from "../../platform/store-place.ts";
+import { jsonText } from "../../platform/visible.ts";
 import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
-import { shownPlace } from "../../store-place.ts";
-import { jsonText } from "../../visible.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

@@ -1,5 +1,3 @@
-import { ago, amount, compact, duration, priced } from "../../figures.ts";
-import { displayName, idEnd } from "../../ids.ts";
 import {
   type CallDescription,
   type ExecDescription,
@@ -7,8 +5,10 @@ import {
   RlmError,
   type SessionDescription,
 } from "../../index.ts";
+import { ago, amount, compact, duration, priced } from "../../platform/figures.ts";
+import { displayName, idEnd } from "../../platform/ids.ts";
+import { inLine } from "../../platform/visible.ts";
 import type { AskDescription, TurnDescription } from "../../session/index.ts";
-import { inLine } from "../../visible.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import { callLines } from "../render/calls.ts";
 import { table } from "../render/table.ts";

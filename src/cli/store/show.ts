@@ -1,5 +1,8 @@
-import { displayName } from "../../ids.ts";
 import { RlmError } from "../../index.ts";
+import { displayName } from "../../platform/ids.ts";
+import { LAST_SESSION } from "../../platform/session-name.ts";
+import { shownPlace } from "../../platform/store-place.ts";
+import { jsonText } from "../../platform/visible.ts";
 import {
   describeSession,
   type SessionDescription,
@@ -7,9 +10,6 @@ import {
   type TextBounds,
   withBoundedTexts,
 } from "../../session/index.ts";
-import { LAST_SESSION } from "../../session-name.ts";
-import { shownPlace } from "../../store-place.ts";
-import { jsonText } from "../../visible.ts";
 import type { ShowFlags } from "../commands/show.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";

@@ -1,4 +1,5 @@
 import { argumentError, type RlmError } from "../../../runtime/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { fromJavaScript, unsupportedIn } from "./dialect.ts";
 import { parse } from "./engine.ts";
 import { longestFinish, longestMatch, looksOf, readHir, spansLines } from "./hir.ts";
@@ -115,7 +116,7 @@ function explain(failure: unknown, prefix: string, pattern: string): RlmError {
     const { construct, index, suggestion } = unsupported;
     return refusal(`${construct} at index ${index} is not supported (linear-time matching)`, suggestion, failure);
   }
-  const message = failure instanceof Error ? failure.message : String(failure);
+  const message = messageOf(failure);
   if (message.includes("size limit")) {
     return refusal(TOO_LARGE, SMALLER, failure);
   }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { readBoundedFile } from "../../bounded-file.ts";
-import { makeFolder } from "../../make-folder.ts";
+import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
 
 /** The result of a load: the hash of its P, and the key of the context. */
 export interface KnownLoad {

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { ownFolders } from "../../own-folders.ts";
+import { ownFolders } from "../../platform/own-folders.ts";
 
 /** Folders that may be read, absolute and free of symlinks (spec §6.1). Made once per session by `openRoots`. */
 export type Roots = readonly string[];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { chmodSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { makeFolder } from "../../make-folder.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
 import type { Text } from "../text/text.ts";
 import { chunksOf, type Span } from "./chunks.ts";
 import { indexForm } from "./tokens.ts";

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { JobInsert, JobWithMetadata, WorkOptions } from "pg-boss";
-import { aborted } from "../../signals.ts";
+import { aborted } from "../../platform/signals.ts";
 import type { Dispatcher, Ticket, Verdict } from "../dispatcher.ts";
 import { deadOf, openQueue, PERIODS, type Periods } from "./opening.ts";
 import { letterOf, rowOf, triedOf } from "./rows.ts";

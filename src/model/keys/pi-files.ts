@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 import { type FetchedList, readFetched, storeFile } from "../fetched.ts";
 import { invalidFile, readJsonFile } from "./pi-json.ts";
 

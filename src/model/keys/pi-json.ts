@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { readBoundedFile } from "../../bounded-file.ts";
-import { isRecord } from "../../json.ts";
+import { readBoundedFile } from "../../platform/bounded-file.ts";
+import { isRecord } from "../../platform/json.ts";
 
 /**
  * A JSON object from a file, with the line comments and trailing commas that Pi allows; undefined if the file is not there

@@ -1,6 +1,6 @@
 import type { Api, KnownProvider, Model as PiModel } from "belay-pi-ai";
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { PiFiles, PiModelEntry, PiModelFields, PiProvider } from "../keys/pi-files.ts";
 import { KEY_VARIABLES } from "../keys/variables.ts";
 import { nearestNames } from "../nearest-names.ts";

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Context, Message, TextContent, ToolCall } from "belay-pi-ai";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, Usage } from "../port.ts";
 import { NO_USAGE } from "../usage.ts";
 

@@ -1,5 +1,6 @@
 import type { Api, AssistantMessage, AssistantMessageEventStream, Model as PiModel } from "belay-pi-ai";
 import { RlmError } from "../../../runtime/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { failure, unsent } from "../failure.ts";
 import type { Authorization } from "../keys/authorize.ts";
 import type { Model, ModelAnswer, ModelRequest, SubCallError, Usage } from "../port.ts";
@@ -153,7 +154,7 @@ function unsendable(error: unknown, refusal: Omit<Refusal, "said">): SubCallErro
     const code = error.code === "auth_expired" ? "auth_expired" : "no_model_configured";
     return failure(code, error.message, { suggestion: error.suggestion });
   }
-  const said = error instanceof Error ? error.message : String(error);
+  const said = messageOf(error);
   return { ...explain({ ...refusal, said }).error, retriable: false };
 }
 

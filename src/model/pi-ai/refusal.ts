@@ -1,5 +1,5 @@
 import { remedy } from "../../../runtime/index.ts";
-import { isRecord, parseJson } from "../../json.ts";
+import { isRecord, parseJson } from "../../platform/json.ts";
 import { type Cure, type FailureCode, failure } from "../failure.ts";
 import type { ModelAnswer } from "../port.ts";
 import { redact } from "./redact.ts";

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
-import { isRecord } from "../../json.ts";
+import { isRecord } from "../../platform/json.ts";
 
 /** What the network said about a request. */
 export interface SeenResponse {

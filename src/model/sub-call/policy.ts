@@ -1,3 +1,4 @@
+import { messageOf } from "../../platform/errors.ts";
 import { type AgentTool, READ_TOOLS } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { SubCallError } from "../port.ts";
@@ -114,7 +115,7 @@ async function disapprovalOf(tools: readonly string[], policy: ToolPolicy): Prom
   try {
     return (await approve({ builtin, tools, prompt })) ? undefined : "was not approved";
   } catch (error) {
-    return `was not approved: ${error instanceof Error ? error.message : String(error)}`;
+    return `was not approved: ${messageOf(error)}`;
   }
 }
 

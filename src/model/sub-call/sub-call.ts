@@ -1,5 +1,6 @@
 import { type Json, RlmError, type Thinking } from "../../../runtime/index.ts";
-import { joinSignals } from "../../signals.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { Model, Models, RequestBudget, SubCallError } from "../port.ts";
@@ -108,6 +109,6 @@ function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCall
 }
 
 function unexpected(error: unknown): SubCallError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   return failure("sub_agent_error", `the sub-call failed: ${reason}`);
 }

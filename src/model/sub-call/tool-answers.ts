@@ -1,3 +1,4 @@
+import { messageOf } from "../../platform/errors.ts";
 import type { AgentTool, ToolAnswer } from "../agent-tools/index.ts";
 import type { ModelMessage, ToolUse } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
@@ -37,7 +38,7 @@ async function answerTool(
     // A tool that does not heed the signal is left to itself.
     return await untilAborted(tool.run(args, signal), signal, () => new Error("cancelled"));
   } catch (error) {
-    return failure(`${tool.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    return failure(`${tool.name} failed: ${messageOf(error)}`);
   }
 }
 

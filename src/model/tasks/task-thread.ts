@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { LIMITS } from "../../../runtime/index.ts";
 import { entryUrl } from "../../entries.ts";
-import { joinSignals } from "../../signals.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import type { TaskName, Tasks } from "./tasks.ts";
 import { type Limited, limited } from "./time-limit.ts";
 import { untilAborted } from "./until-aborted.ts";

@@ -1,4 +1,5 @@
 import { parentPort } from "node:worker_threads";
+import { messageOf } from "../../platform/errors.ts";
 import { TASKS, type TaskAnswer, type TaskRequest } from "./tasks.ts";
 
 // The thread of `task-thread.ts`: carries out one task at a time, and is ended when one takes too long.
@@ -12,7 +13,7 @@ async function answerOf(request: TaskRequest): Promise<TaskAnswer> {
   try {
     return { ok: true, value: await perform(request) };
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : String(error) };
+    return { ok: false, message: messageOf(error) };
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { AgentTool } from "../../model/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { fromHost, hostHas } from "../host-functions.ts";
 
 /** A tool of Pi's agent, as far as it is used. */
@@ -63,7 +64,7 @@ export function lent<T extends PiTool>(
       return made;
     } catch (cause) {
       if (cause instanceof RlmError) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = messageOf(cause);
       const suggestion = "Leave the tool out, update the host, or use a Pi that docs/pi.md names.";
       throw new RlmError("host_incompatible", `this host's ${name} cannot be made: ${reason}`, { suggestion, cause });
     }

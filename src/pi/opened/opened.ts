@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET } from "../../../runtime/index.ts";
 import { loadAsks } from "../../asks.ts";
 import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
-import { homeFolder, indexFolder } from "../../home.ts";
 import { agentDirOf, type Models } from "../../model/index.ts";
+import { homeFolder, indexFolder } from "../../platform/home.ts";
 import { type BudgetLimits, openSessionWith, type SubAgentPolicy } from "../../session/index.ts";
 // Loaded beforehand: Pi's loader gives an empty module to an import that comes while the module is being loaded.
 import "../../model/index.ts";
-import { openSigner } from "../../signed-settings.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
 import type { Store } from "../../store/index.ts";
 import { type MirroredStore, mirrored } from "../branch/mirror.ts";
 import { type BranchSessions, openBranchSessions } from "../branch/sessions.ts";

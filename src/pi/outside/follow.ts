@@ -1,4 +1,5 @@
 import { OUTSIDE_DEFAULTS } from "../../config/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import type { Epoch } from "../events.ts";
 import type { PiActions, PiContext } from "../host.ts";
 import { applyOutside } from "./apply.ts";
@@ -49,7 +50,7 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
     const isFirst = failed === "nothing";
     failed = what;
     if (!isFirst) return;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const cure = "/rlm off leaves the conversation to Pi.";
     tell(
       `RLM: old objects of the conversation no longer go out until Pi starts again (externalize_failed): ${why}. ${cure}`,

@@ -1,5 +1,6 @@
 import type { ToolResultEvent } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../../../runtime/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import {
   FULL,
   type Meta,
@@ -97,7 +98,7 @@ export function openReadFollower({ exempt, store, isRefreshOffered, clock }: Fol
         .then(() => answer(event, context))
         .catch((error: unknown) => {
           failures.count += 1;
-          failures.last = error instanceof Error ? error.message : String(error);
+          failures.last = messageOf(error);
           return null;
         });
       gate = turn;

@@ -1,6 +1,7 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import type { Clock } from "../../../runtime/index.ts";
 import type { PiSettings } from "../../config/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import { META_KEY, type TextStore } from "../../read-cache/index.ts";
 import { type Store, textKey } from "../../store/index.ts";
 import type { PiMessage } from "../outside/index.ts";
@@ -186,5 +187,3 @@ function say(
   if (hasUI) ui.notify(harmless(text), type);
   else write(`${harmless(text)}\n`);
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

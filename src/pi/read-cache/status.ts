@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { compact } from "../../figures.ts";
+import { compact } from "../../platform/figures.ts";
 import { knownOf, MODES, type Served, type StatusFacts, savedTokens, statusText } from "../../read-cache/index.ts";
 import { oneLine } from "../view/texts.ts";
 import type { ReadContext } from "./follow.ts";

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../runtime/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 import type { PiContext } from "../host.ts";
 import type { StateBoard } from "../runs/board.ts";
 import { harmless } from "../view/texts.ts";
@@ -38,7 +39,7 @@ export function openBackgroundRecovery(parts: BackgroundParts): BackgroundRecove
       const work = recover()
         .catch((error: unknown) => {
           if (parts.isSuspended()) return;
-          ui.notify(harmless(`RLM: ${error instanceof Error ? error.message : String(error)}`), "error");
+          ui.notify(harmless(`RLM: ${messageOf(error)}`), "error");
         })
         .finally(() => {
           if (current === work) current = undefined;

@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import { amount } from "../../figures.ts";
+import { amount } from "../../platform/figures.ts";
 import { ROOT_CALL } from "../../session/index.ts";
 import type { Tool, ToolEnvelope } from "../../tools/index.ts";
 import { type BranchView, readBranch, type Unanswered } from "../branch/entries.ts";

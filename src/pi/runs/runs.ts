@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../../runtime/index.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import type { JournalRecord, Progress } from "../../session/index.ts";
-import { joinSignals } from "../../signals.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { inPi, warningInPi } from "../wording.ts";

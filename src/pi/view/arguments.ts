@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { amount } from "../../figures.ts";
+import { amount } from "../../platform/figures.ts";
 import { oneLine } from "./texts.ts";
 
 const maybeText = v.fallback(v.optional(v.string()), undefined);

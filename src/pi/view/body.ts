@@ -1,4 +1,4 @@
-import { amount, compact, dollars, duration, priced } from "../../figures.ts";
+import { amount, compact, dollars, duration, priced } from "../../platform/figures.ts";
 import type { Answer, Calls, Envelope } from "./answer.ts";
 import type { ShownArguments } from "./arguments.ts";
 import { jsonText } from "./json-text.ts";

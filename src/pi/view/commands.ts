@@ -1,6 +1,6 @@
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { RlmError } from "../../../runtime/index.ts";
-import { nearest } from "../../nearest.ts";
+import { nearest } from "../../platform/nearest.ts";
 import { inPi } from "../wording.ts";
 import type { Control } from "./control.ts";
 import { clear, externalize, off } from "./outside-verbs.ts";

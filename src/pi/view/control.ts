@@ -3,8 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { RlmError } from "../../../runtime/index.ts";
 import { type PiOrigins, piOrigins } from "../../config/index.ts";
 import { type Context, objectOf } from "../../context/index.ts";
-import { homeFolder } from "../../home.ts";
 import { agentDirOf } from "../../model/index.ts";
+import { homeFolder } from "../../platform/home.ts";
 import {
   describeSession,
   listReadableSessions,

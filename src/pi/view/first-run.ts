@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { homeFolder } from "../../home.ts";
-import { makeFolder } from "../../make-folder.ts";
+import { homeFolder } from "../../platform/home.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
 import { settingsAt } from "../opened/opened.ts";
 
 /** The file beside the store that says that the notice was shown. */

@@ -1,6 +1,6 @@
 import type { PiOrigins } from "../../config/index.ts";
-import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../figures.ts";
-import { displayName, idEnd } from "../../ids.ts";
+import { ago, amount, compact, dollars, duration, elapsed, priced } from "../../platform/figures.ts";
+import { displayName, idEnd } from "../../platform/ids.ts";
 import type { ReadableSessions, SessionDescription } from "../../session/index.ts";
 import type { State } from "../runs/board.ts";
 import { columns } from "./columns.ts";

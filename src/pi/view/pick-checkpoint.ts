@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { idEnd } from "../../ids.ts";
+import { idEnd } from "../../platform/ids.ts";
 import { type Control, isRunning } from "./control.ts";
 import { type Choice, checkpointChoices } from "./pages.ts";
 

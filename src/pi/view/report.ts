@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/index.ts";
-import { ago, amount, compact } from "../../figures.ts";
-import { idEnd } from "../../ids.ts";
+import { ago, amount, compact } from "../../platform/figures.ts";
+import { idEnd } from "../../platform/ids.ts";
 import { describeSession, type ExecDescription, type SessionDescription } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { BranchView } from "../branch/entries.ts";

@@ -1,4 +1,4 @@
-import { elapsed } from "../../figures.ts";
+import { elapsed } from "../../platform/figures.ts";
 import type { RunningState } from "../runs/board.ts";
 import type { ProgressDetails } from "../runs/details.ts";
 import { type Answer, readAnswer, type ShownResult, textOf } from "./answer.ts";

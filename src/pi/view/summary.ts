@@ -1,5 +1,5 @@
-import { amount, compact, dollars, duration, priced, size } from "../../figures.ts";
-import { isRecord } from "../../json.ts";
+import { amount, compact, dollars, duration, priced, size } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
 import type { ConversationState, RunningState, TurnState } from "../runs/board.ts";
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";

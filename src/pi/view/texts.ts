@@ -1,4 +1,4 @@
-import { visible } from "../../visible.ts";
+import { visible } from "../../platform/visible.ts";
 
 /** The sources of a context by their last names: `docs`, `docs +2`. */
 export function sourcesOf([first = "", ...more]: readonly string[]): string {

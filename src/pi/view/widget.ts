@@ -1,5 +1,5 @@
 import type { Component, TUI } from "@mariozechner/pi-tui";
-import { amount, compact, elapsed } from "../../figures.ts";
+import { amount, compact, elapsed } from "../../platform/figures.ts";
 import { fromHost } from "../host-functions.ts";
 import type { State, StateBoard } from "../runs/board.ts";
 import { dotted, type Paint } from "./paint.ts";

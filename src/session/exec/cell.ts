@@ -8,8 +8,8 @@ import {
   RlmError,
   type Seed,
 } from "../../../runtime/index.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import { readQueryResult } from "../../query/index.ts";
-import { joinSignals } from "../../signals.ts";
 import { coverageIn } from "../journal/coverage.ts";
 import { codeOf, queryCodeOf } from "../journal/envelope.ts";
 import { callIn, type ExecRecords } from "../journal/exec-records.ts";

@@ -1,4 +1,5 @@
 import { type CellEnd, type ExecState, isErrorCode, placeless, RlmError } from "../../../runtime/index.ts";
+import { messageOf } from "../../platform/errors.ts";
 
 export function recordsDoNotFit(why: string): CellEnd {
   return placeless(
@@ -11,7 +12,7 @@ export function recordsDoNotFit(why: string): CellEnd {
 
 export function notRecorded(cause: unknown): CellEnd {
   if (cause instanceof RlmError) return placeless(cause.code, cause.name, cause.message, cause.suggestion);
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   return placeless(
     "checkpoint_failed",
     "CheckpointError",
@@ -40,5 +41,5 @@ export function notKept(error: unknown): CellEnd {
 
 export function failureOf(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof RlmError) return error;
-  return { code: "machine_lost", message: error instanceof Error ? error.message : String(error) };
+  return { code: "machine_lost", message: messageOf(error) };
 }

@@ -1,5 +1,5 @@
 import type { Answer, Clock, PendingCall, Settlement } from "../../../runtime/index.ts";
-import { aborted, joinSignals } from "../../signals.ts";
+import { aborted, joinSignals } from "../../platform/signals.ts";
 
 /** Calls that are being answered, and a queue of the answers that are kept. */
 export interface InFlight {

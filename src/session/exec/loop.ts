@@ -1,5 +1,5 @@
 import type { Answer, Clock, ExecSignals, Over, Settlement } from "../../../runtime/index.ts";
-import { joinSignals } from "../../signals.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import { notRecorded } from "./ends.ts";
 import { openInFlight } from "./in-flight.ts";
 import type { Beginning, LoopCalls, LoopJournal, LoopMachine } from "./ports.ts";

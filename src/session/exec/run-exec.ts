@@ -1,5 +1,5 @@
 import { type CellEnd, RlmError } from "../../../runtime/index.ts";
-import { joinSignals } from "../../signals.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { execAtOnce } from "./at-once.ts";
 import { execCell } from "./cell.ts";

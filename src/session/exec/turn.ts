@@ -1,5 +1,5 @@
 import type { Json } from "../../../runtime/index.ts";
-import { joinSignals } from "../../signals.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { type Complete, hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";

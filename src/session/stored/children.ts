@@ -1,5 +1,5 @@
 import { RlmError, remedy } from "../../../runtime/index.ts";
-import { displayName } from "../../ids.ts";
+import { displayName } from "../../platform/ids.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../../runtime/index.ts";
-import { openSigner } from "../../signed-settings.ts";
+import { openSigner } from "../../platform/signed-settings.ts";
+import { placeOf } from "../../platform/store-place.ts";
 import { type Collected, type DamagedRow, findingsIn, shareStore } from "../../store/index.ts";
-import { placeOf } from "../../store-place.ts";
 import type { CollectOptions } from "../api.ts";
 import { COLLECT_OPTIONS, checkOptions, DESCRIBE_OPTIONS, FORK_OPTIONS } from "../options.ts";
 import { type Describing, describeSession, type SessionDescription } from "./description.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { firstly, type Json, RlmError, remedy } from "../../../runtime/index.ts";
-import { displayName } from "../../ids.ts";
-import { nearest } from "../../nearest.ts";
-import { checkSessionName, LAST_SESSION } from "../../session-name.ts";
+import { displayName } from "../../platform/ids.ts";
+import { nearest } from "../../platform/nearest.ts";
+import { checkSessionName, LAST_SESSION } from "../../platform/session-name.ts";
 import { type DamagedRow, everySession, readablePart, type SessionRow, type Store } from "../../store/index.ts";
 import { inputsOf } from "../contexts/contexts.ts";
 import { ownSources } from "../contexts/own-names.ts";

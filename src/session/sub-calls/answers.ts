@@ -1,7 +1,7 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
 import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
-import { joinSignals, whenAborted } from "../../signals.ts";
+import { joinSignals, whenAborted } from "../../platform/signals.ts";
 import type { CellSettings } from "../asks.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type CallClock, openCallClock } from "./call-clock.ts";

@@ -6,7 +6,7 @@ import {
   tokensOf,
   type Usage,
 } from "../../model/index.ts";
-import { whenAborted } from "../../signals.ts";
+import { whenAborted } from "../../platform/signals.ts";
 import { type BudgetLimits, type Ledger, type RemainingBudget, remaining } from "../journal/ledger.ts";
 
 /** Tokens and dollars. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../runtime/index.ts";
-import { aborted } from "../../signals.ts";
+import { aborted } from "../../platform/signals.ts";
 
 /** The time of one call. It stands still while the call waits for its run, which has nothing to do with the call's own time. */
 export interface CallClock extends Pick<Clock, "now" | "monotonic"> {

@@ -2,7 +2,7 @@ import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../bui
 import { type Clock, type Json, LIMITS, type Machines, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { failure, isFailureCode } from "../../model/index.ts";
-import { joinSignals } from "../../signals.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
 import type { Asks, CellSettings, ChildEnd, Citation } from "../asks.ts";

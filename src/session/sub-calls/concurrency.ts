@@ -1,4 +1,4 @@
-import { whenAborted } from "../../signals.ts";
+import { whenAborted } from "../../platform/signals.ts";
 
 /** Lets at most `limit` pieces of work run at once. The others wait in order. */
 export interface Limiter {

@@ -1,6 +1,6 @@
 import { callsOf, readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import type { SubCall } from "../../model/index.ts";
-import { joinSignals } from "../../signals.ts";
+import { joinSignals } from "../../platform/signals.ts";
 import type { CallEstimate, DryRun } from "../api.ts";
 import { FREE, type SubCallPlan } from "./plan.ts";
 import type { Answered, Answers } from "./port.ts";

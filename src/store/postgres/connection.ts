@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
-import { serverPackagesCure } from "../../server-packages.ts";
-import { shownPlace } from "../../store-place.ts";
+import { serverPackagesCure } from "../../platform/server-packages.ts";
+import { shownPlace } from "../../platform/store-place.ts";
 import type { Row } from "../rows/seal.ts";
 import { codeOf, serverError } from "./failure.ts";
 import { readServerUrl } from "./url.ts";

@@ -1,4 +1,4 @@
-import { displayName } from "../../ids.ts";
+import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { TEXT_MS } from "../rows/answer.ts";
 import { keepMs } from "../rows/jobs.ts";

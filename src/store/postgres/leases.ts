@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
-import { displayName } from "../../ids.ts";
+import { displayName } from "../../platform/ids.ts";
 import { number, type Row, text } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import type { Server } from "./connection.ts";

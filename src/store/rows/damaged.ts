@@ -1,3 +1,4 @@
+import { messageOf } from "../../platform/errors.ts";
 import type { DamagedRow } from "../port.ts";
 
 /**
@@ -16,7 +17,7 @@ export function damagedAmong<Key>(
       read(key);
     } catch (error) {
       const { id, label } = named(key);
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = messageOf(error);
       damaged.push({ id, problem: problem.includes(label) ? problem : `${label}: ${problem}` });
     }
   }

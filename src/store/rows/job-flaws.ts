@@ -1,3 +1,4 @@
+import { messageOf } from "../../platform/errors.ts";
 import { inputOf } from "./job-input.ts";
 import { decodeRun, resultOf } from "./jobs.ts";
 import { number, type Row, text } from "./seal.ts";
@@ -14,7 +15,7 @@ export function flawsOf(row: Row | undefined, kind: "run" | "job"): string[] {
     }
     return [];
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     return [problem.includes(named) ? problem : `${named}: ${problem}`];
   }
 }

@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import type { Json } from "../../../runtime/index.ts";
-import { canonicalJson } from "../../canonical-json.ts";
+import { canonicalJson } from "../../platform/canonical-json.ts";
 import { misuse } from "../failure.ts";
 import type { Asked, KnownJob } from "../jobs/port.ts";
 import { INPUT_BOUNDS } from "./bounds.ts";

@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { displayName } from "../../ids.ts";
+import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { keepMs } from "../rows/jobs.ts";
 import { number, text } from "../rows/seal.ts";

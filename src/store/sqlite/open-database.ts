@@ -2,7 +2,7 @@ import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../../runtime/errors.ts";
-import { makeFolder } from "../../make-folder.ts";
+import { makeFolder } from "../../platform/make-folder.ts";
 import { connect, type Database } from "./database.ts";
 import { createPrivately } from "./file-locks.ts";
 import { alone } from "./lease.ts";

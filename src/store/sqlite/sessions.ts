@@ -1,6 +1,6 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
-import { displayName } from "../../ids.ts";
+import { displayName } from "../../platform/ids.ts";
 import type { SessionPage, SessionRow } from "../port.ts";
 import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
 import { CHANGING, decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";

@@ -1,5 +1,5 @@
 import { RlmError } from "../../../runtime/errors.ts";
-import { displayName } from "../../ids.ts";
+import { displayName } from "../../platform/ids.ts";
 import type { VerifiedPage, VerifyPart } from "../port.ts";
 import { answerOf } from "../rows/answer.ts";
 import { decodeCheckpoint } from "../rows/checkpoint.ts";

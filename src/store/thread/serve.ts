@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { MessagePort, Transferable } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
-import { isServer } from "../../store-place.ts";
+import { isServer } from "../../platform/store-place.ts";
 import { openSqliteStore } from "../sqlite/sqlite.ts";
 import type {
   Answer,

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
-import { silenceSqliteWarning } from "../../../src/sqlite-warning.ts";
+import { silenceSqliteWarning } from "../../../src/platform/sqlite-warning.ts";
 import { belay, temporaryFolder } from "./belay.ts";
 
 test("a Node that is too old is refused in one line", () => {

@@ -4,8 +4,8 @@ import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
 import { openProgress } from "../../../src/cli/render/progress.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
 import { openTurnLines } from "../../../src/cli/render/turn-lines.ts";
-import { compact, dollars } from "../../../src/figures.ts";
 import type { CallProgress, Progress } from "../../../src/index.ts";
+import { compact, dollars } from "../../../src/platform/figures.ts";
 
 /** An output that keeps what is written, and a clock that the test moves. */
 function record(isTerminal: boolean) {

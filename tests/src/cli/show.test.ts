@@ -4,7 +4,7 @@ import { jsonParts, prettyJson } from "../../../src/cli/render/json.ts";
 import { skippedLine, skippedSince } from "../../../src/cli/render/skipped.ts";
 import { showValue } from "../../../src/cli/render/value.ts";
 import type { Json } from "../../../src/index.ts";
-import { visible } from "../../../src/visible.ts";
+import { visible } from "../../../src/platform/visible.ts";
 
 const json = fc.jsonValue().map((value): Json => JSON.parse(JSON.stringify(value)));
 

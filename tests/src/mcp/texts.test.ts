@@ -5,7 +5,7 @@ import { configFor } from "../../../src/mcp/clients.ts";
 import { listedTools } from "../../../src/mcp/listed-tools.ts";
 import { openProgressNotes, progressMessage } from "../../../src/mcp/progress.ts";
 import { namesOf } from "../../../src/mcp/session-name.ts";
-import { checkSessionName } from "../../../src/session-name.ts";
+import { checkSessionName } from "../../../src/platform/session-name.ts";
 
 const tokens = (shown: unknown) => Math.ceil(JSON.stringify(shown).length / 4);
 

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { fauxAssistantMessage } from "@mariozechner/pi-ai";
 import { expect, onTestFinished, test } from "vitest";
-import { openSigner } from "../../../src/signed-settings.ts";
+import { openSigner } from "../../../src/platform/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";

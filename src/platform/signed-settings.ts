@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { Json } from "../runtime/index.ts";
+import type { Json } from "../../runtime/index.ts";
 import { isServer, shownPlace } from "./store-place.ts";
 import { keyPath, makeUserKey, readUserKey, type UserKey } from "./user-key.ts";
 

@@ -1,8 +1,8 @@
 import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { keyPath, makeUserKey, readUserKey } from "../../src/user-key.ts";
-import { folderWith } from "../support/tree.ts";
+import { keyPath, makeUserKey, readUserKey } from "../../../src/platform/user-key.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const HEX = "ab".repeat(32);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { PG_BOSS_VERSION, serverPackagesCure } from "../../src/server-packages.ts";
+import { PG_BOSS_VERSION, serverPackagesCure } from "../../../src/platform/server-packages.ts";
 
 const FILE = "node_modules/belay-rlm/dist/src/store/postgres/connection.js";
 const BOTH = `pg pg-boss@${PG_BOSS_VERSION}`;
@@ -26,6 +26,6 @@ test.each([
 });
 
 test("the version of pg-boss is that of the tests", () => {
-  const { devDependencies } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const { devDependencies } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
   expect(devDependencies["pg-boss"]).toBe(PG_BOSS_VERSION);
 });

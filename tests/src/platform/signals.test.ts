@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { aborted, joinSignals, whenAborted } from "../../src/signals.ts";
+import { aborted, joinSignals, whenAborted } from "../../../src/platform/signals.ts";
 
 test("a joined signal aborts with the first of its sources, and with its reason", () => {
   const [a, b] = [new AbortController(), new AbortController()];

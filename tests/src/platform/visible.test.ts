@@ -1,26 +1,26 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { DEFAULT_EXEC_LIMITS, RlmError } from "../../runtime/index.ts";
-import { openRunProgress } from "../../src/cli/batch/run-progress.ts";
-import { openTally } from "../../src/cli/batch/tally.ts";
-import { commandLine } from "../../src/cli/flags/usage.ts";
-import { showWarnings } from "../../src/cli/render/envelope.ts";
-import { failureJson, showError, showFailure } from "../../src/cli/render/failure.ts";
-import { openProgress, processClock } from "../../src/cli/render/progress.ts";
-import { skippedLine } from "../../src/cli/render/skipped.ts";
-import { table } from "../../src/cli/render/table.ts";
-import { type Output, outputOver, type Terminal, writeData } from "../../src/cli/render/terminal.ts";
-import { showValue } from "../../src/cli/render/value.ts";
-import { showMemory } from "../../src/cli/repl/show.ts";
-import { displayName } from "../../src/ids.ts";
-import { answerOf } from "../../src/mcp/answer.ts";
-import { progressMessage } from "../../src/mcp/progress.ts";
-import { harmless, oneLine } from "../../src/pi/view/texts.ts";
-import { escapedJson, inLine, jsonText, visible } from "../../src/visible.ts";
-import { openScripted } from "../support/scripted-session.ts";
-import { temporaryFolder } from "./cli/belay.ts";
-import { belayHere } from "./cli/in-process.ts";
+import { DEFAULT_EXEC_LIMITS, RlmError } from "../../../runtime/index.ts";
+import { openRunProgress } from "../../../src/cli/batch/run-progress.ts";
+import { openTally } from "../../../src/cli/batch/tally.ts";
+import { commandLine } from "../../../src/cli/flags/usage.ts";
+import { showWarnings } from "../../../src/cli/render/envelope.ts";
+import { failureJson, showError, showFailure } from "../../../src/cli/render/failure.ts";
+import { openProgress, processClock } from "../../../src/cli/render/progress.ts";
+import { skippedLine } from "../../../src/cli/render/skipped.ts";
+import { table } from "../../../src/cli/render/table.ts";
+import { type Output, outputOver, type Terminal, writeData } from "../../../src/cli/render/terminal.ts";
+import { showValue } from "../../../src/cli/render/value.ts";
+import { showMemory } from "../../../src/cli/repl/show.ts";
+import { answerOf } from "../../../src/mcp/answer.ts";
+import { progressMessage } from "../../../src/mcp/progress.ts";
+import { harmless, oneLine } from "../../../src/pi/view/texts.ts";
+import { displayName } from "../../../src/platform/ids.ts";
+import { escapedJson, inLine, jsonText, visible } from "../../../src/platform/visible.ts";
+import { openScripted } from "../../support/scripted-session.ts";
+import { temporaryFolder } from "../cli/belay.ts";
+import { belayHere } from "../cli/in-process.ts";
 
 /** Each character by what it does to a reader. */
 const HOSTILE = {

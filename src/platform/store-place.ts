@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { RlmError } from "../runtime/errors.ts";
+import { RlmError } from "../../runtime/errors.ts";
 
 // Where a store is: a folder, or the URL of a PostgreSQL server, `postgres://user@host/database`.
 

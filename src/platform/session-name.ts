@@ -1,4 +1,4 @@
-import { RlmError } from "../runtime/index.ts";
+import { RlmError } from "../../runtime/index.ts";
 
 /** Stands for the session that was changed last, those of Pi left out. It cannot be a session's name. */
 export const LAST_SESSION = "@last";

@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { errorCode } from "./errors.ts";
 
 /**
  * Where Belay keeps sessions, search indexes and the history of the REPL: BELAY_HOME, or `~/.belay`. Made (0700) when
@@ -31,9 +32,4 @@ export function folderProblem(folder: string): string | null {
   } catch (error) {
     return `${folder} cannot be written (${errorCode(error)})`;
   }
-}
-
-/** `EACCES` and the like, of a failed operation of Node. */
-export function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

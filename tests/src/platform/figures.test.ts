@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { age, ageFrom, amount, size } from "../../src/figures.ts";
+import { age, ageFrom, amount, size } from "../../../src/platform/figures.ts";
 
 test("amounts, sizes and ages are short", () => {
   expect([0, 1, 1234].map((count) => amount(count, "call"))).toEqual(["0 calls", "1 call", "1,234 calls"]);

@@ -1,9 +1,9 @@
 import { renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Json } from "../../runtime/index.ts";
-import { openSigner } from "../../src/signed-settings.ts";
-import { folderWith } from "../support/tree.ts";
+import type { Json } from "../../../runtime/index.ts";
+import { openSigner } from "../../../src/platform/signed-settings.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const SETTINGS: Json = { settings: { model: "a/b", roots: ["/data"] }, cwd: "/here" };
 

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { makeFolder } from "../../src/make-folder.ts";
-import { folderWith } from "../support/tree.ts";
+import { makeFolder } from "../../../src/platform/make-folder.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
@@ -34,7 +34,7 @@ test("what cannot be made is refused: under a file, behind a link that leads now
 
 test("threads that make the same folders at once all have them", async () => {
   const root = folderWith();
-  const module = new URL("../../src/make-folder.ts", import.meta.url).href;
+  const module = new URL("../../../src/platform/make-folder.ts", import.meta.url).href;
   const code = `
     const { workerData: { root, arrived }, parentPort } = require("node:worker_threads");
     import(${JSON.stringify(module)}).then(({ makeFolder }) => {

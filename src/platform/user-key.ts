@@ -3,7 +3,7 @@ import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync 
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { readBoundedFile } from "./bounded-file.ts";
-import { errorCode } from "./home.ts";
+import { errorCode } from "./errors.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /** The key with which this user signs what a store keeps; or why there is none, as a clause about its file. */

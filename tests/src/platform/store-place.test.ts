@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { readServerUrl } from "../../src/store/index.ts";
-import { hasSecret, isServer, placeOf, shownPlace, withoutPasswords } from "../../src/store-place.ts";
-import { startBelay, temporaryFolder } from "./cli/belay.ts";
-import { belayHere } from "./cli/in-process.ts";
+import { hasSecret, isServer, placeOf, shownPlace, withoutPasswords } from "../../../src/platform/store-place.ts";
+import { readServerUrl } from "../../../src/store/index.ts";
+import { startBelay, temporaryFolder } from "../cli/belay.ts";
+import { belayHere } from "../cli/in-process.ts";
 
 test("a store is named by a folder or by the URL of a server", () => {
   expect([placeOf("store"), placeOf("/a/../b")]).toEqual([resolve("store"), resolve("/b")]);

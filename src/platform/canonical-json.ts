@@ -1,4 +1,4 @@
-import type { Json } from "../runtime/index.ts";
+import type { Json } from "../../runtime/index.ts";
 
 /** How deep the input of a job may be nested. */
 const DEEPEST = 200;
