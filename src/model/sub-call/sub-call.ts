@@ -108,7 +108,11 @@ function resolved({ model }: SubCall, { models }: SubCallParts): Model | SubCall
   }
 }
 
+/** An error that no step of the call expects. A tool that this host cannot make keeps its own code and remedy. */
 function unexpected(error: unknown): SubCallError {
+  if (error instanceof RlmError && error.code === "host_incompatible") {
+    return { code: error.code, message: error.message, suggestion: error.suggestion, retriable: false };
+  }
   const reason = messageOf(error);
   return failure("sub_agent_error", `the sub-call failed: ${reason}`);
 }

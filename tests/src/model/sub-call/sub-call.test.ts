@@ -461,6 +461,19 @@ test("a model that breaks its contract is an error, and its reservation is given
   expect(budget.settled).toEqual([NONE]);
 });
 
+test("a tool that this host cannot make keeps its own code and remedy", async () => {
+  const lacking: AgentTool = {
+    ...TOOL,
+    get parameters(): AgentTool["parameters"] {
+      throw new RlmError("host_incompatible", "this host's look cannot be made", { suggestion: "Leave it out." });
+    },
+  };
+  expect(await run(script(says("A")), AGENT, { tools: [lacking] })).toMatchObject({
+    ok: false,
+    error: { code: "host_incompatible", suggestion: "Leave it out.", retriable: false },
+  });
+});
+
 test("the read-only tools in a sub-agent, to the end", async () => {
   const folder = folderWith({ "docs/a.md": "the answer is 42\n", ".gitignore": "secret\n", secret: "key" });
   const model = script(
