@@ -7,9 +7,8 @@ import { nodeProblem } from "./node-version.ts";
 const problem = nodeProblem(process.versions.node);
 if (problem === null) {
   silenceSqliteWarning();
-  const { keepCompiledModules, silenceSdks } = await import("./startup.ts");
-  silenceSdks(process.env);
-  keepCompiledModules(process.env);
+  const { prepareProcess } = await import("./startup.ts");
+  prepareProcess(process);
   const { run } = await import("./run.ts");
   process.exitCode = await run(process.argv.slice(2));
 } else {

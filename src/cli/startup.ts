@@ -4,11 +4,24 @@ import { join } from "node:path";
 import { homeFolder } from "../platform/home.ts";
 import { makeFolder } from "../platform/make-folder.ts";
 
+/** Methods that print on stdout. */
+const PRINTING: readonly string[] = [
+  ...["log", "info", "debug", "dir", "dirxml", "table"],
+  ...["group", "groupCollapsed", "groupEnd", "count", "timeLog", "timeEnd"],
+];
+
+/** Prepares a process that runs commands, before the rest of the program is imported. */
+export function prepareProcess({ env, stderr }: NodeJS.Process): void {
+  silenceSdks(env);
+  consoleToStderr(stderr);
+  keepCompiledModules(env);
+}
+
 /**
  * Keeps compiled modules in the store folder, if there is one: the next command starts in half the time. Node's own
  * place for them is the folder of temporary files, where another user might put other code in their place.
  */
-export function keepCompiledModules(env: NodeJS.ProcessEnv): void {
+function keepCompiledModules(env: NodeJS.ProcessEnv): void {
   const folder = homeFolder(env);
   if (!existsSync(folder) || module.getCompileCacheDir?.() !== undefined) return;
   const compiled = join(folder, "compiled");
@@ -27,7 +40,13 @@ export function keepCompiledModules(env: NodeJS.ProcessEnv): void {
 }
 
 /** Keeps the SDKs of providers from printing parts of answers on stderr. `OPENAI_LOG=debug` and the like still count. */
-export function silenceSdks(env: NodeJS.ProcessEnv): void {
+function silenceSdks(env: NodeJS.ProcessEnv): void {
   env.OPENAI_LOG ??= "off";
   env.ANTHROPIC_LOG ??= "off";
+}
+
+/** Prints on stderr what SDKs of providers log: stdout belongs to results, and to the client of `belay mcp`. */
+function consoleToStderr(stderr: NodeJS.WritableStream): void {
+  const own = new console.Console({ stdout: stderr, stderr });
+  for (const name of PRINTING) Reflect.set(console, name, Reflect.get(own, name).bind(own));
 }

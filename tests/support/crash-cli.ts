@@ -7,9 +7,8 @@ import { KILL_VARIABLE, killingStores } from "./kill-step.ts";
 const step = process.env[KILL_VARIABLE];
 const crashing = step === undefined ? crashingStores(crashPointOf(process.env[CRASH_VARIABLE])) : killingStores(step);
 silenceSqliteWarning();
-const { keepCompiledModules, silenceSdks } = await import("../../src/cli/startup.ts");
-silenceSdks(process.env);
-keepCompiledModules(process.env);
+const { prepareProcess } = await import("../../src/cli/startup.ts");
+prepareProcess(process);
 const { run } = await import("../../src/cli/run.ts");
 const { processHost } = await import("../../src/cli/host.ts");
 process.exitCode = await run(process.argv.slice(2), {

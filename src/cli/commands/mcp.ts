@@ -13,7 +13,6 @@ import {
   VERBOSE,
 } from "../flags/declared.ts";
 import { choice, type Flag, flag, one } from "../flags/flag.ts";
-import { consoleToStderr } from "../mcp/console.ts";
 import { defineCommand } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
@@ -93,8 +92,5 @@ export const mcp = defineCommand({
     (shared) => OWN_WORDS.get(shared) ?? shared,
   ),
   example: "belay mcp --print-config claude",
-  run: async () => {
-    consoleToStderr(console, process.stderr);
-    return (await import("../mcp/mcp.ts")).mcpCommand;
-  },
+  run: async () => (await import("../mcp/mcp.ts")).mcpCommand,
 });

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { finished, hasTerminal, type Run, startBelay, startOnTerminal } from "./belay.ts";
+import { belay, finished, hasTerminal, type Run, startBelay, startOnTerminal } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "fake-key-4711-of-the-tests";
@@ -32,6 +32,15 @@ test("an answer is printed, and the key is sent but never shown", async () => {
   expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill(`Bearer ${KEY}`));
   expect(JSON.stringify([text, denied])).not.toContain(KEY);
   expect(unset.stderr).toContain("the environment variable MY_KEY is not set");
+});
+
+test("stdout has the answer alone, whatever the SDK of a provider logs", async () => {
+  await using server = await startModelServer(() => ({ text: "hello" }));
+  const noisy = new URL("../../support/noisy-sdk.js", import.meta.url).href;
+  const env = { NODE_OPTIONS: `--import=${noisy}` };
+  const run = await belay([...cell(CALL), ...at(server)], { env });
+  expect(run).toMatchObject({ code: 0, stdout: "hello\n" });
+  expect(run.stderr).toContain("log of an SDK");
 });
 
 test("an answer is compared with its schema, in the thread that the bundle has for it", async () => {
