@@ -10,39 +10,42 @@ import { TOOLS_BUDGET } from "../../src/tools/index.ts";
 import { PI_LINES } from "../support/pi-process.ts";
 import { folderWith } from "../support/tree.ts";
 
-const DOCUMENT = readFileSync(join(ROOT, "docs/pi.md"), "utf8");
+const page = (name: string) => readFileSync(join(ROOT, "docs", name), "utf8");
 
-/** First cells of the rows of the table under a heading, and what follows them. */
-function rowsUnder(heading: string): (readonly [string, string])[] {
-  const section = DOCUMENT.split(/^## /m).find((text) => text.startsWith(heading)) ?? "";
+/** First cells of the rows of a page's tables under a heading, and the cells that follow them. */
+function rowsUnder(name: string, heading: string): (readonly [string, string])[] {
+  const section =
+    page(name)
+      .split(/^#+ /m)
+      .find((text) => text.startsWith(heading)) ?? "";
   return Array.from(section.matchAll(/^\| (`.*?`) \| (.*?) \|/gm), ([, first = "", second = ""]) => [
     first.slice(1, -1),
     second,
   ]);
 }
 
-test("the document has every setting with its default, and no other", () => {
-  expect(rowsUnder("Settings")).toEqual(PI_KEYS.map((key) => [key, PI_DEFAULTS.get(key)]));
+test("the page of settings has every one with its default, and no other", () => {
+  expect(rowsUnder("pi/settings.md", "Settings")).toEqual(PI_KEYS.map((key) => [key, PI_DEFAULTS.get(key)]));
 });
 
-test("the document has every command, and no other", () => {
+test("the page on use has every command, and no other", () => {
   const commands = (completions("") ?? []).map(({ value }) => `/rlm ${value}`);
-  expect(rowsUnder("Commands").map(([command]) => command)).toEqual(commands);
+  expect(rowsUnder("pi/use.md", "Commands").map(([command]) => command)).toEqual(commands);
 });
 
 test("codes under troubleshooting are codes of the product", () => {
-  const codes = rowsUnder("Troubleshooting").map(([code]) => code);
+  const codes = rowsUnder("pi.md", "Troubleshooting").map(([code]) => code);
   expect(codes.length).toBeGreaterThan(5);
   expect(codes.filter((code) => !isErrorCode(code))).toEqual([]);
 });
 
-test("the document has the versions of Pi that are tested, and the most that the tools' texts may take", () => {
-  for (const { version } of PI_LINES) expect(DOCUMENT).toContain(version);
-  expect(DOCUMENT).toContain(`at most ${TOOLS_BUDGET.toLocaleString("en-US")} tokens`);
+test("the first page has the versions of Pi that are tested, and the most that the tools' texts may take", () => {
+  for (const { version } of PI_LINES) expect(page("pi.md")).toContain(version);
+  expect(page("pi.md")).toContain(`at most ${TOOLS_BUDGET.toLocaleString("en-US")} tokens`);
 });
 
 test("the example is accepted in the agent folder", () => {
-  const [, example = ""] = /```json\n(.*?)```/s.exec(DOCUMENT) ?? [];
+  const [, example = ""] = /```json\n(.*?)```/s.exec(page("pi/settings.md")) ?? [];
   const folder = folderWith({ "belay.json": example });
   const places = { cwd: folderWith(), agentDir: folder, userFile: join(folderWith(), "config.json"), env: {} };
   expect(readPiConfig(places)).toEqual(JSON.parse(example));
