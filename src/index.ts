@@ -1,7 +1,6 @@
 /** Belay's library: open a session, load a context, run cells. */
 export { ERROR_CODES, type ErrorCode, type ExecLimits, type Json, LIMITS, RlmError } from "../runtime/index.ts";
 export type { ContextStats, SkippedFile } from "./context/index.ts";
-export { openSession } from "./open-session.ts";
 export type { ObjectToRead, QueryOptions, ReadingOptions, SearchStrategy } from "./query/index.ts";
 export {
   type AskDescription,
@@ -29,6 +28,7 @@ export {
   type LoadResult,
   type LoadSource,
   type OnRestart,
+  openSession,
   openStore,
   type Progress,
   type QueryEnvelope,

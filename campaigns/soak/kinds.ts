@@ -3,7 +3,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
-import { loadAsks } from "../../src/asks.ts";
 import { openSession, type Session, type SessionOptions } from "../../src/index.ts";
 import { newSpec, openInProcess, openRuns, work } from "../../src/jobs/index.ts";
 import { openLeaving, serve } from "../../src/mcp/index.ts";
@@ -127,7 +126,7 @@ async function soakMcp({ folder, url }: Place): Promise<Soaked> {
       open: (store, { row, name, folder: owner, roots, onProgress }) =>
         openSessionWith(
           { session: row?.id ?? name, roots, cwd: folder, onProgress, model: "local/m", baseUrl: url, budget: BUDGET },
-          { store, origin: "mcp", settings: () => ({ folder: owner }), asks: loadAsks },
+          { store, origin: "mcp", settings: () => ({ folder: owner }) },
         ),
       madeFor: () => null,
       folderOf: ({ settings }) => String(Reflect.get(Object(settings), "folder")),

@@ -1,5 +1,4 @@
 import { type Clock, type Json, RlmError } from "../../runtime/index.ts";
-import { loadAsks } from "../asks.ts";
 import type { Context } from "../context/index.ts";
 import { type Models, openModels } from "../model/index.ts";
 import {
@@ -111,7 +110,6 @@ async function openJobSession(
       clock,
       random,
       leased: opening.leased,
-      asks: loadAsks,
       models: onlyThese(parts.openModels(spec.model), own.models),
       job: await store.jobs.input(key),
       run: runPart(parts, found, spec, opening),

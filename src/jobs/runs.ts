@@ -1,6 +1,5 @@
 import { ulid } from "ulid";
 import { systemClock } from "../../runtime/index.ts";
-import { loadAsks } from "../asks.ts";
 import { loadIntoStore, openSessionWith } from "../session/index.ts";
 import type { Asked, NewJob, Store } from "../store/index.ts";
 import type { Runs } from "./api.ts";
@@ -55,7 +54,6 @@ export function openRuns(store: Store): Runs {
       await using session = await openSessionWith(jobOptions(spec, own), {
         job: input,
         models,
-        asks: loadAsks,
         ...lent,
       });
       return session.dryRun(spec.script.source, { name: spec.script.name });

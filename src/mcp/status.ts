@@ -1,5 +1,4 @@
 import { RlmError, remedy } from "../../runtime/index.ts";
-import { loadAsks } from "../asks.ts";
 import { type RecordedAnswer, recordedAnswer, type Session, summaryOf } from "../session/index.ts";
 import type { DamagedRow } from "../store/index.ts";
 import { unfinishedOf } from "../tools/index.ts";
@@ -44,7 +43,7 @@ function contextOf(session: Session) {
 /** The answer of an exec that is over. @throws RlmError `invalid_argument` if the session has none by that id */
 export async function answerOfExec(connection: Connection, exec_id: string | null): Promise<RecordedAnswer> {
   const session = await connection.look();
-  const recorded = await recordedAnswer(await connection.store(), session, exec_id, loadAsks);
+  const recorded = await recordedAnswer(await connection.store(), session, exec_id);
   if (recorded) return recorded;
   const missing =
     exec_id === null ? "nothing has been run in this session yet" : `there is no exec ${exec_id} that is over`;

@@ -2,7 +2,7 @@ import type { ExecLimits, Json, Thinking } from "../../runtime/index.ts";
 import type { Context, ContextStats } from "../context/index.ts";
 import type { AgentTool } from "../model/index.ts";
 import type { ObjectToRead, QueryOptions, ReadingOptions } from "../query/index.ts";
-import type { AskEnvelope, AskOptions, TurnProgress } from "./asks.ts";
+import type { AskEnvelope, AskOptions, TurnProgress } from "./ask/api.ts";
 import type { ExecEnvelope, QueryEnvelope } from "./journal/envelope.ts";
 import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
 import type { CellFile, ExecKind } from "./journal/records.ts";

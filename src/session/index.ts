@@ -21,22 +21,12 @@ export type {
   SubAgentPolicy,
   Unfinished,
 } from "./api.ts";
-export type {
-  AskEnvelope,
-  AskedSession,
-  AskHost,
-  AskOptions,
-  Asks,
-  ChildAsked,
-  ChildEnd,
-  Citation,
-  TrajectoryCall,
-  TrajectoryTurn,
-  TurnProgress,
-} from "./asks.ts";
+export type { AskEnvelope, AskOptions, Citation, TurnProgress } from "./ask/api.ts";
+export { checkSchema } from "./ask/begin.ts";
+export type { AskDescription, TurnDescription } from "./ask/description.ts";
+export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";
 export { loadIntoStore } from "./contexts/load-apart.ts";
-export type { ExecAsked, TurnTaken } from "./exec/request.ts";
 export { type AskRecords, EMPTY_ACCOUNT, follow } from "./journal/account.ts";
 export type { Coverage } from "./journal/coverage.ts";
 export {
@@ -44,11 +34,9 @@ export {
   type ExecFailure,
   type ExecSuccess,
   envelope,
-  envelopeOfCell,
   type QueryEnvelope,
   queryEnvelope,
 } from "./journal/envelope.ts";
-export type { ExecRecords } from "./journal/exec-records.ts";
 export { type BudgetLimits, type RemainingBudget, ROOT_CALL, remaining } from "./journal/ledger.ts";
 export {
   type Complete,
@@ -61,11 +49,9 @@ export {
   type ToolCall,
   type ToolResult,
 } from "./journal/records.ts";
-export { treeOf } from "./journal/tree.ts";
 export { warmMachine } from "./machine/machines.ts";
 export { optionProblem } from "./options.ts";
-export { openSessionWith } from "./session.ts";
-export type { AskDescription, TurnDescription } from "./stored/ask-description.ts";
+export { openSession, openSessionWith } from "./session.ts";
 export { type TextBounds, withBoundedTexts } from "./stored/bounded-texts.ts";
 export type { CallDescription, ChildDescription } from "./stored/call-description.ts";
 export { type CheckpointDescription, describeSession, type SessionDescription } from "./stored/description.ts";

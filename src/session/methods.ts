@@ -3,7 +3,11 @@ import type { ContextStats } from "../context/index.ts";
 import { displayName } from "../platform/ids.ts";
 import type { SessionRow } from "../store/index.ts";
 import type { LoadingOptions, LoadResult, LoadSource, Session } from "./api.ts";
-import { ask, discardInterrupted, recordedAsk, resumeAsk } from "./ask.ts";
+import { ask } from "./ask/ask.ts";
+import { discardInterrupted } from "./ask/ends.ts";
+import { askEnvelope, factsOf } from "./ask/envelope.ts";
+import { runAsk } from "./ask/loop.ts";
+import { askIn } from "./ask/records.ts";
 import { dryRun } from "./dry-run.ts";
 import { type ExecAsked, type ExecOutcome, loadRequest, type Perform, requestOf } from "./exec/request.ts";
 import { runExec } from "./exec/run-exec.ts";
@@ -153,9 +157,11 @@ async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): Retu
   const { parts, state, granted, loading } = setup;
   const { account } = state();
   const open = openAskIn(account);
-  if (open) return askResumed("finished", await resumeAsk(setup, asked, trajectory));
+  if (open) return askResumed("finished", await runAsk(setup, asked, { isResumed: true, trajectory }));
   const interrupted = interruptedIn(account);
-  if (!interrupted && isNewest(account)) return askResumed("replayed", await recordedAsk(setup, trajectory));
+  if (!interrupted && isNewest(account)) {
+    return askResumed("replayed", askEnvelope(factsOf(setup, askIn(state()), trajectory)));
+  }
   if (!interrupted) return replayed(setup, account.last);
   const { start } = interrupted;
   const outcome = await runExec(parts, state(), requestOf(start, granted, loading), asked, interrupted);

@@ -4,7 +4,7 @@ import type { Context } from "../context/index.ts";
 import { nearest } from "../platform/nearest.ts";
 import { type QueryOptions, type ReadingOptions, SEARCH_STRATEGIES } from "../query/index.ts";
 import type { CollectOptions, ExecOptions, HostedOptions, LoadingOptions, LoadPaths, SubAgentPolicy } from "./api.ts";
-import type { AskOptions } from "./asks.ts";
+import type { AskOptions } from "./ask/api.ts";
 import type { BudgetLimits } from "./journal/ledger.ts";
 import type { CellFile } from "./journal/records.ts";
 import type { Describing } from "./stored/description.ts";

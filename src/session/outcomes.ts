@@ -1,5 +1,5 @@
 import type { Resumed } from "./api.ts";
-import type { AskEnvelope } from "./asks.ts";
+import type { AskEnvelope } from "./ask/api.ts";
 import type { ExecOutcome } from "./exec/request.ts";
 import { leftOf } from "./exec/work.ts";
 import { cellFiles } from "./journal/account.ts";

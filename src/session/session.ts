@@ -4,7 +4,7 @@ import { checkSessionName } from "../platform/session-name.ts";
 import { openSigner } from "../platform/signed-settings.ts";
 import { placeOf } from "../platform/store-place.ts";
 import { shareStore } from "../store/index.ts";
-import type { HostedOptions, Session } from "./api.ts";
+import type { HostedOptions, Session, SessionOptions } from "./api.ts";
 import { loadOnce } from "./contexts/load-once.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
@@ -14,7 +14,17 @@ import { leasedRow } from "./stored/leased-row.ts";
 import { newUlid } from "./ulid.ts";
 
 /**
- * Opens a session: a new one, or with a store and `session` the one that is kept there under this name.
+ * Opens a session: a new one, or with `store` and `session` the one that is kept there under this name.
+ *
+ * @throws RlmError `session_busy` if another process has it, `context_lost`, `store_failed`, `store_corrupt`,
+ * `store_too_new`, `invalid_argument`
+ */
+export function openSession(options: SessionOptions = {}): Promise<Session> {
+  return openSessionWith(options, {});
+}
+
+/**
+ * Opens a session over parts that its host lends.
  *
  * @throws RlmError `session_busy` if another process has it, `context_lost`, `store_failed`, `store_corrupt`,
  * `store_too_new`, `invalid_argument`

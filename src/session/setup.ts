@@ -12,8 +12,8 @@ import { type Models, openModels, withFallback } from "../model/index.ts";
 import type { Signer } from "../platform/signed-settings.ts";
 import type { Lease, SessionRow, Store } from "../store/index.ts";
 import type { HostedOptions } from "./api.ts";
-import { type AskModels, openAskModels } from "./ask-models.ts";
-import type { Asks, CellSettings } from "./asks.ts";
+import type { CellSettings } from "./ask/api.ts";
+import { type AskModels, openAskModels } from "./ask/models.ts";
 import { knownIn, openContext, readLoadInput, storedContext } from "./contexts/contexts.ts";
 import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
@@ -50,8 +50,6 @@ export interface SessionParts {
   readonly models: Models;
   /** Signs the models of asks and knows them again. Without it only models that the options name go on. */
   readonly signer: Pick<Signer, "sign" | "doubt">;
-  /** What drives asks; a session without it refuses them. */
-  readonly asks: () => Promise<Asks>;
   /** For a session that answers a call of another one. */
   readonly above: Above;
   /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */
@@ -88,7 +86,6 @@ export interface Setup {
   readonly guestOptions: GuestOptions;
   readonly indexFolder: IndexFolder;
   readonly granted: Granted;
-  readonly asks: () => Promise<Asks>;
   /** 0 for a session that a caller opened, one more than its parent's for a child. */
   readonly depth: number;
   /** How deep children may be. */
@@ -117,10 +114,9 @@ export async function setUp(options: HostedOptions, given: Given, row: Lease, is
   const places = given.above?.places ?? openTreePlaces(concurrencyOf(options));
   const { depth = 0, maxDepth = options.maxDepth ?? LIMITS.depth } = given.above ?? {};
   const budget = given.above?.limits ?? budgetOf(options);
-  const asks = given.asks ?? noAsks;
   const machines = given.machines ?? processMachines();
   const open = childOpener({ options, given, models, state });
-  const children = openChildren({ parent: row.id, store, clock, places, machines, depth, budget, asks, open });
+  const children = openChildren({ parent: row.id, store, clock, places, machines, depth, budget, open });
   const asking: Asking = { models, granted, cwd, state, places, children };
   const { thinking = "off" } = options;
   const plain = {
@@ -165,11 +161,7 @@ export async function setUp(options: HostedOptions, given: Given, row: Lease, is
     given.answers ??
     answersOf(options, given, { ...asking, models: withFallback(models, settings.sub_model) }, settings);
   const shared = { guestOptions, indexFolder, granted, loading, depth, maxDepth, children };
-  return { row, options, parts, models, askModels, asks, answersBy, state, ...shared };
-}
-
-async function noAsks(): Promise<never> {
-  throw new Error("the host that opened this session lends it no asks");
+  return { row, options, parts, models, askModels, answersBy, state, ...shared };
 }
 
 /** The state in which the last process left the session, by its journal. */
@@ -215,7 +207,7 @@ function answersOf(options: HostedOptions, given: Given, asking: Asking, setting
     children,
     settings,
     isChosen: options.modelChosen === true,
-    depthLeft: given.asks ? Math.max(0, settings.max_depth - (given.above?.depth ?? 0)) : 0,
+    depthLeft: Math.max(0, settings.max_depth - (given.above?.depth ?? 0)),
     limitsCost: (given.above?.limits ?? budgetOf(options)).max_cost_usd !== null || given.run?.limitsCost === true,
     run: given.run,
     policy: options.subAgents ?? {},

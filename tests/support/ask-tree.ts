@@ -1,5 +1,4 @@
 import { onTestFinished } from "vitest";
-import { loadAsks } from "../../src/asks.ts";
 import type { Models } from "../../src/model/index.ts";
 import type { HostedOptions } from "../../src/session/api.ts";
 import { openSessionWith } from "../../src/session/index.ts";
@@ -51,7 +50,7 @@ export async function treeScene(
   const open = (more: HostedOptions = {}) =>
     openSessionWith(
       { model: "local/root", baseUrl: server.url, apiKeyEnv: "ASK_KEY", session: "main", ...options, ...more },
-      { store, asks: loadAsks, ...(models ? { models: models(server.url) } : {}) },
+      { store, ...(models ? { models: models(server.url) } : {}) },
     );
   const session = await open();
   onTestFinished(() => session.close());

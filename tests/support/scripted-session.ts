@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { loadAsks } from "../../src/asks.ts";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
 import type { HostedOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
@@ -56,7 +55,6 @@ export async function openScripted(
     store,
     models: { fallback: "test/scripted", resolve: () => model, price: () => model.price },
     random: () => 0,
-    asks: loadAsks,
     ...parts,
   });
   onTestFinished(() => session.close());

@@ -1,4 +1,3 @@
-import { loadAsks } from "../../asks.ts";
 import { type Json, RlmError } from "../../index.ts";
 import type { SessionPlace, SessionSource } from "../../mcp/index.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
@@ -56,7 +55,6 @@ async function openIn(kept: Kept, { row, name, folder, roots, onProgress }: Sess
   const options = { ...optionsOf(keeping.settings), session: row?.id ?? name, onProgress };
   const settings = isOfServer ? owned : keeping.signed;
   const session = await openSessionWith(options, {
-    asks: loadAsks,
     store: kept.store,
     origin: "mcp",
     settings,

@@ -1,8 +1,8 @@
-import { loadAsks } from "../../asks.ts";
 import type { Settings } from "../../config/index.ts";
 import { type AskEnvelope, type Json, RlmError } from "../../index.ts";
 import { readBoundedFile } from "../../platform/bounded-file.ts";
 import { jsonText } from "../../platform/visible.ts";
+import { checkSchema } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
@@ -98,7 +98,7 @@ function questionOf(args: Arguments): string {
 /** @throws RlmError `path_not_found`, `invalid_argument` */
 async function schemaIn(file: string): Promise<Json> {
   const schema = readJson(file);
-  await (await loadAsks()).checkSchema(schema);
+  await checkSchema(schema);
   return schema;
 }
 

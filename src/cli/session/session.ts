@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
-import { loadAsks } from "../../asks.ts";
 import type { Settings } from "../../config/index.ts";
 import type { LoadSource, Progress, Session } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
@@ -120,7 +119,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   };
   const signer = kept && openSigner(kept.folder, process.env);
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
-  const session = await openSessionWith(options, { asks: loadAsks, ...parts, settings: keeping.signed });
+  const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
   // A session goes on in the folder in which it was begun.
   const isElsewhere = process.cwd() !== now.cwd;

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { type Clock, DEFAULT_BUDGET } from "../../../runtime/index.ts";
-import { loadAsks } from "../../asks.ts";
 import { given, type PiSettings, readPiConfig } from "../../config/index.ts";
 import { agentDirOf, type Models } from "../../model/index.ts";
 import { homeFolder, indexFolder } from "../../platform/home.ts";
@@ -77,7 +76,6 @@ export async function openForSession(
         { ...options, ...(id === null ? {} : { session: id }) },
         {
           store: from,
-          asks: loadAsks,
           origin: "pi",
           settings: (session) => signer.sign(settingsToKeep(settings, models.fallback, cwd), session),
           models,

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { RlmError } from "../../../runtime/index.ts";
-import { loadAsks } from "../../asks.ts";
 import type { ContextStats } from "../../context/index.ts";
 import {
   type AskRecords,
+  askEnvelope,
   type BudgetLimits,
   type Complete,
   contextKeyIn,
@@ -79,10 +79,7 @@ export async function recordedAnswer(
 ): Promise<ToolEnvelope | null> {
   const { complete, session, budget, ask } = exec;
   if (!complete) return null;
-  if (ask) {
-    const { recorded } = await loadAsks();
-    return askAnswer(recorded({ session_id: session, records: () => ask, budget: () => budget, trajectory: false }));
-  }
+  if (ask) return askAnswer(askEnvelope({ session_id: session, ask, budget, trajectory: false }));
   const { end, state, success, error_code, error_message } = complete;
   if (!success && !(end && state)) {
     const suggestion = "Call the tool again.";

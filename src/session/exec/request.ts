@@ -9,14 +9,13 @@ import {
   pathsName,
   type Source,
 } from "../../context/index.ts";
-import type { RequestBudget } from "../../model/index.ts";
 import type { ExecOptions, LoadPaths, LoadSource } from "../api.ts";
 import { type LoadInput, readLoadInput, sourceIn } from "../contexts/contexts.ts";
 import { type ExcerptInput, loadExcerpt } from "../contexts/excerpts.ts";
 import type { Granted } from "../contexts/granted.ts";
-import type { CellComplete, CellFile, Start, ToolResult } from "../journal/records.ts";
+import type { CellComplete, CellFile, Start } from "../journal/records.ts";
 
-/** What an exec is to do. */
+/** A request to run an exec. */
 export type ExecRequest =
   | {
       readonly kind: "cell";
@@ -31,10 +30,9 @@ export type ExecRequest =
   /** Belay's own cell, on another machine at the same checkpoint. Only the ledger changes. */
   | { readonly kind: "query"; readonly prompt: string; readonly source: string }
   | { readonly kind: "load" | "append"; readonly input: LoadInput; read(current: Context | null): Promise<Context> }
-  | { readonly kind: "memory" | "helpers"; readonly input: Json }
-  | TurnRequest;
+  | { readonly kind: "memory" | "helpers"; readonly input: Json };
 
-/** What an exec gives its caller. The new session state goes to `moved`. */
+/** The outcome of an exec, for its caller. The new session state goes to `moved`. */
 export type ExecOutcome =
   | {
       readonly kind: "cell" | "query";
@@ -43,34 +41,10 @@ export type ExecOutcome =
       readonly unfinished: boolean;
     }
   | { readonly kind: "load" | "append"; readonly context: Context }
-  | { readonly kind: "memory" | "helpers"; readonly value: Json }
-  | { readonly kind: "turn"; readonly unfinished: boolean };
+  | { readonly kind: "memory" | "helpers"; readonly value: Json };
 
 /** Runs an exec when it has its turn. @throws RlmError `exec_unfinished` while another one is interrupted */
 export type Perform = (request: ExecRequest, asked?: ExecAsked) => Promise<ExecOutcome>;
-
-/** A request to the root model of an ask. It opens no machine and changes no state but the ledger. */
-export interface TurnRequest {
-  readonly kind: "turn";
-  readonly ask: string;
-  /** What the turn adds to the conversation, as it is sent. */
-  readonly input: Json;
-  /** Sends the request. Must not reject: what fails is an outcome. */
-  take(lent: TurnLent): Promise<TurnTaken>;
-}
-
-export interface TurnLent {
-  readonly budget: RequestBudget;
-  /** Aborts when the exec is cancelled or suspended, and when the session's time is over. */
-  readonly signal: AbortSignal;
-}
-
-/** What came of a turn: the reply as it is kept, or why there is none, and what was charged. */
-export type TurnTaken = Pick<ToolResult, "usage" | "attempts" | "model" | "sent_at"> &
-  (
-    | { readonly ok: true; readonly value: Json }
-    | { readonly ok: false; readonly code: string; readonly message: string }
-  );
 
 /** The signals that end an exec, and the function that takes its whole result. */
 export type ExecAsked = ExecSignals & Pick<ExecOptions, "deliver" | "history">;
@@ -107,7 +81,7 @@ function sourceOf({ paths, maxFiles, maxBytes }: LoadPaths, cwd: string): PathsS
   };
 }
 
-/** How a session's loads read. */
+/** Options and services of a session's loads. */
 export interface Loading extends Omit<LoadOptions, "roots"> {
   /** Opens a context of the store, for a load of parts of it. @throws RlmError `context_lost` */
   contextOf(key: string): Promise<Context>;

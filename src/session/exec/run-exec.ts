@@ -9,7 +9,6 @@ import { stepsOf } from "./interrupted.ts";
 import { openRecorder } from "./recorder.ts";
 import type { ExecAsked, ExecOutcome, ExecRequest } from "./request.ts";
 import type { SessionState } from "./session-state.ts";
-import { execTurn } from "./turn.ts";
 import { completeOf, type ExecParts, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
@@ -26,11 +25,20 @@ export async function runExec(
   asked: ExecAsked = {},
   interrupted: ExecRecords | null = null,
 ): Promise<ExecOutcome> {
+  return whileLeased(parts, asked, (signals) => runLeased(parts, before, request, signals, interrupted));
+}
+
+/** Suspends the work once another process may have the session. @throws RlmError `lease_lost` */
+export async function whileLeased<T>(
+  parts: ExecParts,
+  asked: ExecAsked,
+  work: (asked: ExecAsked) => Promise<T>,
+): Promise<T> {
   const { lost } = parts;
-  if (!lost) return runLeased(parts, before, request, asked, interrupted);
+  if (!lost) return work(asked);
   using suspend = joinSignals(asked.suspend, lost);
   try {
-    return await runLeased(parts, before, request, { ...asked, suspend: suspend.signal }, interrupted);
+    return await work({ ...asked, suspend: suspend.signal });
   } finally {
     await throwIfLost(parts, lost);
   }
@@ -52,7 +60,6 @@ async function runLeased(
 ): Promise<ExecOutcome> {
   const work = openWork(parts, before, interrupted?.start.exec_id ?? parts.newId());
   const { recorder, exec_id } = work;
-  if (request.kind === "turn") return execTurn(work, request, asked, interrupted);
   if (!interrupted) await recorder.commit([startOf(parts, before, request, exec_id, asked)]);
   if (request.kind === "cell" || request.kind === "query") return execCell(work, request, asked, interrupted);
   if (interrupted) await recorder.commit([resumeOf(work, null, [], [])]);
@@ -81,7 +88,8 @@ export async function discard(parts: ExecParts, before: SessionState, records: E
   await work.recorder.commit([...charged, complete], { drop: parts.keepSteps ? [] : stepsOf({ calls }) });
 }
 
-function openWork(parts: ExecParts, before: SessionState, exec_id: string): Work {
+/** The work of an exec that begins or goes on. */
+export function openWork(parts: ExecParts, before: SessionState, exec_id: string): Work {
   const recorder = openRecorder(parts, exec_id, before);
   return { parts, recorder, exec_id, startedAt: parts.clock.monotonic(), events: [] };
 }

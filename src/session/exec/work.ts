@@ -57,11 +57,19 @@ export function leftOf(
   return above?.budget.atMost(own) ?? own;
 }
 
+/** A turn of an ask, as it begins. */
+interface TurnStart {
+  readonly kind: "turn";
+  readonly ask: string;
+  /** The messages that the turn adds to the conversation, as they are sent. */
+  readonly input: Json;
+}
+
 /** The record that an exec begins with. */
 export function startOf(
   parts: ExecParts,
   { account }: SessionState,
-  request: ExecRequest,
+  request: ExecRequest | TurnStart,
   exec_id: string,
   { history }: Pick<ExecAsked, "history"> = {},
 ): Start {
@@ -81,7 +89,7 @@ export function startOf(
   };
 }
 
-function inputOf(request: ExecRequest): Json {
+function inputOf(request: ExecRequest | TurnStart): Json {
   if (request.kind === "query") return request.prompt;
   if (request.kind === "cell") return request.source;
   return JSON.parse(JSON.stringify(request.input));

@@ -1,10 +1,10 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { StoredRecord } from "../../store/index.ts";
+import { type AskDescription, describeAsk, describeTurn, type TurnDescription } from "../ask/description.ts";
 import { cellFiles, EMPTY_ACCOUNT, firstLineOf, follow } from "../journal/account.ts";
 import type { Coverage } from "../journal/coverage.ts";
 import { withFiles } from "../journal/envelope.ts";
 import { type Complete, type ExecKind, type Resume, readRecord, type Start } from "../journal/records.ts";
-import { type AskDescription, describeAsk, describeTurn, type TurnDescription } from "./ask-description.ts";
 import { type CallDescription, describeCall, type GatheredCall } from "./call-description.ts";
 
 /** What the journal tells of one exec. Times are ms since the epoch. */

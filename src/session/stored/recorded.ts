@@ -1,12 +1,13 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
-import type { AskEnvelope, Asks } from "../asks.ts";
+import type { AskEnvelope } from "../ask/api.ts";
+import { askEnvelope } from "../ask/envelope.ts";
 import { cellFiles, EMPTY_ACCOUNT, follow } from "../journal/account.ts";
 import { envelope, queryEnvelope } from "../journal/envelope.ts";
 import { readRecord } from "../journal/records.ts";
 
-/** What an exec that is over has answered, from its records; its `budget` is what is left now. */
+/** The answer of an exec that is over, from its records. Its `budget` is the one that is left now. */
 export interface RecordedAnswer {
   readonly exec_id: string;
   readonly answer: { readonly success: boolean; readonly [field: string]: Json };
@@ -17,14 +18,12 @@ export interface RecordedAnswer {
 /**
  * The answer of an exec of the session, or of an ask; without an id that of the newest one that is over.
  *
- * @param asks knows what an ask has answered
  * @returns null if there is none @throws RlmError of the store
  */
 export async function recordedAnswer(
   store: Pick<Store, "journal">,
   session: Pick<Session, "id" | "budget">,
   exec_id: string | null,
-  asks: () => Promise<Pick<Asks, "recorded">>,
 ): Promise<RecordedAnswer | null> {
   const records = (await store.journal(session.id)).map(({ record }) => readRecord(record));
   const end = records.findLastIndex(
@@ -33,8 +32,7 @@ export async function recordedAnswer(
   const account = records.slice(0, end + 1).reduce(follow, EMPTY_ACCOUNT);
   const { ask } = account;
   if (ask?.complete && records[end] === ask.complete) {
-    const told = { session_id: session.id, records: () => ask, budget: () => session.budget(), trajectory: true };
-    const envelope = (await asks()).recorded(told);
+    const envelope = askEnvelope({ session_id: session.id, ask, budget: session.budget(), trajectory: true });
     return { exec_id: ask.complete.exec_id, answer: plain(envelope), ask: envelope };
   }
   const complete = account.last?.complete;

@@ -2,7 +2,7 @@ import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
 import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
 import { joinSignals, whenAborted } from "../../platform/signals.ts";
-import type { CellSettings } from "../asks.ts";
+import type { CellSettings } from "../ask/api.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type CallClock, openCallClock } from "./call-clock.ts";
 import { type ChildCall, type ChildRequest, type Children, isForChild } from "./children.ts";

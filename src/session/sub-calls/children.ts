@@ -5,7 +5,8 @@ import { failure, isFailureCode } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
-import type { Asks, CellSettings, ChildEnd, Citation } from "../asks.ts";
+import type { CellSettings, Citation } from "../ask/api.ts";
+import { askChild, type ChildEnd } from "../ask/child.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
 import { childName } from "../stored/children.ts";
 import { type Spent, spentBy } from "../stored/spent.ts";
@@ -33,7 +34,6 @@ export interface ChildrenOptions {
   /** The depth of the session that makes the calls. Its children are one deeper. */
   readonly depth: number;
   readonly budget: BudgetLimits;
-  asks(): Promise<Asks>;
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -196,7 +196,7 @@ async function settled(
   try {
     const { signal } = stop;
     const { suspend } = context;
-    const end = await (await options.asks()).child(session, {
+    const end = await askChild(session, {
       request,
       thinking: request.thinking ?? context.thinking,
       settings,

@@ -2,7 +2,6 @@ import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { loadAsks } from "../../../src/asks.ts";
 import { openSigner } from "../../../src/platform/signed-settings.ts";
 import { openSessionWith } from "../../../src/session/index.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
@@ -144,7 +143,7 @@ test("an ask of somebody else does not spend the user's money at a model that th
     const complete = async () => ({ ok: false, usage, charged: true, error: refused }) as const;
     const dear = { id: "openai/gpt-4.1", price: null, window: null, complete };
     const models = { fallback: dear.id, resolve: () => dear, price: () => null };
-    await using session = await openSessionWith({ session: "trap", store: folder }, { models, asks: loadAsks });
+    await using session = await openSessionWith({ session: "trap", store: folder }, { models });
     await session.load({ text: "x", name: "x" });
     await session.ask("What?");
   });

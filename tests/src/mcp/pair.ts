@@ -1,7 +1,6 @@
 import { Client, type ClientOptions, InMemoryTransport } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../runtime/index.ts";
-import { loadAsks } from "../../../src/asks.ts";
 import type { AnswerLimits } from "../../../src/mcp/calls.ts";
 import { openLeaving, type SessionSource, serve } from "../../../src/mcp/index.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
@@ -64,7 +63,7 @@ function projectSource({ folder, home }: Project, { answers = lengthAnswers(), m
     open: (store, { row, name, folder: owner, roots, onProgress }) =>
       openSessionWith(
         { session: row?.id ?? name, roots, cwd: folder, onProgress, ...named },
-        { store, origin: "mcp", settings: () => ({ folder: owner }), asks: loadAsks, ...answering },
+        { store, origin: "mcp", settings: () => ({ folder: owner }), ...answering },
       ),
     madeFor,
     folderOf: madeFor,

@@ -1,0 +1,162 @@
+import type { Json, Thinking } from "../../../runtime/index.ts";
+import type { ExecFailure } from "../journal/envelope.ts";
+import type { RemainingBudget } from "../journal/ledger.ts";
+import type { ChildRecord } from "../journal/records.ts";
+
+/** A place of P that an answer rests on, checked by the host. Offsets are UTF-16 units, `end` excluded. */
+export interface Citation {
+  /** True if it is a range of P. One that is not does not undo the answer. */
+  readonly valid: boolean;
+  readonly doc: string | null;
+  /** 1-based; of `start`, in the document. */
+  readonly line: number | null;
+  /** In the document. */
+  readonly start: number | null;
+  readonly end: number | null;
+  /** In P. */
+  readonly p_start: number | null;
+  readonly p_end: number | null;
+  /** From P itself, at most 300 characters. */
+  readonly quote: string | null;
+}
+
+/** Options of an ask. */
+export interface AskOptions {
+  /** The root model, `provider/id`; default: the session's. */
+  readonly model?: string;
+  /** The model of plain sub-calls; default: the session's. */
+  readonly subModel?: string;
+  /** Turns before the closing one (default 20, at most 100). */
+  readonly maxTurns?: number;
+  /** Levels of sub-calls with a context of their own (default: the session's). */
+  readonly maxDepth?: number;
+  /** Output tokens of a turn, thinking included (default 16,000). */
+  readonly turnTokens?: number;
+  /** The level of thinking of the root model and of those of its cells (default: the session's). */
+  readonly thinking?: Thinking;
+  /** The way in which the model runs cells (default `auto`: a tool, or fenced blocks if its provider refuses tools). */
+  readonly protocol?: "auto" | "tools" | "fence";
+  /** JSON Schema that the answer fits. */
+  readonly schema?: Json;
+  /** True if the envelope is to have `trajectory` (default false). */
+  readonly trajectory?: boolean;
+  /** Aborting ends the ask as cancelled. */
+  readonly signal?: AbortSignal;
+  /** Aborting stops the ask where it is: `resume` goes on with it, in this process or another. */
+  readonly suspend?: AbortSignal;
+}
+
+/** Progress of an ask, for people who wait. */
+export interface TurnProgress {
+  /** 0 for the ask of a caller; a child is one deeper than the session whose call it answers. */
+  readonly depth: number;
+  /** Ids of the calls that lead to the child, that of the caller's session first; empty for the ask itself. */
+  readonly path: readonly string[];
+  readonly turn: number;
+  readonly of: number;
+  readonly phase: "asked" | "replied" | "ran";
+  /** Counts of the ask so far. */
+  readonly cells: number;
+  readonly sub_calls: number;
+  readonly tokens: number;
+  readonly cost_usd: number;
+  /** This turn: what the model said, the code of its cells and what it saw of them. */
+  readonly detail: { readonly text: string; readonly cells: readonly { code: string; observation: string }[] };
+}
+
+/** The answer of an ask, or why there is none. */
+export type AskEnvelope = AskFields & (AskAnswer | AskFailure);
+
+interface AskFields {
+  readonly session_id: string;
+  readonly ask_id: string;
+  readonly question: string;
+  readonly turns: number;
+  readonly cells: number;
+  /** Sub-calls of its cells and of all children below. */
+  readonly sub_calls: number;
+  /** Sub-calls of its own cells that had a context of their own. */
+  readonly children: number;
+  /** Depth of the deepest session that was reached; 0 for an ask without children that a caller asked. */
+  readonly depth_reached: number;
+  /** The cost of its turns, its sub-calls and all children below. */
+  readonly usage: AskUsage;
+  /** Each begins with its code. */
+  readonly warnings: readonly string[];
+  /** Time of its turns and cells, ms. */
+  readonly execution_time_ms: number;
+  readonly budget: RemainingBudget;
+  /** The number of resumes: after a kill, after it was suspended, and after its provider had failed. */
+  readonly resumed: number;
+  /** Replies that the newest resume took from the journal. */
+  readonly replayed_turns: number;
+  /** Its turns with their cells, as far as they are recorded. Only present if it was asked for. */
+  readonly trajectory?: readonly TrajectoryTurn[];
+}
+
+export interface AskUsage {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_read: number;
+  readonly cache_write: number;
+  readonly cost_usd: number;
+  /** Tokens of thinking, a part of `output`; absent: no provider said. */
+  readonly reasoning?: number;
+}
+
+interface AskAnswer {
+  readonly success: true;
+  /** A text, or the value that was given to `answer`. */
+  readonly answer: Json;
+  readonly answered_by: "answer" | "text" | "closing";
+  readonly citations: readonly Citation[];
+}
+
+interface AskFailure extends Pick<ExecFailure, "error_code" | "error_message" | "suggestion"> {
+  readonly success: false;
+  /** The ask is not over: `resume` goes on with it. Only if it is so. */
+  readonly resumable?: true;
+}
+
+/** A turn and the cells that its reply asked for. */
+export interface TrajectoryTurn {
+  readonly turn: number;
+  readonly text: string;
+  /** Why the turn gave no reply; null if it gave one. */
+  readonly error_code: string | null;
+  readonly usage: AskUsage;
+  readonly elapsed_ms: number;
+  readonly cells: readonly {
+    readonly exec_id: string;
+    readonly code: string;
+    readonly success: boolean;
+    readonly observation: string;
+    readonly calls: readonly TrajectoryCall[];
+  }[];
+}
+
+/** A call that a cell of an ask made. */
+export interface TrajectoryCall {
+  readonly call_id: string;
+  /** `provider/id`; empty if no model was asked. */
+  readonly model: string;
+  /** `pending`: no answer is recorded. */
+  readonly status: "ok" | "failed" | "pending";
+  /** The session that answered it, if it had a context of its own. */
+  readonly child?: ChildRecord;
+}
+
+/** Settings of an ask for the sub-calls of its cells. */
+export interface CellSettings {
+  /** The root model of children, `provider/id`; null: the session has none. */
+  readonly model: string | null;
+  /** The model of plain sub-calls, `provider/id`. */
+  readonly sub_model: string | null;
+  readonly protocol: "auto" | "tools" | "fence";
+  /** Output tokens of a turn of a child; null: as many as an ask has by default. */
+  readonly turn_tokens: number | null;
+  /** The level of thinking of calls that name none. */
+  readonly thinking: Thinking;
+  /** The greatest depth of children. */
+  readonly max_depth: number;
+}

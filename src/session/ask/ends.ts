@@ -1,0 +1,134 @@
+import { type Json, RlmError } from "../../../runtime/index.ts";
+import { openRecorder } from "../exec/recorder.ts";
+import { discard } from "../exec/run-exec.ts";
+import type { SessionState } from "../exec/session-state.ts";
+import type { ExecParts } from "../exec/work.ts";
+import { type Account, type AskRecords, interruptedIn, openAskIn } from "../journal/account.ts";
+import type { Complete, EndedBy, Resume, Start } from "../journal/records.ts";
+import type { Setup } from "../setup.ts";
+import { citationsCapped, citationsOf } from "./cite.ts";
+import { wayOf } from "./envelope.ts";
+import type { Ending } from "./next.ts";
+import { type AskInput, askIn } from "./records.ts";
+
+/** The end of an ask, as its last record keeps it. */
+interface AskEnding {
+  readonly success: boolean;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  /** The answer, how it was given, and its citations; null for a failure. */
+  readonly answer: Json;
+  /** The caller's reason to cancel it, if there is one. */
+  readonly ended_by?: EndedBy;
+}
+
+/** ▣ Records that an ask begins. Its turns and cells name it. */
+export async function beginAsk(parts: ExecParts, before: SessionState, input: Json): Promise<void> {
+  const start: Start = {
+    record: "rlm_start",
+    exec_id: parts.newId(),
+    kind: "ask",
+    input,
+    cell: null,
+    limits: {},
+    helpers_hash: before.account.helpers_hash,
+    rest: [],
+    at: parts.clock.now(),
+  };
+  await openRecorder(parts, start.exec_id, before).commit([start]);
+}
+
+/** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
+export async function resumeOfAsk(parts: ExecParts, before: SessionState): Promise<void> {
+  const { ask } = before.account;
+  if (!ask) return;
+  const resume: Resume = {
+    record: "rlm_resume",
+    exec_id: ask.start.exec_id,
+    checkpoint_id: before.account.checkpoint,
+    replayed: ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success).length,
+    resent: [],
+    failed: [],
+    at: parts.clock.now(),
+  };
+  await openRecorder(parts, ask.start.exec_id, before).commit([resume]);
+}
+
+/** ▣ Records how the session's open ask ended. */
+export async function endAsk(parts: ExecParts, before: SessionState, ending: AskEnding): Promise<void> {
+  const { ask } = before.account;
+  if (!ask) return;
+  const end = askEnd(ask, before.account, ending, parts.clock.now());
+  await openRecorder(parts, end.exec_id, before).commit([end]);
+}
+
+/** Ends as cancelled what was interrupted: an exec, and the ask that is open. */
+export async function discardInterrupted(setup: Setup): Promise<void> {
+  await giveUpInterrupted(setup);
+  if (openAskIn(setup.state().account)) await endAsk(setup.parts, setup.state(), GIVEN_UP);
+}
+
+/** Ends the exec that was interrupted as cancelled, if there is one. */
+export async function giveUpInterrupted({ parts, state }: Setup): Promise<void> {
+  const interrupted = interruptedIn(state().account);
+  if (!interrupted) return;
+  await parts.guest.end();
+  await discard(parts, state(), interrupted);
+}
+
+function failed(error_code: string, error_message: string): AskEnding {
+  return { success: false, error_code, error_message, answer: null };
+}
+
+/** The end of an ask that is given up. */
+export const GIVEN_UP = failed("cancelled", "discarded");
+
+/**
+ * The end of an ask that its caller cancels. The reason is kept, since it answers a call whose process ends before the call
+ * is recorded.
+ */
+export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } & Ending {
+  const by = reason instanceof RlmError ? { code: reason.code, message: reason.message } : null;
+  const message = `the ask was cancelled${by ? `: ${by.message}` : ""}`;
+  return { kind: "end", ok: false, code: "cancelled", message, ...(by ? { ended_by: by } : {}) };
+}
+
+/** An end as its record keeps it. Citations are looked up in the context. */
+export function endingOf({ parts, state }: Setup, { settings }: AskInput, ending: Ending): AskEnding {
+  if (!ending.ok) {
+    const { code, message, ended_by } = ending;
+    return { ...failed(code, message), ...(ended_by ? { ended_by } : {}) };
+  }
+  const { answer, answered_by, warnings } = ending;
+  const { context } = state();
+  const citations = context ? citationsOf(answer.cite, context).map((one) => ({ ...one })) : [];
+  const models = [settings.model, settings.sub_model];
+  const notices = settings.depth === 0 ? (parts.answers.noticesOf?.(models, true) ?? []) : [];
+  const all = [...warnings, ...citationsCapped(answer.cite), ...notices];
+  const recorded = { value: answer.value, answered_by, citations, warnings: all, ...wayOf(askIn(state())) };
+  return { success: true, error_code: null, error_message: null, answer: recorded };
+}
+
+/** The end of an ask of this account. Its time is that of its turns and cells. @param at ms since the epoch */
+export function askEnd({ start, resumed }: AskRecords, account: Account, ending: AskEnding, at: number): Complete {
+  const { answer, ...how } = ending;
+  return {
+    record: "rlm_complete",
+    exec_id: start.exec_id,
+    kind: "ask",
+    ...how,
+    end: null,
+    state: null,
+    events: [],
+    call_count: 0,
+    time_ms: 0,
+    resumed,
+    replayed_sub_calls: 0,
+    checkpoint_id: null,
+    helpers_hash: account.helpers_hash,
+    context_hash: account.context_hash,
+    context_key: account.context_key,
+    answer,
+    at,
+  };
+}

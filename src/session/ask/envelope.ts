@@ -1,0 +1,156 @@
+import * as v from "valibot";
+import { firstly, isErrorCode, type Json } from "../../../runtime/index.ts";
+import { addUsage, NO_USAGE, tokensOf, type Usage } from "../../model/index.ts";
+import { leftOf } from "../exec/work.ts";
+import type { AskRecords } from "../journal/account.ts";
+import type { ExecEnvelope } from "../journal/envelope.ts";
+import type { RemainingBudget } from "../journal/ledger.ts";
+import { treeOf } from "../journal/tree.ts";
+import type { Setup } from "../setup.ts";
+import type { AskEnvelope, TurnProgress } from "./api.ts";
+import { TOO_LONG, turnsDone } from "./next.ts";
+import { readAsk, roundsOf } from "./records.ts";
+import { proseIn } from "./reply.ts";
+import { trajectoryOf } from "./trajectory.ts";
+
+/** An ask as its envelope reports it. */
+interface AskFacts {
+  readonly session_id: string;
+  readonly ask: AskRecords;
+  readonly budget: RemainingBudget;
+  /** True if the envelope is to have the trajectory. */
+  readonly trajectory: boolean;
+}
+
+const AnswerSchema = v.object({
+  value: v.custom<Json>((value) => value !== undefined),
+  answered_by: v.picklist(["answer", "text", "closing"]),
+  citations: v.array(v.any()),
+  warnings: v.array(v.string()),
+});
+
+export function factsOf({ row, parts, state }: Setup, ask: AskRecords, trajectory: boolean): AskFacts {
+  return { session_id: row.id, ask, budget: leftOf(parts, state()), trajectory };
+}
+
+/** The envelope of an ask that is over, from its records. */
+export function askEnvelope(facts: AskFacts): AskEnvelope {
+  const { complete } = facts.ask;
+  if (!complete?.success) return failed(facts, complete?.error_code ?? "no_answer", complete?.error_message ?? "");
+  const { value, answered_by, citations, warnings } = v.parse(AnswerSchema, complete.answer);
+  const fields = fieldsOf(facts);
+  const invalid = citations.filter(({ valid }) => !valid).length;
+  return {
+    success: true,
+    ...fields,
+    answer: value,
+    answered_by,
+    citations,
+    warnings: [...fields.warnings, ...warnings, ...(invalid > 0 ? [`citation_invalid: ${invalid}`] : [])],
+  };
+}
+
+/** The provider failed for longer than retries take: the ask is not over. */
+export function pausedEnvelope(facts: AskFacts, { code, message }: { code: string; message: string }): AskEnvelope {
+  return { ...failed(facts, code, message), resumable: true };
+}
+
+/** The ask was suspended, in a turn or in this cell. */
+export function suspendedEnvelope(facts: AskFacts, cell?: Extract<ExecEnvelope, { success: false }>): AskEnvelope {
+  const suspended = failed(facts, cell?.error_code ?? "cancelled", cell?.error_message ?? "the ask was suspended");
+  return { ...suspended, suggestion: `${firstly("resume")}.`, resumable: true };
+}
+
+function failed(facts: AskFacts, code: string, message: string): AskEnvelope & { success: false } {
+  const error_code = isErrorCode(code) ? code : "provider_error";
+  return {
+    success: false,
+    ...fieldsOf(facts),
+    error_code,
+    error_message: message,
+    suggestion: SUGGESTIONS[code] ?? SUGGESTIONS[error_code] ?? "Ask again later.",
+  };
+}
+
+const SUGGESTIONS: Readonly<Partial<Record<string, string>>> = {
+  no_answer: "Ask a narrower question, allow more turns, or name another model.",
+  budget_exceeded: "Raise the budget, or load the context again, which begins a new one.",
+  cancelled: "Ask again.",
+  auth_failed: "Check the provider's API key, then resume.",
+  auth_expired: "Run pi and /login, then resume.",
+  rate_limited: "Wait, then resume.",
+  provider_error: "Check the provider and the model, then resume.",
+  [TOO_LONG]: `${firstly("discard")}, and ask a model with a larger window.`,
+  timeout: "Resume: the turn is asked for again.",
+};
+
+/** The way to an answer, as its record keeps it. */
+export function wayOf(ask: AskRecords): {
+  readonly turns: number;
+  readonly cells: number;
+  readonly depth_reached: number;
+} {
+  const { turns, cells } = countsOf(ask);
+  return { turns, cells, depth_reached: treeOf(ask.execs, readAsk(ask).settings.depth).depth_reached };
+}
+
+function fieldsOf({ session_id, ask, budget, trajectory }: AskFacts) {
+  const { question, settings } = readAsk(ask);
+  const rounds = roundsOf(ask);
+  const counts = countsOf(ask);
+  const hasFence = rounds.some(({ protocol }, at) => at > 0 && protocol === "fence" && rounds[0]?.protocol === "tools");
+  const hasElided = rounds.some(({ elide }) => elide.length > 0);
+  return {
+    session_id,
+    ask_id: ask.start.exec_id,
+    question,
+    turns: counts.turns,
+    cells: counts.cells,
+    ...treeOf(ask.execs, settings.depth),
+    usage: counts.usage,
+    warnings: [...(hasFence ? ["protocol_fence"] : []), ...(hasElided ? ["history_elided"] : [])],
+    execution_time_ms: Math.round(ask.execs.reduce((ms, { complete }) => ms + (complete?.time_ms ?? 0), 0)),
+    budget,
+    // An earlier build recorded the resumes of turns and cells alone.
+    resumed: Math.max(
+      ask.resumed,
+      ask.execs.reduce((times, { resumed }) => times + resumed, 0),
+    ),
+    replayed_turns: ask.replayed,
+    ...(trajectory ? { trajectory: trajectoryOf(ask) } : {}),
+  };
+}
+
+interface Counts {
+  readonly turns: number;
+  readonly cells: number;
+  readonly sub_calls: number;
+  readonly usage: Usage;
+}
+
+function countsOf({ execs }: AskRecords): Counts {
+  const cells = execs.filter(({ start }) => start.kind === "cell");
+  return {
+    turns: execs.length - cells.length,
+    cells: cells.length,
+    sub_calls: treeOf(cells, 0).sub_calls,
+    usage: execs.flatMap(({ results }) => results).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE),
+  };
+}
+
+/** The progress of an ask after one of its steps, for a person who waits. */
+export function progressOf(ask: AskRecords, phase: TurnProgress["phase"]): TurnProgress {
+  const { settings } = readAsk(ask);
+  const { cells, sub_calls, usage } = countsOf(ask);
+  const last = trajectoryOf(ask).at(-1);
+  const rounds = roundsOf(ask);
+  const outcome = rounds.at(-1)?.outcome;
+  const detail = {
+    text: outcome?.ok ? proseIn(outcome.reply) : "",
+    cells: (last?.cells ?? []).map(({ code, observation }) => ({ code, observation })),
+  };
+  // A turn that the provider refused is asked for again under its number.
+  const turn = phase === "asked" ? turnsDone(rounds) + 1 : (last?.turn ?? 1);
+  const spent = { cells, sub_calls, tokens: tokensOf(usage), cost_usd: usage.cost_usd };
+  return { depth: settings.depth, path: [], turn, of: settings.max_turns, phase, ...spent, detail };
+}

@@ -1,0 +1,90 @@
+import { RlmError, remedy } from "../../../runtime/index.ts";
+import { type ExecAsked, requestOf } from "../exec/request.ts";
+import { runExec, whileLeased } from "../exec/run-exec.ts";
+import type { ExecParts } from "../exec/work.ts";
+import { interruptedIn } from "../journal/account.ts";
+import { envelopeOf } from "../outcomes.ts";
+import type { Setup } from "../setup.ts";
+import type { AskEnvelope, TurnProgress } from "./api.ts";
+import { cancelledBy, endAsk, endingOf, giveUpInterrupted, resumeOfAsk } from "./ends.ts";
+import { askEnvelope, factsOf, pausedEnvelope, progressOf, suspendedEnvelope } from "./envelope.ts";
+import { type AskInput, askIn, readAsk, turnInput } from "./records.ts";
+import { nextStep, requestFor } from "./step.ts";
+import { keepReply, keepTurn, sendTurn } from "./turn.ts";
+
+/**
+ * Runs an ask to its end, or to the point where it is suspended. The next step follows from the ask's records alone, so
+ * going on after a crash is the same loop: `nextStep` gives a turn or cell that was interrupted again.
+ *
+ * @param isResumed an earlier call, perhaps in another process, has begun the ask
+ */
+export async function runAsk(
+  setup: Setup,
+  asked: ExecAsked,
+  { isResumed, trajectory }: { readonly isResumed: boolean; readonly trajectory: boolean },
+): Promise<AskEnvelope> {
+  const { models, state, options } = setup;
+  const ask = readAsk(askIn(state()));
+  if (isResumed) refuseForeign(setup, ask);
+  const model = models.resolve(ask.settings.model);
+  const parts = withTimeOfAsk(setup);
+  const facts = () => factsOf(setup, askIn(state()), trajectory);
+  const report = (phase: TurnProgress["phase"]) =>
+    options.onProgress?.({ kind: "turn", ...progressOf(askIn(state()), phase) });
+
+  return whileLeased(parts, asked, async (signals) => {
+    const { signal, suspend } = signals;
+    if (isResumed) await resumeOfAsk(parts, state()); // ▣ rlm_resume of the ask
+    for (let isFirst = true; ; isFirst = false) {
+      if (suspend?.aborted) return suspendedEnvelope(facts());
+      const interrupted = interruptedIn(state().account);
+      const moment = { interrupted, isRetry: isResumed && isFirst, signals };
+      const step = signal?.aborted ? cancelledBy(signal) : await nextStep(setup, parts, ask, moment);
+      switch (step.kind) {
+        case "turn": {
+          report("asked");
+          const request = requestFor(ask, askIn(state()), step);
+          const turn = await keepTurn(parts, state(), turnInput(step), interrupted); // ▣ rlm_start + rlm_tool_call
+          const reply = await sendTurn(turn, model, request, signals); // only now
+          if (suspend?.aborted) return suspendedEnvelope(facts());
+          await keepReply(turn, reply); // ▣ rlm_tool_result + rlm_complete
+          report("replied");
+          break;
+        }
+        case "cell": {
+          const request = interrupted
+            ? requestOf(interrupted.start, setup.granted, setup.loading)
+            : ({ kind: "cell", source: step.source, limits: {}, ask: askIn(state()).start.exec_id } as const);
+          const cell = { ...parts, answers: setup.answersBy(ask.settings) };
+          const envelope = envelopeOf(setup, await runExec(cell, state(), request, signals, interrupted));
+          if (!envelope.success && envelope.resumable) return suspendedEnvelope(facts(), envelope);
+          report("ran");
+          break;
+        }
+        case "pause":
+          return pausedEnvelope(facts(), step);
+        case "end":
+          await giveUpInterrupted(setup);
+          await endAsk(parts, state(), endingOf(setup, ask, step)); // ▣ rlm_complete of the ask
+          return askEnvelope(facts());
+      }
+    }
+  });
+}
+
+/** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
+const ASK_MS = 1_800_000;
+
+function withTimeOfAsk({ parts, options }: Setup): ExecParts {
+  const max_time_ms = parts.above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? ASK_MS;
+  return { ...parts, budget: { ...parts.budget, max_time_ms } };
+}
+
+/** A child has the models of the ask or cell that has made it. @throws RlmError `settings_untrusted` */
+function refuseForeign({ askModels }: Setup, { settings, signed = null }: AskInput): void {
+  const foreign = settings.depth > 0 ? null : askModels.foreign(settings, signed);
+  if (foreign === null) return;
+  const problem = `the ask names the model ${foreign}, which is not one of yours. Nothing was sent`;
+  const suggestion = `To ask it, ${remedy("nameModel")} with this name; else ${remedy("discard")}.`;
+  throw new RlmError("settings_untrusted", problem, { suggestion });
+}

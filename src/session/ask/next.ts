@@ -1,0 +1,249 @@
+import type { GivenAnswer, Json } from "../../../runtime/index.ts";
+import type { ModelMessage } from "../../model/index.ts";
+import type { EndedBy } from "../journal/records.ts";
+import { elided, halved, saidIn } from "./conversation.ts";
+import * as notes from "./notes.ts";
+import { failedCells, hasLooked, sameTurns, textAlone } from "./patterns.ts";
+import { type AskedCell, type Reply, readReply } from "./reply.ts";
+import type { AskSettings, FailedTurn, Protocol, Round } from "./rounds.ts";
+
+/** An ask as its records tell it, with what its driver knows at this moment. */
+export interface AskView {
+  readonly settings: AskSettings;
+  readonly rounds: readonly Round[];
+  /** The first message of the conversation. */
+  readonly question: string;
+  /** The line under observations: turns done and what is left of the budget. */
+  readonly footer: string;
+  /** What the budget has room for: a turn and the closing turn after it, the closing turn alone, or none. */
+  readonly room: "turn" | "closing" | "none";
+  /** Why the answer that {@link candidate} gives does not fit the schema; null if it fits, or without a schema. */
+  readonly misfit: string | null;
+  /** The value in that answer that fits the schema; undefined without a schema: the answer is then taken as it is. */
+  readonly fitting: Json | undefined;
+  /** A provider's failure was told before: the turn is asked for again. */
+  readonly isRetry: boolean;
+}
+
+/** What comes next in an ask. */
+export type Next =
+  | {
+      readonly kind: "turn";
+      readonly turn: number;
+      readonly closing: boolean;
+      readonly protocol: Protocol;
+      readonly messages: readonly ModelMessage[];
+      /** Turns whose observations are left out of the request. */
+      readonly elide: readonly number[];
+    }
+  | { readonly kind: "cell"; readonly source: string }
+  /** The provider failed for longer than retries take. The ask stays open. */
+  | { readonly kind: "pause"; readonly code: string; readonly message: string }
+  | ({ readonly kind: "end" } & Ending);
+
+export type Ending =
+  | {
+      readonly ok: true;
+      readonly answered_by: "answer" | "text" | "closing";
+      readonly answer: GivenAnswer;
+      readonly warnings: readonly string[];
+    }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly ended_by?: EndedBy };
+
+/** Failed replies in a row that end an ask. */
+const FAILED_REPLIES = 3;
+/** Failed cells in a row after which the model has to answer. */
+const FAILED_CELLS = 5;
+/** Turns in a row with one cell and one output: the second gets a note, after the third the model has to answer. */
+const SAME_TURNS = 3;
+
+/** Failures of a reply: it is not run and not in the conversation, and its usage is charged. */
+const REPLY_FAILURES: ReadonlySet<string> = new Set(["empty_answer", "truncated_answer", "content_filtered"]);
+
+/** The provider refused a request with tools. */
+export const TOOLS_REFUSED = "tools_refused";
+
+/** The provider refused a request that was longer than the model's window. */
+export const TOO_LONG = "request_too_long";
+
+/** What comes next: a pure function of what is recorded and of the view's few facts. */
+export function next(ask: AskView): Next {
+  const last = ask.rounds.at(-1);
+  if (!last) return turnWith(ask, [user(ask.question)]);
+  if (!last.outcome.ok) return afterFailure(ask, last.outcome);
+  const reply = readReply(last.outcome.reply);
+  if (last.closing) return closed(ask, reply);
+  const source = cellToRun(reply, last);
+  if (source !== null) return { kind: "cell", source };
+  return reply.cells.length > 0 ? afterCells(ask, last, reply) : afterText(ask, reply);
+}
+
+/** The answer that the last round gives, which the driver checks against the schema before it asks for what comes next. */
+export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null {
+  const last = rounds.at(-1);
+  if (!last?.outcome.ok) return null;
+  const reply = readReply(last.outcome.reply);
+  const given = !last.closing && reply.cells.length > 0 ? last.cells.at(-1)?.answer : undefined;
+  if (given) return { value: given.value, isText: false };
+  const text = last.closing || reply.cells.length === 0 ? textOf(reply) : undefined;
+  return text === undefined ? null : { value: text, isText: true };
+}
+
+/** What a cell gave to `answer`, or the text of a reply. */
+export interface Candidate {
+  readonly value: Json;
+  readonly isText: boolean;
+}
+
+function afterFailure(ask: AskView, { code, message }: FailedTurn): Next {
+  if (code === TOOLS_REFUSED) return turnWith(ask, []);
+  if (code === TOO_LONG) return afterTooLong(ask, message);
+  if (code === "cancelled" || code === "budget_exceeded") return { kind: "end", ok: false, code, message };
+  if (!REPLY_FAILURES.has(code)) return ask.isRetry ? turnWith(ask, []) : { kind: "pause", code, message };
+  const replies = ask.rounds.filter(({ outcome }) => outcome.ok || REPLY_FAILURES.has(outcome.code));
+  if (replies.slice(-FAILED_REPLIES).filter(({ outcome }) => !outcome.ok).length === FAILED_REPLIES) {
+    return noAnswer(`${FAILED_REPLIES} replies in a row failed, the last with ${code}: ${message}`);
+  }
+  return turnWith(ask, [user(notes.failedReply(code, ask.settings.turn_tokens))]);
+}
+
+/** The turn is asked for again without its oldest observations: once, as the shorter request is half as long. */
+function afterTooLong(ask: AskView, message: string): Next {
+  const again = turnWith(ask, []);
+  if (again.kind !== "turn") return again;
+  const before = ask.rounds.at(-1)?.elide ?? [];
+  const elide = halved(saidIn(ask.rounds, again), before);
+  const lastReply = ask.rounds.findLastIndex(({ outcome }) => outcome.ok);
+  const refusals = ask.rounds.slice(lastReply + 1).filter(({ outcome }) => !outcome.ok && outcome.code === TOO_LONG);
+  if (refusals.length === 1 && elide.length > before.length) return { ...again, elide };
+  return ask.isRetry ? again : { kind: "pause", code: TOO_LONG, message };
+}
+
+function closed({ rounds, misfit, fitting }: AskView, reply: Reply): Next {
+  const text = textOf(reply);
+  if (text === undefined) return noAnswer("the turns are spent, and the model gave no text as its answer");
+  if (misfit !== null) return noAnswer(`the turns are spent, and the answer does not fit the schema: ${misfit}`);
+  const warnings = hasLooked(rounds) ? [] : ["answered_without_looking"];
+  return answered("closing", { value: fitting ?? text, cite: null }, ["turns_spent", ...warnings]);
+}
+
+/** The source of the next cell that a reply asks for; null: all have run, or one has failed or answered. */
+function cellToRun(reply: Reply, { cells }: Round): string | null {
+  for (const [at, { asked }] of reply.cells.entries()) {
+    const ran = cells[at];
+    if (!asked.ok) return null;
+    if (!ran) return asked.source;
+    if (!ran.success || ran.answer) return null;
+  }
+  return null;
+}
+
+function afterCells(ask: AskView, round: Round, reply: Reply): Next {
+  const last = round.cells.at(-1);
+  const answer = last?.answer;
+  if (last && answer) {
+    if (isUnseen(ask, last.source, answer.value)) {
+      return turnWith(ask, observed(round, reply, [notes.answeredUnseen], ask.footer));
+    }
+    if (ask.misfit === null) return answered("answer", { ...answer, value: ask.fitting ?? answer.value }, []);
+    return turnWith(ask, observed(round, reply, [notes.misfit(ask.misfit)], ask.footer));
+  }
+  const isSame = sameTurns(ask.rounds) === SAME_TURNS - 1;
+  return turnWith(ask, observed(round, reply, isSame ? [notes.sameAgain] : [], ask.footer));
+}
+
+/** The first answer of an ask that stands literally in the code of its cell: the model has not seen what it claims. */
+function isUnseen({ rounds }: AskView, source: string, value: Json): boolean {
+  if (hasLooked(rounds.slice(0, -1))) return false;
+  return source.includes(JSON.stringify(value)) || (typeof value === "string" && source.includes(value));
+}
+
+function afterText(ask: AskView, reply: Reply): Next {
+  const isSeen = hasLooked(ask.rounds);
+  if (reply.foreign !== null && !isAnswerWithBlock(ask, reply.foreign)) {
+    return turnWith(ask, [user(told(ask, notes.foreign(reply.foreign)))]);
+  }
+  // Without a schema a text with a block was told of its block, not of its haste.
+  const hasty = ask.settings.schema === null ? ["plain"] : ["plain", "with a block"];
+  const wasNudged = ask.rounds.slice(0, -1).some((round) => hasty.includes(textAlone(round) ?? ""));
+  if (!isSeen && !wasNudged) return turnWith(ask, [user(told(ask, notes.nudge))]);
+  if (ask.misfit !== null) return turnWith(ask, [user(told(ask, notes.misfit(ask.misfit)))]);
+  const value = ask.fitting ?? textOf(reply) ?? "";
+  return answered("text", { value, cite: null }, isSeen ? [] : ["answered_without_looking"]);
+}
+
+/** A block that is not JavaScript belongs to an answer if JSON is asked for, or if the model repeats it after a look. */
+function isAnswerWithBlock({ rounds, settings, misfit }: AskView, language: string): boolean {
+  if (settings.schema !== null && (misfit === null || language === "json")) return true;
+  const before = rounds.at(-2);
+  return hasLooked(rounds) && before !== undefined && textAlone(before) === "with a block";
+}
+
+/** The next turn with these messages: the closing one if turns or budget are spent, or if the model goes in circles. */
+function turnWith(ask: AskView, messages: readonly ModelMessage[]): Next {
+  const { rounds, settings, room } = ask;
+  if (room === "none") {
+    return { kind: "end", ok: false, code: "budget_exceeded", message: "the budget does not allow another turn" };
+  }
+  const done = turnsDone(rounds);
+  const isStuck = sameTurns(rounds) >= SAME_TURNS || failedCells(rounds) >= FAILED_CELLS;
+  const closing = done >= settings.max_turns || room === "closing" || isStuck;
+  const isLast = !closing && done + 1 === settings.max_turns;
+  const note = closing ? notes.closing(settings.schema !== null) : isLast ? notes.lastWithCode : null;
+  const added = { turn: done + 1, messages: note === null ? messages : withNote(messages, note, rounds) };
+  const elide = elided(saidIn(rounds, added), rounds.at(-1)?.elide ?? [], settings.history_chars);
+  return { kind: "turn", ...added, closing, protocol: protocolOf(ask), elide };
+}
+
+/** Turns that a reply came to, whether it could be used or not. */
+export function turnsDone(rounds: readonly Round[]): number {
+  return rounds.filter(({ outcome }) => outcome.ok || REPLY_FAILURES.has(outcome.code)).length;
+}
+
+function protocolOf({ settings, rounds }: AskView): Protocol {
+  if (settings.protocol !== "auto") return settings.protocol;
+  const isRefused = rounds.some(({ outcome }) => !outcome.ok && outcome.code === TOOLS_REFUSED);
+  return isRefused ? "fence" : "tools";
+}
+
+/** The observations of a round: one message for each tool call, or one of the user. */
+function observed(round: Round, reply: Reply, remarks: readonly string[], footer: string): readonly ModelMessage[] {
+  const seen = reply.cells.map((cell, at) => ({ use: cell.use, ...observationOf(cell, round, at) }));
+  const tail = [...remarks, footer].join("\n");
+  return seen.map(({ use, text, isError }, at) => {
+    const whole = at === seen.length - 1 ? `${text}\n${tail}` : text;
+    return use === null ? user(whole) : { role: "tool", use, text: whole, isError };
+  });
+}
+
+function observationOf({ asked }: AskedCell, { cells }: Round, at: number): { text: string; isError: boolean } {
+  const ran = cells[at];
+  if (ran) return { text: ran.observation, isError: !ran.success };
+  const before = cells.at(-1);
+  const isFirstProblem = !asked.ok && at === cells.length && (before?.success ?? true) && !before?.answer;
+  if (isFirstProblem) return { text: `not run: ${asked.problem}`, isError: true };
+  return { text: `not run: the cell before it ${before?.answer ? "answered" : "failed"}`, isError: true };
+}
+
+/** A turn that is asked for again adds nothing to what the failed one has said. */
+function withNote(messages: readonly ModelMessage[], note: string, rounds: readonly Round[]): readonly ModelMessage[] {
+  const last = messages.at(-1);
+  const said = rounds.flatMap((round) => round.messages).at(-1);
+  if (!last && said && said.role !== "assistant" && said.text.endsWith(note)) return messages;
+  if (!last || last.role === "assistant") return [...messages, user(note)];
+  return [...messages.slice(0, -1), { ...last, text: `${last.text}\n${note}` }];
+}
+
+const user = (text: string): ModelMessage => ({ role: "user", text });
+const told = ({ footer }: AskView, note: string) => `${note}\n${footer}`;
+
+function textOf({ text }: Reply): string | undefined {
+  const trimmed = text.trim();
+  return trimmed === "" ? undefined : trimmed;
+}
+
+function answered(by: "answer" | "text" | "closing", answer: GivenAnswer, warnings: readonly string[]): Next {
+  return { kind: "end", ok: true, answered_by: by, answer, warnings };
+}
+
+const noAnswer = (message: string): Next => ({ kind: "end", ok: false, code: "no_answer", message });

@@ -1,0 +1,93 @@
+import type { Thinking } from "../../../runtime/index.ts";
+import {
+  type Asked,
+  loadSubCallLayer,
+  type Model,
+  type ModelMessage,
+  type RequestBudget,
+  type Usage,
+} from "../../model/index.ts";
+import { TOO_LONG, TOOLS_REFUSED } from "./next.ts";
+import { CELL_TOOL, endOfFirstCell } from "./reply.ts";
+import type { FailedTurn, Protocol, Round } from "./rounds.ts";
+
+/** A request to the root model. */
+export interface TurnRequest {
+  readonly system: string;
+  readonly messages: readonly ModelMessage[];
+  readonly protocol: Protocol;
+  /** Output tokens, thinking included. */
+  readonly maxTokens: number;
+  readonly thinking: Thinking;
+  /** Id of the ask, by which providers find their cache. */
+  readonly conversation: string;
+}
+
+export interface TurnParts {
+  readonly model: Model;
+  readonly budget: RequestBudget;
+  readonly clock: { now(): number; monotonic(): number };
+  random(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** What a turn came to, and what it took. */
+export interface TurnTaken {
+  readonly outcome: Round["outcome"];
+  readonly usage: Usage;
+  readonly attempts: readonly { readonly code: string; readonly waited_ms: number }[];
+  /** When the first request left, ms since the epoch; null: none has. */
+  readonly sent_at: number | null;
+}
+
+/** A turn with its retries, ms. */
+const TURN_MS = 300_000;
+
+/** Asks the root model once, with the retries of a sub-call and within the budget. Never rejects. */
+export async function takeTurn(request: TurnRequest, parts: TurnParts, signal: AbortSignal): Promise<TurnTaken> {
+  const { openRequests } = await loadSubCallLayer();
+  const { system, messages, protocol, maxTokens, thinking, conversation } = request;
+  const requests = openRequests(parts.model, { max_tokens: maxTokens, thinking, conversation }, parts, {
+    deadline: parts.clock.monotonic() + TURN_MS,
+    signal,
+  });
+  const asked = await requests.ask(system, messages, protocol === "tools" ? [CELL_TOOL_SPEC] : []);
+  const { usage, attempts, sent_at } = requests.spent();
+  const outcome = asked.ok ? await usable(asked.turn, request) : failed(asked, protocol);
+  return { outcome, usage, attempts, sent_at };
+}
+
+/** Protocol `tools`: one tool. The closing turn keeps it, since Anthropic refuses tool calls in a request without tools. */
+const CELL_TOOL_SPEC = {
+  name: CELL_TOOL,
+  description: "Runs a JavaScript cell over P and shows its output.",
+  parameters: {
+    type: "object",
+    properties: { code: { type: "string", description: "JavaScript; top-level await, variables persist" } },
+    required: ["code"],
+  },
+} as const;
+
+type Reply = Extract<Round["outcome"], { ok: true }>["reply"];
+
+/** A reply that can be run: one that was cut holds half a cell. Only the first fenced block is kept. */
+async function usable(reply: Reply, { protocol, maxTokens }: TurnRequest): Promise<Round["outcome"]> {
+  if (reply.stop === "length") {
+    return { ok: false, code: "truncated_answer", message: `the reply was cut at ${maxTokens} tokens` };
+  }
+  const end = protocol === "fence" ? endOfFirstCell(reply.text) : null;
+  if (end === null) return { ok: true, reply };
+  const { cutTurn } = await loadSubCallLayer();
+  return { ok: true, reply: cutTurn(reply, end) };
+}
+
+function failed({ error, isTooLong }: Extract<Asked, { ok: false }>, protocol: Protocol): FailedTurn {
+  const { code, message, retriable } = error;
+  if (isTooLong) return { ok: false, code: TOO_LONG, message };
+  const namesTools = retriable ? UNKNOWN_PARAMETER.test(message) : /\b(?:tools?|functions?)\b/i.test(message);
+  const isRefusal = protocol === "tools" && code === "provider_error" && namesTools;
+  return { ok: false, code: isRefusal ? TOOLS_REFUSED : code, message };
+}
+
+/** llama.cpp without --jinja refuses tools with 500: "tools param requires --jinja flag", "Unsupported param: tools". */
+const UNKNOWN_PARAMETER = /\btools param requires\b|\bunsupported param: tools\b/i;

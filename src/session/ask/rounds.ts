@@ -1,0 +1,60 @@
+import type { GivenAnswer, Json, Thinking } from "../../../runtime/index.ts";
+import type { ModelMessage, ModelTurn } from "../../model/index.ts";
+
+/** How a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
+export type Protocol = "tools" | "fence";
+
+/** What an ask was begun with. It never changes within the ask, whatever process continues it. */
+export interface AskSettings {
+  /** The root model, `provider/id`: a name, and no grant of a key or a server. */
+  readonly model: string;
+  /** The model of plain sub-calls, `provider/id`. */
+  readonly sub_model: string;
+  /** `auto`: tools, and fenced blocks once the provider has refused tools. */
+  readonly protocol: Protocol | "auto";
+  readonly max_turns: number;
+  /** Output tokens of a turn, thinking included. */
+  readonly turn_tokens: number;
+  /** The level of thinking of its turns, and of calls of its cells that name none. */
+  readonly thinking: Thinking;
+  /** 0 for an ask of a caller; a child is one deeper than its parent. */
+  readonly depth: number;
+  /** How deep children may be. */
+  readonly max_depth: number;
+  /** JSON Schema that the answer fits, or null. */
+  readonly schema: Json;
+  /** Characters of the conversation beyond which observations of the oldest turns are left out. */
+  readonly history_chars: number;
+  /** Version of the prompt's text. */
+  readonly prompt: 1;
+}
+
+/** A turn of the root model and the cells that its reply asked for, as far as they have run. */
+export interface Round {
+  /** 1 for the first. A turn that the provider failed has the number of the one that takes its place. */
+  readonly turn: number;
+  /** The model was told to answer in text: its tool calls are not run. */
+  readonly closing: boolean;
+  readonly protocol: Protocol;
+  /** What the turn adds to the conversation, as it was sent. */
+  readonly messages: readonly ModelMessage[];
+  /** Turns whose observations are left out of the request. */
+  readonly elide: readonly number[];
+  readonly outcome: { readonly ok: true; readonly reply: ModelTurn } | FailedTurn;
+  readonly cells: readonly RanCell[];
+}
+
+export interface FailedTurn {
+  readonly ok: false;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface RanCell {
+  readonly source: string;
+  readonly success: boolean;
+  /** What the model sees of it. */
+  readonly observation: string;
+  /** What the cell gave to `answer`, if it succeeded. */
+  readonly answer: GivenAnswer | null;
+}

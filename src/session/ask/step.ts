@@ -1,0 +1,129 @@
+import { contextNotLoaded } from "../../../builtins/index.ts";
+import type { Json } from "../../../runtime/index.ts";
+import { estimateTokens, loadSubCallLayer } from "../../model/index.ts";
+import { aborted, joinSignals } from "../../platform/signals.ts";
+import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
+import type { ExecAsked } from "../exec/request.ts";
+import type { SessionState } from "../exec/session-state.ts";
+import { type ExecParts, leftOf } from "../exec/work.ts";
+import type { AskRecords } from "../journal/account.ts";
+import type { ExecRecords } from "../journal/exec-records.ts";
+import type { Setup } from "../setup.ts";
+import { conversationOf, unitsOfMessage } from "./conversation.ts";
+import { type AskView, type Candidate, candidate, type Next, next, turnsDone } from "./next.ts";
+import { footerOf } from "./observe.ts";
+import { firstMessage } from "./prompt.ts";
+import { type AskInput, askIn, readTurn, roundsOf } from "./records.ts";
+import type { TurnRequest } from "./request.ts";
+import { roomFor, roomOnceSettled } from "./room.ts";
+import type { Round } from "./rounds.ts";
+
+/** The next step of an ask, with the output tokens that a turn may take, thinking included. */
+export type Step = Exclude<Next, { kind: "turn" }> | TurnStep;
+type TurnStep = Extract<Next, { kind: "turn" }> & { readonly maxTokens: number };
+
+interface Moment {
+  /** A turn or cell of the ask that has begun and not ended; null: there is none. */
+  readonly interrupted: ExecRecords | null;
+  /** True if the caller already knows of the provider's failure. The turn is then sent again. */
+  readonly isRetry: boolean;
+  readonly signals: ExecAsked;
+}
+
+/** Waits until the budget has room for a turn, or never will, and decides by the records of the ask. */
+export async function nextStep(
+  setup: Setup,
+  parts: ExecParts,
+  ask: AskInput,
+  { interrupted, isRetry, signals }: Moment,
+): Promise<Step> {
+  const { models, state } = setup;
+  const { question, settings } = ask;
+  // A child leaves nothing open: its caller gets the failure.
+  const isChild = settings.depth > 0;
+  using stop = joinSignals(signals.signal, signals.suspend);
+  const rounds = roundsOf(askIn(state()));
+  const left = () => leftOf(parts, state());
+  const input = inputTokens(ask, rounds);
+  const { room, turnTokens, closingTokens } = await roomOnceSettled(
+    () => roomFor(input, settings.turn_tokens, left(), models.price(settings.model)),
+    () => requestSettled(parts, stop.signal),
+  );
+  const view: AskView = {
+    settings,
+    rounds,
+    question: messageOf(question, settings.schema, state()),
+    footer: footerOf(turnsDone(rounds), settings.max_turns, left()),
+    room,
+    ...(await judged(settings.schema, candidate({ rounds }), stop.signal)),
+    isRetry: isRetry && !isChild,
+  };
+  // A turn that was sent goes out again as it was: another budget would put other words into it.
+  const begun = interrupted?.start.kind === "turn" ? readTurn(interrupted.start.input) : null;
+  const step = begun ? ({ kind: "turn", ...begun } as const) : next(view);
+  if (step.kind === "pause" && isChild) return { ...step, kind: "end", ok: false };
+  if (step.kind !== "turn") return step;
+  return { ...step, maxTokens: Math.max(1, step.closing || room !== "turn" ? closingTokens : turnTokens) };
+}
+
+/** The request of a turn, by the records of its ask. */
+export function requestFor({ system, settings }: AskInput, records: AskRecords, step: TurnStep): TurnRequest {
+  const { turn, messages, elide, protocol, maxTokens } = step;
+  return {
+    system,
+    messages: conversationOf(roundsOf(records), { turn, messages }, elide),
+    protocol,
+    maxTokens,
+    thinking: settings.thinking,
+    conversation: records.start.exec_id,
+  };
+}
+
+/** An observation and its frame, which the next request adds to the conversation: UTF-16 units. */
+const RESERVE_UNITS = 12_000;
+
+/** Tokens of the next request, estimated before its messages are known. */
+function inputTokens({ question, system }: AskInput, rounds: readonly Round[]): number {
+  const said = conversationOf(rounds, { turn: 0, messages: [] }, rounds.at(-1)?.elide ?? []);
+  const units = said.reduce((sum, message) => sum + unitsOfMessage(message), question.length);
+  return estimateTokens(system.length + units + RESERVE_UNITS);
+}
+
+/** The first message of the conversation. A child's says which part of its caller's context P is. */
+function messageOf(question: string, schema: Json, { account, context }: SessionState): string {
+  if (!context) throw contextNotLoaded();
+  const load = account.loads[0] && readExcerptInput(account.loads[0].input);
+  return firstMessage(question, { stats: context.stats, schema, part: load ? partOf(load, context.key) : null });
+}
+
+/**
+ * Resolves once a request of another session of the tree has ended, which may free budget. false: none is out, or the signal
+ * has aborted.
+ */
+async function requestSettled({ above }: ExecParts, signal: AbortSignal): Promise<boolean> {
+  const settled = above?.budget.settled() ?? null;
+  if (settled === null || signal.aborted) return false;
+  using joined = joinSignals(signal);
+  await Promise.race([settled, aborted(joined.signal)]);
+  return !signal.aborted;
+}
+
+/** The judgement on an answer by the schema of the ask. It is compared in a thread that can be ended. */
+async function judged(
+  schema: Json,
+  answer: Candidate | null,
+  signal: AbortSignal,
+): Promise<Pick<AskView, "misfit" | "fitting">> {
+  if (schema === null || answer === null) return { misfit: null, fitting: undefined };
+  const { taskThread, valueIn } = await loadSubCallLayer();
+  const { value, isText } = answer;
+  const readings = [...(isText ? [] : [JSON.stringify(value)]), ...(typeof value === "string" ? [value] : [])];
+  let misfit: string | undefined;
+  // A cell may give a value, or the JSON of one.
+  for (const text of readings) {
+    const read = await valueIn(text, schema, taskThread(), signal);
+    if (read.ok) return { misfit: null, fitting: read.value };
+    misfit ??= "error" in read ? read.error.message : read.problems.join("; ");
+  }
+  return { misfit: misfit ?? null, fitting: undefined };
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import type { AskOptions, SessionOptions } from "../../../../src/index.ts";
+import { askScene, cell } from "../../../support/ask-scene.ts";
+import type { ScriptedAnswer } from "../../../support/model-server.ts";
+
+const LOOK = cell("print(P.length)");
+const TEXT: ScriptedAnswer = { text: "It is 4." };
+const always = (answer: ScriptedAnswer) => Array.from({ length: 30 }, () => answer);
+
+/** How an ask ends whose model answers so, and what the model was told in each turn. */
+async function asked(replies: readonly ScriptedAnswer[], options: AskOptions = {}, session: SessionOptions = {}) {
+  const scene = await askScene(replies, "four", session);
+  const envelope = await scene.session.ask("How long?", options);
+  const told = scene.server.requests.map(({ prompt }) => prompt);
+  return { ...scene, envelope, told };
+}
+
+describe("models that do not write cells", () => {
+  test("one that never runs a cell is nudged once, and taken at its word with a warning", async () => {
+    const { envelope, told } = await asked(always(TEXT));
+    expect(envelope).toMatchObject({ answered_by: "text", turns: 2, warnings: ["answered_without_looking"] });
+    expect(told[1]).toContain("No cell was run");
+  });
+
+  test("one that writes Python for ever answers in the closing turn, with warnings", async () => {
+    const { envelope, told } = await asked(always({ text: "```python\nprint(1)\n```" }));
+    expect(envelope).toMatchObject({ answered_by: "closing", turns: 4, cells: 0 });
+    expect(envelope.warnings).toEqual(["turns_spent", "answered_without_looking"]);
+    expect(told[1]).toContain("python is not run: cells are JavaScript");
+  });
+
+  test.each([
+    ["calls an unknown tool", cell("1", "grep"), "there is no tool grep: call rlm_exec"],
+    ["sends code that is a number", cell(5), "takes { code }"],
+    ["runs cells that fail", cell("nothing.at.all"), "ReferenceError"],
+  ])("one that %s for ever has no answer, and not for twenty turns", async (_what, reply, note) => {
+    const { envelope, told } = await asked(always(reply));
+    expect(envelope).toMatchObject({ success: false, error_code: "no_answer", turns: 6 });
+    expect(told[1]).toContain(note);
+    expect(told.at(-1)).toContain("Answer now");
+  });
+
+  test("one that runs the same cell for ever is stopped after the third", async () => {
+    const { envelope, told } = await asked(always(LOOK));
+    expect(envelope).toMatchObject({ error_code: "no_answer", turns: 4, cells: 3 });
+    expect(told[2]).toContain("change something");
+  });
+});
+
+describe("replies that cannot be used", () => {
+  const cut = { ...cell("print(1); answer('half"), finish: "length", usage: { prompt: 100, completion: 50 } };
+  test.each([
+    ["empty", { text: "", usage: { prompt: 100, completion: 50 } }, "empty_answer", "Your reply was empty"],
+    ["cut", cut, "truncated_answer", "Your reply was cut at 16000 tokens"],
+    [
+      "filtered",
+      { text: "x", finish: "content_filter", usage: { prompt: 100, completion: 50 } },
+      "content_filtered",
+      "withheld",
+    ],
+  ])("%s: they are not run, cost what they cost, and three of them end the ask", async (_what, reply, code, note) => {
+    const { envelope, told, server } = await asked(always(reply));
+    expect(envelope).toMatchObject({ success: false, error_code: "no_answer", turns: 3, cells: 0 });
+    expect(envelope).toMatchObject({
+      error_message: expect.stringContaining(code),
+      usage: { input: 300, output: 150 },
+    });
+    expect(told[1]).toContain(note);
+    expect(server.requests.at(-1)?.body.messages.every(({ role }) => role !== "assistant")).toBe(true);
+  });
+});
+
+describe("answers that are none", () => {
+  test.each([
+    ["in a cell that throws", "answer('x'); throw new Error('late')", "Error: late"],
+    ["that is undefined", "answer(undefined)", "value is missing"],
+    ["that is a promise", "answer(llm_query('x', { tools: [] }))", "is a Promise that was not awaited"],
+    ["that holds a promise", "answer({ a: Promise.resolve(1) })", "argument 1.a is a Promise"],
+    ["that is a function", "answer(() => 1)", "is a function"],
+    ["with a cycle", "const o = {}; o.o = o; answer(o)", "is a cycle"],
+    ["longer than a result may be", "answer('x'.repeat(5e6))", "bytes of JSON"],
+    ["with an unknown option", "answer(1, { cites: [0, 1] })", 'has no option "cites"'],
+  ])("one %s is told to the model, which goes on", async (_what, code, problem) => {
+    const { envelope, told } = await asked([LOOK, cell(code), TEXT]);
+    expect(envelope).toMatchObject({ answer: "It is 4.", answered_by: "text", turns: 3 });
+    expect(told[2]).toContain(problem);
+  });
+
+  test("one of a megabyte is taken, and recorded whole", async () => {
+    const { envelope, session } = await asked([LOOK, cell("answer('x'.repeat(1e6))")]);
+    expect(envelope).toMatchObject({ answered_by: "answer", answer: "x".repeat(1e6) });
+    expect(await session.resume()).toMatchObject({ how: "replayed", envelope: { answer: "x".repeat(1e6) } });
+  });
+});
+
+test("after a cell that fills the memory the model is told what it has lost", async () => {
+  const bomb = cell("kept = 8; const all = []; for (;;) all.push({})");
+  const replies = [cell("globalThis.kept = 7; print(kept)"), bomb, cell("print('kept is', kept)"), TEXT];
+  const { envelope, told } = await asked(replies, {}, { memoryMb: 16 });
+  expect(envelope).toMatchObject({ answer: "It is 4.", cells: 3 });
+  expect(told[2]).toContain("[error memory_limit_exceeded]");
+  expect(told[2]).toContain(
+    "state_restored: what the cell made was lost with its sandbox; variables are as they were before",
+  );
+  expect(told[3]).toContain("kept is 7");
+});
+
+describe("citations", () => {
+  test("places, hits and documents are mapped; what is not a place is listed and does not undo the answer", async () => {
+    const cites = "['text', [3, 1], [0, 99], [1.5, 2], null, {}, { start: '0', end: 2 }, [0, 2], { start: 1, end: 3 }";
+    const { envelope } = await asked([
+      LOOK,
+      cell(`answer(1, { cite: ${cites}, ...find('o').matches, ...list_docs()] })`),
+    ]);
+    expect(envelope).toMatchObject({ answer: 1, warnings: ["citation_invalid: 7"] });
+    const { citations } = envelope.success ? envelope : { citations: [] };
+    expect(citations.map(({ valid, quote }) => (valid ? quote : null))).toEqual([
+      ...Array.from({ length: 7 }, () => null),
+      ...["fo", "ou", "o", "four"],
+    ]);
+  });
+
+  test("of 51 the first 50 are listed, and a warning says so", async () => {
+    const many = "answer(1, { cite: Array.from({ length: 51 }, () => [0, 1]) })";
+    const { envelope } = await asked([LOOK, cell(many)]);
+    expect(envelope).toMatchObject({ answer: 1, warnings: ["citations_capped: 51"] });
+    expect(envelope.success && envelope.citations).toHaveLength(50);
+  });
+
+  test("what JSON cannot hold is a place that is not valid, and does not undo the answer", async () => {
+    const cites = ["[NaN, 2]", "[[0, 1], [0, Infinity], () => 1, 2n]", "new Uint8Array(2)"];
+    const found = [[false], [true, false, false, false], [false]];
+    for (const [at, cite] of cites.entries()) {
+      const { envelope, told } = await asked([LOOK, cell(`answer(1, { cite: ${cite} })`)]);
+      const invalid = found[at]?.filter((valid) => !valid).length;
+      expect(envelope, told[2]).toMatchObject({ answer: 1, warnings: [`citation_invalid: ${invalid}`] });
+      expect(envelope.success && envelope.citations.map(({ valid }) => valid)).toEqual(found[at]);
+    }
+  });
+
+  test("an option that answer does not have is an error of the cell", async () => {
+    const { told } = await asked([LOOK, cell("answer(1, { cites: [0, 1] })"), cell("answer(1)")]);
+    expect(told[2]).toContain("answer: options has no option");
+  });
+});

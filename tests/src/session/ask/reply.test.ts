@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { endOfFirstCell, proseIn, readReply } from "../../../../src/session/ask/reply.ts";
+
+const fence = (text: string) => readReply({ text, toolUses: [] });
+const sourceOf = (text: string) => {
+  const [cell] = fence(text).cells;
+  return cell?.asked.ok ? cell.asked.source : null;
+};
+
+test.each(["js", "javascript", "ts", "typescript", "repl", "", "JS"])("a block fenced as %j is a cell", (language) => {
+  expect(sourceOf(`First:\n\`\`\`${language}\n1+1\n\`\`\`\nthen`)).toBe("1+1\n");
+});
+
+test("the first block of JavaScript is the cell, whatever stands before it", () => {
+  expect(sourceOf("```json\n{}\n```\n```js\na\n```\n```js\nb\n```")).toBe("a\n");
+});
+
+test("a fence that is not closed ends with the text", () => {
+  expect(sourceOf("```js\nprint(1)\n")).toBe("print(1)\n");
+});
+
+test("a longer fence holds shorter ones, and tildes are fences too", () => {
+  expect(sourceOf("````js\nconst t = `\n```\n`;\n````")).toBe("const t = `\n```\n`;\n");
+  expect(sourceOf("~~~js\n1\n~~~")).toBe("1\n");
+});
+
+test("a block in another language is named", () => {
+  expect(fence("```python\nprint(1)\n```")).toMatchObject({ cells: [], foreign: "python" });
+  expect(fence("no block, but `inline`")).toMatchObject({ cells: [], foreign: null });
+});
+
+test("tool calls go before blocks in the text", () => {
+  const toolUses = [{ id: "1", name: "rlm_exec", arguments: { code: "x" } }];
+  expect(readReply({ text: "```js\ny\n```", toolUses }).cells).toMatchObject([{ asked: { source: "x" } }]);
+});
+
+test.each([[{ code: 5 }], [{}], [{ code: " " }]])("a call with %j asks for no cell and says why", (given) => {
+  const toolUses = [{ id: "1", name: "rlm_exec", arguments: given }];
+  expect(readReply({ text: "", toolUses }).cells).toMatchObject([{ asked: { ok: false } }]);
+});
+
+test("a reply is cut behind its first cell, if there is more", () => {
+  const text = "Look:\n```js\npeek(0, 5)\n```";
+  expect(endOfFirstCell(`${text}\nOutput: 17\nThe answer is 17.`)).toBe(text.length);
+  expect(endOfFirstCell(`${text}\n`)).toBeNull();
+  expect(endOfFirstCell("no cell")).toBeNull();
+  const before = "```text\nx\n```\n";
+  expect(endOfFirstCell(`${before}${text}\nmore`)).toBe(before.length + text.length);
+});
+
+test("what a person reads of a reply is its text without the block that is run", () => {
+  expect(proseIn({ text: "Look:\n```js\n1\n```\nThen:\n```text\nx\n```", toolUses: [] })).toBe(
+    "Look:\nThen:\n```text\nx\n```",
+  );
+  expect(proseIn({ text: "```js\n1\n```", toolUses: [] })).toBe("");
+  const beside = { text: "Like\n```js\n1\n```", toolUses: [{ id: "1", name: "rlm_exec", arguments: { code: "x" } }] };
+  expect(proseIn(beside)).toBe(beside.text);
+});

@@ -1,0 +1,230 @@
+import { expect, test } from "vitest";
+import { type Clock, systemClock } from "../../../../runtime/clock.ts";
+import { type Machines, openMachines } from "../../../../runtime/threads/machines.ts";
+import type { Json } from "../../../../src/index.ts";
+import type { ModelAnswer, ModelRequest } from "../../../../src/model/port.ts";
+import { meeting, openScripted, USAGE } from "../../../support/scripted-session.ts";
+
+const TOKENS = USAGE.input + USAGE.output;
+
+/** A reply that runs this cell. */
+const cell = (code: string, usage = USAGE): ModelAnswer => ({
+  ok: true,
+  usage,
+  charged: true,
+  turn: { text: "", toolUses: [{ id: "u", name: "rlm_exec", arguments: { code } }], stop: "tools", raw: null },
+});
+
+/** The question of a request: the first line of its first message. */
+function questionOf({ messages: [first] }: ModelRequest): string {
+  return first?.role === "user" ? (first.text.split("\n", 1)[0] ?? "") : "";
+}
+
+/** Their threads serve all tests of this file. */
+const inner = openMachines();
+
+/** Counts the guests that are alive, this session's included. */
+function countedMachines() {
+  const guests = { alive: 0, peak: 0 };
+  const machines: Machines = {
+    ...inner,
+    async take(kind) {
+      const { seat, baseline } = await inner.take(kind);
+      guests.peak = Math.max(guests.peak, ++guests.alive);
+      const leave = (reusable: boolean) => {
+        guests.alive--;
+        return seat.leave(reusable);
+      };
+      return { seat: { ...seat, leave }, baseline };
+    },
+  };
+  return { guests, machines };
+}
+
+type Script = Parameters<typeof openScripted>[0];
+type Options = NonNullable<Parameters<typeof openScripted>[1]>;
+
+/** Timers of 50 to 60 s go off when told to. */
+function openTimers() {
+  const held = new Set<() => void>();
+  const clock: Clock = {
+    ...systemClock,
+    after(ms, run) {
+      if (ms < 50_000 || ms > 60_000) return systemClock.after(ms, run);
+      held.add(run);
+      return () => held.delete(run);
+    },
+  };
+  return {
+    clock,
+    goOff() {
+      for (const run of held) run();
+    },
+  };
+}
+
+/** A session over a short text, whose threads are used again. */
+async function openTree(script: Script, options: Options = {}, clock = systemClock) {
+  const { guests, machines } = countedMachines();
+  const opened = await openScripted(script, options, undefined, { machines, clock });
+  await opened.session.load({ text: "0123456789", name: "digits" });
+  return { ...opened, guests };
+}
+
+const eight = (call: string) => `(await Promise.all(Array.from({ length: 8 }, () => ${call})))`;
+/** A call whose child has all of P. */
+const child = (question: string, options = "") => `llm_query("${question}", { context: list_docs(), ${options} })`;
+const codesOf = (value: Json) =>
+  Array.isArray(value) ? value.map((one) => Object.assign({ code: "" }, one).code) : value;
+
+test("8 x 8 children at concurrency 5 end, and at most 9 guests are alive", { timeout: 90_000 }, async () => {
+  const outer = `answer(${eight(child("inner", "max_sub_calls: 0"))}.reduce((sum, n) => sum + Number(n), 0))`;
+  const { session, seen, guests } = await openTree(
+    (request) => cell(questionOf(request) === "inner" ? "answer(P.length)" : outer),
+    { budget: { max_sub_calls: 100 }, concurrency: 5 },
+  );
+  const envelope = await session.exec(eight(child("outer", "max_sub_calls: 8")));
+  expect(envelope).toMatchObject({ success: true, result_json: Array(8).fill("80") });
+  expect(envelope.budget).toMatchObject({ remaining_sub_calls: 28, remaining_tokens: 500_000 - 72 * TOKENS });
+  expect(seen.prompts).toHaveLength(72);
+  expect(seen.peak).toBeLessThanOrEqual(5);
+  expect(guests.peak).toBeLessThanOrEqual(9);
+});
+
+test("turns of children, sub-agents and plain calls share the places of the tree", async () => {
+  const met = meeting(2);
+  const { session, seen } = await openTree(
+    async (request) => {
+      await met();
+      if (questionOf(request) !== "child") return "plain";
+      return cell('answer((await llm_query_batch(Array(4).fill("p"), { tools: [] })).results.length)');
+    },
+    { concurrency: 2 },
+  );
+  const calls = [child("child"), child("child"), 'llm_query("agent")', 'llm_query_batch(Array(6).fill("q"), [])'];
+  const envelope = await session.exec(`(await Promise.all([${calls.join(", ")}])).slice(0, 3)`);
+  expect(envelope).toMatchObject({ success: true, result_json: ["4", "4", "plain"] });
+  expect(seen.peak).toBe(2);
+});
+
+test("of two children that race for the last sub-calls one is refused, and what the other does not use is given back", async () => {
+  const { session } = await openTree(() => cell("answer(1)"), { budget: { max_sub_calls: 6 } });
+  const call = child("child", "max_sub_calls: 3");
+  const envelope = await session.exec(`(await Promise.allSettled([${call}, ${call}])).map((one) => one.reason ?? {})`);
+  expect(codesOf(envelope.result_json)).toEqual(["", "budget_exceeded"]);
+  expect(envelope.budget.remaining_sub_calls).toBe(5);
+  expect(await session.exec(`await ${call}`)).toMatchObject({ result_json: "1", budget: { remaining_sub_calls: 4 } });
+});
+
+test("a child's sub-calls are those that its call allots, and count in the whole tree", async () => {
+  const { session } = await openTree(
+    (request) =>
+      questionOf(request) === "child"
+        ? cell(
+            'answer((await Promise.allSettled(["a", "b", "c"].map((p) => llm_query(p, [])))).map((one) => one.status))',
+          )
+        : "ok",
+    { budget: { max_sub_calls: 10 } },
+  );
+  const envelope = await session.exec(`[await ${child("child", "max_sub_calls: 2")}, budget().remaining_sub_calls]`);
+  expect(envelope.result_json).toEqual(['["fulfilled","fulfilled","rejected"]', 7]);
+});
+
+test("a child's own calls with context need no figures: they are allotted what is left to the child", async () => {
+  const { session } = await openTree((request) =>
+    questionOf(request) === "child"
+      ? cell(
+          'answer([await rlm_query("grandchild", { context: "a" }), await rlm_query("grandchild", { context: "b" })])',
+        )
+      : cell("answer(budget().remaining_sub_calls)"),
+  );
+  const envelope = await session.exec('await rlm_query("child", { context: "a b" })');
+  expect(envelope).toMatchObject({ result_json: '["9","8"]', budget: { remaining_sub_calls: 47 } });
+});
+
+/** What a session has spent of its tokens, and what its models have charged. */
+async function spending(script: Script, code: string, options: Options = {}, clock = systemClock) {
+  let charged = 0;
+  const charging: Script = async (request, signal) => {
+    const answer = await script(request, signal);
+    charged += signal.aborted || typeof answer === "string" ? TOKENS : answer.usage.input + answer.usage.output;
+    return answer;
+  };
+  const { session, seen } = await openTree(charging, options, clock);
+  const envelope = await session.exec(code);
+  const { remaining_tokens } = session.budget();
+  return { envelope, charged, spent: (options.budget?.max_tokens ?? 500_000) - remaining_tokens, seen };
+}
+
+/** Answers when the request is aborted. */
+const hang = (signal: AbortSignal) =>
+  new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("late"), { once: true }));
+
+const refused: ModelAnswer = {
+  ok: false,
+  usage: USAGE,
+  charged: true,
+  error: { code: "content_filtered", message: "filtered", suggestion: "Ask otherwise.", retriable: false },
+};
+
+test("what a child that fails has spent is charged to its call", async () => {
+  const { envelope, charged, spent } = await spending(() => refused, `await ${child("child")}.catch((error) => error)`);
+  expect(codesOf([envelope.result_json])).toEqual(["no_answer"]);
+  expect(charged).toBe(3 * TOKENS);
+  expect(spent).toBe(charged);
+});
+
+test.each([
+  ["child", TOKENS],
+  ["inner", 2 * TOKENS],
+])("what a child that is over its time while %s asks has spent is charged to its call", async (asking, tokens) => {
+  const { clock, goOff } = openTimers();
+  const script: Script = (request, signal) => {
+    if (questionOf(request) !== asking) return cell(`answer(await ${child("inner", "max_sub_calls: 0")})`);
+    setImmediate(goOff);
+    return hang(signal);
+  };
+  const call = child("child", "timeout_ms: 60_000");
+  const { envelope, charged, spent } = await spending(script, `await ${call}.catch((error) => error)`, {}, clock);
+  expect(codesOf([envelope.result_json])).toEqual(["timeout"]);
+  expect(charged).toBe(tokens);
+  expect(spent).toBe(charged);
+});
+
+test.each([
+  ["soon", systemClock],
+  // The wait for the end of plain calls is over at once.
+  ["late", { ...systemClock, after: (ms: number, run: () => void) => systemClock.after(ms === 1000 ? 0 : ms, run) }],
+])("what a child has spent is charged too if its call is not awaited, and ends %s", async (_, clock) => {
+  const asked = Promise.withResolvers<void>();
+  const script: Script = async (request, signal) => {
+    if (questionOf(request) === "child") {
+      asked.resolve();
+      return hang(signal);
+    }
+    await asked.promise;
+    return "plain";
+  };
+  const code = `void ${child("child")}; await llm_query("wait", []); 1`;
+  const { envelope, charged, spent } = await spending(script, code, {}, clock);
+  expect(envelope).toMatchObject({ result_json: 1, warnings: ["unawaited_sub_calls: 1"] });
+  expect(charged).toBe(2 * TOKENS);
+  expect(spent).toBe(charged);
+});
+
+test("no request is sent once the tokens are spent, at whatever level, and all that was charged is in the ledger", async () => {
+  const usage = { ...USAGE, input: 900, output: 100 };
+  const { envelope, charged, spent, seen } = await spending(
+    (request) => {
+      const isInner = questionOf(request) === "inner";
+      return cell(isInner ? `${request.messages.length}` : `await ${child("inner", "max_sub_calls: 0")}`, usage);
+    },
+    eight(child("outer", "max_sub_calls: 4").concat(".catch((error) => error)")),
+    { budget: { max_tokens: 40_000, max_sub_calls: 50 } },
+  );
+  const codes = codesOf(envelope.result_json);
+  expect(codes).toContain("budget_exceeded");
+  expect(spent).toBe(charged);
+  expect(spent).toBeLessThanOrEqual(40_000);
+  expect(seen.prompts.length * 1000).toBe(spent);
+});
