@@ -11,9 +11,8 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import { targetOf } from "../running/result-file.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
-import { checkRunPrice } from "./check-run-price.ts";
-import { type OutPlace, outPlace } from "./out-place.ts";
-import { ratesIn } from "./rates.ts";
+import { type OutPlace, outPlace } from "./results.ts";
+import { checkRunPrice, ratesIn } from "./run-limits.ts";
 import { type RunStore, runStore } from "./run-store.ts";
 
 /** What `belay batch` was asked for: flags and settings, checked as far as they can be without reading a file. */

@@ -1,17 +1,19 @@
-import { RlmError } from "../../index.ts";
-import { inLine } from "../../platform/visible.ts";
+import { type DryRun, RlmError } from "../../index.ts";
+import { openRuns } from "../../jobs/index.ts";
+import { amount, compact, dollars } from "../../platform/figures.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
+import { showDryRun } from "../render/dry-run.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { type AskedRun, askedRun } from "./asked.ts";
-import { dryRunBatch } from "./dry-run.ts";
-import { readJobs } from "./read-jobs.ts";
-import { runBatch } from "./run-batch.ts";
-import { readScript } from "./script.ts";
-import { specOf } from "./spec.ts";
+import { openAskedJobs, readJobs } from "./read-jobs.ts";
+import { type ReadyRun, runBatch } from "./run-batch.ts";
+import { readScript, specOf } from "./spec.ts";
+import { workerSession } from "./working.ts";
 
 /** `belay batch`: submits a run, works on it, and ends with it. Gives the exit code. */
 export function batchCommand(args: Arguments, host: Host, own: BatchFlags): Promise<number> {
@@ -49,3 +51,59 @@ async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop:
 }
 
 const LEFT_OUT_SHOWN = 10;
+
+/** So many jobs stand for all of them. */
+const TRIED = 3;
+
+/** `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code. */
+async function dryRunBatch({ asked, spec, spooled, host, terminal, stop }: ReadyRun): Promise<number> {
+  await using store = await host.openStore(null);
+  const runs = openRuns(store);
+  const own = workerSession(asked.settings, null);
+  const tried: DryRun[] = [];
+  for await (const job of openAskedJobs(asked, spooled, runs, stop.signal)()) {
+    const dry = await runs.dryRun(spec, job, own);
+    if (stop.exitCode !== undefined) return stop.exitCode;
+    tried.push(dry);
+    if (!asked.json) {
+      terminal.stdout.write(`job ${inLine(job.id)}\n`);
+      showDryRun(dry, terminal);
+    }
+    if (tried.length === TRIED) break;
+  }
+  const all = estimateOf(tried, spooled.count);
+  const failed = tried.filter(({ envelope }) => !envelope.success).length;
+  if (asked.json) {
+    const jobs = tried.map(({ envelope, estimate }) => ({ ...envelope, estimate }));
+    terminal.stdout.writeRaw(`${jsonText({ success: failed === 0, jobs: spooled.count, tried: jobs, all })}\n`);
+  } else terminal.stdout.write(`${estimateText(all, tried.length, spooled.count)}\n`);
+  return failed === 0 ? 0 : 1;
+}
+
+interface Estimate {
+  readonly sub_calls: number;
+  readonly input_tokens: number;
+  readonly max_output_tokens: number;
+  readonly cost_usd: number;
+}
+
+/** What the tried jobs take, multiplied. */
+function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
+  const of = (name: keyof Estimate) => {
+    const sum = tried.reduce((total, { estimate }) => total + estimate[name], 0);
+    return (sum / Math.max(1, tried.length)) * jobs;
+  };
+  return {
+    sub_calls: Math.round(of("sub_calls")),
+    input_tokens: Math.round(of("input_tokens")),
+    max_output_tokens: Math.round(of("max_output_tokens")),
+    cost_usd: of("cost_usd"),
+  };
+}
+
+function estimateText({ sub_calls, input_tokens, max_output_tokens, cost_usd }: Estimate, tried: number, jobs: number) {
+  const what = `${amount(jobs, "job")}, by the first ${tried}: ~${amount(sub_calls, "sub-call")}`;
+  if (sub_calls === 0) return what;
+  const price = cost_usd > 0 ? `up to ~${dollars(cost_usd)}` : "price not known";
+  return `${what}, ~${compact(input_tokens)} tokens in, up to ${compact(max_output_tokens)} out, ${price}`;
+}

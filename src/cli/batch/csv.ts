@@ -1,7 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import { CsvError, type Parser, parse } from "csv-parse";
-import type { Input } from "./jsonl.ts";
-import { BadLine, LINE_BYTES, linesOf, placeOf } from "./lines.ts";
+import { BadLine, type Input, LINE_BYTES, linesOf, placeOf } from "./jsonl.ts";
 
 /** An object of strings for each row, by the names in the header (RFC 4180). @throws BadLine */
 export async function* csvRows(chunks: AsyncIterable<Uint8Array>, name: string): AsyncIterable<Input> {

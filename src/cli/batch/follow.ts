@@ -1,11 +1,11 @@
 import { RlmError } from "../../index.ts";
+import { isOfAnotherBuild } from "../../jobs/index.ts";
 import type { Counts, Jobs, RunRow } from "../../store/index.ts";
 import type { ProgressClock } from "../render/progress.ts";
-import { leftToOtherBuild } from "./other-build.ts";
-import type { Standing } from "./progress-line.ts";
+import type { Standing } from "./run-state.ts";
 
 /** Follows a run in the store, whoever works on it. */
-export interface Following {
+interface Following {
   readonly jobs: Pick<Jobs, "run" | "counts" | "list">;
   /** The run's id. */
   readonly run: string;
@@ -81,4 +81,59 @@ async function isOver({ jobs, run: id, isAlone }: Following, { run, counts }: St
 export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<boolean> {
   const parked = await jobs.list(run, { states: ["parked"], from: 0, limit: 1000 });
   return parked.some(({ run_at }) => run_at !== null);
+}
+
+const PAGE = 1000;
+
+/**
+ * How many jobs of a run wait for the build of Belay that began them, if these alone are left; 0: this build can go on with
+ * others, which wait too, or no job waits.
+ */
+export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
+  let left = 0;
+  for (let from = 0; ; ) {
+    const page = await jobs.list(run, { states: ["waiting", "parked"], from, limit: PAGE });
+    for (const { state, run_at, engine } of page) {
+      // Parked without an instant: it goes on when its run is resumed.
+      if (state === "parked" && run_at === null) continue;
+      if (!(await isOfAnotherBuild(engine))) return 0;
+      left += 1;
+    }
+    const last = page.at(-1);
+    if (!last) return left;
+    from = last.n + 1;
+  }
+}
+
+/** Waits that end when something happens. */
+export interface Poke {
+  /** Resolves after `ms`, when something has happened, or when the signal aborts. */
+  wait(ms: number): Promise<void>;
+  /** Something has happened. If nobody waits, the next wait ends at once. */
+  now(): void;
+}
+
+export function openPoke(signal: AbortSignal): Poke {
+  let hasHappened = false;
+  let wake = () => {};
+  const now = () => {
+    hasHappened = true;
+    wake();
+  };
+  signal.addEventListener("abort", now, { once: true });
+  return {
+    now,
+    async wait(ms) {
+      if (!hasHappened && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      hasHappened = false;
+    },
+  };
 }

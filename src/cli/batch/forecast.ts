@@ -3,7 +3,7 @@ import { compact, dollars } from "../../platform/figures.ts";
 import type { Asked, Jobs } from "../../store/index.ts";
 import type { AskedRun } from "./asked.ts";
 import { finalJobs } from "./result-lines.ts";
-import { workerSession } from "./worker-session.ts";
+import { workerSession } from "./working.ts";
 
 /** The likely cost of all inputs, by the first ones, which have really been run. */
 export interface Forecast {

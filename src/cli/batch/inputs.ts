@@ -1,14 +1,16 @@
 import { statSync } from "node:fs";
-import { extname } from "node:path";
+import { glob } from "node:fs/promises";
+import { extname, join, sep } from "node:path";
 import { addAbortSignal } from "node:stream";
+import { compareUnits, openRoots, pauses, walk } from "../../context/index.ts";
+import { amount } from "../../platform/figures.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { isHandedOver, openFile } from "../input/sources.ts";
 import { csvRows } from "./csv.ts";
-import { type Files, folderFiles, globFiles } from "./files.ts";
 import { type Input, jsonLines } from "./jsonl.ts";
 
 /** What `--jobs` names. */
-export interface Inputs {
+interface Inputs {
   /** Files are the contexts of their jobs. */
   readonly kind: "values" | "files";
   readonly all: AsyncIterable<Input> | Iterable<Input>;
@@ -40,4 +42,37 @@ function files({ inputs, leftOut }: Files, jobs: string): Inputs {
   if (inputs.length > 0) return { kind: "files", all: inputs, leftOut };
   const problem = /[*?[{]/.test(jobs) ? `no file matches ${jobs}` : `--jobs ${jobs}: no such file, or no file in it`;
   throw new UsageError(problem, commandLine(["help", "batch"]));
+}
+
+/** Inputs that are files, and what of a folder is not among them. */
+interface Files {
+  readonly inputs: readonly Input[];
+  /** Such as `3 files that .gitignore names`. */
+  readonly leftOut: readonly string[];
+}
+
+/** A job for each file of a folder, as a load would read it, in the order of their paths. */
+async function folderFiles(folder: string): Promise<Files> {
+  const roots = openRoots([folder], process.cwd());
+  const { files, skipped, ignored } = await walk(roots, roots[0] ?? "", pauses());
+  return {
+    inputs: files.map(({ relative }) => fileInput(join(folder, relative))),
+    leftOut: [
+      ...(ignored > 0 ? [`${amount(ignored, "file or folder", "files and folders")} that .gitignore names`] : []),
+      ...skipped.map(({ path, reason }) => `${path} (${reason})`),
+    ],
+  };
+}
+
+/** A job for each file that a pattern matches, in the order of their paths. */
+async function globFiles(pattern: string): Promise<Files> {
+  const paths: string[] = [];
+  for await (const path of glob(pattern)) {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) paths.push(path);
+  }
+  return { inputs: paths.sort(compareUnits).map(fileInput), leftOut: [] };
+}
+
+function fileInput(path: string): Input {
+  return { at: path, value: { path: sep === "/" ? path : path.replaceAll(sep, "/") } };
 }

@@ -1,7 +1,6 @@
 import type { Json } from "../../index.ts";
 import { canonicalJson } from "../../platform/canonical-json.ts";
 import { messageOf } from "../../platform/errors.ts";
-import { BadLine, linesOf, placeOf } from "./lines.ts";
 
 /** A job's input, and where the user gave it. */
 export interface Input {
@@ -34,3 +33,73 @@ const reasonOf = (error: unknown) =>
   messageOf(error)
     .replace(/,? ?(\.\.\.)?".*$/s, "")
     .slice(0, 100);
+
+/** A line of a stream, without its end. */
+interface Line {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+}
+
+/** What is wrong with one line of what the user gave. `at` says where: `line 3 of jobs.jsonl`. */
+export class BadLine extends Error {
+  readonly at: string;
+  readonly cure: string | null;
+
+  constructor(at: string, problem: string, cure: string | null = null) {
+    super(problem);
+    this.at = at;
+    this.cure = cure;
+  }
+}
+
+/** Bytes of one job's input. */
+export const LINE_BYTES = 2 ** 20;
+
+/** The lines of UTF-8 text, one at a time, so that a file of any size takes bounded memory. @throws BadLine */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  most = LINE_BYTES,
+): AsyncIterable<Line> {
+  let held: Uint8Array[] = [];
+  let bytes = 0;
+  let number = 1;
+  const take = (part: Uint8Array): void => {
+    bytes += part.length;
+    if (bytes > most) {
+      throw new BadLine(placeOf(number, name), "is longer than 1 MB", "Put long texts into files: --context-field F.");
+    }
+    held.push(part);
+  };
+  const finish = (): Line => {
+    const line = { number, text: decoded(Buffer.concat(held), number, name) };
+    held = [];
+    bytes = 0;
+    number += 1;
+    return line;
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
+      take(chunk.subarray(from, end));
+      yield finish();
+      from = end + 1;
+    }
+    take(chunk.subarray(from));
+  }
+  if (bytes > 0) yield finish();
+}
+
+const NEWLINE = 10;
+
+export const placeOf = (number: number, name: string) => `line ${number} of ${name}`;
+
+function decoded(bytes: Uint8Array, number: number, name: string): string {
+  try {
+    // A byte order mark stands at the beginning of a file alone.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: number > 1 }).decode(bytes);
+  } catch {
+    throw new BadLine(placeOf(number, name), "is not UTF-8 text", `iconv -f ENCODING -t UTF-8 ${name}`);
+  }
+}

@@ -1,19 +1,20 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { canonical, forbiddenBy, isAllowed, openRoots, type Roots } from "../../context/index.ts";
+import { type LoadSource, RlmError } from "../../index.ts";
+import type { Runs } from "../../jobs/index.ts";
 import { isRecord } from "../../platform/json.ts";
+import type { Asked } from "../../store/index.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { isHandedOver } from "../input/sources.ts";
+import { contextSource, isHandedOver } from "../input/sources.ts";
 import type { AskedRun } from "./asked.ts";
-import { openIds } from "./ids.ts";
 import { inputsOf } from "./inputs.ts";
-import type { Input } from "./jsonl.ts";
-import { BadLine } from "./lines.ts";
+import { BadLine, type Input } from "./jsonl.ts";
 import type { ContextMode } from "./spec.ts";
-import { type Spool, spool } from "./spool.ts";
+import { openIds, type Spool, spool } from "./spool.ts";
 
 /** The jobs of a run, all read and found right. */
-export interface ReadJobs extends AsyncDisposable {
+interface ReadJobs extends AsyncDisposable {
   readonly mode: ContextMode;
   readonly spool: Spool;
   /** What of a folder is not among them. */
@@ -46,7 +47,7 @@ export async function readJobs({ jobs, own, contexts }: AskedRun, signal: AbortS
 const HELP = commandLine(["help", "batch"]);
 
 /** Folders into which the paths of a table may lead. One that comes from a pipe has the folder in which the command was typed. */
-export function tableRoots({ jobs, own }: Pick<AskedRun, "jobs" | "own">): readonly string[] {
+function tableRoots({ jobs, own }: Pick<AskedRun, "jobs" | "own">): readonly string[] {
   return [jobs === "-" || isHandedOver(jobs) ? "." : dirname(jobs), ...(own.root ?? [])];
 }
 
@@ -70,3 +71,51 @@ function contextPath({ at, value }: Input, field: string, roots: Roots | null): 
 }
 
 const SHOWN_UNITS = 200;
+
+/**
+ * The jobs of a line, or the first of them, as often as they are wanted. Their contexts are put into the store one after the other, each path once.
+ * Reading them throws RlmError `cancelled` and what loading throws.
+ */
+export function openAskedJobs(
+  asked: Pick<AskedRun, "contexts" | "jobs" | "own">,
+  spooled: Spool,
+  runs: Pick<Runs, "keepContext">,
+  signal: AbortSignal,
+): () => AsyncIterable<Asked> {
+  const { contexts, own } = asked;
+  const rootsOf = (path: string) => (own.contextField === undefined ? [path] : tableRoots(asked));
+  const kept = new Map<string | null, string>();
+  async function contextOf(path: string | null): Promise<string | null> {
+    if (path === null && contexts.length === 0) return null;
+    const known = kept.get(path);
+    if (known !== undefined) return known;
+    const [source, paths] = path === null ? [await sharedSource(contexts, signal), contexts] : [path, rootsOf(path)];
+    const hash = await keep(runs, source, paths);
+    kept.set(path, hash);
+    return hash;
+  }
+  return async function* () {
+    let given = 0;
+    for await (const { id, input, context } of spooled.jobs()) {
+      if (given === own.first) return;
+      given += 1;
+      if (signal.aborted) throw cancelled();
+      yield { id, input, context: await contextOf(context) };
+    }
+  };
+}
+
+function cancelled(): RlmError {
+  return new RlmError("cancelled", "cancelled before anything was run", { suggestion: "Run the command again." });
+}
+
+/** The roots: what the user names may be read. */
+function keep(runs: Pick<Runs, "keepContext">, source: LoadSource, paths: readonly string[]): Promise<string> {
+  const roots = paths.filter((path) => path !== "-").map((path) => resolve(path));
+  return runs.keepContext(source, { cwd: process.cwd(), roots });
+}
+
+async function sharedSource(contexts: readonly string[], signal: AbortSignal): Promise<LoadSource> {
+  const [only] = contexts;
+  return only !== undefined && contexts.length === 1 ? contextSource(only, signal) : { paths: contexts };
+}

@@ -1,11 +1,13 @@
-import type { RlmError } from "../../index.ts";
+import { resolve } from "node:path";
+import { RlmError } from "../../index.ts";
 import { visible } from "../../platform/visible.ts";
+import { type Format, formatOf } from "../flags/runs.ts";
+import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
-import type { OutPlace } from "./out-place.ts";
-import { openResultFile } from "./result-file.ts";
-import { openResultLines, type ResultsAsked } from "./result-lines.ts";
+import { checkResultFile, targetOf, writeResultFile } from "../running/result-file.ts";
+import { openResultFile, type ResultFile } from "./result-file.ts";
+import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
 import { tableLines } from "./result-table.ts";
-import { openTableFile } from "./table-file.ts";
 
 /** Where the results of a run are written while it goes on. */
 export interface Results {
@@ -50,4 +52,51 @@ async function printed(asked: ResultsAsked, stdout: Output): Promise<Results> {
   };
   await follow();
   return { follow, problem: null, close: () => before };
+}
+
+/** The place of the results: nowhere, to stdout, or to a file (absolute, and as it was typed). */
+export type OutPlace =
+  | { readonly kind: "none" }
+  | { readonly kind: "stdout"; readonly format: Format }
+  | { readonly kind: "file"; readonly format: Format; readonly path: string; readonly typed: string };
+
+/** @throws UsageError; RlmError `output_failed` if nothing can be written there, which is tried */
+export function outPlace(
+  typed: string | undefined,
+  named: Format | undefined,
+  json: boolean,
+  command: string,
+): OutPlace {
+  if (typed === undefined && named === undefined) return { kind: "none" };
+  if (typed === undefined) throw new UsageError("--format needs --out FILE", commandLine(["help", command]));
+  const format = formatOf(typed, named, command);
+  if (typed !== "-") {
+    const path = resolve(typed);
+    checkResultFile(path);
+    return { kind: "file", format, path, typed };
+  }
+  if (!json) return { kind: "stdout", format };
+  throw new UsageError("--json and --out - would both write to stdout", commandLine(["help", command]));
+}
+
+/** A table is written whole, when the command begins and when it ends: a later result may need a further column. @throws RlmError `output_failed` */
+async function openTableFile(path: string, asked: FinalJobs): Promise<ResultFile> {
+  const write = () => writeResultFile(path, tableLines(asked), asked.run);
+  let problem: RlmError | null = null;
+  // What a device or a pipe was given cannot be written again.
+  if (!targetOf(path).isSpecial) await write();
+  return {
+    get problem() {
+      return problem;
+    },
+    follow: async () => {},
+    async close() {
+      try {
+        await write();
+      } catch (error) {
+        if (!(error instanceof RlmError)) throw error;
+        problem = error;
+      }
+    },
+  };
 }

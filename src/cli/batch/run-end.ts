@@ -1,14 +1,14 @@
 import type { RlmError } from "../../index.ts";
+import { limitIn } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import type { RunRow } from "../../store/index.ts";
-import { DEFAULT_QUEUE } from "../flags/runs.ts";
+import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
+import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
-import { RUN_EXIT, runExitCode } from "./exit-code.ts";
 import type { Stood } from "./follow.ts";
 import { type Forecast, forecastText } from "./forecast.ts";
-import { isOutOfMoney, pausedText, reachedFlag } from "./paused.ts";
-import { jobsIn, overIn, progressText } from "./progress-line.ts";
+import { jobsIn, overIn, progressText, RUN_EXIT, runExitCode } from "./run-state.ts";
 
 /** Which jobs of a run are meant. */
 export interface Among {
@@ -97,4 +97,25 @@ export function detachedLines(asked: AskedRun, run: RunRow): string[] {
 export function workLine({ store }: AskedRun, { queue }: RunRow): string {
   const served = queue === DEFAULT_QUEUE ? [] : ["--queue", queue];
   return `work on it: ${commandLine(["worker", ...served, ...store.flags])}`;
+}
+
+/** True if a limit of the run is spent, or is held by requests whose cost is not known. */
+const isOutOfMoney = ({ why }: Pick<RunRow, "why">) => why === "budget" || limitIn(why) !== null;
+
+/** The flag of the limit that a paused run has reached, such as `--run-max-tokens`; null: an earlier build has not named it. */
+function reachedFlag({ why }: Pick<RunRow, "why">): string | null {
+  const limit = limitIn(why);
+  return limit === null ? null : `--${RUN_LIMITS[limit].name}`;
+}
+
+/** Why a run is paused, as a line for people. */
+export function pausedText({ why, limits }: Pick<RunRow, "why" | "limits">): string {
+  if (why === null) return "paused";
+  if (!isOutOfMoney({ why })) return `paused: ${inFlags(why)}`;
+  const limit = limitIn(why);
+  const value = limit === null ? null : limits[limit];
+  const shown = limit === "nanodollars" && value !== null ? value / 1e9 : value;
+  const reached =
+    limit === null ? "the limit of the run" : `${reachedFlag({ why })}${shown === null ? "" : ` ${shown}`}`;
+  return `paused: ${reached} is spent, or held by requests in flight when a process ended`;
 }

@@ -2,8 +2,7 @@ import type { RlmError } from "../../index.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { ProgressClock } from "../render/progress.ts";
 import type { Output } from "../render/terminal.ts";
-import { openSpeed, progressText, type Standing } from "./progress-line.ts";
-import { standingJson } from "./standing-json.ts";
+import { openSpeed, progressText, type Standing, standingJson } from "./run-state.ts";
 
 /** Says on stderr how a run goes. */
 export interface RunProgress {

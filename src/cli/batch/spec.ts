@@ -1,7 +1,8 @@
+import { basename, extname } from "node:path";
 import { given } from "../../config/index.ts";
 import { newSpec, type RunSpec } from "../../jobs/index.ts";
+import { readCells } from "../input/cells.ts";
 import type { AskedRun } from "./asked.ts";
-import type { Script } from "./script.ts";
 
 /** What each job of the run does. Nothing in it is a key or a place. */
 export function specOf({ settings, own, options, rates }: AskedRun, script: Script, context: ContextMode): RunSpec {
@@ -34,3 +35,33 @@ export function specOf({ settings, own, options, rates }: AskedRun, script: Scri
 
 /** No context, one that all jobs share, or one of each job's own. */
 export type ContextMode = RunSpec["context"];
+
+const DIGITS = 8;
+/** Room for the hash behind it, and for `-2` behind that. */
+const BASE_UNITS = 80;
+
+/** `reviews-3f2a91c0`: what a run is called unless `--name` says otherwise. @param hash of what the run does, hex */
+export function runName(script: string, hash: string): string {
+  const base = basename(script, extname(script)).replaceAll(/[^\p{L}\p{N}._-]+/gu, "-");
+  return `${base.replace(/^[^\p{L}\p{N}]+/u, "").slice(0, BASE_UNITS) || "run"}-${hash.slice(0, DIGITS)}`;
+}
+
+/** The first of `NAME-2`, `NAME-3` … that no run has. */
+export async function nextName(name: string, isTaken: (name: string) => Promise<boolean>): Promise<string> {
+  let number = 2;
+  while (await isTaken(`${name}-${number}`)) number += 1;
+  return `${name}-${number}`;
+}
+
+/** What each job runs. */
+interface Script {
+  /** The file, for tracebacks. */
+  readonly name: string;
+  readonly source: string;
+}
+
+/** @throws UsageError, RlmError `source_too_large` */
+export async function readScript(path: string, signal: AbortSignal): Promise<Script> {
+  const [cell] = await readCells([{ option: null, value: path }], signal);
+  return { name: path, source: cell?.source ?? "" };
+}

@@ -5,12 +5,11 @@ import { processClock } from "../render/progress.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
 import type { AskedRun } from "./asked.ts";
-import type { OpenDispatcher } from "./dispatchers.ts";
-import { followRun, type Stood, standOf } from "./follow.ts";
-import { openPoke, type Poke } from "./poke.ts";
-import { overIn } from "./progress-line.ts";
+import { followRun, openPoke, type Poke, type Stood, standOf } from "./follow.ts";
 import { openResults, type Results } from "./results.ts";
 import type { RunProgress } from "./run-progress.ts";
+import { overIn } from "./run-state.ts";
+import type { OpenDispatcher } from "./run-store.ts";
 import { startWorking, type Working } from "./working.ts";
 
 /** A run that has been submitted. */

@@ -1,7 +1,9 @@
+import { setTimeout } from "node:timers/promises";
 import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { amount } from "../../platform/figures.ts";
 import { aborted } from "../../platform/signals.ts";
+import type { Jobs } from "../../store/index.ts";
 import type { WorkerFlags } from "../commands/worker.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { QUIET } from "../flags/declared.ts";
@@ -15,9 +17,8 @@ import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { configPlaces } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { usualConcurrency } from "./asked.ts";
-import { type OpenDispatcher, openDispatcher } from "./dispatchers.ts";
-import { untilIdle } from "./idle.ts";
-import { openRunStore, type RunStore, runStore } from "./run-store.ts";
+import { willGoOn } from "./follow.ts";
+import { type OpenDispatcher, openDispatcher, openRunStore, type RunStore, runStore } from "./run-store.ts";
 import { openTally } from "./tally.ts";
 import { startWorking } from "./working.ts";
 
@@ -94,4 +95,42 @@ async function openAll(
   for (const name of names) all.push(opened.use(await open(name)));
   const kept = opened.move();
   return { all, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+const LOOK_MS = 1000;
+const PAGE = 1000;
+
+interface Idling {
+  readonly jobs: Pick<Jobs, "runs" | "counts" | "list">;
+  readonly queues: readonly string[];
+  /** Whether a job runs here. */
+  isBusy(): boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when no open run of the queues has a job that waits or runs, or the signal aborts. */
+export async function untilIdle(idling: Idling): Promise<void> {
+  while (!idling.signal.aborted) {
+    if (!idling.isBusy() && !(await hasWork(idling))) return;
+    await setTimeout(LOOK_MS, undefined, { signal: idling.signal }).catch(() => {});
+  }
+}
+
+/** A server that does not answer may have work. */
+async function hasWork({ jobs, queues }: Idling): Promise<boolean> {
+  try {
+    for (let after: string | null = null; ; ) {
+      const page: Awaited<ReturnType<Jobs["runs"]>> = await jobs.runs({ after, limit: PAGE });
+      for (const { id, queue, state } of page) {
+        if (state !== "open" || !queues.includes(queue)) continue;
+        const { waiting, running, cancelling, parked } = await jobs.counts(id);
+        if (waiting + running + cancelling > 0 || (parked > 0 && (await willGoOn(jobs, id)))) return true;
+      }
+      after = page.at(-1)?.id ?? null;
+      if (page.length < PAGE) return false;
+    }
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "store_failed") return true;
+    throw error;
+  }
 }

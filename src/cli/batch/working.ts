@@ -1,9 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 import type { Settings } from "../../config/index.ts";
-import { type WorkProgress, work } from "../../jobs/index.ts";
+import { type WorkerSession, type WorkProgress, work } from "../../jobs/index.ts";
+import { indexFolder } from "../../platform/home.ts";
 import type { Store } from "../../store/index.ts";
-import type { OpenDispatcher } from "./dispatchers.ts";
-import { workerSession } from "./worker-session.ts";
+import { sessionOptions } from "../session/settings.ts";
+import type { OpenDispatcher } from "./run-store.ts";
 
 /** The work of this process. */
 export interface Working {
@@ -16,7 +17,7 @@ export interface Working {
   readonly failed: Promise<never>;
 }
 
-export interface WorkAsked {
+interface WorkAsked {
   readonly store: Store;
   /** Folder or URL of it; null: it is in memory. */
   readonly place: string | null;
@@ -47,4 +48,11 @@ export function startWorking({ settings, models, ...asked }: WorkAsked): Working
       return stopped.aborted ? Promise.race([finished, setTimeout(SUSPEND_MS, false, { ref: false })]) : finished;
     },
   };
+}
+
+/** What this process brings to the sessions of jobs, by its own flags and settings. */
+export function workerSession(settings: Settings, models: readonly string[] | null): WorkerSession {
+  const { model: _, ...own } = sessionOptions(settings);
+  const indexDir = indexFolder(process.env);
+  return { ...own, cwd: process.cwd(), models, ...(indexDir === undefined ? {} : { indexDir }) };
 }

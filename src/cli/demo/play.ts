@@ -7,8 +7,7 @@ import { describeExecs } from "../../session/index.ts";
 import type { Store } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
 import { openScriptedModel, type ScriptedModel } from "./model.ts";
-import { startBelay } from "./process.ts";
-import { broken, MODEL, type Stage, say, showCommand, succeeded, writeLetters } from "./stage.ts";
+import { broken, MODEL, type Stage, say, showCommand, startBelay, succeeded, writeLetters } from "./stage.ts";
 import { ASK, EXPLORE, LETTERS, RECORDED, scriptedAnswer } from "./text.ts";
 
 /** What the demo found, as --json prints it. */

@@ -1,12 +1,23 @@
-import { withoutPasswords } from "../../platform/store-place.ts";
-import { jsonText } from "../../platform/visible.ts";
+import { existsSync } from "node:fs";
+import { findProjectFile, readConfig } from "../../config/index.ts";
+import { type Json, openSession, RlmError } from "../../index.ts";
+import { defaultModels, fetchedProblem } from "../../model/index.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { megabytes } from "../../platform/figures.ts";
+import { isServer, withoutPasswords } from "../../platform/store-place.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
+import { nodeProblem, OLDEST_NODE } from "../node-version.ts";
 import { processTerminal, type Style } from "../render/terminal.ts";
+import { inFlags } from "../render/wording.ts";
+import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
 import { version } from "../version.ts";
-import { type Check, checkInstallation } from "./checks.ts";
+import { checkMcp } from "./mcp.ts";
+import { checkQueue, checkServer } from "./server.ts";
+import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
 
 /** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */
 export async function doctorCommand(args: Arguments, host: Host): Promise<number> {
@@ -42,3 +53,113 @@ function toldOnce({ name, state, detail: found, ...rest }: Check, earlier: reado
 }
 
 const STYLES: Record<Check["state"], Style> = { ok: "green", warning: "yellow", failed: "red" };
+
+/** One thing that Belay needs. `detail` is what was found; `cure` says what to do if it is not ok. */
+export interface Check {
+  readonly name: string;
+  readonly state: "ok" | "warning" | "failed";
+  readonly detail: string;
+  readonly cure?: string;
+}
+
+/** All checks, in the order in which a failure explains the next one. None of them throws. */
+function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
+  const checks: Checking[] = [
+    ["node", `install Node ${OLDEST_NODE} or newer from https://nodejs.org`, checkNode],
+    ["engine", REINSTALL, checkEngine],
+    ["sqlite", "install Node from https://nodejs.org: other builds may lack full-text search (FTS5)", checkSqlite],
+    ["settings", "correct the file or variable", checkSettings],
+    ...storeChecks(place.place),
+    [
+      "key",
+      "remove the file: a new key is made, and settings of older sessions are to be typed once more",
+      () => checkKey(place.place),
+    ],
+    [
+      "sessions",
+      "`belay rm SESSION` drops a damaged session, and `belay jobs rm RUN` a run; keep a copy of the folder before",
+      () => checkSessions(place),
+    ],
+    ["mcp", REINSTALL, checkMcp],
+    ["memory", "close other programs, or load smaller contexts", checkMemory],
+  ];
+  return checks.map(([name, cure, run]) => async () => {
+    const found = await run().catch((error: unknown) => ({
+      state: "failed" as const,
+      detail: inLine(messageOf(error)),
+      ...(error instanceof RlmError ? { cure: inFlags(error.suggestion) } : {}),
+    }));
+    return { name, ...found, ...(found.state === "ok" || "cure" in found ? {} : { cure }) };
+  });
+}
+
+type Checking = [name: string, cure: string, () => Promise<Omit<Check, "name">>];
+
+function storeChecks(place: string): Checking[] {
+  if (!isServer(place)) return [["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place)]];
+  return [
+    ["store", "name another store with --store", () => checkServer(place)],
+    ["queue", "`belay doctor` again tells more once the store can be used", () => checkQueue(place)],
+  ];
+}
+
+const REINSTALL = "install Belay again: npm install belay-rlm";
+/** A context of 100 MB with its index and the engine. */
+const ENOUGH_MEMORY = 512 * 2 ** 20;
+
+async function checkNode(): Promise<Omit<Check, "name">> {
+  const problem = nodeProblem(process.versions.node);
+  const detail = problem ?? `${process.versions.node} on ${process.platform} ${process.arch}`;
+  return { state: problem === null ? "ok" : "failed", detail };
+}
+
+async function checkEngine(): Promise<Omit<Check, "name">> {
+  await expectCell('[6 * 7, find("needle").matches]', [42, [[2, 8]]]);
+  return { state: "ok", detail: "a cell ran, and a find" };
+}
+
+/** Runs a search in a session, because sessions build indexes. A SQLite without FTS5 fails here. */
+async function checkSqlite(): Promise<Omit<Check, "name">> {
+  await expectCell('search("needle")[0].start', 0);
+  return { state: "ok", detail: `${process.versions.sqlite} with full-text search` };
+}
+
+async function expectCell(source: string, expected: Json): Promise<void> {
+  await using session = await openSession();
+  await session.load({ text: "a needle in a haystack\n", name: "probe" });
+  const envelope = await session.exec(source);
+  const got = envelope.success ? JSON.stringify(envelope.result_json) : envelope.error_message;
+  if (got !== JSON.stringify(expected)) throw new Error(`${source} gave ${got} and not ${JSON.stringify(expected)}`);
+}
+
+/** Files and variables, and whether the model can be asked as far as that shows without asking it. */
+async function checkSettings(): Promise<Omit<Check, "name">> {
+  const places = configPlaces();
+  const files = [findProjectFile(places.cwd) ?? "", places.userFile].filter((path) => existsSync(path));
+  const origin = files.length > 0 ? `read ${files.join(", ")}` : `there is no ${places.userFile}`;
+  let state: Check["state"] = "failed";
+  try {
+    const settings = readConfig({}, places);
+    const [only, ...others] = defaultModels(process.env);
+    const usual = settings.base_url === undefined && others.length === 0 ? only : undefined;
+    const { model = usual } = settings;
+    const lists = fetchedProblem(process.env);
+    const cure = "remove the file, or write it anew with `belay models --refresh`";
+    if (lists !== null) return { state: "warning", detail: `${lists}, so its lists of models do not count`, cure };
+    if (model === undefined) return { state: "ok", detail: `no model, so llm_query needs --model; ${origin}` };
+    state = "warning";
+    modelsOf({ ...settings, model }).resolve(null);
+    checkPrice({ ...settings, model });
+    return { state: "ok", detail: `model ${model}; ${origin}` };
+  } catch (error) {
+    if (!(error instanceof RlmError)) throw error;
+    return { state, detail: error.message, cure: inFlags(error.suggestion) };
+  }
+}
+
+async function checkMemory(): Promise<Omit<Check, "name">> {
+  const free = process.availableMemory();
+  const detail = `${megabytes(free)} free`;
+  if (free >= ENOUGH_MEMORY) return { state: "ok", detail };
+  return { state: "warning", detail: `${detail}: large contexts may not fit` };
+}

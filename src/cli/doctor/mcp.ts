@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { entryUrl } from "../../entries.ts";
 import { amount } from "../../platform/figures.ts";
-import type { Check } from "./checks.ts";
+import type { Check } from "./doctor.ts";
 
 const HANDSHAKE = {
   id: 1,

@@ -3,7 +3,7 @@ import { queueFigures, type TicketCounts } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { lookAtServer, type ServerFacts } from "../../store/index.ts";
 import { inFlags } from "../render/wording.ts";
-import type { Check } from "./checks.ts";
+import type { Check } from "./doctor.ts";
 
 type Found = Omit<Check, "name">;
 

@@ -14,7 +14,7 @@ import type { Host } from "../host.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { withStore } from "../store/opened-store.ts";
-import type { Check } from "./checks.ts";
+import type { Check } from "./doctor.ts";
 
 /** The store that is looked at. */
 export interface StorePlace {

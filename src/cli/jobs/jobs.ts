@@ -1,4 +1,8 @@
 import { RlmError } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
+import type { Counts } from "../../store/index.ts";
+import { openResults, outPlace } from "../batch/results.ts";
+import { jobsIn, overIn } from "../batch/run-state.ts";
 import { openRunStore, runStore } from "../batch/run-store.ts";
 import type { JobsFlags } from "../commands/jobs.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -7,16 +11,15 @@ import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { type Output, processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { changeRun } from "./change-run.ts";
-import { type JobsAsked, VERBS, type Verb } from "./jobs-asked.ts";
+import { type JobsAsked, printJson, runNamed, VERBS, type Verb } from "./jobs-asked.ts";
 import { listRuns } from "./list-runs.ts";
+import { damagedJobs, damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
 import { showCosts } from "./show-costs.ts";
 import { showJob } from "./show-job.ts";
-import { showRun } from "./show-run.ts";
-import { watchRun } from "./watch-run.ts";
-import { writeOut } from "./write-out.ts";
+import { showRun, watchRun } from "./show-run.ts";
 
 /** `belay jobs`: shows runs and jobs, and changes them. Gives the exit code. */
 export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promise<number> {
@@ -80,4 +83,43 @@ function checkFlags(args: Arguments, own: JobsFlags, verb: Verb | null): void {
     own.watch && own.state !== undefined ? "--watch follows the whole run, and --state is a part of it" : null,
   ].find((problem) => problem !== null);
   if (misplaced) throw new UsageError(misplaced, HELP);
+}
+
+/**
+ * `jobs out`: writes the results that there are, in the order of the jobs. Gives the exit code: 1 if rows of jobs cannot be read, 3
+ * if some jobs are not over.
+ */
+async function writeOut(asked: JobsAsked, name: string): Promise<number> {
+  const { own, json, store, terminal, place } = asked;
+  const out = outPlace(own.out ?? own.output ?? "-", own.format, json, "jobs");
+  const run = await runNamed(store, name, place);
+  const readable = openReadableJobs(store.jobs, run.id);
+  const jobs: Pick<typeof store.jobs, "input" | "list" | "result"> = {
+    list: (id, page) => readable.read((without) => store.jobs.list(id, { ...page, without })),
+    input: (key) => store.jobs.input(key),
+    result: (key) => store.jobs.result(key),
+  };
+  // What is over is written, also behind jobs that are not.
+  const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
+  await results.close();
+  if (results.problem) throw results.problem;
+  const counts = await readable.read((without) => store.jobs.counts(run.id, without));
+  const damaged = damagedJobs(run, readable);
+  const { failed, cancelled } = counts;
+  const figures = { results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
+  if (json) printJson(asked, { run: run.name, ...figures }, damageJson(asked, damaged));
+  else {
+    tellRest(counts, terminal.stderr);
+    showDamage(asked, damaged);
+  }
+  return damaged.length > 0 ? 1 : figures.results < figures.jobs ? 3 : 0;
+}
+
+/** Tells how many jobs have no result, and why. */
+function tellRest(counts: Counts, stderr: Output): void {
+  const [over, all] = [overIn(counts), jobsIn(counts)];
+  const { failed, cancelled } = counts;
+  if (over < all) stderr.write(`${over} of ${amount(all, "job")} are over; the others have no line\n`);
+  if (failed > 0) stderr.write(`${amount(failed, "job")} failed: error_code and error of a line say why\n`);
+  if (cancelled > 0) stderr.write(`${amount(cancelled, "job was", "jobs were")} cancelled\n`);
 }

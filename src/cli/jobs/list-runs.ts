@@ -1,11 +1,9 @@
 import { age, amount, dollars } from "../../platform/figures.ts";
 import { type Counts, type RunRow, readablePart } from "../../store/index.ts";
-import { jobsIn, overIn } from "../batch/progress-line.ts";
-import { runJson, stateOf } from "../batch/standing-json.ts";
+import { jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { table } from "../render/table.ts";
-import { type DamagedOfRun, damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { type JobsAsked, printJson } from "./jobs-asked.ts";
-import { openReadableJobs } from "./readable-jobs.ts";
+import { type DamagedOfRun, damagedJobs, damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
 
 interface Listed {
   readonly run: RunRow;

@@ -1,7 +1,11 @@
-import { type DamagedRow, type Jobs, readablePart } from "../../store/index.ts";
+import type { RlmError } from "../../index.ts";
+import { isRecord } from "../../platform/json.ts";
+import { type DamagedRow, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
+import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
+import { type JobsAsked, jobsLine } from "./jobs-asked.ts";
 
 /** Reads of the jobs of one run that leave out those whose rows are damaged. */
-export interface ReadableJobs {
+interface ReadableJobs {
   read<Found>(work: (without: readonly string[]) => Promise<Found>): Promise<Found>;
   /** Those that the reads have left out. */
   damaged(): readonly DamagedRow[];
@@ -17,5 +21,64 @@ export function openReadableJobs(jobs: Pick<Jobs, "damaged">, run: string): Read
       return found;
     },
     damaged: () => left,
+  };
+}
+
+/** A row of a run or of one of its jobs that cannot be read. */
+export interface DamagedOfRun {
+  /** Its name; of a run whose row is damaged its id. */
+  readonly run: string;
+  readonly job?: string;
+  readonly problem: string;
+}
+
+export function damagedJobs({ name }: RunRow, jobs: Pick<ReadableJobs, "damaged">): DamagedOfRun[] {
+  return jobs.damaged().map(({ id, problem }) => ({ run: name, job: id, problem }));
+}
+
+export function showDamage(asked: JobsAsked, damaged: readonly DamagedOfRun[]): void {
+  const error = errorOf(asked, damaged);
+  if (error) showFailure(error, asked.terminal);
+}
+
+/** How a command ended that came upon these rows, for programs. */
+export function damageJson(asked: JobsAsked, damaged: readonly DamagedOfRun[]): object {
+  return { ...outcomeOf(errorOf(asked, damaged)), ...(damaged.length > 0 ? { damaged } : {}) };
+}
+
+function errorOf(asked: JobsAsked, damaged: readonly DamagedOfRun[]): RlmError | null {
+  const [first] = damaged;
+  if (!first) return null;
+  const lines = damaged.map(({ run, job, problem }) => (job === undefined ? problem : `run ${run}: ${problem}`));
+  const cure = `\`${jobsLine(asked, "rm", first.run)}\` drops ${first.job === undefined ? "such a run" : "the run"} with all its jobs`;
+  return damageError(lines, { cure });
+}
+
+/** Attempts that were begun: those that failed in a way that counts, and the one that runs or ended it. */
+export function attemptsOf({ attempts, begun_at, state }: JobRow): number {
+  const isBeingTried = begun_at !== null && state !== "waiting" && state !== "parked";
+  return attempts + (isBeingTried ? 1 : 0);
+}
+
+/** A job for programs, without its input and its result. */
+export function jobJson(job: JobRow): object {
+  const told = isRecord(job.told) ? job.told : {};
+  return {
+    job: job.id,
+    n: job.n,
+    status: job.state,
+    why: job.why,
+    ...(told.error_code === undefined
+      ? {}
+      : { error_code: told.error_code, error: told.error, suggestion: told.suggestion }),
+    sub_calls: job.spent.sub_calls,
+    tokens: job.spent.tokens,
+    cost_usd: job.spent.nanodollars / 1e9,
+    attempts: attemptsOf(job),
+    lapses: job.lapses,
+    run_at: job.run_at,
+    begun_at: job.begun_at,
+    ended_at: job.ended_at,
+    session: job.session,
   };
 }

@@ -2,9 +2,8 @@ import { compact, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
 import { table } from "../render/table.ts";
-import { type DamagedOfRun, damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
 import { type JobsAsked, printJson } from "./jobs-asked.ts";
-import { openReadableJobs } from "./readable-jobs.ts";
+import { type DamagedOfRun, damagedJobs, damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
 
 /** The cost of the jobs that ended on one day, of runs with one model. */
 interface Cost {

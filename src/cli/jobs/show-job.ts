@@ -4,10 +4,10 @@ import { isRecord, parseJson } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { JobRow, RunRow } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
-import { prettyJson } from "../render/json.ts";
+import { prettyJson } from "../render/value.ts";
 import { inFlags } from "../render/wording.ts";
-import { jobJson } from "./job-json.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
+import { jobJson } from "./readable-jobs.ts";
 
 /** One job: what it was given, how it ended, what it took. Gives the exit code: 1 if it failed or was cancelled, 3 if it is not over. */
 export async function showJob(asked: JobsAsked, name: string, id: string): Promise<number> {

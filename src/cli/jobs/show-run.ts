@@ -3,17 +3,17 @@ import { amount, dollars } from "../../platform/figures.ts";
 import { isRecord } from "../../platform/json.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Counts, JobRow, Jobs, RunRow } from "../../store/index.ts";
-import { runExitCode } from "../batch/exit-code.ts";
-import { pausedText } from "../batch/paused.ts";
-import { progressText } from "../batch/progress-line.ts";
-import { runJson, stateOf } from "../batch/standing-json.ts";
+import { followRun, openPoke } from "../batch/follow.ts";
+import { pausedText } from "../batch/run-end.ts";
+import { openRunProgress } from "../batch/run-progress.ts";
+import { progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
+import { QUIET } from "../flags/declared.ts";
+import { processClock } from "../render/progress.ts";
 import { table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
-import { damagedJobs, damageJson, showDamage } from "./damaged-rows.ts";
-import { jobJson } from "./job-json.ts";
-import { type JobsAsked, jobsLine, runNamed, waitText } from "./jobs-asked.ts";
-import { openReadableJobs } from "./readable-jobs.ts";
-import { openReasons, type Reason } from "./reasons.ts";
+import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
+import { damagedJobs, damageJson, jobJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { openReasons, openTopReason, type Reason } from "./reasons.ts";
 
 const SHOWN = 50;
 const PAGE = 1000;
@@ -143,4 +143,31 @@ async function printJobs({ terminal }: JobsAsked, run: object, pages: Pages): Pr
     if (!last) return reasons.all();
     page = await pages.list(last.n + 1, PAGE);
   }
+}
+
+/** `--watch`: follows a run until it is over, whoever works on it. Gives the exit code: that of `belay batch`. */
+export async function watchRun(asked: JobsAsked, name: string): Promise<number> {
+  const { store, stop, terminal, place, json } = asked;
+  const run = await runNamed(store, name, place);
+  const quiet = asked.args.get(QUIET);
+  const progress = openRunProgress(terminal.stderr, processClock, quiet ? "quiet" : json ? "json" : "text");
+  const topReason = openTopReason(store.jobs, run.id);
+  const stood = await followRun({
+    jobs: store.jobs,
+    run: run.id,
+    clock: processClock,
+    wait: openPoke(stop.signal).wait,
+    signal: stop.signal,
+    look: async (now) => progress.show({ ...now, reason: await topReason(now.counts.failed) }),
+    ...(place.isServer ? { unreachable: progress.unreachable } : {}),
+  });
+  progress.clear();
+  if (stood === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
+  if (json) printJson(asked, { run: runJson(stood) });
+  else {
+    const text = progressText({ at: 0, ...stood }, { callsPerSecond: null, leftMs: null });
+    terminal.stdout.write(`${inLine(`${run.name}: ${text}`)}\n`);
+    if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
+  }
+  return runExitCode(stood.counts);
 }

@@ -12,7 +12,6 @@ import { type Keeping, openKeeping } from "../session/keeping.ts";
 import { optionsOf, rowOf } from "../session/kept-settings.ts";
 import { checkPrice } from "../session/settings.ts";
 import { openStoreIn } from "../store/opened-store.ts";
-import { withFolder } from "./folder.ts";
 
 interface Server {
   readonly args: Arguments;
@@ -51,7 +50,7 @@ async function openIn(kept: Kept, { row, name, folder, roots, onProgress }: Sess
   const keeping = await keepingOf(kept, isOfServer ? null : row, roots);
   checkPrice(keeping.settings.settings);
   const signer = openSigner(kept.folder, process.env);
-  const owned = (id: string): Json => signer.sign(withFolder(rowOf(keeping.settings), folder), id);
+  const owned = (id: string): Json => signer.sign(rowOf(keeping.settings, { folder }), id);
   const options = { ...optionsOf(keeping.settings), session: row?.id ?? name, onProgress };
   const settings = isOfServer ? owned : keeping.signed;
   const session = await openSessionWith(options, {

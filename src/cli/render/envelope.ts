@@ -6,9 +6,8 @@ import type { Written } from "../running/delivery.ts";
 import { type CallsTaken, takenLine } from "./calls.ts";
 import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
-import { prettyJson } from "./json.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
-import { showValue } from "./value.ts";
+import { prettyJson, showValue } from "./value.ts";
 import { isResultLeftOut, warningText } from "./warnings.ts";
 
 /** What is done with the result of an exec. */

@@ -3,7 +3,7 @@ import type { Command } from "../commands/define.ts";
 import { COMMANDS } from "../commands/index.ts";
 import { type Flag, HEADINGS } from "../flags/flag.ts";
 import { version } from "../version.ts";
-import { paragraph, wrap } from "./wrap.ts";
+import { paragraph, wrap } from "./table.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const WIDEST = 100;

@@ -1,6 +1,6 @@
+import * as v from "valibot";
 import type { Json } from "../../index.ts";
-import { jsonParts, prettyJson } from "./json.ts";
-import { placeLine, placesIn } from "./places.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import { type Output, type Style, writeData } from "./terminal.ts";
 
 /** A value and a newline; on a terminal a line for each place, if it is nothing but places. */
@@ -31,3 +31,85 @@ const COLOURS: Record<ReturnType<typeof jsonParts>[number]["kind"], Style | unde
   word: "magenta",
   other: undefined,
 };
+
+/** JSON for people: what fits into a line of `width` characters stands in one, the rest is indented by two. */
+export function prettyJson(value: Json, width: number): string {
+  return render(value, { indent: 0, lead: 0 }, width);
+}
+
+/** Deeper levels are not indented further: a list in a list in a list … would take the square of its depth. */
+const DEEPEST = 100;
+
+/** @param at columns before the line of the value, and those that its key takes */
+function render(value: Json, at: { indent: number; lead: number }, width: number): string {
+  if (typeof value !== "object" || value === null) return jsonText(value);
+  const indent = Math.min(at.indent + 2, DEEPEST);
+  const isList = Array.isArray(value);
+  const items = isList
+    ? value.map((item) => render(item, { indent, lead: 0 }, width))
+    : Object.entries(value).map(([name, item]) => {
+        const key = `${jsonText(name)}: `;
+        return key + render(item, { indent, lead: key.length }, width);
+      });
+  const [open, close] = isList ? ["[", "]"] : ["{", "}"];
+  if (items.length === 0) return open + close;
+  const space = isList ? "" : " ";
+  const length = items.reduce((sum, item) => sum + item.length + 2, at.indent + at.lead + 2 * space.length);
+  if (length <= width && !items.some((item) => item.includes("\n"))) {
+    return `${open}${space}${items.join(", ")}${space}${close}`;
+  }
+  const margin = " ".repeat(indent);
+  return `${open}\n${items.map((item) => margin + item).join(",\n")}\n${" ".repeat(at.indent)}${close}`;
+}
+
+/** The parts of JSON text with what each is, for colours: joined they give the text. */
+export function jsonParts(json: string): { text: string; kind: "key" | "string" | "number" | "word" | "other" }[] {
+  const tokens = /("(?:[^"\\]|\\.)*")(?=\s*:)|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|(true|false|null)|[^"\d\-tfn]+|./gs;
+  return [...json.matchAll(tokens)].map(([text, key, string, number, word]) => ({
+    text,
+    kind: key ? "key" : string ? "string" : number ? "number" : word ? "word" : "other",
+  }));
+}
+
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+
+/** A place in a document, as `find(…, { docs: true })` and `doc_at` give it. The id is a path in the context. */
+const PlaceSchema = v.object({ id: v.string(), line: count, column: count, text: v.exactOptional(v.string()) });
+type Place = Omit<v.InferOutput<typeof PlaceSchema>, "column"> & { readonly column?: number };
+
+/** A hit as `search` gives it, whose text is a chunk of several lines. */
+const HitSchema = v.pipe(
+  v.object({ doc_id: v.string(), line: count, score: v.number(), text: v.string() }),
+  v.transform(({ doc_id, text, ...others }) => ({ id: doc_id, ...others, text: beginning(text), chunk: text })),
+);
+export type Hit = v.InferOutput<typeof HitSchema>;
+
+const SHOWN_UNITS = 200;
+
+function beginning(text: string): string {
+  const shown = text.trim().replaceAll(/\s+/g, " ");
+  return shown.length > SHOWN_UNITS ? `${shown.slice(0, SHOWN_UNITS).toWellFormed()}…` : shown;
+}
+
+const PlacesSchema = v.pipe(v.union([v.array(PlaceSchema), v.array(HitSchema)]), v.minLength(1));
+const FoundSchema = v.strictObject({ matches: PlacesSchema, capped: v.boolean() });
+
+/** The places that a result consists of: a list of them, or what `find` or `search` gives. null: it is something else. */
+export function placesIn(value: Json): readonly Place[] | null {
+  const found = v.safeParse(v.union([PlacesSchema, FoundSchema]), value, { abortEarly: true });
+  if (!found.success) return null;
+  return "matches" in found.output ? found.output.matches : found.output;
+}
+
+/** The hits of a `search`; none if it is something else. */
+export function hitsIn(value: Json): readonly Hit[] {
+  const found = v.safeParse(v.array(HitSchema), value);
+  return found.success ? found.output : [];
+}
+
+/** `docs/a.md:12:3: the line`, as rg prints it. */
+export function placeLine({ id, line, column, text }: Place, { paint }: Pick<Output, "paint">): string {
+  const at = `${paint(inLine(id), "magenta")}:${paint(String(line), "green")}`;
+  const where = column === undefined ? at : `${at}:${column}`;
+  return text === undefined ? where : `${where}: ${paint(inLine(text.trimEnd()))}`;
+}

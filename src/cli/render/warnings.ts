@@ -1,5 +1,8 @@
 import { remedy } from "../../../runtime/index.ts";
-import type { ExecLimits } from "../../index.ts";
+import { addSkips } from "../../context/index.ts";
+import type { ContextStats, ExecLimits } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
+import { inLine } from "../../platform/visible.ts";
 import { partsOfWarning, type WarningCures, warningSentence } from "../../warnings.ts";
 import { inFlags } from "./wording.ts";
 
@@ -40,4 +43,46 @@ const RESULT_LEFT_OUT = "result_too_large";
 /** The result was left out. It may still have been written to a file whole. */
 export function isResultLeftOut(warning: string): boolean {
   return partsOfWarning(warning).code === RESULT_LEFT_OUT;
+}
+
+type Skipped = ContextStats["skipped"];
+
+const NAMED = 3;
+
+/**
+ * `skipped 12 files (7 binary, 5 over 10 MB); --verbose lists them`, or null if nothing was left out. A few are named,
+ * and all of them in lines of their own if that is wanted.
+ */
+export function skippedLine({ count, files, reasons }: Skipped, isVerbose = false): string | null {
+  if (count === 0) return null;
+  const head = `skipped ${amount(count, "file")}`;
+  if (!isVerbose && count <= NAMED && files.length === count) {
+    return `${head}: ${files.map(({ path, reason }) => `${inLine(path)} (${brief(reason)})`).join(", ")}`;
+  }
+  const counts = Object.entries(reasons ?? addSkips({}, files)).sort(([, a], [, b]) => b - a);
+  const kinds = counts.map(([kind, of]) => `${of.toLocaleString("en-US")} ${kind}`);
+  const summary = kinds.length > 0 ? `${head} (${kinds.join(", ")})` : head;
+  if (!isVerbose) return `${summary}; --verbose lists them`;
+  const lines = files.map(({ path, reason }) => `  ${inLine(path)}: ${reason}`);
+  if (count > files.length) lines.push(`  … ${(count - files.length).toLocaleString("en-US")} more`);
+  return [summary, ...lines].join("\n");
+}
+
+/** What an append has left out, on top of what was left out before. */
+export function skippedSince(before: Skipped | undefined, now: Skipped): Skipped {
+  if (!before) return now;
+  const { reasons } = now;
+  const more = Object.entries(reasons ?? {})
+    .map(([kind, count]) => [kind, count - (before.reasons?.[kind] ?? 0)] as const)
+    .filter(([, count]) => count > 0);
+  return {
+    count: now.count - before.count,
+    files: now.files.slice(before.files.length),
+    ...(reasons ? { reasons: Object.fromEntries(more) } : {}),
+  };
+}
+
+/** `binary` for `binary (NUL in the first 8 KB)`. */
+function brief(reason: string): string {
+  return reason.startsWith("binary") ? "binary" : reason;
 }

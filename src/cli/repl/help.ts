@@ -1,6 +1,6 @@
 import { builtins } from "../../../builtins/index.ts";
+import { paragraph } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
-import { paragraph } from "../render/wrap.ts";
 
 /** What help tells of a dot-command. */
 export interface DotHelp {

@@ -1,3 +1,4 @@
+import { parse } from "acorn";
 import type { ExecEnvelope } from "../../index.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { sessionFlags } from "../flags/session-flags.ts";
@@ -6,13 +7,11 @@ import type { Host } from "../host.ts";
 import { inConversation, showEnvelope } from "../render/envelope.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { hasLoss } from "../render/warnings.ts";
-import { closeWithGc, makeReady } from "../session/opening.ts";
+import { brief, closeWithGc, makeReady } from "../session/opening.ts";
 import { type CliSession, openCliSession } from "../session/session.ts";
-import { brief } from "../session/unfinished.ts";
 import { version } from "../version.ts";
 import { type Control, openControl } from "./control.ts";
 import { DOT_COMMANDS, runDotCommand } from "./dot-commands.ts";
-import { isIncomplete } from "./incomplete.ts";
 import { FIRST_PROMPT, type Lines, NEXT_PROMPT, openLines } from "./lines.ts";
 import { contextLine } from "./show.ts";
 
@@ -131,4 +130,34 @@ function dotCommandMeant(source: string, envelope: ExecEnvelope): string | undef
   if (envelope.success || envelope.error_name !== "ReferenceError") return undefined;
   const word = /^\s*(\w+)\s*(?:\(\s*\))?\s*;?\s*$/.exec(source)?.[1];
   return word === "quit" ? "exit" : DOT_COMMANDS.find(({ name }) => name === word)?.name;
+}
+
+/** Whether a cell ends before its code does: a bracket, template or comment is open, or an operand is missing. */
+export function isIncomplete(source: string): boolean {
+  const asScript = problemOf(source);
+  if (asScript === null) return false;
+  if (!/^\s*\{/.test(source)) return asScript === "incomplete";
+  // Code that begins with a brace may be an object, as in Node's REPL.
+  const asObject = problemOf(`(${source}\n)`, 1);
+  return asObject !== null && (asScript === "incomplete" || asObject === "incomplete");
+}
+
+/** @param closing characters after the source that close what was put before it */
+function problemOf(source: string, closing = 0): "incomplete" | "wrong" | null {
+  try {
+    parse(source, {
+      ecmaVersion: "latest",
+      sourceType: "script",
+      allowAwaitOutsideFunction: true,
+      allowReturnOutsideFunction: true,
+      allowHashBang: true,
+    });
+    return null;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    if (/^Unterminated (template|comment)/.test(error.message)) return "incomplete";
+    const at = "pos" in error ? Number(error.pos) : 0;
+    const isOpenString = /^Unterminated string/.test(error.message) && /\\$/.test(source);
+    return at >= source.length - closing || isOpenString ? "incomplete" : "wrong";
+  }
 }

@@ -15,10 +15,10 @@ import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
-import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/looked-in.ts";
-import { placeLine } from "../render/places.ts";
-import { skippedLine } from "../render/skipped.ts";
+import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { placeLine } from "../render/value.ts";
+import { skippedLine } from "../render/warnings.ts";
 import { jsonReport, textReport } from "./run-cells.ts";
 
 /** It could not look: as grep has it. */

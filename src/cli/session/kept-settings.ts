@@ -58,12 +58,15 @@ function optionsIn(fields: Readonly<Record<string, unknown>>): object | null {
 }
 
 /** The settings as a row keeps them. */
-export function rowOf({ settings, cwd, options, output, isModelChosen }: KeptSettings): Json {
+export function rowOf(
+  { settings, cwd, options, output, isModelChosen }: KeptSettings,
+  more: { readonly folder?: string } = {},
+): Json {
   const values = new Map<string, unknown>(Object.entries(options));
   const kept = KEPT_FLAGS.filter(([option]) => values.has(option));
   const fields = kept.map(([option, flag]) => [fieldOf(flag), values.get(option)]);
   const chosen = isModelChosen ? { model_chosen: true } : {};
-  return JSON.parse(JSON.stringify({ settings, cwd, output, ...chosen, ...Object.fromEntries(fields) }));
+  return JSON.parse(JSON.stringify({ settings, cwd, output, ...chosen, ...Object.fromEntries(fields), ...more }));
 }
 
 /** What is to be kept: the settings that hold now, its roots and contexts as absolute paths. */

@@ -9,9 +9,8 @@ import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
 import { checkName, storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { passedOver } from "../render/damage.ts";
-import { checkpointMeant } from "./job-session.ts";
-import { onlyName, showingFailures, withStore } from "./opened-store.ts";
+import { passedOver } from "../render/failure.ts";
+import { checkpointMeant, onlyName, showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay fork`: a new session from a checkpoint of another. Prints its name, or its id. Gives the exit code. */
 export function forkCommand(args: Arguments, host: Host, own: ForkFlags): Promise<number> {

@@ -1,14 +1,15 @@
-import { amount, size } from "../../platform/figures.ts";
+import { statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { amount, DAY, size } from "../../platform/figures.ts";
 import { isServer } from "../../platform/store-place.ts";
 import { jsonText } from "../../platform/visible.ts";
-import type { Collected } from "../../store/index.ts";
+import type { Collected, Store } from "../../store/index.ts";
 import type { GcFlags } from "../commands/gc.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { damageError, outcomeOf } from "../render/damage.ts";
-import { ANONYMOUS_MS } from "./daily-gc.ts";
+import { damageError, outcomeOf } from "../render/failure.ts";
 import { showingDamage, withStore } from "./opened-store.ts";
 
 /** `belay gc`: drops what nothing reaches, and sessions that are old enough. Gives the exit code. */
@@ -51,4 +52,30 @@ function collectedText(collected: Collected, dryRun: boolean, onServer: boolean)
   const freed = `${dryRun ? "about " : ""}${size(bytes)} ${dryRun ? "would be" : "were"} given back`;
   const space = onServer ? "the server keeps the space for new rows of its tables" : freed;
   return `${listed}${verb} ${went.join(", ") || "nothing"}; ${space}\n`;
+}
+
+/** Sessions without a name are kept for this long after their last use, ms. */
+const ANONYMOUS_MS = DAY;
+
+/**
+ * Drops finished sessions without a name that are older than a day. Does so at most once a day, which the time of the file
+ * `collected` in the folder tells. It says nothing of failures: `belay gc` and `belay doctor` do.
+ */
+export async function gcOnceADay(store: Pick<Store, "gc">, place: string, now: number): Promise<void> {
+  // Who keeps a server decides when it is cleaned up: many processes work on it.
+  if (isServer(place)) return;
+  try {
+    if (!isDue(join(place, "collected"), now)) return;
+    await store.gc({ now, anonymousMs: ANONYMOUS_MS, namedMs: null, pi: false, dryRun: false });
+  } catch {}
+}
+
+/** Marks the day before the work, so that two processes do not both do it. */
+function isDue(marker: string, now: number): boolean {
+  const last = statSync(marker, { throwIfNoEntry: false })?.mtimeMs;
+  // A clock that was set back must not put it off for ever.
+  if (last !== undefined && Math.abs(now - last) < DAY) return false;
+  writeFileSync(marker, "", { mode: 0o600 });
+  utimesSync(marker, now / 1000, now / 1000);
+  return true;
 }

@@ -8,7 +8,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { damageError, outcomeOf } from "../render/damage.ts";
+import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showingDamage, withStore } from "./opened-store.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { gcOnceADay } from "../../../src/cli/store/daily-gc.ts";
+import { gcOnceADay } from "../../../src/cli/store/gc.ts";
 import type { GcRule } from "../../../src/store/port.ts";
 import { temporaryFolder } from "./belay.ts";
 

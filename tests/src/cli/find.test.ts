@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { hitsIn, placeLine, placesIn } from "../../../src/cli/render/places.ts";
+import { hitsIn, placeLine, placesIn } from "../../../src/cli/render/value.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay, temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";

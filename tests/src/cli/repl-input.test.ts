@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { complete } from "../../../src/cli/repl/completion.ts";
-import { openHistory } from "../../../src/cli/repl/history.ts";
-import { isIncomplete } from "../../../src/cli/repl/incomplete.ts";
+import { openHistory } from "../../../src/cli/repl/lines.ts";
+import { isIncomplete } from "../../../src/cli/repl/repl.ts";
 import { folderWith } from "../../support/tree.ts";
 import { temporaryFolder } from "./belay.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkScripts } from "../../../src/cli/input/scripts.ts";
+import { checkScripts } from "../../../src/cli/input/cells.ts";
 import { RlmError } from "../../../src/index.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";

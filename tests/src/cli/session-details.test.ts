@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { ShowFlags } from "../../../src/cli/commands/show.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
-import { showSession, treeOf } from "../../../src/cli/store/session-page.ts";
 import { showSessions } from "../../../src/cli/store/sessions.ts";
+import { showSession, treeOf } from "../../../src/cli/store/show.ts";
 import { detailOf, showCall, showExec } from "../../../src/cli/store/show-exec.ts";
 import type { CallDescription, CheckpointDescription, SessionDescription } from "../../../src/index.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Output } from "../../../src/cli/render/terminal.ts";
-import { showSession } from "../../../src/cli/store/session-page.ts";
+import { showSession } from "../../../src/cli/store/show.ts";
 import { showCall, showExec } from "../../../src/cli/store/show-exec.ts";
 import type { ExecDescription, SessionDescription } from "../../../src/index.ts";
 import { describeExecs } from "../../../src/session/stored/exec-description.ts";

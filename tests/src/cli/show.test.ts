@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonParts, prettyJson } from "../../../src/cli/render/json.ts";
-import { skippedLine, skippedSince } from "../../../src/cli/render/skipped.ts";
-import { showValue } from "../../../src/cli/render/value.ts";
+import { jsonParts, prettyJson, showValue } from "../../../src/cli/render/value.ts";
+import { skippedLine, skippedSince } from "../../../src/cli/render/warnings.ts";
 import type { Json } from "../../../src/index.ts";
 import { visible } from "../../../src/platform/visible.ts";
 

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openIds } from "../../../../src/cli/batch/ids.ts";
-import { nextName, runName } from "../../../../src/cli/batch/run-name.ts";
-import { spool } from "../../../../src/cli/batch/spool.ts";
+import { nextName, runName } from "../../../../src/cli/batch/spec.ts";
+import { openIds, spool } from "../../../../src/cli/batch/spool.ts";
 import type { Json } from "../../../../src/index.ts";
 import { canonicalJson } from "../../../../src/platform/canonical-json.ts";
 import { collected } from "../../../support/collected.ts";

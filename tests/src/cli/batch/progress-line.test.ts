@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { runExitCode } from "../../../../src/cli/batch/exit-code.ts";
-import { openSpeed, progressText, type Standing } from "../../../../src/cli/batch/progress-line.ts";
+import { openSpeed, progressText, runExitCode, type Standing } from "../../../../src/cli/batch/run-state.ts";
 import type { Counts } from "../../../../src/store/index.ts";
 
 const NONE: Counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0, failed: 0, cancelled: 0, workers: 0 };

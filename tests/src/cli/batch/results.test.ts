@@ -2,8 +2,7 @@ import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openResultFile } from "../../../../src/cli/batch/result-file.ts";
-import { resultLine } from "../../../../src/cli/batch/result-line.ts";
-import { openResultLines } from "../../../../src/cli/batch/result-lines.ts";
+import { openResultLines, resultLine } from "../../../../src/cli/batch/result-lines.ts";
 import type { JobPage, JobRow, JobState } from "../../../../src/store/index.ts";
 import { collected } from "../../../support/collected.ts";
 import { folderWith } from "../../../support/tree.ts";

@@ -1,5 +1,5 @@
 import { compact, dollars } from "../../platform/figures.ts";
-import type { Counts, RunRow } from "../../store/index.ts";
+import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 
 /** Where a run stands, at an instant of a clock of this process (ms). */
@@ -65,7 +65,7 @@ function left(ms: number): string {
 }
 
 /** How fast a run goes. null: not known yet. */
-export interface Speed {
+interface Speed {
   readonly callsPerSecond: number | null;
   readonly leftMs: number | null;
 }
@@ -92,4 +92,50 @@ export function openSpeed(): (now: Standing) => Speed {
       leftMs: over > 0 && rest > 0 ? (rest * ms) / over : null,
     };
   };
+}
+
+/** How a run stands, for programs. */
+export function standingJson({ counts, run }: Pick<Standing, "counts" | "run">): object {
+  return {
+    jobs: jobsJson(counts),
+    spent: amountJson(run.spent),
+    held: amountJson(run.held),
+    doubtful: amountJson(run.doubtful),
+    limits: amountJson(run.limits),
+  };
+}
+
+const jobsJson = ({ workers, ...states }: Counts) => ({ all: jobsIn({ workers, ...states }), ...states, workers });
+
+/** Dollars for nanodollars. */
+const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => ({
+  cost_usd: nanodollars === null ? null : nanodollars / 1e9,
+  tokens,
+  sub_calls,
+});
+
+/** A run for programs. */
+export function runJson({ run, counts }: { readonly run: RunRow; readonly counts: Counts }): object {
+  const { id, name, queue, share, why, created_at } = run;
+  return { id, name, queue, share, state: stateOf({ run, counts }), why, created_at, ...standingJson({ counts, run }) };
+}
+
+/** The state of a run in a word, for people and programs. */
+export function stateOf({ run, counts }: { readonly counts: Counts; readonly run: Pick<RunRow, "state"> }): RunState {
+  if (overIn(counts) === jobsIn(counts)) return "over";
+  if (run.state === "paused") return "paused";
+  // Their process has ended, and nobody has gone on with them.
+  if (counts.running + counts.cancelling > 0) return counts.workers > 0 ? "running" : "interrupted";
+  return counts.waiting > 0 ? "waiting" : "parked";
+}
+
+type RunState = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
+
+/** Exit codes of a run: all is done; some jobs failed or were cancelled; it is not over, such as paused or parked. */
+export const RUN_EXIT = { done: 0, failed: 1, notOver: 3 } as const;
+
+export function runExitCode(counts: Counts): number {
+  const { done, failed, cancelled } = counts;
+  if (done + failed + cancelled < jobsIn(counts)) return RUN_EXIT.notOver;
+  return failed + cancelled > 0 ? RUN_EXIT.failed : RUN_EXIT.done;
 }
