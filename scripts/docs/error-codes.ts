@@ -15,16 +15,16 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Check the spelling; relative paths start at the working directory.",
   },
   context_too_large: {
-    meaning: "The context would go over the limit of files or bytes; the message has the measured numbers.",
-    cure: "Load a smaller folder or file, or leave files out with a .gitignore.",
+    meaning: "The context has too many files or bytes; the message has the numbers.",
+    cure: "Load less, or leave files out with a .gitignore.",
   },
   js_error: {
     meaning: "The cell threw an error, or is not valid JavaScript.",
-    cure: "Read the traceback, change the cell and run it again.",
+    cure: "Read the traceback, and change the cell.",
   },
   js_timeout: {
     meaning: "The cell ran longer than `max_execution_ms`.",
-    cure: "Do less in one cell, use find and search instead of loops over P, or raise the limit.",
+    cure: "Use find and search instead of loops over P, or raise the limit.",
   },
   sandbox_violation: {
     meaning: "The cell used `import`, `import()` or `require`.",
@@ -32,14 +32,14 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   budget_exceeded: {
     meaning: "The session's tokens, sub-calls or time are spent.",
-    cure: "Summarise and finish, or load the context again, which begins a new budget.",
+    cure: "Finish, or load the context again, which begins a new budget.",
   },
   cancelled: {
     meaning: "The exec was cancelled from outside.",
     cure: "Run the cell again, or end the session.",
   },
   policy_violation: {
-    meaning: "The cell asked for something that policy does not allow, such as a helper under a reserved name.",
+    meaning: "Policy does not allow it, such as a helper under a reserved name.",
     cure: "Leave it out, choose another name, or ask for approval.",
   },
   reentrancy_error: {
@@ -51,52 +51,52 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Remove helpers that are no longer used: `helpers.remove(name)`.",
   },
   memory_limit_exceeded: {
-    meaning: "The guest's heap or the memory store is full; the message says which.",
-    cure: "Keep less: delete keys (`memory.delete`, `memory.clear`), drop large variables, or raise `--memory-mb`.",
+    meaning: "The guest's heap or the memory is full; the message says which.",
+    cure: "Delete keys (`memory.delete`, `memory.clear`), drop large variables, or raise `--memory-mb`.",
   },
   invalid_argument: {
-    meaning: "An option or argument of the caller is out of range or of the wrong type.",
+    meaning: "An argument of the caller is out of range or of the wrong type.",
     cure: "Correct it as the message says.",
   },
   source_too_large: {
     meaning: "The source of a cell or helper is over its limit.",
-    cure: "Send less code; keep data in the context or in memory, not in the source.",
+    cure: "Keep data in the context or in memory, not in the source.",
   },
   machine_lost: {
     meaning: "The machine that ran the guest ended unexpectedly.",
-    cure: "Run the cell again: the next exec gets a fresh machine, and a warning says what was lost.",
+    cure: "Run the cell again; a warning says what was lost.",
   },
   search_unavailable: {
     meaning: "The search index could not be written or opened.",
-    cure: "Free space, or choose a folder for indexes that can be written; find works without an index.",
+    cure: "Free space, or choose another folder; find works without an index.",
   },
   checkpoint_failed: {
     meaning: "The exec could not be recorded; no call was sent without a record.",
-    cure: "Free space or check the store's folder, then run the cell again.",
+    cure: "Free space or check the store's folder.",
   },
   no_model_configured: {
-    meaning: "A sub-call was made and no model is configured, or the model that was named is not known.",
+    meaning: "No model is configured, or the one that was named is not known.",
     cure: "Name one: `--model PROVIDER/ID`, and `--base-url URL` for a server of your own.",
   },
   auth_expired: {
-    meaning: "The login that Pi keeps for this provider has expired; Belay never refreshes it.",
+    meaning: "Pi's login for this provider has expired; Belay never refreshes it.",
     cure: "Run `pi` and `/login`, or set the provider's API key.",
   },
   invalid_config: {
-    meaning: "A configuration file, environment variable or setting cannot be used; the message names it.",
+    meaning: "A file, variable or setting cannot be used; the message names it.",
     cure: "Correct it as the message says.",
   },
   timeout: {
     meaning: "A sub-call took longer than its `timeout_ms`.",
-    cure: "Ask for less, or raise `timeout_ms`; the call may be made again.",
+    cure: "Ask for less, or raise `timeout_ms`.",
   },
   sub_agent_error: {
-    meaning: "A sub-agent came to no answer, for instance within its turns.",
+    meaning: "A sub-agent gave no answer, for instance within its turns.",
     cure: "Ask a smaller question, or with `tools: []`.",
   },
   empty_answer: { meaning: "The model answered with nothing.", cure: "Make the call again, or ask differently." },
   truncated_answer: {
-    meaning: "The answer was cut at `max_tokens`, thinking included, or is longer than an answer may be.",
+    meaning: "The answer was cut at `max_tokens` (thinking included), or is too long.",
     cure: "Raise `max_tokens`, or ask for a shorter answer.",
   },
   content_filtered: {
@@ -104,12 +104,12 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Ask differently, or use another model.",
   },
   rate_limited: {
-    meaning: "The provider limits requests, and waiting for it would take longer than the call may.",
+    meaning: "The provider limits requests for longer than the call may take.",
     cure: "Make the call again later, or lower the concurrency.",
   },
   provider_error: {
     meaning: "The provider failed: no connection, a broken answer, a server error.",
-    cure: "Make the call again; `--base-url` and the network are worth a look.",
+    cure: "Check `--base-url` and the network, and make the call again.",
   },
   auth_failed: { meaning: "The provider refused the key.", cure: "Check the key of the provider." },
   schema_mismatch: {
@@ -125,27 +125,27 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     cure: "Open another session.",
   },
   process_restarted: {
-    meaning: "The process ended while this call was in flight, and it was not to be sent again.",
-    cure: "Catch it: make the call again, or go on without its answer.",
+    meaning: "The process ended during this call, and it was not to be sent again.",
+    cure: "Catch it, and make the call again or go on without it.",
   },
   checkpoint_not_found: {
-    meaning: "The session has no checkpoint by that id, or has several whose ids fit what was typed.",
+    meaning: "No checkpoint of the session, or more than one, fits this id.",
     cure: "`belay show SESSION` lists them.",
   },
   checkpoint_lost: {
-    meaning: "A checkpoint is missing, damaged or of another build, or the records do not fit it.",
-    cure: "Give the interrupted cell up with `--discard`, fork an earlier checkpoint, or load the context again.",
+    meaning: "A checkpoint is missing, damaged, of another build, or does not fit its records.",
+    cure: "Use `--discard`, fork an earlier checkpoint, or load the context again.",
   },
   context_lost: {
     meaning: "The store has lost the context, and its sources are gone or have changed.",
-    cure: "Restore the sources as they were, or load the context again.",
+    cure: "Restore the sources, or load the context again.",
   },
   context_changed: {
-    meaning: "The sources given with `-c` are no longer those that the session has loaded.",
-    cure: "`--reload` begins anew with them, `--append` adds them; without `-c` the session goes on as it is.",
+    meaning: "The sources of `-c` are not those that the session has loaded.",
+    cure: "`--reload` begins anew with them, `--append` adds them; or leave `-c` out.",
   },
   exec_running: {
-    meaning: "An exec of this session goes on behind the answers of the MCP server, and no other can begin.",
+    meaning: "An exec of this session still runs in the MCP server, and no other can begin.",
     cure: "Call `rlm_wait` for its answer, or with `discard: true` to give it up.",
   },
   exec_unfinished: {
@@ -156,38 +156,38 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
     meaning: "No session has this name or id.",
     cure: "`belay sessions` lists them; `--store` names another folder.",
   },
-  session_exists: { meaning: "A session of this name is there already.", cure: "Choose another name, or continue it." },
+  session_exists: { meaning: "A session with this name already exists.", cure: "Choose another name, or continue it." },
   session_busy: {
     meaning: "Another process has the session open.",
     cure: "Wait for that process, or end it; the message names its pid.",
   },
   store_failed: {
     meaning: "The store could not be read or written.",
-    cure: "Free space or check the folder's permissions; `--store` names another folder, `--no-store` keeps nothing.",
+    cure: "Free space, check permissions, or use `--store` or `--no-store`.",
   },
   store_corrupt: {
-    meaning: "The store is damaged: a row does not have its checksum, or SQLite cannot read the file.",
-    cure: "`belay doctor` names what is damaged; move the file away to begin anew.",
+    meaning: "A row does not have its checksum, or SQLite cannot read the file.",
+    cure: "`belay doctor` names the damage; move the file away to begin anew.",
   },
   store_too_new: {
     meaning: "The store was written by a newer Belay.",
     cure: "Update Belay, or name another folder with `--store`.",
   },
   settings_untrusted: {
-    meaning: "The session's settings were not recorded by this user, or its store has moved: they do not count.",
-    cure: "Type the flags that the message names, with these values or others.",
+    meaning: "Another user recorded the session's settings, or its store has moved.",
+    cure: "Type the flags that the message names.",
   },
   no_match: {
-    meaning: "A query read sections, or found none, and nothing in them helps to answer the question.",
-    cure: "Ask with words that stand in the context, let more sections be read (`--max-sections`, in the library `maxSections`), or explore it with a cell.",
+    meaning: "A query found no section that helps to answer the question.",
+    cure: "Use words of the context, raise `--max-sections` (library: `maxSections`), or explore with a cell.",
   },
   no_answer: {
-    meaning: "The model of an ask gave no answer that could be taken: its turns are spent, or its replies failed.",
-    cure: "Ask a narrower question, allow more turns (`--max-turns`), or name another model; `belay show` has what it tried.",
+    meaning: "The model of an ask gave no usable answer: its turns are spent, or its replies failed.",
+    cure: "Ask a narrower question, raise `--max-turns`, or name another model; `belay show` has its turns.",
   },
   depth_exceeded: {
     meaning: "A sub-call with a context of its own would go deeper than the session allows.",
-    cure: "Put the text into the prompt of a call without `context`, or raise `max_depth` (`--depth`).",
+    cure: "Call without `context`, or raise `max_depth` (`--depth`).",
   },
   object_not_found: {
     meaning: "No document of this branch's conversation or context has this id.",
@@ -195,31 +195,31 @@ export const ERROR_CODE_NOTES: Readonly<Record<ErrorCode, { meaning: string; cur
   },
   object_ambiguous: {
     meaning: "The beginning of an id fits several objects; the message names them.",
-    cure: "Give more digits of the id, or the id of the document.",
+    cure: "Give more digits, or the id of the document.",
   },
   declined: {
-    meaning: "The user, asked whether models may read so many texts, said no or did not answer. Nothing was sent.",
+    meaning: "The user did not allow that models read so many texts. Nothing was sent.",
     cure: "Read fewer texts at a time, or raise `confirm_calls` in `belay.json`.",
   },
   lease_lost: {
-    meaning: "Another process took the session over, since this one had not been heard of for too long.",
-    cure: "Nothing was lost: the other process goes on. Read the session again to see how far it is.",
+    meaning: "Another process took the session over after this one was silent for too long.",
+    cure: "Nothing was lost: the other process goes on. Read the session again.",
   },
   run_differs: {
-    meaning: "A run of this name does something else: its script, model, limits or contexts differ.",
-    cure: "Choose another name for the run, or submit what it was begun with.",
+    meaning: "A run of this name has another script, model, limits or contexts.",
+    cure: "Choose another name, or submit the same as before.",
   },
   run_not_found: { meaning: "The store has no run of this name.", cure: "`belay jobs` lists the runs." },
   job_crashed: {
     meaning: "The processes that tried the job died again and again.",
-    cure: "Look at what the job does with memory, then try it again: `belay jobs retry RUN ID`.",
+    cure: "Check the job's use of memory, then `belay jobs retry RUN ID`.",
   },
   host_incompatible: {
-    meaning: "The host lacks a function of Pi that is needed here; the message names it.",
-    cure: "Update the host, or use a Pi that [pi.md](pi.md) names. What does not need the function works.",
+    meaning: "The host lacks a function of Pi; the message names it.",
+    cure: "Update the host, or use a Pi that [pi.md](pi.md) names.",
   },
   output_failed: {
     meaning: "The result could not be written to its file; the exec is not over.",
-    cure: "`belay resume SESSION --output FILE` writes it to another one; answered sub-calls are not sent again.",
+    cure: "`belay resume SESSION --output FILE` writes it to another one.",
   },
 };

@@ -45,11 +45,11 @@ const FIXED_NOTES: Readonly<Record<keyof typeof LIMITS, Note>> = {
   guestsPerLevel: { what: "guests of children that are alive at once, at each depth", unit: "count" },
   timeOverMs: { what: "running time that a cell has left when the session's time is over", unit: "ms" },
   idleMs: {
-    what: "a session's machine that nobody uses, before it is given up to its checkpoint (`idleMs`)",
+    what: "an unused machine, before it is given up to its checkpoint (`idleMs`)",
     unit: "ms",
   },
   idleThreadMs: { what: "a thread that serves no machine, before it ends", unit: "ms" },
-  rateWaitMs: { what: "Wait for a rate of a run that a job spends in memory; a longer one parks it", unit: "ms" },
+  rateWaitMs: { what: "wait of a job for a rate before it is parked", unit: "ms" },
 };
 
 const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {
@@ -62,7 +62,7 @@ const BUDGET_NOTES: Readonly<Record<keyof typeof DEFAULT_BUDGET, Note>> = {
 /** The limits with their defaults, and the most that a caller gets if it may ask for more. */
 export function limitsTables(): string {
   return [
-    "These limits hold for one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum. `limits_applied` in the answer says what held.",
+    "These limits hold for one exec. `limits_override` (library: `limits` of `exec`) asks for others, within the maximum; the answer has `limits_applied`.",
     table(
       ["limit", "what", "default", "maximum"],
       entries(EXEC_NOTES).map(([name, { what, unit }]) => [

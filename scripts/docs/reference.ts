@@ -9,14 +9,15 @@ const INTRODUCTION = `# Builtins
 
 This page lists the globals of every cell. It is generated from the definitions in \`builtins/\` by \`npm run docs\`.
 
-Offsets are UTF-16 units of P, as in every JavaScript string; ranges are \`start..end\` without the end. If a builtin
-reads the context and none is loaded, it throws \`context_not_loaded\`. The examples ran over a context of three small
-documents; the result of each stands under \`//=>\`.`;
+Offsets are UTF-16 units of P, as in every JavaScript string; ranges are \`start..end\` without the end. A builtin that
+reads the context throws \`context_not_loaded\` if none is loaded. The examples ran over a context of three small
+documents; the result of each follows \`//=>\`.`;
 
 /** docs/builtins.md: the builtins in order, what the machine adds, limits, error codes. */
 export function referenceFile(builtins: readonly Described[], results: ExampleResults): string {
   const sections = [
     INTRODUCTION,
+    shadowing(builtins.map(({ name }) => name)),
     contents(builtins.map(({ name }) => name)),
     ...builtins.map((builtin) => builtinSection(builtin, results.get(builtin.name))),
     "## Names of the machine",
@@ -24,7 +25,7 @@ export function referenceFile(builtins: readonly Described[], results: ExampleRe
       ([name, { signature, summary }]) => `### ${name}\n\n${fenced("ts", signature)}\n\n${summary}`,
     ),
     "## Tools of sub-agents",
-    "A sub-agent has these tools, unless the call names others in `tools`. They read what the session may load, and nothing else.",
+    "A sub-agent has these tools, unless the call names others in `tools`. They read only what the session may load.",
     agentToolsTable(),
     "## All limits",
     limitsTables(),
@@ -33,6 +34,11 @@ export function referenceFile(builtins: readonly Described[], results: ExampleRe
     errorTable(),
   ];
   return `${sections.join("\n\n")}\n`;
+}
+
+function shadowing(names: readonly string[]): string {
+  const open = names.filter((name) => !isReserved(name)).map((name) => `\`${name}\``);
+  return `A cell or helper may declare ${open.join(", ")} for itself. Its own declaration wins from there on, with the warning \`builtin_shadowed: NAME\`.`;
 }
 
 function contents(names: readonly string[]): string {
@@ -47,20 +53,18 @@ function builtinSection(described: Described, result: Json | undefined): string 
   return [
     `## ${name}`,
     fenced("ts", types === undefined ? signature : `${signature}\n\n${types}`),
-    isReserved(name) ? summary : `${summary} ${NOT_RESERVED.replaceAll("NAME", name)}`,
+    summary,
     ...errorList(errors),
     fenced("js", shown),
   ].join("\n\n");
 }
 
-/** The errors of a builtin as a list; empty if it has none. */
+/** The errors of a builtin as a list, without that of a missing context, which the introduction names; empty if it has none. */
 function errorList(errors: NonNullable<Described["errors"]>): string[] {
-  const lines = Object.entries(errors).map(([code, when]) => `- \`${code}\`: ${when}.`);
+  const named = Object.entries(errors).filter(([, when]) => when !== "no context is loaded");
+  const lines = named.map(([code, when]) => `- \`${code}\`: ${when}.`);
   return lines.length === 0 ? [] : [["Errors:", "", ...lines].join("\n")];
 }
-
-const NOT_RESERVED =
-  "A cell or helper may use the name NAME for itself: its own declaration wins from there on (warning `builtin_shadowed: NAME`).";
 
 const LINE = 110;
 
