@@ -1,6 +1,18 @@
 import { RlmError } from "../../runtime/errors.ts";
 import { firstly, remedy } from "../../runtime/remedies.ts";
 
+/** A statement of a plan that failed. Its cause is what the database threw. */
+export class FailedStatement extends Error {
+  constructor(text: string, cause: unknown) {
+    super(`a statement failed: ${text}`, { cause });
+  }
+}
+
+/** What a database threw, in a plan or outside of one. */
+export function thrownBy(error: unknown): unknown {
+  return error instanceof FailedStatement ? error.cause : error;
+}
+
 /** Runs work on the store; what SQLite and the file system throw comes out as `RlmError`, naming the folder. */
 export function guarded<T>(folder: string | null, work: () => T): T {
   try {
@@ -44,7 +56,8 @@ export function misuse(what: string): RlmError {
 
 const SQLITE = { perm: 3, busy: 5, readonly: 8, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
 
-function storeError(error: unknown, folder: string | null): unknown {
+function storeError(found: unknown, folder: string | null): unknown {
+  const error = thrownBy(found);
   if (error instanceof RlmError || !(error instanceof Error)) return error;
   const store = folder === null ? "the store in memory" : `the store in ${folder}`;
   const sqlite = primaryCode(error);
@@ -52,10 +65,10 @@ function storeError(error: unknown, folder: string | null): unknown {
   // An integer that no writer wrote: SQLite reads it, node:sqlite does not.
   const impossible = "code" in error && error.code === "ERR_OUT_OF_RANGE";
   if (impossible || sqlite === SQLITE.corrupt || sqlite === SQLITE.notadb) {
-    return corrupt(`${store} is damaged: ${error.message}`, error);
+    return corrupt(`${store} is damaged: ${error.message}`, found);
   }
-  if (sqlite === undefined && errno === undefined) return error;
-  return new RlmError("store_failed", `${store}: ${error.message}`, { suggestion: cure(sqlite, errno), cause: error });
+  if (sqlite === undefined && errno === undefined) return found;
+  return new RlmError("store_failed", `${store}: ${error.message}`, { suggestion: cure(sqlite, errno), cause: found });
 }
 
 function cure(sqlite: number | undefined, errno: string | undefined): string {

@@ -2,7 +2,9 @@ import type pg from "pg";
 import { RlmError } from "../../../runtime/errors.ts";
 import { serverPackagesCure } from "../../platform/server-packages.ts";
 import { shownPlace } from "../../platform/store-place.ts";
+import { thrownBy } from "../failure.ts";
 import type { Row } from "../rows/seal.ts";
+import { type Answer, type Asked, type Plan, POSTGRES, rendered } from "../sql/sql.ts";
 import { codeOf, serverError } from "./failure.ts";
 import { readServerUrl } from "./url.ts";
 
@@ -11,6 +13,7 @@ export type Value = null | number | string | boolean | Uint8Array | readonly str
 
 /** Runs statements, on any connection or on one. */
 export interface Sql {
+  perform<T>(plan: Plan<T>): Promise<T>;
   all(text: string, ...values: Value[]): Promise<Row[]>;
   get(text: string, ...values: Value[]): Promise<Row | undefined>;
   /** Answers how many rows changed. */
@@ -95,8 +98,13 @@ export async function connect(url: string): Promise<Server> {
         }
       });
 
+  const pooled = sqlOf((text, values) => on((one) => one.query({ text, values })));
   return {
-    ...sqlOf((text, values) => on((one) => one.query({ text, values }))),
+    ...pooled,
+    perform: (plan) =>
+      pooled.perform(plan).catch((error) => {
+        throw failure(error);
+      }),
     name,
     schema,
     write: transaction("BEGIN"),
@@ -111,7 +119,7 @@ const MOST_UNDONE = 5;
 
 /** A deadlock, or a transaction that could not be put in a row with others. */
 function isUndone(error: unknown): boolean {
-  const code = error instanceof Error ? codeOf(error.cause) : null;
+  const code = error instanceof Error ? codeOf(thrownBy(error.cause)) : null;
   return code === "40P01" || code === "40001";
 }
 
@@ -119,15 +127,34 @@ function sqlOf(query: (text: string, values: unknown[]) => Promise<pg.QueryResul
   const run = async (text: string, values: readonly Value[]) =>
     query(
       text,
-      values.map((value) =>
-        value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value,
-      ),
+      values.map((value) => (value instanceof Uint8Array ? bufferOf(value) : value)),
     );
+  async function answered({ statement }: Asked): Promise<Answer> {
+    const { text, values } = rendered(statement, POSTGRES);
+    try {
+      const { rows, rowCount } = await run(text, values);
+      return { rows, changes: rowCount ?? 0 };
+    } catch (error) {
+      // What names the server already is named again, with the statement, where the plan ends.
+      return { text, cause: error instanceof RlmError ? error.cause : error };
+    }
+  }
   return {
+    async perform(plan) {
+      let step = plan.next();
+      while (!step.done) step = plan.next(await answered(step.value));
+      return step.value;
+    },
     all: async (text, ...values) => (await run(text, values)).rows,
     get: async (text, ...values) => (await run(text, values)).rows[0],
     run: async (text, ...values) => (await run(text, values)).rowCount ?? 0,
   };
+}
+
+/** The same bytes as a buffer. Those in shared memory are copied, which the client cannot send. */
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  if (!(buffer instanceof SharedArrayBuffer)) return Buffer.from(buffer, byteOffset, byteLength);
+  return Buffer.from(new Uint8Array(buffer, byteOffset, byteLength));
 }
 
 async function client(name: string): Promise<typeof pg> {

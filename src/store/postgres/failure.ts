@@ -1,5 +1,6 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
+import { thrownBy } from "../failure.ts";
 
 /** What the function `commit_step` raises. */
 export const RAISED = { leaseLost: "BL001", baseMissing: "BL002", noJob: "BL003" } as const;
@@ -21,13 +22,14 @@ export function isCut(error: unknown): boolean {
 const SYSTEM = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"]);
 
 /** The error that a caller of the store sees; it names the server without its password. */
-export function serverError(error: unknown, name: string): unknown {
+export function serverError(found: unknown, name: string): unknown {
+  const error = thrownBy(found);
   if (error instanceof RlmError || !(error instanceof Error)) return error;
   const code = codeOf(error);
-  if (code === null && !isCut(error)) return error;
+  if (code === null && !isCut(error)) return found;
   return new RlmError("store_failed", `the store on ${name}: ${error.message}`, {
     suggestion: cure(code, error),
-    cause: error,
+    cause: found,
   });
 }
 

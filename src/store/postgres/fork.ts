@@ -4,11 +4,11 @@ import { type Checkpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
 import { recordsIn, sealOfRecord } from "../rows/journal.ts";
 import { blank, type Session } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
+import { copyUses } from "../sql/uses.ts";
 import { readableCheckpoints } from "./checkpoints.ts";
 import { bytesOfText } from "./commit.ts";
 import type { Sql } from "./connection.ts";
 import { insertSession, readSession } from "./sessions.ts";
-import { copyUses } from "./uses.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export async function fork(sql: Sql, parentId: string, checkpoint: string | null, wanted: NewSession): Promise<void> {
@@ -29,7 +29,7 @@ export async function fork(sql: Sql, parentId: string, checkpoint: string | null
     reached.map(({ n }) => n),
   );
   const extras = reached.map((one) => one.extras);
-  await copyUses(sql, parent.id, wanted.id, hashesIn([journal.records, parent.facts, extras]));
+  await sql.perform(copyUses(parent.id, wanted.id, hashesIn([journal.records, parent.facts, extras])));
   for (const { seq, kind, content, sha256 } of journal.rows) {
     const copied = "INSERT INTO journal (session, seq, kind, content, sha256) VALUES ($1, $2, $3, $4, $5)";
     await sql.run(copied, wanted.id, seq, kind, content, sha256);

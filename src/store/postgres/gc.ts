@@ -1,12 +1,12 @@
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
-import { TEXT_MS } from "../rows/answer.ts";
 import { keepMs } from "../rows/jobs.ts";
 import { number, type Row, seal, text } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, type Session } from "../rows/session.ts";
 import { isRunning } from "../running.ts";
+import { dropOldAnswers } from "../sql/cache.ts";
+import { dropContexts } from "../sql/contexts.ts";
 import type { Server, Sql } from "./connection.ts";
-import { deletePart } from "./contexts.ts";
 import type { Leases } from "./leases.ts";
 
 /** Drops what the rule lets go and what nothing reaches. The server gives space back by itself: autovacuum. */
@@ -121,9 +121,9 @@ function isPast(session: Session, rule: GcRule): boolean {
 }
 
 /** A session that is open somewhere may be about to name a context or a baseline: then these stay. */
-async function sweep(sql: Sql, { namedMs, now }: GcRule, anyOpen: boolean) {
+async function sweep(sql: Sql, rule: GcRule, anyOpen: boolean) {
   const checkpoints = await dropUnreached(sql);
-  const contexts = anyOpen ? 0 : await dropContexts(sql);
+  const contexts = anyOpen ? 0 : await sql.perform(dropContexts());
   if (!anyOpen) {
     await dropCheckpoints(
       sql,
@@ -131,9 +131,7 @@ async function sweep(sql: Sql, { namedMs, now }: GcRule, anyOpen: boolean) {
         AND n < (SELECT max(n) FROM checkpoints WHERE session IS NULL)`,
     );
   }
-  const answers = namedMs === null ? 0 : await sql.run("DELETE FROM cache WHERE at < $1", now - namedMs);
-  const texts = await sql.run("DELETE FROM cache WHERE key LIKE 'text:%' AND at < $1", now - TEXT_MS);
-  return { checkpoints, contexts, cached: answers + texts };
+  return { checkpoints, contexts, cached: await sql.perform(dropOldAnswers(rule)) };
 }
 
 /** Drops checkpoints that no session reaches and that no reached one is based on. */
@@ -153,16 +151,6 @@ async function dropCheckpoints(sql: Sql, which: string): Promise<number> {
 const NEEDED = `WITH RECURSIVE needed (id) AS (
   SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
   UNION SELECT c.base FROM checkpoints c JOIN needed d ON c.id = d.id WHERE c.base IS NOT NULL)`;
-
-/** A context is needed while a session uses it or a job names it. */
-async function dropContexts(sql: Sql): Promise<number> {
-  const dropped = await sql.run(`DELETE FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
-    AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
-  const unused = `SELECT hash FROM parts WHERE hash NOT IN
-    (SELECT json_array_elements_text(parts::json) FROM contexts)`;
-  for (const row of await sql.all(unused)) await deletePart(sql, text(row, "hash"));
-  return dropped;
-}
 
 async function sizeOf(server: Server): Promise<number> {
   const row = await server.get(

@@ -1,19 +1,20 @@
 import { corrupt, misuse } from "../failure.ts";
 import type { NewSession, Readable, Step } from "../port.ts";
-import { answerOf, textKey } from "../rows/answer.ts";
 import { shown, wholeCheckpoints } from "../rows/checkpoint.ts";
 import { recordsIn } from "../rows/journal.ts";
 import { packPages } from "../rows/pages.ts";
-import { number, type Row, seal, text } from "../rows/seal.ts";
+import { number, type Row, text } from "../rows/seal.ts";
 import { blank, decodeSession } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
 import { checkSessionId } from "../session-id.ts";
+import { keepText, readAnswer } from "../sql/cache.ts";
+import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
+import { addUses } from "../sql/uses.ts";
 import type { Method, Results, SentLease, WireMethods } from "../thread/methods.ts";
 import { checkServer } from "./check-server.ts";
 import { hasCheckpoint, insertBaseline, readableCheckpoints, readCheckpoint, readImage } from "./checkpoints.ts";
-import { bytesOfText, commit, type Leased } from "./commit.ts";
+import { commit, type Leased } from "./commit.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
-import { hasContext, headOf, insertContext, readContext } from "./contexts.ts";
 import { leaseLost } from "./failure.ts";
 import { fork } from "./fork.ts";
 import { deleteFamily, dropUnreached, gc } from "./gc.ts";
@@ -30,7 +31,6 @@ import {
   SHOWN,
   shownSession,
 } from "./sessions.ts";
-import { addUses } from "./uses.ts";
 import { verify } from "./verify.ts";
 
 /** A store on a server, as it works in the store's thread. */
@@ -92,7 +92,7 @@ function sessionMethods(
     async create(session) {
       checkSessionId(session.id);
       await insertSession(server, blank(session));
-      await addUses(server, session.id, hashesIn(session.settings));
+      await server.perform(addUses(session.id, hashesIn(session.settings)));
       await server.run("UPDATE sessions SET pid = $2, host = $3 WHERE id = $1", session.id, pid, host);
       return lease(session.id);
     },
@@ -218,22 +218,11 @@ function contextMethods(
   server: Server,
 ): Some<"putContext" | "context" | "contextIndex" | "hasContext" | "cached" | "keepText"> {
   return {
-    putContext: (context) => server.write((sql) => insertContext(sql, context)),
-    context: (hash) => server.read((sql) => readContext(sql, hash)),
-    contextIndex: async (hash) => (await headOf(server, hash)).index,
-    hasContext: (hash) => hasContext(server, hash),
-    async cached(key) {
-      const row = await server.get("SELECT * FROM cache WHERE key = $1", key);
-      const content = row ? answerOf(row) : null;
-      return content === null ? null : JSON.parse(content);
-    },
-    async keepText(hash, content, at) {
-      const [key, value] = [textKey(hash), JSON.stringify(content)];
-      await server.run(
-        `INSERT INTO cache (key, value, at, sha256) VALUES ($1, $2, $3, $4)
-          ON CONFLICT (key) DO UPDATE SET value = excluded.value, at = excluded.at, sha256 = excluded.sha256`,
-        ...[key, bytesOfText(value), at, seal([key, value, at])],
-      );
-    },
+    putContext: (context) => server.write((sql) => sql.perform(insertContext(context))),
+    context: (hash) => server.read((sql) => sql.perform(readContext(hash))),
+    contextIndex: (hash) => server.perform(readIndex(hash)),
+    hasContext: (hash) => server.perform(hasContext(hash)),
+    cached: (key) => server.perform(readAnswer(key)),
+    keepText: (hash, text, at) => server.perform(keepText(hash, text, at)),
   };
 }

@@ -12,10 +12,10 @@ import { strayIn, straysBy } from "../rows/strays.ts";
 import { SUMS, wrongSumsIn } from "../rows/sums.ts";
 import { missedUses } from "../rows/uses.ts";
 import { isRunning } from "../running.ts";
+import { readPart } from "../sql/contexts.ts";
+import { unnotedUses } from "../sql/uses.ts";
 import { hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
 import type { Sql } from "./connection.ts";
-import { readPart } from "./contexts.ts";
-import { unnotedUses } from "./uses.ts";
 
 /** A part whose rows are checked page by page. */
 interface Part {
@@ -74,7 +74,7 @@ async function* session(sql: Sql, id: string): AsyncIterable<string> {
     const stored = await sql.all("SELECT * FROM journal WHERE session = $1 ORDER BY seq", id);
     const { rows, damaged } = recordsIn(stored, whole, 1);
     for (const line of damaged) yield `session ${displayName(whole)}: ${line}`;
-    const missed = await unnotedUses(sql, id, rows);
+    const missed = await sql.perform(unnotedUses(id, rows));
     if (missed.length > 0) yield `session ${displayName(whole)}: ${missedUses(missed)}`;
     const reached = wholeCheckpoints(await readableCheckpoints(sql, whole));
     if (whole.head !== null && !reached.some((one) => one.id === whole.head)) {
@@ -104,7 +104,7 @@ async function* context(sql: Sql, hash: string): AsyncIterable<string> {
   const head = readHead(row);
   if (!head) yield `context ${hash}: its index is damaged`;
   for (const part of head?.parts ?? []) {
-    if (!(await readPart(sql, part))) yield `context ${hash}: its part ${part} is missing or damaged`;
+    if (!(await sql.perform(readPart(part)))) yield `context ${hash}: its part ${part} is missing or damaged`;
   }
 }
 

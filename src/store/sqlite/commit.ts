@@ -3,13 +3,13 @@ import type { Step } from "../port.ts";
 import { packPages } from "../rows/pages.ts";
 import type { Session } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
-import { keepAnswers } from "./cache.ts";
+import { keepAnswers } from "../sql/cache.ts";
+import { addUses } from "../sql/uses.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
 import { appendRecords } from "./journal.ts";
 import { readSession, updateSession } from "./sessions.ts";
-import { addUses } from "./uses.ts";
 
 /**
  * Keeps a step, all of it or nothing. Answers the session's new row.
@@ -27,7 +27,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
     const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
     if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
     const gone = letGo(database, id, drop);
-    keepAnswers(database, cache);
+    database.perform(keepAnswers(cache));
     for (const settled of step.settle ?? []) settle(database, settled);
     const next = {
       ...session,
@@ -40,7 +40,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
       changed_at: changedAt(session, step),
     };
     updateSession(database, next);
-    addUses(database, id, hashesIn([records, step.facts, step.settings, checkpoint?.extras]));
+    database.perform(addUses(id, hashesIn([records, step.facts, step.settings, checkpoint?.extras])));
     return next;
   });
 }

@@ -1,10 +1,12 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Row } from "../rows/seal.ts";
+import { type Answer, type Asked, type Plan, rendered, SQLITE } from "../sql/sql.ts";
 
 /** A connection that keeps its statements, and whose transactions end whatever happens. */
 export interface Database {
   /** Folder of the store; null: it is in memory. */
   readonly folder: string | null;
+  perform<T>(plan: Plan<T>): T;
   get(sql: string, ...values: SQLInputValue[]): Row | undefined;
   all(sql: string, ...values: SQLInputValue[]): Row[];
   /** Rows one at a time: for tables that are larger than memory. Nothing may be written meanwhile. */
@@ -37,8 +39,24 @@ export function connect(folder: string | null, connection: DatabaseSync): Databa
       throw error;
     }
   }
+  function answered({ wants, statement: asked }: Asked): Answer {
+    const { text, values } = rendered(asked, SQLITE);
+    try {
+      if (wants === "changes") return { rows: [], changes: Number(statement(text).run(...values).changes) };
+      if (wants === "all") return { rows: statement(text).all(...values), changes: 0 };
+      const row = statement(text).get(...values);
+      return { rows: row ? [row] : [], changes: 0 };
+    } catch (cause) {
+      return { text, cause };
+    }
+  }
   return {
     folder,
+    perform(plan) {
+      let step = plan.next();
+      while (!step.done) step = plan.next(answered(step.value));
+      return step.value;
+    },
     get: (sql, ...values) => statement(sql).get(...values),
     all: (sql, ...values) => statement(sql).all(...values),
     each: (sql, ...values) => connection.prepare(sql).iterate(...values),

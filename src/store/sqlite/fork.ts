@@ -3,11 +3,11 @@ import type { NewSession } from "../port.ts";
 import type { Checkpoint } from "../rows/checkpoint.ts";
 import { blank, type Session } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
+import { copyUses } from "../sql/uses.ts";
 import { addReach, reachedBy } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { copyRecords, readRecords } from "./journal.ts";
 import { insertSession, readSession, updateSession } from "./sessions.ts";
-import { copyUses } from "./uses.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export function fork(database: Database, parentId: string, checkpoint: string | null, wanted: NewSession): void {
@@ -19,7 +19,9 @@ export function fork(database: Database, parentId: string, checkpoint: string | 
     for (const { n } of reached) addReach(database, wanted.id, n);
     const records = readRecords(database, parent, 1).filter(({ seq }) => seq <= at.seq);
     const journal_bytes = copyRecords(database, records, wanted.id);
-    copyUses(database, parentId, wanted.id, hashesIn([records, parent.facts, reached.map((one) => one.extras)]));
+    database.perform(
+      copyUses(parentId, wanted.id, hashesIn([records, parent.facts, reached.map((one) => one.extras)])),
+    );
     const head = reached.findLast(({ kind }) => kind === "end")?.id ?? null;
     updateSession(database, { ...made, head, journal_bytes, checkpoints: reached.length });
   });

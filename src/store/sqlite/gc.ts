@@ -5,9 +5,9 @@ import { keepMs } from "../rows/jobs.ts";
 import { number, text } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { isRunning } from "../running.ts";
-import { dropOldTexts } from "./cache.ts";
+import { dropOldAnswers } from "../sql/cache.ts";
+import { dropContexts } from "../sql/contexts.ts";
 import { deleteCheckpoint, letGo, reachedBy } from "./checkpoints.ts";
-import { deleteContext, dropUnusedParts } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
 import { ALL, familyOf, listedIds, readSession, sessionIds, updateSession } from "./sessions.ts";
@@ -93,12 +93,11 @@ function isPast(database: Database, id: string, rule: GcRule): boolean {
 const JOB_OF_SESSION = `SELECT j.state, j.ended_at, r.spec FROM jobs j JOIN runs r ON r.id = j.run WHERE j.session = ?`;
 
 /** A session that is open somewhere may be about to name a context or a baseline: then these stay. */
-function sweep(database: Database, { namedMs, now }: GcRule, anyOpen: boolean) {
+function sweep(database: Database, rule: GcRule, anyOpen: boolean) {
   const checkpoints = dropUnreached(database);
-  const contexts = anyOpen ? 0 : dropContexts(database);
+  const contexts = anyOpen ? 0 : database.perform(dropContexts());
   if (!anyOpen) dropBaselines(database);
-  const answers = namedMs === null ? 0 : database.run("DELETE FROM cache WHERE at < ?", now - namedMs);
-  return { checkpoints, contexts, cached: answers + dropOldTexts(database, now) };
+  return { checkpoints, contexts, cached: database.perform(dropOldAnswers(rule)) };
 }
 
 /** Drops checkpoints that no session reaches and that no reached one is based on. */
@@ -120,15 +119,6 @@ function dropBaselines(database: Database): void {
 const NEEDED = `WITH RECURSIVE needed (id) AS (
   SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
   UNION SELECT base FROM checkpoints JOIN needed USING (id) WHERE base IS NOT NULL)`;
-
-/** A context is needed while a session uses it or a job names it. */
-function dropContexts(database: Database): number {
-  const unused = database.all(`SELECT hash FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
-    AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
-  for (const row of unused) deleteContext(database, text(row, "hash"));
-  dropUnusedParts(database);
-  return unused.length;
-}
 
 function rolledBack<T>(database: Database, back: boolean, work: () => T): T {
   if (!back) return database.write(work);

@@ -7,6 +7,7 @@ import { damagedAmong } from "../rows/damaged.ts";
 import { blank, type Session } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
 import { checkSessionId } from "../session-id.ts";
+import { addUses } from "../sql/uses.ts";
 import type { SyncMethods } from "../thread/methods.ts";
 import { readableCheckpoints } from "./checkpoints.ts";
 import { commit } from "./commit.ts";
@@ -27,7 +28,6 @@ import {
   noteHolder,
   readSession,
 } from "./sessions.ts";
-import { addUses } from "./uses.ts";
 
 type SessionMethods = Pick<
   SyncMethods,
@@ -126,7 +126,7 @@ function createSession(database: Database, leases: Leases, session: NewSession, 
   try {
     database.write(() => {
       insertSession(database, blank(session));
-      addUses(database, session.id, hashesIn(session.settings));
+      database.perform(addUses(session.id, hashesIn(session.settings)));
       taken = leases.take(session.id);
       if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
       noteHolder(database, session.id, holder);

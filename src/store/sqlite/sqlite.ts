@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { guarded } from "../failure.ts";
-import { textKey } from "../rows/answer.ts";
 import { shown } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
+import { keepText, readAnswer } from "../sql/cache.ts";
+import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
 import type { SyncMethods, SyncStore } from "../thread/methods.ts";
-import { keepAnswers, readAnswer } from "./cache.ts";
 import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint } from "./checkpoints.ts";
-import { hasContext, insertContext, readContext, readIndex } from "./contexts.ts";
 import { gc } from "./gc.ts";
 import { readImage } from "./images.ts";
 import { jobMethods } from "./jobs/index.ts";
@@ -69,13 +68,12 @@ type ContextMethods = Pick<
 
 function contextMethods({ database, guard, reading }: Access): ContextMethods {
   return {
-    putContext: (context) => guard(() => database.write(() => insertContext(database, context))),
-    context: (hash) => reading(() => readContext(database, hash)),
-    contextIndex: (hash) => reading(() => readIndex(database, hash)),
-    hasContext: (hash) => reading(() => hasContext(database, hash)),
-    cached: (key) => reading(() => readAnswer(database, key)),
-    keepText: (hash, text, at) =>
-      guard(() => database.write(() => keepAnswers(database, [{ key: textKey(hash), value: text, at }]))),
+    putContext: (context) => guard(() => database.write(() => database.perform(insertContext(context)))),
+    context: (hash) => reading(() => database.perform(readContext(hash))),
+    contextIndex: (hash) => reading(() => database.perform(readIndex(hash))),
+    hasContext: (hash) => reading(() => database.perform(hasContext(hash))),
+    cached: (key) => reading(() => database.perform(readAnswer(key))),
+    keepText: (hash, text, at) => guard(() => database.perform(keepText(hash, text, at))),
   };
 }
 

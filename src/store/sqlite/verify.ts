@@ -10,14 +10,14 @@ import { strayIn, straysBy } from "../rows/strays.ts";
 import { SUMS, wrongSumsIn } from "../rows/sums.ts";
 import { missedUses } from "../rows/uses.ts";
 import { isRunning } from "../running.ts";
+import { readPart } from "../sql/contexts.ts";
+import { unnotedUses } from "../sql/uses.ts";
 import { hasCheckpoint, reachedBy } from "./checkpoints.ts";
-import { readPart } from "./contexts.ts";
 import type { Database } from "./database.ts";
 import { pagesAreWhole } from "./images.ts";
 import { readRecords } from "./journal.ts";
 import type { Leases } from "./lease.ts";
 import { holderOf, readSession } from "./sessions.ts";
-import { unnotedUses } from "./uses.ts";
 
 /** A part whose rows are checked page by page. */
 interface Part {
@@ -73,7 +73,7 @@ function integrity(database: Database): string[] {
 function* session(database: Database, id: string, leases: Leases): Iterable<string> {
   try {
     const session = readSession(database, id);
-    const missed = unnotedUses(database, id, readRecords(database, session, 1));
+    const missed = database.perform(unnotedUses(id, readRecords(database, session, 1)));
     if (missed.length > 0) yield `session ${displayName(session)}: ${missedUses(missed)}`;
     const reached = reachedBy(database, session);
     if (session.head !== null && !reached.some((one) => one.id === session.head)) {
@@ -102,7 +102,7 @@ function* context(database: Database, hash: string): Iterable<string> {
   const head = row ? readHead(row) : null;
   if (!head) yield `context ${hash}: its index is damaged`;
   for (const part of head?.parts ?? []) {
-    if (!readPart(database, part)) yield `context ${hash}: its part ${part} is missing or damaged`;
+    if (!database.perform(readPart(part))) yield `context ${hash}: its part ${part} is missing or damaged`;
   }
 }
 

@@ -14,6 +14,7 @@ function serverWith(settings: object): Server {
   return {
     name: NAME,
     schema: "belay",
+    perform: never,
     get,
     all: never,
     run: never,

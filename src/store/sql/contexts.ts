@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import type { Json } from "../../../runtime/index.ts";
+import { contextLost, misuse } from "../failure.ts";
+import type { StoredContext } from "../port.ts";
+import { type ContextHead, readHead } from "../rows/context.ts";
+import { CHUNK_BYTES, pack, unpack } from "../rows/pack.ts";
+import { number, seal, text } from "../rows/seal.ts";
+import { all, get, type Plan, packed, run, spelled, sql } from "./sql.ts";
+
+/**
+ * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was
+ * lost. Each of its parts is then read, and written again if it is damaged.
+ */
+export function* insertContext({ key, parts, index }: StoredContext): Plan<void> {
+  const again = yield* hasContext(key);
+  for (const part of parts) {
+    if ((yield* hasPart(part.hash)) && !(again && (yield* readPart(part.hash)) === null)) continue;
+    yield* deletePart(part.hash);
+    yield* insertPart(part);
+  }
+  const list = JSON.stringify(parts.map((part) => part.hash));
+  const facts = JSON.stringify(index);
+  yield* run(sql`INSERT INTO contexts (hash, parts, facts, sha256)
+    VALUES (${key}, ${list}, ${packed(facts)}, ${seal([key, list, facts])})
+    ON CONFLICT (hash) DO UPDATE SET parts = excluded.parts, facts = excluded.facts, sha256 = excluded.sha256`);
+}
+
+export function* hasContext(key: string): Plan<boolean> {
+  return (yield* get(sql`SELECT hash FROM contexts WHERE hash = ${key}`)) !== undefined;
+}
+
+/** @throws RlmError `context_lost` */
+export function* readContext(key: string): Plan<StoredContext> {
+  const head = yield* headOf(key);
+  const parts: StoredContext["parts"][number][] = [];
+  for (const part of head.parts) {
+    const bytes = yield* readPart(part);
+    if (!bytes) throw contextLost(key, `its part ${part} is missing or damaged`);
+    parts.push({ hash: part, bytes });
+  }
+  return { key, parts, index: head.index };
+}
+
+/** @throws RlmError `context_lost` */
+export function* readIndex(key: string): Plan<Json> {
+  return (yield* headOf(key)).index;
+}
+
+function* headOf(key: string): Plan<ContextHead> {
+  const row = yield* get(sql`SELECT * FROM contexts WHERE hash = ${key}`);
+  if (!row) throw contextLost(key, "the store does not have it");
+  const head = readHead(row);
+  if (!head) throw contextLost(key, "its index is damaged");
+  return head;
+}
+
+/** Bytes lie in shared memory, so that they cross threads without a copy. null if the part is missing or damaged. */
+export function* readPart(hash: string): Plan<Uint8Array | null> {
+  const row = yield* get(sql`SELECT bytes FROM parts WHERE hash = ${hash}`);
+  const length = row ? number(row, "bytes") : -1;
+  // A damaged length must not decide how much memory is taken.
+  if (length < 0 || length > MAX_CHUNKS * CHUNK_BYTES) return null;
+  const bytes = new Uint8Array(new SharedArrayBuffer(length));
+  const hashed = createHash("sha256");
+  for (let at = 0, chunk = 0; at < length; at += CHUNK_BYTES, chunk += 1) {
+    const stored = yield* get(chunkOf(hash, chunk));
+    const found = stored?.bytes;
+    const expected = Math.min(CHUNK_BYTES, length - at);
+    const bytesOfChunk = found instanceof Uint8Array ? unpack(found, expected) : null;
+    if (bytesOfChunk?.byteLength !== expected) return null;
+    hashed.update(bytesOfChunk);
+    bytes.set(bytesOfChunk, at);
+  }
+  return hashed.digest("hex") === hash ? bytes : null;
+}
+
+/** Drops the contexts that no session uses and no job names, and their parts. Returns how many contexts they were. */
+export function* dropContexts(): Plan<number> {
+  const dropped = yield* run(sql`DELETE FROM contexts WHERE hash NOT IN (SELECT hash FROM uses)
+    AND hash NOT IN (SELECT context FROM jobs WHERE context IS NOT NULL)`);
+  const unused = yield* all(sql`SELECT hash FROM parts WHERE hash NOT IN (${PARTS_OF_CONTEXTS})`);
+  for (const row of unused) yield* deletePart(text(row, "hash"));
+  return dropped;
+}
+
+const PARTS_OF_CONTEXTS = spelled(
+  sql`SELECT value FROM contexts, json_each(contexts.parts)`,
+  sql`SELECT json_array_elements_text(parts::json) FROM contexts`,
+);
+
+/** 512 MB: more than a context may hold. */
+const MAX_CHUNKS = 128;
+
+function* hasPart(hash: string): Plan<boolean> {
+  return (yield* get(sql`SELECT hash FROM parts WHERE hash = ${hash}`)) !== undefined;
+}
+
+function* insertPart({ hash, bytes }: StoredContext["parts"][number]): Plan<void> {
+  if (createHash("sha256").update(bytes).digest("hex") !== hash) throw misuse(`a part's hash is not ${hash}`);
+  const added = sql`INSERT INTO parts (hash, bytes) VALUES (${hash}, ${bytes.byteLength}) ON CONFLICT (hash) DO NOTHING`;
+  // Another process that puts the same part has it now.
+  if ((yield* run(added)) === 0) return;
+  for (let at = 0, chunk = 0; at < bytes.byteLength; at += CHUNK_BYTES, chunk += 1) {
+    yield* run(insertedChunk(hash, chunk, pack(bytes.subarray(at, at + CHUNK_BYTES))));
+  }
+}
+
+function* deletePart(hash: string): Plan<void> {
+  yield* run(sql`DELETE FROM chunks WHERE ${chunksOf(hash)}`);
+  yield* run(sql`DELETE FROM parts WHERE hash = ${hash}`);
+}
+
+/** In a file the place of a chunk is the number of its part and its own: rows in the order of their keys need no index. */
+const chunksOf = (hash: string) =>
+  spelled(
+    sql`place >= (SELECT n FROM parts WHERE hash = ${hash}) * 65536
+      AND place < ((SELECT n FROM parts WHERE hash = ${hash}) + 1) * 65536`,
+    sql`part = ${hash}`,
+  );
+
+const chunkOf = (hash: string, chunk: number) =>
+  sql`SELECT bytes FROM chunks WHERE ${spelled(
+    sql`place = (SELECT n FROM parts WHERE hash = ${hash}) * 65536 + ${chunk}`,
+    sql`part = ${hash} AND chunk = ${chunk}`,
+  )}`;
+
+const insertedChunk = (hash: string, chunk: number, bytes: Uint8Array) =>
+  sql`INSERT INTO chunks ${spelled(
+    sql`(place, bytes) SELECT n * 65536 + ${chunk}, ${bytes} FROM parts WHERE hash = ${hash}`,
+    sql`(part, chunk, bytes) VALUES (${hash}, ${chunk}, ${bytes})`,
+  )}`;

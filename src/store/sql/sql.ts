@@ -1,0 +1,128 @@
+import { FailedStatement } from "../failure.ts";
+import { packText } from "../rows/pack.ts";
+import type { Row } from "../rows/seal.ts";
+
+/** A statement for both databases: its text, with values and differing words between its pieces. */
+export interface Statement {
+  readonly pieces: readonly string[];
+  readonly parts: readonly Part[];
+}
+
+/** What stands between two pieces: a value, another statement, or something that the dialects write differently. */
+export type Part = Value | Statement | Spelled | Content | OneOf;
+
+export type Value = null | number | string | Uint8Array;
+
+interface Spelled {
+  readonly sqlite: Statement;
+  readonly postgres: Statement;
+}
+
+interface Content {
+  readonly content: string;
+}
+
+interface OneOf {
+  readonly oneOf: readonly string[] | readonly number[];
+}
+
+export function sql(pieces: TemplateStringsArray, ...parts: Part[]): Statement {
+  return { pieces, parts };
+}
+
+/** Words that each database spells in its own way. A function that needs two of them is written once for each database. */
+export const spelled = (sqlite: Statement, postgres: Statement): Spelled => ({ sqlite, postgres });
+/** A text that is compressed if it is long. */
+export const packed = (content: string): Content => ({ content });
+/** Follows a column, and is true if the column has one of these values. */
+export const oneOf = (values: Iterable<string> | readonly number[]): OneOf => ({
+  oneOf: [...values] as OneOf["oneOf"],
+});
+/** Parts with commas between them. */
+export const list = (parts: readonly Part[]): Statement => ({
+  pieces: ["", ...parts.slice(1).map(() => ", "), ""],
+  parts,
+});
+
+/** Spells statements for one database, whose client takes values of type `V`. */
+export interface Dialect<V> {
+  readonly name: keyof Spelled;
+  /** The place of the value with this number, counted from 1. */
+  place(n: number): string;
+  oneOf(place: string): string;
+  list(values: OneOf["oneOf"]): V;
+  content(packed: string | Uint8Array): V;
+}
+
+export const SQLITE: Dialect<Value> = {
+  name: "sqlite",
+  place: () => "?",
+  oneOf: (place) => `IN (SELECT value FROM json_each(${place}))`,
+  list: (values) => JSON.stringify(values),
+  content: (content) => content,
+};
+
+export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
+  name: "postgres",
+  place: (n) => `$${n}`,
+  oneOf: (place) => `= ANY(${place})`,
+  list: (values) => values,
+  content: (content) => (typeof content === "string" ? Buffer.from(content) : content),
+};
+
+/** A statement as the client of a database takes it. */
+export interface Rendered<V> {
+  readonly text: string;
+  readonly values: readonly V[];
+}
+
+export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>): Rendered<Value | V> {
+  const values: (Value | V)[] = [];
+  const place = (value: Value | V) => dialect.place(values.push(value));
+  function put(part: Part): string {
+    if (part === null || typeof part !== "object" || part instanceof Uint8Array) return place(part);
+    if ("pieces" in part) return write(part);
+    if ("content" in part) return place(dialect.content(packText(part.content)));
+    if ("oneOf" in part) return dialect.oneOf(place(dialect.list(part.oneOf)));
+    return write(part[dialect.name]);
+  }
+  const write = ({ pieces, parts }: Statement): string =>
+    parts.reduce<string>((text, part, at) => text + put(part) + pieces[at + 1], pieces[0] ?? "");
+  return { text: write(statement), values };
+}
+
+/**
+ * Work with a database, statement by statement. `yield*` takes the place of `await`: SQLite performs a plan at once, so that
+ * its transaction stays one call, and PostgreSQL waits for each answer. A call without `yield*` does nothing.
+ */
+export type Plan<T> = Generator<Asked, T, Answer>;
+
+export interface Asked {
+  readonly wants: "one" | "all" | "changes";
+  readonly statement: Statement;
+}
+
+/** Rows and the number of rows that changed; or what the database threw, and at which text. */
+export type Answer =
+  | { readonly rows: readonly Row[]; readonly changes: number }
+  | { readonly text: string; readonly cause: unknown };
+
+export function* get(statement: Statement): Plan<Row | undefined> {
+  return (yield* asked("one", statement)).rows[0];
+}
+
+export function* all(statement: Statement): Plan<readonly Row[]> {
+  return (yield* asked("all", statement)).rows;
+}
+
+/** Returns the number of rows that changed. */
+export function* run(statement: Statement): Plan<number> {
+  return (yield* asked("changes", statement)).changes;
+}
+
+/** @throws FailedStatement, here and not where plans are performed: its stack names the generators that asked */
+function* asked(wants: Asked["wants"], statement: Statement) {
+  const answer: Answer = yield { wants, statement };
+  if ("rows" in answer) return answer;
+  throw new FailedStatement(answer.text, answer.cause);
+}
