@@ -1,5 +1,5 @@
 import { RlmError } from "../../runtime/index.ts";
-import type { JobOfRun } from "../store/index.ts";
+import type { JobOfRun, JobState } from "../store/index.ts";
 import { budgetReason } from "./budget-reason.ts";
 import type { Tried, Verdict } from "./dispatcher.ts";
 import { isGettingOn } from "./getting-on.ts";
@@ -28,12 +28,25 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     const answers = ticket.lapses === 0 ? 0 : await lease.answers();
     const taking = { ticket: ticket.id, fence: lease.fence, engine: parts.engine.own, lapses: ticket.lapses, answers };
     if (isGettingOn(ticket, answers, found.job)) return { againMs: 0 };
-    if (!(await parts.jobs.begin(found.job, taking))) return "over"; // ▣ running
+    if (!(await parts.jobs.begin(found.job, taking))) return await refusedBy(parts, ticket, lease.fence); // ▣ running
     return await underLease(parts, ticket, found, taken.spec, lease);
   } catch (error) {
     return verdictOf(error, ticket);
   }
 }
+
+/**
+ * The verdict on a job that did not begin under a lease of its session. Another try has taken or ended it, or its row is
+ * damaged: a row that waits has the fence of no lease after this one. No try would ever begin such a job.
+ */
+async function refusedBy(parts: TryParts, ticket: Tried, fence: number): Promise<Verdict> {
+  const found = await parts.jobs.read(ticket);
+  if (!found || found.job.fence <= fence || !WAITING.has(found.job.state)) return "over";
+  const why = `the row of job ${JSON.stringify(found.job.id)} is damaged (store_corrupt): its fence is ${found.job.fence}, and its session's is ${fence}`;
+  return pauseRun(parts, found, `${why}. Give the other jobs a run of their own: leave this one out, and add --new`);
+}
+
+const WAITING: ReadonlySet<JobState> = new Set<JobState>(["waiting", "parked"]);
 
 /** The job is this try's as long as the lease lasts. */
 async function underLease(

@@ -92,7 +92,24 @@ test("a job that became final before it was begun is left as it is", async () =>
       },
     },
   });
-  expect([verdict, log]).toEqual(["over", [...HELD, "release"]]);
+  expect([verdict, log]).toEqual(["over", [...HELD, "read", "release"]]);
+});
+
+test("a row that waits with the fence of no lease is damaged: its run is paused, and names the job", async () => {
+  const damagedAs = (state: "waiting" | "running") =>
+    tried({
+      at: {
+        lease: ({ row }) => {
+          if (row) row.job = { ...row.job, state, fence: 2 ** 31 };
+        },
+      },
+    });
+  const { verdict, log } = await damagedAs("waiting");
+  expect(verdict).toBe("over");
+  expect(log.find((line) => line.startsWith("change"))).toMatch(/^change pause the row of job ".*" is damaged/);
+  // Another try has taken the job.
+  const { log: left } = await damagedAs("running");
+  expect(left).toEqual([...HELD, "read", "release"]);
 });
 
 test("whose fence is old changes nothing: the other try finishes the job", async () => {
