@@ -59,11 +59,11 @@ function builtinSection(described: Described, result: Json | undefined): string 
   ].join("\n\n");
 }
 
-/** The errors of a builtin as a list, without that of a missing context, which the introduction names; empty if it has none. */
-function errorList(errors: NonNullable<Described["errors"]>): string[] {
-  const named = Object.entries(errors).filter(([, when]) => when !== "no context is loaded");
-  const lines = named.map(([code, when]) => `- \`${code}\`: ${when}.`);
-  return lines.length === 0 ? [] : [["Errors:", "", ...lines].join("\n")];
+/** The codes of a builtin's errors, and the faults of arguments that give a `js_error`; empty if it has none. */
+function errorList({ js_error, ...others }: NonNullable<Described["errors"]>): string[] {
+  const codes = Object.keys(others).map((code) => `\`${code}\``);
+  const named = codes.length === 0 ? [] : [`[Errors](#error-codes): ${codes.join(", ")}.`];
+  return js_error === undefined ? named : [...named, `\`js_error\`: ${js_error}.`];
 }
 
 const LINE = 110;
