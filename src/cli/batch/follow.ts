@@ -1,7 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import type { Counts, Jobs, RunRow } from "../../store/index.ts";
-import type { ProgressClock } from "../render/progress.ts";
+import type { StatusClock } from "../render/status-line.ts";
 import type { Standing } from "./run-state.ts";
 
 /** Follows a run in the store, whoever works on it. */
@@ -9,7 +9,7 @@ interface Following {
   readonly jobs: Pick<Jobs, "run" | "counts" | "list">;
   /** The run's id. */
   readonly run: string;
-  readonly clock: Pick<ProgressClock, "now">;
+  readonly clock: Pick<StatusClock, "now">;
   /** Resolves after `ms`, or when something has happened here, or the signal aborts. */
   wait(ms: number): Promise<void>;
   readonly signal: AbortSignal;

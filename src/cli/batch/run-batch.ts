@@ -3,7 +3,7 @@ import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Counts, Jobs } from "../../store/index.ts";
 import type { Host } from "../host.ts";
-import { processClock } from "../render/progress.ts";
+import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { warningText } from "../render/warnings.ts";
 import { modelsOf } from "../session/settings.ts";

@@ -1,10 +1,11 @@
 import type { RlmError } from "../../index.ts";
-import { inLine, jsonText } from "../../platform/visible.ts";
-import type { ProgressClock } from "../render/progress.ts";
+import type { WorkProgress } from "../../jobs/index.ts";
+import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
+import { inFlags } from "../render/wording.ts";
 import { openSpeed, progressText, type Standing, standingJson } from "./run-state.ts";
 
-/** Says on stderr how a run goes. */
+/** Progress of a run, on stderr. */
 export interface RunProgress {
   show(now: Standing): void;
   /** A sentence, which stays. */
@@ -14,46 +15,21 @@ export interface RunProgress {
   clear(): void;
 }
 
-/** Where a line cannot be rewritten: when the first one is said, and how far apart the others are, ms. */
-export const ELSEWHERE = { first: 3000, step: 10_000 };
+/** Elsewhere than on a terminal, a line now and then. */
+const IN_LOGS: Pace = { first: 3000, step: 10_000 };
 const MINUTE_MS = 60_000;
 
-/** On a terminal a line that is rewritten, elsewhere one now and then. @param as `json`: each is an object */
-export function openRunProgress(output: Output, clock: ProgressClock, as: "text" | "json" | "quiet"): RunProgress {
+/** @param as `json`: each line is an object */
+export function openRunProgress(output: Output, clock: StatusClock, as: "text" | "json" | "quiet"): RunProgress {
+  const { show, say, clear } = openStatusLine(output, clock, { as, elsewhere: IN_LOGS });
   const speedOf = openSpeed();
-  let nextAt = clock.now() + ELSEWHERE.first;
   let complainedAt = Number.NEGATIVE_INFINITY;
-  let onLine = false;
-  const isRewritten = output.isTerminal && as === "text";
-
-  function clear(): void {
-    if (onLine) output.writeRaw("\r\x1b[K");
-    onLine = false;
-  }
-
-  function say(text: string): void {
-    if (as === "quiet") return;
-    clear();
-    if (as === "json") output.writeRaw(`${jsonText({ kind: "said", text })}\n`);
-    else output.write(`${inLine(text)}\n`);
-  }
-
   return {
     clear,
     say,
     show(now) {
       const speed = speedOf(now);
-      if (as === "quiet") return;
-      if (isRewritten) {
-        clear();
-        output.write(inLine(progressText(now, speed)).slice(0, output.columns - 1), "dim");
-        onLine = true;
-        return;
-      }
-      if (now.at < nextAt) return;
-      nextAt = now.at + ELSEWHERE.step;
-      if (as === "text") output.write(`${inLine(progressText(now, speed))}\n`);
-      else output.writeRaw(`${jsonText({ kind: "progress", ...standingJson(now), ...jsonOf(speed) })}\n`);
+      show(progressText(now, speed), { kind: "progress", ...standingJson(now), ...jsonOf(speed) });
     },
     unreachable(error, ms) {
       if (clock.now() - complainedAt < MINUTE_MS) return;
@@ -69,3 +45,53 @@ const jsonOf = ({ callsPerSecond, leftMs }: ReturnType<ReturnType<typeof openSpe
   calls_per_second: callsPerSecond,
   left_ms: leftMs,
 });
+
+/** The work of a worker, on stderr. */
+interface Tally {
+  told(progress: WorkProgress): void;
+  /** Prints a sentence, which stays. */
+  say(text: string): void;
+  /** True if a job runs here. */
+  isBusy(): boolean;
+  end(): void;
+}
+
+export function openTally(output: Output, clock: StatusClock, isQuiet: boolean): Tally {
+  const elsewhere = { ...IN_LOGS, first: 0 };
+  const status = openStatusLine(output, clock, { as: isQuiet ? "quiet" : "text", elsewhere, isKept: true });
+  const running = new Set<string>();
+  const over = { done: 0, failed: 0, cancelled: 0 };
+  let givenBack = 0;
+
+  const text = () =>
+    [
+      `${running.size} running`,
+      `${over.done} done`,
+      ...(over.failed > 0 ? [`${over.failed} failed`] : []),
+      ...(over.cancelled > 0 ? [`${over.cancelled} cancelled`] : []),
+      ...(givenBack > 0 ? [`${givenBack} given back`] : []),
+    ].join(" · ");
+
+  return {
+    say: status.say,
+    isBusy: () => running.size > 0,
+    told(progress) {
+      if (progress.kind === "said" || progress.kind === "paused") return status.say(inFlags(progress.text));
+      if (progress.kind === "calls") return;
+      const key = `${progress.key.run}/${progress.key.n}`;
+      if (progress.kind === "begun") running.add(key);
+      else {
+        running.delete(key);
+        const { state } = progress;
+        if (state === "done" || state === "failed" || state === "cancelled") over[state] += 1;
+        else givenBack += 1;
+      }
+      status.show(text());
+    },
+    end() {
+      // The last line has what still waits for its time.
+      status.begin();
+      status.say(text());
+    },
+  };
+}

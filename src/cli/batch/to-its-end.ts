@@ -1,7 +1,7 @@
 import { type Dispatcher, openRuns, type Submitted } from "../../jobs/index.ts";
 import type { Jobs, Store } from "../../store/index.ts";
 import { openTopReason } from "../jobs/reasons.ts";
-import { processClock } from "../render/progress.ts";
+import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
 import type { AskedRun } from "./asked.ts";

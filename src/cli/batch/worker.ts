@@ -12,14 +12,14 @@ import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { showFailure } from "../render/failure.ts";
-import { processClock } from "../render/progress.ts";
+import { processClock } from "../render/status-line.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { configPlaces } from "../session/settings.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { usualConcurrency } from "./asked.ts";
 import { willGoOn } from "./follow.ts";
+import { openTally } from "./run-progress.ts";
 import { type OpenDispatcher, openDispatcher, openRunStore, type RunStore, runStore } from "./run-store.ts";
-import { openTally } from "./tally.ts";
 import { startWorking } from "./working.ts";
 
 const HELP = commandLine(["help", "worker"]);

@@ -11,6 +11,7 @@ import { isServer, shownPlace } from "../../platform/store-place.ts";
 import { listReadableSessions, type SessionSummary } from "../../session/index.ts";
 import { lookAtServer, type Store, type Verified, verifyStore } from "../../store/index.ts";
 import type { Host } from "../host.ts";
+import { openStatusLine, processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { withStore } from "../store/opened-store.ts";
@@ -84,11 +85,8 @@ const INFO = "info: ";
 export async function checkSessions({ place, host, terminal: { stderr } }: StorePlace): Promise<Found> {
   const whole = isServer(place) ? await wholeServer(place) : wholeFile(join(place, DATABASE));
   if (whole === null) return { state: "ok", detail: "none are kept yet" };
-  const show = (done: string) => {
-    if (!stderr.isTerminal) return;
-    stderr.writeRaw(CLEAR_LINE);
-    stderr.write(`reading all of ${whole.shown} …${done}`, "dim");
-  };
+  const status = openStatusLine(stderr, processClock, { as: stderr.isTerminal ? "text" : "quiet" });
+  const show = (done: string) => status.show(`reading all of ${whole.shown} …${done}`);
   show("");
   try {
     const facts = whole.facts();
@@ -105,11 +103,9 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
     if (!(error instanceof RlmError)) throw error;
     return { state: "failed", detail: error.message, cure: inFlags(error.suggestion) };
   } finally {
-    if (stderr.isTerminal) stderr.writeRaw(CLEAR_LINE);
+    status.clear();
   }
 }
-
-const CLEAR_LINE = "\r\x1b[K";
 
 /** All findings. Shows which part of the store is read. */
 async function findingsShown(store: Store, show: (done: string) => void): Promise<readonly string[]> {

@@ -8,7 +8,7 @@ import { pausedText } from "../batch/run-end.ts";
 import { openRunProgress } from "../batch/run-progress.ts";
 import { progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
 import { QUIET } from "../flags/declared.ts";
-import { processClock } from "../render/progress.ts";
+import { processClock } from "../render/status-line.ts";
 import { table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";

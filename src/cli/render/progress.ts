@@ -1,10 +1,9 @@
 import type { CallProgress, Progress } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
-import { inLine } from "../../platform/visible.ts";
-import { turnLine } from "./ask.ts";
+import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
 import { type CallsTaken, callLine } from "./calls.ts";
+import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
-import { openTurnLines } from "./turn-lines.ts";
 
 /** Says on stderr what takes long, and keeps count of sub-calls. */
 export interface ProgressLine {
@@ -23,94 +22,55 @@ export interface ProgressLine {
   reset(): void;
 }
 
-/** Time as progress needs it. */
-export interface ProgressClock {
-  /** ms, monotonic. */
-  now(): number;
-  /** Calls again and again, that many ms apart, until what it gives is called; does not keep the process alive. */
-  every(ms: number, work: () => void): () => void;
-}
-
-export const processClock: ProgressClock = {
-  now: () => performance.now(),
-  every(ms, work) {
-    const timer = setInterval(work, ms).unref();
-    return () => clearInterval(timer);
-  },
-};
-
-/** When the first word is said, and how far apart the others are, ms. */
-const ON_TERMINAL = { first: 1000, step: 100 };
-const ELSEWHERE = { first: 3000, step: Number.POSITIVE_INFINITY };
+const ON_TERMINAL: Pace = { first: 1000, step: 100 };
+/** A log does not fill with what is over. */
+const ELSEWHERE: Pace = { first: 3000, step: Number.POSITIVE_INFINITY };
 /** The seconds go on while all sub-calls are waited for. */
 const TICK_MS = 1000;
 
 /**
- * Speaks on a terminal after a second, in one line that is rewritten; of an ask each turn that is over keeps a line. Elsewhere what takes three seconds has a first line
- * then, and a last one when it ends: a log does not fill with what is over.
+ * On a terminal, rewrites one line, from the first second on; each turn of an ask keeps a line when it is over. Elsewhere prints a first line
+ * after 3 s, and a last one at the end.
+ *
+ * @param isQuiet nothing is printed, and sub-calls are counted
  */
-export function openProgress(output: Output, { now, every }: ProgressClock): ProgressLine {
+export function openProgress(output: Output, clock: StatusClock, isQuiet: boolean): ProgressLine {
+  const { now, every } = clock;
+  const as = isQuiet ? "quiet" : "text";
+  const status = openStatusLine(output, clock, { onTerminal: ON_TERMINAL, elsewhere: ELSEWHERE, as });
   let beganAt = now();
-  let saidAt = Number.NEGATIVE_INFINITY;
   let source = "";
-  let onLine = false;
-  /** Not said yet, and the last word if nothing follows. */
-  let unsaid: string | null = null;
   let calls: CallProgress | undefined;
   let stopTicking = () => {};
   const turns = openTurnLines();
   const counted = openCount(now);
 
-  function say(text: string): void {
-    const at = now();
-    const { first, step } = output.isTerminal ? ON_TERMINAL : ELSEWHERE;
-    unsaid = text;
-    if (at - beganAt < first || at - saidAt < step) return;
-    saidAt = at;
-    unsaid = null;
-    if (!output.isTerminal) {
-      output.write(`${inLine(text)}\n`);
-      return;
-    }
-    output.writeRaw("\r\x1b[K");
-    output.write(inLine(text).slice(0, output.columns - 1), "dim");
-    onLine = true;
-  }
-
-  function clear(): void {
-    if (onLine) output.writeRaw("\r\x1b[K");
-    onLine = false;
-  }
-
   function keepLines(lines: readonly string[]): void {
-    if (lines.length === 0 || !output.isTerminal) return;
-    clear();
-    for (const line of lines) output.write(`${line}\n`, "dim");
+    if (output.isTerminal) for (const line of lines) status.say(line, "dim");
   }
 
   return {
-    clear,
+    clear: status.clear,
     begin(of = "") {
       beganAt = now();
-      saidAt = Number.NEGATIVE_INFINITY;
-      unsaid = null;
       source = of;
+      status.begin();
       counted.begin();
     },
     report(progress) {
-      if (progress.kind === "notice") return say(progress.text);
+      if (progress.kind === "notice") return status.show(progress.text);
       if (progress.kind === "load") {
-        return say(`loading ${source}: ${amount(progress.files, "file")}, ${megabytes(progress.bytes)}`);
+        return status.show(`loading ${source}: ${amount(progress.files, "file")}, ${megabytes(progress.bytes)}`);
       }
       if (progress.kind === "turn") {
         // The calls of the cell before are over.
         stopTicking();
         calls = undefined;
         keepLines(turns.after(progress));
-        return say(turnLine(progress));
+        return status.show(turnLine(progress));
       }
       counted.report(progress);
-      const tell = () => calls && say(callLine(calls, now() - beganAt));
+      const tell = () => calls && status.show(callLine(calls, now() - beganAt));
       if (!calls) stopTicking = every(TICK_MS, tell);
       calls = progress;
       tell();
@@ -118,20 +78,13 @@ export function openProgress(output: Output, { now, every }: ProgressClock): Pro
     end(isOver = true) {
       stopTicking();
       calls = undefined;
-      clear();
+      status.clear();
       if (isOver) keepLines(turns.rest());
-      if (!output.isTerminal && unsaid !== null && saidAt > beganAt) output.write(`${inLine(unsaid)}\n`);
-      unsaid = null;
+      status.end();
       return counted.end();
     },
     reset: counted.reset,
   };
-}
-
-/** For --quiet: nothing is said, sub-calls are counted. */
-export function quietProgress({ now }: ProgressClock): ProgressLine {
-  const { report, ...count } = openCount(now);
-  return { ...count, clear() {}, report: (progress) => progress.kind === "calls" && report(progress) };
 }
 
 /** Takes the difference between what the session had spent before and has spent now. */
@@ -163,3 +116,37 @@ function openCount(now: () => number) {
 }
 
 const NOTHING = { tokens: 0, cost_usd: 0 };
+
+/** The turns of an ask and of the children below it. Each has a line when it is over. */
+interface TurnLines {
+  /** Lines of the turns of which this report says that they are over. */
+  after(progress: TurnProgress): string[];
+  /** Lines of all that are left. */
+  rest(): string[];
+}
+
+export function openTurnLines(): TurnLines {
+  /** The newest turn of each session, by its path, once its model has replied. */
+  const newest = new Map<string, TurnProgress>();
+
+  function over(isOver: (path: string) => boolean): string[] {
+    const done = [...newest].filter(([path]) => isOver(path)).sort(([, a], [, b]) => b.depth - a.depth);
+    for (const [path] of done) newest.delete(path);
+    return done.map(([, turn]) => turnOverLine(turn));
+  }
+
+  return {
+    after(progress) {
+      const own = pathOf(progress);
+      // While the model is asked, no cell of it runs, so no child of it is left; and its turn before is over.
+      const lines = over((path) => path !== own && path.startsWith(own));
+      if (progress.phase === "asked") return [...lines, ...over((path) => path === own)];
+      newest.set(own, progress);
+      return lines;
+    },
+    rest: () => over(() => true),
+  };
+}
+
+/** Ends each id, so that no path is the beginning of another one's id. */
+const pathOf = ({ path }: TurnProgress) => path.map((id) => `${id}/`).join("");

@@ -15,7 +15,8 @@ import { bringContexts } from "../input/contexts.ts";
 import { checkContexts } from "../input/path-cures.ts";
 import { checkPaths, contextSource } from "../input/sources.ts";
 import { passedOver } from "../render/failure.ts";
-import { openProgress, type ProgressLine, processClock, quietProgress } from "../render/progress.ts";
+import { openProgress, type ProgressLine } from "../render/progress.ts";
+import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { skippedLine, skippedSince } from "../render/warnings.ts";
 import { checkResultFile } from "../running/result-file.ts";
@@ -104,7 +105,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   checkSettings(now.settings, opening);
   checkPaths((now.settings.roots ?? []).filter((root) => !keeping.gone.includes(root)));
   if (output.file !== null) checkResultFile(output.file);
-  const progress = flags.quiet ? quietProgress(processClock) : openProgress(stderr, processClock);
+  const progress = openProgress(stderr, processClock, flags.quiet);
   const name = row?.id ?? flags.session;
   const options: HostedOptions = {
     ...optionsOf(now),

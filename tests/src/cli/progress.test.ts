@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { turnText } from "../../../src/cli/render/ask.ts";
 import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
-import { openProgress } from "../../../src/cli/render/progress.ts";
+import { openProgress, openTurnLines } from "../../../src/cli/render/progress.ts";
 import type { Output } from "../../../src/cli/render/terminal.ts";
-import { openTurnLines } from "../../../src/cli/render/turn-lines.ts";
 import type { CallProgress, Progress } from "../../../src/index.ts";
 import { compact, dollars } from "../../../src/platform/figures.ts";
 
@@ -13,19 +12,17 @@ function record(isTerminal: boolean) {
   const write = (text: string) => void written.push(text);
   const output: Output = { isTerminal, columns: 80, colours: false, paint: (text) => text, write, writeRaw: write };
   const clock = { now: 0, tick: () => {}, isTicking: false };
-  const progress = openProgress(output, {
-    now: () => clock.now,
-    every(ms, work) {
-      clock.isTicking = true;
-      clock.tick = () => {
-        clock.now += ms;
-        work();
-      };
-      return () => {
-        clock.isTicking = false;
-      };
-    },
-  });
+  function every(ms: number, work: () => void) {
+    clock.isTicking = true;
+    clock.tick = () => {
+      clock.now += ms;
+      work();
+    };
+    return () => {
+      clock.isTicking = false;
+    };
+  }
+  const progress = openProgress(output, { now: () => clock.now, every }, false);
   return { written, clock, progress };
 }
 

@@ -2,12 +2,12 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DEFAULT_EXEC_LIMITS, RlmError } from "../../../runtime/index.ts";
-import { openRunProgress } from "../../../src/cli/batch/run-progress.ts";
-import { openTally } from "../../../src/cli/batch/tally.ts";
+import { openRunProgress, openTally } from "../../../src/cli/batch/run-progress.ts";
 import { commandLine } from "../../../src/cli/flags/usage.ts";
 import { showWarnings } from "../../../src/cli/render/envelope.ts";
 import { failureJson, showError, showFailure } from "../../../src/cli/render/failure.ts";
-import { openProgress, processClock } from "../../../src/cli/render/progress.ts";
+import { openProgress } from "../../../src/cli/render/progress.ts";
+import { processClock } from "../../../src/cli/render/status-line.ts";
 import { table } from "../../../src/cli/render/table.ts";
 import { type Output, outputOver, type Terminal, writeData } from "../../../src/cli/render/terminal.ts";
 import { showValue } from "../../../src/cli/render/value.ts";
@@ -59,13 +59,8 @@ const DOORS: { readonly [door: string]: (text: string, terminal: Terminal) => un
   "JSON of a result": (text, { stdout }) => showValue({ [text]: [text] }, stdout),
   "a place": (text, { stdout }) => showValue([{ id: text, line: 1, column: 1, text }], stdout),
   progress: (text, { stderr }) => {
-    const progress = openProgress(stderr, {
-      ...processClock,
-      now: (
-        (at) => () =>
-          (at += 5000)
-      )(0),
-    });
+    let at = 0;
+    const progress = openProgress(stderr, { ...processClock, now: () => (at += 5000) }, false);
     progress.begin();
     progress.report({ kind: "notice", text });
     progress.end();

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { openRunProgress } from "../../../../src/cli/batch/run-progress.ts";
-import { openTally } from "../../../../src/cli/batch/tally.ts";
+import { openRunProgress, openTally } from "../../../../src/cli/batch/run-progress.ts";
 import type { Output } from "../../../../src/cli/render/terminal.ts";
 import type { Counts } from "../../../../src/store/index.ts";
 
