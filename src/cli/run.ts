@@ -16,7 +16,8 @@ export async function run(args: readonly string[], host: Host = processHost): Pr
     if (HELP.includes(first)) return await sayHelp(args.slice(1));
     command = await commandNamed(first, [], args);
     const rest = args.slice(1);
-    if (rest.includes("--help") || rest.includes("-h")) return await sayHelp([command.name]);
+    const options = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
+    if (options.includes("--help") || options.includes("-h")) return await sayHelp([command.name]);
     const parsed = await checked(command, rest);
     await tellOfSecret(parsed);
     return await command.run(parsed, host, await allCommands());

@@ -1,13 +1,14 @@
-import { SHELLS } from "../completion/scripts.ts";
 import { STORE } from "../flags/declared.ts";
 import { defineCommand } from "./define.ts";
+
+const SHELLS = ["bash", "zsh", "fish"];
 
 export const completion = defineCommand({
   name: "completion",
   summary: "print what makes a shell complete commands, options and names of sessions",
   details: [
     "For bash put `source <(belay completion bash)` into ~/.bashrc, for zsh `source <(belay completion zsh)` into ~/.zshrc after compinit. For fish run `belay completion fish > ~/.config/fish/completions/belay.fish` once.",
-    "`belay completion sessions` prints the names of sessions, one a line: the shell asks it while you type.",
+    "`belay completion words -- WORDS` prints what may stand in place of the last word, one a line: the shell asks it while you type.",
   ],
   takes: { usage: SHELLS.join("|"), completes: SHELLS },
   own: {},

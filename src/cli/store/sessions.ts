@@ -1,7 +1,7 @@
 import { age, amount, compact, dollars, size } from "../../platform/figures.ts";
 import { displayName } from "../../platform/ids.ts";
 import { shownPlace } from "../../platform/store-place.ts";
-import { jsonText } from "../../platform/visible.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
 import { listReadableSessions, REMARK_NAMES, type SessionSummary } from "../../session/index.ts";
 import type { SessionsFlags } from "../commands/sessions.ts";
 import type { Arguments } from "../flags/arguments.ts";
@@ -11,7 +11,7 @@ import type { Host } from "../host.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
 import { type Column, table } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
-import { showingDamage, withStore } from "./opened-store.ts";
+import { showingDamage, showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
@@ -33,6 +33,14 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
       stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted(own)}\n`);
     else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
     return damage;
+  });
+}
+
+/** Prints the names of sessions, one a line, for the completion of shells. Gives the exit code. */
+export function printNames(args: Arguments, host: Host): Promise<number> {
+  return showingFailures(args, async ({ stdout }) => {
+    const { sessions } = await withStore(storePlace(args), host, listReadableSessions);
+    for (const { name } of sessions) if (name !== null) stdout.write(`${inLine(name)}\n`);
   });
 }
 

@@ -1,21 +1,20 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../../src/cli/commands/index.ts";
-import { completionScript, SHELLS } from "../../../src/cli/completion/scripts.ts";
+import { offered as offeredFor } from "../../../src/cli/completion/completion.ts";
+import { spellings } from "../../../src/cli/flags/flag.ts";
 import { openSession } from "../../../src/index.ts";
-import { belayLine, ENV, temporaryFolder } from "./belay.ts";
+import { belay, belayLine, ENV, temporaryFolder } from "./belay.ts";
 
-/** What bash offers for a line, with the cursor at its end. */
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** The words that bash offers for a line, with the cursor at its end. */
 function offered(words: readonly string[], home: string): string[] {
-  const folder = temporaryFolder();
-  const script = join(folder, "belay.bash");
-  writeFileSync(script, completionScript("bash", COMMANDS));
   const quoted = words.map((word) => `'${word}'`).join(" ");
   const lines = [
     `belay() { ${belayLine('"$@"')}; }`,
-    `source '${script}'`,
+    "source <(belay completion bash)",
     "complete -p belay >/dev/null || exit 1",
     `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _belay`,
     `printf "%s\\n" "\${COMPREPLY[@]}"`,
@@ -42,13 +41,24 @@ test.skipIf(!hasBash)("bash completes commands, options, choices and names of se
   expect(offered(["belay", "exec", "-c", "x"], home)).toEqual([]);
   expect(offered(["belay", "completion", ""], home)).toEqual([...SHELLS]);
   expect(offered(["belay", "help", "do"], home)).toEqual(["doctor"]);
+  expect(offered(["belay", "show", "--help", "--js"], home)).toEqual(["--json"]);
+  // Scripts that an earlier build has made ask for nothing else.
+  const { stdout } = await belay(["completion", "sessions"], { home });
+  expect(stdout.split("\n").sort()).toEqual(["", "letters", "the été"]);
 });
 
-test.each(SHELLS)("the script for %s knows every command and option", (shell) => {
-  const script = completionScript(shell, COMMANDS);
-  for (const { name, options } of COMMANDS) {
-    expect(script).toContain(name);
-    for (const option of options) expect(script).toContain(shell === "fish" ? `-l ${option.name}` : `--${option.name}`);
+test("every command and option is offered, with its explanation", () => {
+  const commands = offeredFor([""], COMMANDS);
+  for (const { name, summary, options } of COMMANDS) {
+    expect(commands).toContainEqual([name, summary]);
+    const own = offeredFor([name, "-"], COMMANDS);
+    for (const option of options) for (const word of spellings(option)) expect(own).toContainEqual([word, option.help]);
   }
-  expect(script).toContain("belay completion sessions");
+  expect(offeredFor(["exec", "-e", "-"], COMMANDS)).toBe("anything");
+  expect(offeredFor(["exec", "-c", ""], COMMANDS)).toBe("files");
+});
+
+test.each(SHELLS)("the script for %s asks for what it offers", async (shell) => {
+  const { code, stdout } = await belay(["completion", shell]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("belay completion words -- ")]);
 });
