@@ -1,10 +1,13 @@
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFailed, test, vi } from "vitest";
 import type { Answer, Checkpoint, ExecState, PendingCall, Settlement, Slice } from "../../../../runtime/index.ts";
 import { type LoopParts, runLoop } from "../../../../src/session/exec/loop.ts";
 import type { Beginning, LoopMachine, Replayed } from "../../../../src/session/exec/ports.ts";
 import { newState } from "../../../support/checkpoints.ts";
+
+// Nothing here waits for a clock: a loop that waits for what never comes fails at once.
+vi.setConfig({ testTimeout: 1000 });
 
 /** A guest as a script: `on` says which calls it makes when it has got these answers; null: it ends. */
 interface Scripted {
@@ -33,6 +36,7 @@ interface Knobs {
 /** One line for each thing that the loop does, in its order. */
 function scene({ first, on }: Scripted) {
   const log: string[] = [];
+  onTestFailed(() => console.log(["the loop did:", ...log].join("\n  ")));
   const got: string[] = [];
   const held = new Map<string, () => void>();
   const timers: { readonly ms: number; run(): void }[] = [];
