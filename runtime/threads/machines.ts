@@ -81,8 +81,11 @@ const KEPT_AT_LEAST = 2;
 
 let shared: Machines | undefined;
 
-/** The machines of this process. A sandbox uses them unless it is given others. */
-export function processMachines(): Machines {
-  shared ??= openMachines();
+/**
+ * The machines of this process. A sandbox uses them unless it is given others.
+ * @param given as for `openMachines`; it counts only in the first call
+ */
+export function processMachines(given?: { readonly kept: number }): Machines {
+  shared ??= openMachines(given);
   return shared;
 }

@@ -1,31 +1,33 @@
 import { EventEmitter } from "node:events";
-import { MessageChannel, type Transferable, Worker, type WorkerOptions } from "node:worker_threads";
+import { MessageChannel, type Transferable, Worker } from "node:worker_threads";
 import { entryUrl } from "../../src/entries.ts";
-import { serveStore } from "../../src/store/thread/serve.ts";
+import type { StoreSetup } from "../../src/store/thread/methods.ts";
 
-// What `src/store/thread/thread.ts` imports as `Worker` in tests: see vitest.config.ts. A thread takes longer to start than a
-// test has its store open. Messages are copied and handed over as between threads. Another entry gets a thread of its own.
-
+/** A store that is served in the thread of the test. Messages are copied and handed over as between threads. */
 class Served extends EventEmitter {
   readonly #near;
 
-  constructor({ workerData }: WorkerOptions) {
+  constructor(setup: StoreSetup) {
     super();
     const { port1: near, port2: far } = new MessageChannel();
     this.#near = near;
     near.on("message", (message) => this.emit("message", message));
     near.once("close", () => this.emit("exit", 0));
-    // As a thread does, it begins once its starter has said what it listens to.
-    setImmediate(() => {
-      serveStore(far, workerData).catch((error) => {
-        this.emit("error", error);
-        far.close();
-      });
-      far.unref();
+    this.#serve(setup, far).catch((error) => {
+      this.emit("error", error);
+      far.close();
     });
   }
 
-  postMessage(message: unknown, transfer: readonly Transferable[]): void {
+  async #serve(setup: StoreSetup, far: InstanceType<typeof MessageChannel>["port1"]): Promise<void> {
+    // Loaded when a store is opened, since many tests open none. As a thread does, it begins once its starter listens.
+    const { serveStore } = await import("../../src/store/thread/serve.ts");
+    const serving = serveStore(far, setup);
+    far.unref();
+    await serving;
+  }
+
+  postMessage(message: unknown, transfer?: readonly Transferable[]): void {
     this.#near.postMessage(message, transfer);
   }
 
@@ -38,9 +40,8 @@ class Served extends EventEmitter {
   }
 }
 
-function storeWorker(entry: URL, options: WorkerOptions): Served | Worker {
-  return entry.href === entryUrl("store-thread-entry").href ? new Served(options) : new Worker(entry, options);
+/** Serves stores here, since tests open hundreds. Another entry than the usual one gets a thread of its own. */
+export function startStore(entry: URL, setup: StoreSetup): Served | Worker {
+  const isUsual = entry.href === entryUrl("store-thread-entry").href;
+  return isUsual ? new Served(setup) : new Worker(entry, { workerData: setup, execArgv: [] });
 }
-
-/** Called with `new`, a function that answers an object gives that object. */
-export { storeWorker as Worker };

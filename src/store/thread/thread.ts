@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { type EventEmitter, once } from "node:events";
 import { type Transferable, Worker } from "node:worker_threads";
 import { RlmError } from "../../../runtime/errors.ts";
 import type { ImagePages } from "../../../runtime/index.ts";
@@ -32,7 +32,7 @@ export async function openStore(
   const losses = new Map<string, AbortController>();
   /** Leases that the caller has asked for and does not have yet: a server may take long to answer, and lose one meanwhile. */
   const asked = new Set<{ readonly id: string; readonly loss: AbortController }>();
-  const thread = await startThread(entry, setup, {
+  const thread = await openThread(startWorker(entry, setup), {
     ended: onEnd,
     lost({ lost, error }) {
       const loss = losses.get(lost);
@@ -86,6 +86,20 @@ export async function openStore(
   };
 }
 
+/** Starts the thread that serves a store: the module of `entry` calls `serveStore` with `setup`. */
+export type StartThread = (entry: URL, setup: StoreSetup) => ServingThread;
+
+/** The parts of a `Worker` that a store uses. */
+type ServingThread = EventEmitter & Pick<Worker, "postMessage" | "ref" | "unref">;
+
+// Flags of a caller such as --input-type are refused for a thread.
+let startWorker: StartThread = (entry, setup) => new Worker(entry, { workerData: setup, execArgv: [] });
+
+/** Starts threads of stores in another way from now on, in the whole process. */
+export function startStoresBy(start: StartThread): void {
+  startWorker = start;
+}
+
 interface StoreThread {
   ask<Name extends Method>(
     method: Name,
@@ -101,9 +115,7 @@ interface ThreadEvents {
   lost(loss: Loss): void;
 }
 
-async function startThread(entry: URL, setup: StoreSetup, events: ThreadEvents): Promise<StoreThread> {
-  // Flags of a caller such as --input-type are refused for a thread.
-  const worker = new Worker(entry, { workerData: setup, execArgv: [] });
+async function openThread(worker: ServingThread, events: ThreadEvents): Promise<StoreThread> {
   /** By the ids of the requests that are not answered. */
   const waiting = new Map<number, PromiseWithResolvers<Answer<never>>>();
   let ended: RlmError | undefined;
