@@ -11,6 +11,7 @@ const BY_HAND = "by hand";
 const SMALLEST: Readonly<Record<string, readonly [file: string, names: string] | typeof BY_HAND>> = {
   demo: ["tests/e2e/examples.test.ts", "examples"],
   test: ["vitest.config.ts", "tests/**/*.test.ts"],
+  "test:unit": ["vitest.config.ts", 'name: "units"'],
   check: ["vitest.config.ts", "tests/**/*.test.ts"],
   lint: ["tests/docs/layers.test.ts", "biome"],
   types: ["tests/docs/editor-types.test.ts", "tsc"],

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { entryUrl } from "../../../src/entries.ts";
 import { tryInChild } from "../../../src/jobs/child.ts";
 import { giveUpJob } from "../../../src/jobs/give-up.ts";
@@ -10,6 +10,8 @@ import { processParts } from "../../../src/jobs/process-parts.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
 import { runScene } from "../../support/run-scene.ts";
 import { folderWith } from "../../support/tree.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const CELL =
   'const a = await llm_query("a", { tools: [] }); const b = await llm_query("b", { tools: [] }); [a, b, job]';

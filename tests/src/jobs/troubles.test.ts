@@ -1,8 +1,10 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { checkModel } from "../../../src/jobs/check-model.ts";
 import type { WorkProgress } from "../../../src/jobs/index.ts";
 import { openTroubles } from "../../../src/jobs/troubles.ts";
 import { runScene } from "../../support/run-scene.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const REFUSED = { status: 401, body: '{"error":{"message":"wrong key"}}' };
 const TWO_CALLS = `const a = await llm_query("a" + job, { tools: ["read_file"] });

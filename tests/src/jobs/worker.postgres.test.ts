@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../runtime/index.ts";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import type { Store } from "../../../src/store/index.ts";
@@ -6,6 +6,8 @@ import { shareStore } from "../../../src/store/index.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
 import { type RunSceneOptions, runScene, stopOnce } from "../../support/run-scene.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const ASK =
   'const a = await llm_query("a" + job, { tools: [] }); const b = await llm_query("b" + job, { tools: [] }); a + b';

@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { dueJobs } from "../../../src/jobs/sweep.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { runScene, stopOnce } from "../../support/run-scene.ts";
 import { storeAround } from "../../support/store-around.ts";
 import { folderWith } from "../../support/tree.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const ASK = 'const said = await llm_query("about " + job.name, { tools: [] }); [job.name, said]';
 const names = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `n${n}` }));

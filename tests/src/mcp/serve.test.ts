@@ -1,6 +1,8 @@
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ERAS, openPair, project } from "./pair.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const CORE = ["rlm_load", "rlm_load_append", "rlm_exec", "rlm_query", "rlm_ask", "rlm_status", "rlm_wait"];
 

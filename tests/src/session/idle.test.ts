@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openMachines } from "../../../runtime/threads/machines.ts";
 import { openSession, type Session } from "../../../src/index.ts";
 import type { HostedOptions } from "../../../src/session/api.ts";
@@ -9,6 +9,8 @@ import { FREE } from "../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/thread/shared.ts";
 import { seededRandom } from "../../support/seeded-random.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const TEXT = "alpha beta\ngamma";
 

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { openSession } from "../../../src/index.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const session = await openSession();
 const small = await openSession({ memoryMb: 16 });

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openSession, RlmError } from "../../../src/index.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const MB = 2 ** 20;
 

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { GcRule, Store } from "../../../src/store/port.ts";
 import { textKey } from "../../../src/store/rows/answer.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
@@ -20,6 +20,8 @@ import {
   sessionOf,
 } from "./sample.ts";
 import { STORES } from "./stores.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const NEVER: GcRule = { now: 1000, anonymousMs: 1e9, namedMs: null, pi: false, dryRun: false };
 

@@ -1,7 +1,9 @@
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { corrupt } from "../../../campaigns/corrupt/corruption.ts";
 import { folderWith } from "../../support/tree.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 test("flipped bits and cut blobs are refused or do no harm", () => {
   const folder = join(folderWith({ "store/": "" }), "store");

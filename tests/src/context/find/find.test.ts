@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { RRegex } from "rregex";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { RlmError } from "../../../../runtime/index.ts";
 import { compileFind, find, findIn } from "../../../../src/context/find/find.ts";
 import { recent } from "../../../../src/context/find/recent.ts";
 import { type Text, textFromString } from "../../../../src/context/text/text.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const atom = fc.constantFrom(
   ...["a", "b", "foo", "é", "漢", "😀", "\\n", "\\r", " ", "x y", "\\.", "=", "\\x00", "\\x01", ""],

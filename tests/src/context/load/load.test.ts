@@ -1,12 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
 import { load, loadAppend, type Source } from "../../../../src/context/load/load.ts";
 import type { LoadOptions } from "../../../../src/context/load/reading.ts";
 import { tooLarge } from "../../../../src/context/load/size.ts";
 import { folderWith, grow } from "../../../support/tree.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const MB = 1024 * 1024;
 

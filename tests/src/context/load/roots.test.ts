@@ -15,6 +15,8 @@ import {
 } from "../../../../src/context/load/roots.ts";
 import { folderWith } from "../../../support/tree.ts";
 
+vi.setConfig({ testTimeout: 30_000 });
+
 test("a root that is a symlink is resolved once; the files below are found under it", () => {
   const folder = folderWith({ "repo/file.txt": "x" });
   symlinkSync("repo", join(folder, "link"));

@@ -1,9 +1,11 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../../../runtime/clock.ts";
 import { type Machines, openMachines } from "../../../../runtime/threads/machines.ts";
 import type { Json } from "../../../../src/index.ts";
 import type { ModelAnswer, ModelRequest } from "../../../../src/model/port.ts";
 import { meeting, openScripted, USAGE } from "../../../support/scripted-session.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const TOKENS = USAGE.input + USAGE.output;
 

@@ -1,9 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Amount, Hold, NewRun, Outcome, Try } from "../../../../src/store/jobs/port.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { checkpointOf, contextOf, pagesOf, range, recordOf, sessionOf } from "../sample.ts";
 import { STORES } from "../stores.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const UNLIMITED = { nanodollars: null, tokens: null, sub_calls: null };
 const NONE: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };

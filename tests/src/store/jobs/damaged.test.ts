@@ -1,7 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { EDITED } from "../edited.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 test.for(EDITED)("$kind: a job or a run whose row cannot be read is not left out", async (of, { skip }) => {
   skip(of.skipped !== null, of.skipped ?? "");

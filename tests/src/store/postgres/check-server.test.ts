@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { checkServer } from "../../../../src/store/postgres/check-server.ts";
 import type { Server } from "../../../../src/store/postgres/connection.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const NAME = "postgres://me@db/belay";
 

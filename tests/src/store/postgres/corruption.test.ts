@@ -1,10 +1,12 @@
 import pg from "pg";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { checkpointOf, contextOf, META, pagesOf, recordOf, sessionOf } from "../sample.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const CONTEXT = contextOf("some text");
 const FLIP = (column: string) => `${column} = set_byte(${column}, 0, get_byte(${column}, 0) # 1)`;

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../../src/store/verify-store.ts";
@@ -8,6 +8,8 @@ import { startProxy } from "../../../support/postgres/proxy.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../../support/postgres/server.ts";
 import { openSql } from "../../../support/postgres/sql.ts";
 import { checkpointOf, pagesOf, recordOf, sessionOf } from "../sample.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 const LEASE_MS = 1000;
 
