@@ -308,7 +308,7 @@ interface SubCallOptions {
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;
-  /** Whether the same call may succeed if it is made again. */
+  /** True if the same call may succeed if it is made again. */
   retriable: boolean;
 }
 

@@ -23,7 +23,7 @@ export const budget = defineBuiltin({
   run: (_services, _args, scope) => remainingBudget(scope),
 });
 
-/** What is left of the budget at this moment. */
+/** The rest of the budget at this moment. */
 export function remainingBudget(scope: CallScope): { [name: string]: Json } {
   const { remaining_tokens: tokens, remaining_cost_usd: cost_usd, ...facts } = factsOf(scope);
   const sub_calls = Math.max(0, facts.remaining_sub_calls - scope.newCalls());

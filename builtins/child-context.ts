@@ -5,15 +5,15 @@ import type { ContextServices } from "./services.ts";
 export type Range = readonly [start: number, end: number];
 
 /**
- * What a call with a context of its own gives to the model: a text, parts of P or of the history (sorted, apart from each
- * other), or all of P.
+ * The context that a call gives to its model: a text, parts of P or of the history (sorted, apart from each other), or all of
+ * P.
  */
 export type ChildContext =
   | { readonly text: string }
   | { readonly ranges: readonly Range[]; readonly of?: "history" }
   | { readonly whole: true };
 
-/** What marks a place of the history: its offsets mean something else in P. */
+/** The mark of a place of the history: its offsets mean something else in P. */
 export const OF_HISTORY = "history";
 
 /**

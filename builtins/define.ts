@@ -2,14 +2,14 @@ import * as v from "valibot";
 import { argumentError, type CallScope, type ErrorCode, type Json } from "../runtime/index.ts";
 import type { Services } from "./services.ts";
 
-/** What documentation, editor types and the prompt line are generated from. */
+/** Facts of a builtin, from which documentation, editor types and the prompt line are generated. */
 export interface Described {
   readonly name: string;
   /** TypeScript signatures as a cell sees them, one a line; for a namespace those of its members. */
   readonly signature: string;
   /** One sentence, with shapes and units. */
   readonly summary: string;
-  /** What rlm_exec tells a model of it, if the beginning of the summary leaves out what the model must know. */
+  /** The sentence of rlm_exec about it, if the beginning of the summary leaves out what the model must know. */
   readonly brief?: string;
   /** A cell that runs as it stands, over any context. */
   readonly example: string;
@@ -19,7 +19,7 @@ export interface Described {
   readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
 }
 
-/** What host functions answer from: the session's context, and the builtins themselves. */
+/** Sources of host functions: the session's context, and the builtins themselves. */
 export interface HostServices extends Services {
   readonly described: readonly Described[];
 }
@@ -64,7 +64,7 @@ export type Builtin = SyncBuiltin | AsyncBuiltin | GuestBuiltin;
 type Params = Readonly<Record<string, v.GenericSchema>>;
 type Arguments<P extends Params> = v.InferOutput<v.ObjectSchema<P, undefined>>;
 
-/** What parameters are made of, with messages that follow the parameter's name. */
+/** Schemas of parameters, with messages that follow the parameter's name. */
 export const integer = v.pipe(v.number("must be an integer"), v.integer("must be an integer"));
 export const atLeastOne = v.pipe(integer, v.minValue(1, "must be at least 1"));
 export const string = v.string("must be a string");

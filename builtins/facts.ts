@@ -3,14 +3,14 @@ import type { CallScope } from "../runtime/index.ts";
 
 const count = v.fallback(v.number(), 0);
 
-/** What the host tells the machine of sub-calls and the budget when a slice begins. */
+/** Facts of the host about sub-calls and the budget, which the machine gets when a slice begins. */
 const Facts = v.object({
   remaining_tokens: count,
   remaining_sub_calls: count,
   remaining_time_ms: count,
   /** Absent if dollars are not limited. */
   remaining_cost_usd: v.fallback(v.optional(v.number()), undefined),
-  /** How many levels of calls with a context of their own there may still be. */
+  /** Levels of calls with a context of their own that are left. */
   depth_left: count,
   /** Why no sub-call can be made at all, or null. */
   no_model: v.fallback(v.nullable(v.string()), null),

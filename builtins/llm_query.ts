@@ -45,7 +45,7 @@ export const llm_query = defineGuestBuiltin({
 /** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;
-  /** Whether the same call may succeed if it is made again. */
+  /** True if the same call may succeed if it is made again. */
   retriable: boolean;
 }`,
   source: new URL("./llm_query.guest.js", import.meta.url),

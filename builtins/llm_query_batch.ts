@@ -43,7 +43,7 @@ interface BatchAnswer {
 }`,
   source: new URL("./llm_query_batch.guest.js", import.meta.url),
   host: {
-    /** How many of the prompts may be sent. */
+    /** The number of prompts that may be sent. */
     "llm_query_batch.plan": (services, args, scope) => plan(services, args, scope),
   },
 });

@@ -10,7 +10,7 @@ export interface DocumentEntry {
   readonly end: number;
 }
 
-/** Where an offset lies: its document with its range in P, and line and column in the document, from 1. */
+/** The place of an offset: its document with its range in P, and line and column in the document, from 1. */
 export interface PlaceEntry {
   readonly id: string;
   readonly start: number;
@@ -29,7 +29,7 @@ export interface CoverageNotes {
   sent(given: { readonly prompt: string; readonly context?: ChildContext }): void;
 }
 
-/** What builtins read of the loaded context. All offsets are UTF-16 units of P. */
+/** Reads the loaded context for builtins. All offsets are UTF-16 units of P. */
 export interface ContextServices {
   readonly hash: string;
   readonly sources: readonly string[];
@@ -70,7 +70,7 @@ export interface ContextServices {
   }[];
 }
 
-/** What builtins read of the conversation. Offsets are UTF-16 units of its text. */
+/** Reads the conversation for builtins. Offsets are UTF-16 units of its text. */
 export interface HistoryServices extends ContextServices {
   /** Id of the object that the document with this id is. */
   objectOf(document: Json | undefined): string;

@@ -33,11 +33,11 @@ const WITHOUT_CONTEXT = ["tools", "system", "max_tokens", "or_text"] as const;
 /** The batch that a call belongs to: the guest's own number of it, and how many of it may be in flight at once. */
 const Batch = v.object({ id: v.number(), max_concurrent: v.exactOptional(v.number()) });
 
-/** What one sub-call asks for, by the names that cells use. */
+/** A sub-call's request, by the names that cells use. */
 export interface SubCallRequest extends Omit<Options, "context"> {
   readonly prompt: string;
   readonly batch?: v.InferOutput<typeof Batch>;
-  /** What the model explores with cells of its own. Without it the model gets the prompt alone. */
+  /** The text that the model explores with cells of its own. Without it the model gets the prompt alone. */
   readonly context?: ChildContext;
 }
 

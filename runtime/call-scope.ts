@@ -18,7 +18,7 @@ export interface CallScopeOptions {
   notice(text: string): void;
 }
 
-/** What a builtin's host function learns of the exec that calls it, and can do for it. */
+/** The exec as a builtin's host function sees it, and the services that it has for the function. */
 export function openCallScope(options: CallScopeOptions): CallScope {
   const { library, clock, heap, scripts, running, engine } = options;
   return {

@@ -7,9 +7,9 @@ import type { CellEnd, Ended } from "./protocol.ts";
 import { keepLibraryState, throwFault } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
-/** What is known of the exec's end besides how its cell ended. */
+/** Facts about the exec's end besides the end of its cell. */
 interface Closing {
-  /** Whether the guest has come to rest. */
+  /** True if the guest has come to rest. */
   readonly atRest?: boolean;
   readonly whole?: string | null;
 }

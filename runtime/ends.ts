@@ -9,17 +9,17 @@ import { firstly, remedy } from "./remedies.ts";
 import type { Running } from "./running.ts";
 import { suggestionFor } from "./suggestions.ts";
 
-/** What the prelude reports when a cell has ended. */
+/** The prelude's report of a cell's end. */
 interface ResultReport {
   /** JSON text, or null if it is too large. Only the prelude of an earlier build has it here; today it comes in parts. */
   readonly result?: string | null;
-  /** Whether the parts are the whole result. */
+  /** True if the parts are the whole result. */
   readonly isWhole?: boolean;
   /** JSON text; null if there is none, or if it is too large. */
   readonly meta: string | null;
   /** UTF-16 units of both. */
   readonly size: number;
-  /** Whether all of both was counted: if not, they are larger than `size`. */
+  /** True if all of both was counted: if not, they are larger than `size`. */
   readonly counted: boolean;
   /** Values that JSON cannot hold. They became null. */
   readonly lost: readonly { readonly path: string; readonly what: string }[];

@@ -6,7 +6,7 @@
 import type { TextPlace } from "./images/image.ts";
 import type { HostText } from "./texts.ts";
 
-/** What the engine needs from the machine around it. */
+/** The engine's port to the machine around it. */
 export interface EngineHost {
   /**
    * The guest's one way out. `openPost` lists the kinds. A post of kind `text` is answered with a text of the host, or with
@@ -46,11 +46,11 @@ export interface EngineImage {
   readonly stackPointer: number;
   readonly runtimePtr: number;
   readonly contextPtr: number;
-  /** Where the prelude's functions are in the memory. */
+  /** Places of the prelude's functions in the memory. */
   readonly entries: PreludeEntries<number>;
 }
 
-/** Where in linear memory the characters of a text of the host lie. */
+/** The place of a host text's characters in linear memory. */
 export type EnginePlace = Omit<TextPlace, "id">;
 
 /** `failure` is what the prelude's `describe` says of the thrown value, or null if even that could not run. */
@@ -79,7 +79,7 @@ export interface Engine extends Disposable {
   runJob(): "ran" | "empty" | "stopped";
   /** The guest as it is, without a copy. No guest code may be running. */
   image(): EngineImage;
-  /** Whether a job is queued. */
+  /** True if a job is queued. */
   hasJob(): boolean;
   /** Texts of the host that the guest holds. Their places in memory neither move nor are they reused while they are listed. */
   texts(): readonly EnginePlace[];

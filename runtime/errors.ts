@@ -70,7 +70,7 @@ export function isErrorCode(code: string): code is ErrorCode {
 }
 
 export interface RlmErrorOptions {
-  /** What the caller can do about it, as a sentence. */
+  /** The remedy for the caller, as a sentence. */
   suggestion: string;
   /** The error class that the guest sees if this error reaches a cell (default `Error`). */
   guestName?: string;

@@ -2,7 +2,7 @@ import { type ErrorEnd, foundEnd, limitLowered, outOfMemory } from "./ends.ts";
 import type { Engine } from "./engine.ts";
 import type { RlmError } from "./errors.ts";
 
-/** What the guest's heap may hold. The library's texts come on top of the guest's own limit. */
+/** The limit of the guest's heap. The library's texts come on top of the guest's own limit. */
 export interface Heap {
   /** The guest's own limit. */
   readonly limitBytes: number;

@@ -2,7 +2,7 @@ import type { ExecLimits } from "./limits.ts";
 import type { GuestModule } from "./prelude.ts";
 import type { GivenAnswer, Json } from "./protocol.ts";
 
-/** What a host function learns of the exec that calls it. */
+/** The exec as a host function sees it. */
 export interface CallScope {
   readonly limits: ExecLimits;
   readonly facts: Json;
@@ -40,9 +40,9 @@ export interface LibraryText {
 }
 
 /**
- * What a machine puts into its guest: functions that cells call by name. It lives in the machine's thread. A
- * function may throw `RlmError`, which the guest sees as an error of class `guestName` with `code`; anything else is a fault of
- * the host.
+ * The contents that a machine puts into its guest: functions that cells call by name. It lives in the machine's thread. A
+ * function may throw `RlmError`, which the guest sees as an error of class `guestName` with `code`; anything else is a fault
+ * of the host.
  */
 export interface Library<Message = never> {
   /** Functions that answer at once. They must be read-only or idempotent: a slice that died is run again from its checkpoint. */
@@ -68,7 +68,7 @@ export interface Library<Message = never> {
    */
   readonly preamble?: { readonly list: string; readonly setAside: string };
   /**
-   * What the library keeps of an exec. `kept` is asked for when the guest has come to rest, to wait for calls or because the
+   * The library's state of an exec. `kept` is asked for when the guest has come to rest, to wait for calls or because the
    * exec is over. `resume` gets what was kept when the image was captured; null if that is nothing.
    */
   readonly exec?: { begin(): void; resume(kept: Json): void; kept(isOver: boolean): Json };

@@ -62,15 +62,15 @@ export const LIMITS = {
   /** Sub-calls in flight at once. */
   concurrency: 5,
   maxConcurrency: 100,
-  /** How deep children may be, and the most that can be asked for. A session that a caller opens has depth 0. */
+  /** The depth that children may have, and the most that can be asked for. A session that a caller opens has depth 0. */
   depth: 2,
   maxDepth: 5,
   /** Guests of children that are alive at once, at each depth. */
   guestsPerLevel: 4,
   timeOverMs: 5000,
-  /** How long the machine of a session stays open while it is not used, ms. To open it again takes some milliseconds. */
+  /** Time that the machine of a session stays open while it is not used, ms. To open it again takes some milliseconds. */
   idleMs: 60_000,
-  /** How long a thread without a machine stays, ms. */
+  /** Time that a thread without a machine stays, ms. */
   idleThreadMs: 10_000,
   /** A wait for a provider's rate that is longer parks the job, ms. */
   rateWaitMs: 120_000,
@@ -89,10 +89,10 @@ export const DEFAULT_BUDGET = {
 export const DEFAULT_ASK_MS = 1_800_000;
 export const DEFAULT_JOB_MS = 3_600_000;
 
-/** How long after the deadline a machine may take to come to rest, and when it is ended from outside, ms. */
+/** Time after the deadline in which a machine may come to rest, and after which it is ended from outside, ms. */
 export const DRAIN_MS = 250;
 export const TERMINATE_MS = 500;
-/** How long a guest command or the capture of an image may take, ms. The stores that commands touch hold at most 5 MB. */
+/** Time that a guest command or the capture of an image may take, ms. The stores that commands touch hold at most 5 MB. */
 export const COMMAND_MS = 10_000;
 
 const MIN_EXEC_LIMITS: ExecLimits = {

@@ -1,6 +1,6 @@
 export type Stream = "stdout" | "stderr";
 
-/** What a cell has printed, as an ExecState holds it. Both streams share one cap. */
+/** Text that a cell has printed, as an ExecState has it. Both streams share one cap. */
 export interface Output {
   stdout: string;
   stderr: string;

@@ -103,7 +103,7 @@ function placeText<T>({ heap, clock }: PostOptions, text: HostText, make: () => 
 
 const STRING_SLACK_BYTES = 1024;
 
-/** What the guest may know of a failure: all of a mistake of the caller's, nothing but the name of a fault of the host. */
+/** The guest's view of a failure: all of a mistake of the caller's, nothing but the name of a fault of the host. */
 function callError(running: Running, error: unknown): CallError {
   if (error instanceof RlmError) {
     const { guestName: name, code, message, suggestion, retriable } = error;

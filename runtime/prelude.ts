@@ -11,7 +11,7 @@ export function readGuestFile(url: URL): string {
   return readFileSync(url, "utf8");
 }
 
-/** What each part of guest code is given, in the order of their making. A part adds what it returns to `kit`. */
+/** Parameters of each part of guest code, in the order of their making. A part adds what it returns to `kit`. */
 const PARTS: readonly (readonly [file: string, given: string])[] = [
   ["primordials", ""],
   ["inspect", "kit"],

@@ -5,7 +5,7 @@ import type { Output, Stream } from "./output.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** All that an exec has gathered so far. It is serialisable, since a checkpoint keeps it. */
+/** The state that an exec has gathered so far. It is serialisable, since a checkpoint keeps it. */
 export interface ExecState {
   readonly exec_id: string;
   /** Number of the cell in its session, 1-based: tracebacks say `<cell 3>`. 0 for the cell of a query, `<query>`. */
@@ -18,9 +18,9 @@ export interface ExecState {
   running_ms: number;
   /** Counter of the next call's id. */
   next_call: number;
-  /** What the cell gave to `answer` last; absent if it has not called it. */
+  /** The value that the cell gave to `answer` last; absent if it has not called it. */
   answer?: GivenAnswer;
-  /** What the library keeps of the exec; absent if it keeps nothing. */
+  /** The library's state of the exec; absent if it keeps nothing. */
   library?: Json;
 }
 
@@ -30,15 +30,15 @@ export interface GivenAnswer {
   readonly cite: Json;
 }
 
-/** What a new exec starts with. */
+/** The start of a new exec. */
 export interface ExecInput {
   readonly source: string;
   readonly state: ExecState;
-  /** Whether calls tell their place in the source. */
+  /** True if calls tell their place in the source. */
   readonly sites?: boolean;
   /** Names of builtins that the cell may not declare, though other cells may. */
   readonly kept?: readonly string[];
-  /** Whether the result is wanted whole, up to `LIMITS.wholeResultBytes`, in addition to what the exec keeps of it. */
+  /** True if the result is wanted whole, up to `LIMITS.wholeResultBytes`, in addition to what the exec keeps of it. */
   readonly wantsWhole?: boolean;
   /** Facts of the session that builtins answer from (budget, sources …); the machine only passes them on. */
   readonly facts: Json;
@@ -49,7 +49,7 @@ export interface ExecInput {
 /** State of a random generator: four numbers of 32 bits. */
 export type Seed = readonly [number, number, number, number];
 
-/** What an exec continues with in a guest that was opened from an image with `pending: "keep"`. */
+/** The start of an exec that continues in a guest which was opened from an image with `pending: "keep"`. */
 export interface ResumeInput {
   readonly source: string;
   /** The state when the image was captured. */
@@ -78,9 +78,9 @@ export interface Checkpoint {
   readonly answers: readonly Json[];
   /** Ids of the calls that the guest in the image waits for. Between execs there are none. */
   readonly waiting: readonly string[];
-  /** How long the capture took, ms. */
+  /** Time that the capture took, ms. */
   readonly ms: number;
-  /** Whether the guest was tried out afterwards: it has changed since, and must be opened anew from the image. */
+  /** True if the guest was tried out afterwards: it has changed since, and must be opened anew from the image. */
   readonly isSpent: boolean;
 }
 
@@ -104,13 +104,13 @@ export interface PendingCall {
   readonly id: string;
   readonly name: string;
   readonly args: readonly Json[];
-  /** Where it was made, such as `<cell 1>:3`. Only present if the exec asked for sites. */
+  /** The place of its caller, such as `<cell 1>:3`. Only present if the exec asked for sites. */
   readonly site?: string;
   /** The number of calls that it counts as, with those that it may make in turn. Absent: 1. */
   readonly counts?: number;
 }
 
-/** What the guest's promise of a call is settled with. */
+/** The outcome with which the guest's promise of a call is settled. */
 export type Settlement =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: CallError };
@@ -125,11 +125,11 @@ export interface CallError {
   readonly code: string;
   readonly message: string;
   readonly suggestion: string;
-  /** Whether the call may succeed if it is made again. */
+  /** True if the call may succeed if it is made again. */
   readonly retriable?: boolean;
 }
 
-/** How the guest code of an exec ended. JSON stays text here, since the machine does not read what a cell returns. */
+/** The end of an exec's guest code. JSON stays text here, since the machine does not read what a cell returns. */
 export type CellEnd =
   | { readonly kind: "ok"; readonly result: string; readonly meta: string | null }
   | {
@@ -140,7 +140,7 @@ export type CellEnd =
     }
   | { readonly kind: "timeout" | "cancelled" };
 
-/** How a slice of guest running ended: the guest waits for calls, or the exec is over. */
+/** The end of a slice of guest code: the guest waits for calls, or the exec is over. */
 export type SliceEnd = Idle | Ended;
 
 export interface Idle {
@@ -154,7 +154,7 @@ export interface Ended {
   readonly kind: "ended";
   readonly end: CellEnd;
   readonly state: ExecState;
-  /** Whether the guest came to rest and is sound. */
+  /** True if the guest came to rest and is sound. */
   readonly clean: boolean;
   /** JSON of the result if it was wanted whole; null otherwise, and if it has more than `LIMITS.wholeResultBytes`. */
   readonly whole: string | null;
@@ -185,7 +185,7 @@ export type ToThread<Message> =
 export type FromThread =
   | { readonly kind: "ready"; readonly origin: string }
   | (Idle & {
-      /** What `checkpoint` would have been answered; null if no image was wanted, or if no call is new. */
+      /** The answer that `checkpoint` would have had; null if no image was wanted, or if no call is new. */
       readonly checkpoint: CaptureReply | null;
     })
   | Ended

@@ -15,9 +15,9 @@ export interface Running {
   readonly outstanding: Set<string>;
   /** JSON of the cell's result, as it comes from the guest at its end. */
   parts: string[];
-  /** Whether the result is wanted whole, in addition to what the exec keeps of it. */
+  /** True if the result is wanted whole, in addition to what the exec keeps of it. */
   wantsWhole: boolean;
-  /** How the cell ended; undefined while it runs. */
+  /** The end of the cell; undefined while it runs. */
   done: { readonly ok: boolean; readonly payload: string } | undefined;
   /** Backtrace of the call that is being made, if the exec asked for sites. */
   site: string | undefined;
@@ -83,7 +83,7 @@ export function throwFault({ fault }: Pick<Running, "fault">): void {
   if (fault) throw fault;
 }
 
-/** How long the JSON of a result can be, UTF-16 units: each is at least one byte. */
+/** The most UTF-16 units that the JSON of a result can have: each is at least one byte. */
 export function resultRoom({ state, wantsWhole }: Pick<Running, "state" | "wantsWhole">): number {
   return Math.max(state.limits.max_result_bytes, wantsWhole ? LIMITS.wholeResultBytes : 0);
 }

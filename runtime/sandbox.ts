@@ -21,7 +21,7 @@ export interface SandboxOptions<Setup, Message> extends MachineKind<Setup> {
   readonly image?: () => Promise<Restoration>;
   /** Given to the library before the guest is made, so that texts of an image can be written back. */
   readonly message?: Message;
-  /** Where its thread comes from. Default: the machines of the process. */
+  /** The source of its thread. Default: the machines of the process. */
   readonly machines?: Machines;
 }
 
@@ -42,7 +42,7 @@ export interface Sandbox<Message = unknown> extends Slices, AsyncDisposable {
    * cell could run in the guest
    */
   checkpoint(request: CheckpointRequest): Promise<Checkpoint>;
-  /** Whether a checkpoint has changed the guest: it must then be opened anew from that checkpoint. */
+  /** True if a checkpoint has changed the guest: it must then be opened anew from that checkpoint. */
   isSpent(): boolean;
   /** Runs a guest command. @throws RlmError with what it threw; `machine_lost` if the guest is gone */
   enter(name: string, payload: Json): Promise<Json>;
@@ -131,7 +131,7 @@ export async function openSandbox<Setup, Message>(options: SandboxOptions<Setup,
   };
 }
 
-/** What can cross to the thread without a copy: the buffer of a view that shows all of it. */
+/** The buffers that can cross to the thread without a copy: the buffer of a view that shows all of it. */
 function ownBuffer({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

@@ -41,7 +41,7 @@ export interface Over {
   readonly asides: readonly SetAside[];
 }
 
-/** How an exec can be ended from outside. */
+/** Signals that end an exec from outside. */
 export interface ExecSignals {
   /** Ends the exec as `cancelled`. The guest lives on if it comes to rest. */
   readonly signal?: AbortSignal;

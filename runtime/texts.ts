@@ -7,11 +7,11 @@ export interface HostText {
   readonly encoding: TextPlace["encoding"];
   /** Length in UTF-16 units. */
   readonly units: number;
-  /** How many bytes it takes in guest memory. */
+  /** The number of bytes that it takes in guest memory. */
   readonly bytes: number;
   /** Writes it into memory of `bytes` bytes. */
   write(into: Uint8Array): void;
-  /** Whether memory of `bytes` bytes holds it. */
+  /** True if memory of `bytes` bytes holds it. */
   isIn(memory: Uint8Array): boolean;
   toString(): string;
 }
@@ -43,7 +43,7 @@ export function hostText({ utf8, length: units }: ReturnType<LibraryText["read"]
   };
 }
 
-/** Whether a character is above U+00FF: the engine then keeps the whole text at two bytes a unit. */
+/** True if a character is above U+00FF: the engine then keeps the whole text at two bytes a unit. */
 function isWide(utf8: Buffer): boolean {
   for (let at = 0; at < utf8.length; at++) if ((utf8[at] ?? 0) >= FIRST_WIDE) return true;
   return false;

@@ -51,7 +51,7 @@ export function refuseImports(program: Node): void {
   );
 }
 
-/** Where a node begins: line and column are 1-based. */
+/** The place at which a node begins: line and column are 1-based. */
 export const position = (node: Node) => ({
   line: node.loc?.start.line ?? 1,
   column: (node.loc?.start.column ?? 0) + 1,

@@ -8,7 +8,7 @@ import { WRAPPER } from "./traceback.ts";
 /** A helper as the engine runs it: a function around it, whose value holds its top-level names, live. */
 export interface HelperScript {
   readonly source: string;
-  /** How many names it defines for cells. */
+  /** The number of names that it defines for cells. */
   readonly names: number;
 }
 

@@ -36,7 +36,7 @@ export function runHelpers(guest: Guest): Ended | undefined {
   return undefined;
 }
 
-/** What the guest command `preamble.list` answered. */
+/** The helpers in an answer of the guest command `preamble.list`. */
 export function helpersIn(answer: Json): ListedHelper[] {
   return listOf(answer).map((item) => ({
     name: text(item, "name"),

@@ -10,7 +10,7 @@ import { declaredNames } from "./declarations.ts";
  */
 export interface CellScript {
   readonly source: string;
-  /** Whether the cell ends in an expression statement. Its value is the cell's result if `result` is not set. */
+  /** True if the cell ends in an expression statement. Its value is the cell's result if `result` is not set. */
   readonly completion: boolean;
   /** Names that the cell declares at its top level; none if acorn cannot read the cell. */
   readonly declared: readonly string[];

@@ -14,7 +14,7 @@ const BRIDGE = 2;
  */
 const OLDEST_BRIDGE = 1;
 
-/** What images of this build can be read with. */
+/** The format that images of this build have. */
 export async function imageFormat(): Promise<ImageFormat> {
   return { format: FORMAT, wasm: (await quickJsBuild()).sha256, bridge: BRIDGE };
 }

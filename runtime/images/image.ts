@@ -3,7 +3,7 @@ import type { PreludeEntries } from "../engine.ts";
 /** Bytes of a page of guest memory: the grain of a checkpoint. */
 export const PAGE_BYTES = 4096;
 
-/** What an image was made with. A build with another format, engine or bridge refuses the image by name. */
+/** The origin of an image. A build with another format, engine or bridge refuses the image by name. */
 export interface ImageFormat {
   /** Version of the page and meta layout. */
   readonly format: number;

@@ -9,7 +9,7 @@ export interface Mask {
 
 /** Finds what has changed in a guest's memory from image to image. It holds the last image, without blocks of zeros. */
 export interface Pages {
-  /** Whether changes since this image are at hand. */
+  /** True if changes since this image are at hand. */
   has(id: string): boolean;
   /**
    * Captures the memory, a multiple of 64 KiB, as the image `id`. If `base` is the previous image or the anchor, the pages
@@ -44,7 +44,7 @@ const MOST_CHANGES_HELD = 4096;
 /** An image that later ones can be based on, whatever lies between. */
 interface Anchor {
   readonly id: string;
-  /** What pages held then that have changed since, by number. */
+  /** Earlier content of pages that have changed since, by number. */
   readonly before: Map<number, Int32Array>;
 }
 
@@ -58,7 +58,7 @@ export function openPages(id: string, memory: Uint8Array): Pages {
   let anchor: Anchor | undefined = { id, before: new Map() };
   const blocks: (Block | undefined)[] = [];
   const whole = viewOf(memory);
-  /** Whether the block may be written to. */
+  /** True if the block may be written to. */
   const isOwn: boolean[] = [];
   for (let at = 0; at < whole.length; at += BLOCK_BYTES) {
     const block = whole.subarray(at, at + BLOCK_BYTES);

@@ -8,7 +8,7 @@ import type { Json } from "../protocol.ts";
 import { idleState } from "../running.ts";
 
 /**
- * Whether the guest is certainly sound and has room for the next cell and its helpers. If not, `tryOut` finds out. Costs next
+ * True if the guest is certainly sound and has room for the next cell and its helpers. If not, `tryOut` finds out. Costs next
  * to nothing.
  *
  * @param helpers what the guest command `preamble.list` answered
@@ -54,6 +54,6 @@ export function tryOut(guest: Guest): void {
   if (!clean || (end.kind !== "ok" && asides.length === 0)) throw new MachineFault("the guest cannot run a cell");
 }
 
-/** What a tried guest must have left. */
+/** Room that a tried guest must have left. */
 const TRIAL_SPARE_BYTES = 2 ** 20;
 const TRIAL_MS = 5000;

@@ -10,7 +10,7 @@ export interface Instance {
   readonly raw: ReturnType<QuickJS["_getExports"]>;
   /** The prelude's functions; undefined until the prelude has run. */
   entries: Entries | undefined;
-  /** Whether `shouldStop` has ended guest code since the host last entered the guest. */
+  /** True if `shouldStop` has ended guest code since the host last entered the guest. */
   stopped: boolean;
 }
 
@@ -51,7 +51,7 @@ function tellRejection(
   attempt(instance, () => call(instance, rejected, promise, reason, isHandled ? vm.true : vm.false));
 }
 
-/** What the engine asks of its system. The guest can provoke each of these. */
+/** Functions that the engine calls as its system. The guest can provoke each of these. */
 function systemCalls(memory: WebAssembly.Memory, host: EngineHost) {
   return {
     clock_time_get(_clock: number, _precision: bigint, out: number) {
@@ -100,7 +100,7 @@ export function attempt(instance: Instance, run: () => JSValueHandle): Entered {
   }
 }
 
-/** What a guest threw. @throws MachineFault if a host function or the engine threw */
+/** The value that a guest threw. @throws MachineFault if a host function or the engine threw */
 export function exceptionIn(error: unknown): JSException {
   if (error instanceof JSException) return error;
   throw fault(error);

@@ -27,7 +27,7 @@ export function findPrelude({ vm }: Instance, post: PostFunction, { entries }: E
   );
 }
 
-/** Where the prelude's functions are, for an image. */
+/** Places of the prelude's functions, for an image. */
 export function placesOf(entries: Entries): PreludeEntries<number> {
   return eachEntry((name) => entries[name].ptr, entries.builtins?.ptr);
 }

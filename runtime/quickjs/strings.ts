@@ -2,7 +2,7 @@ import { type EnginePlace, MachineFault } from "../engine.ts";
 import { PAGE_BYTES } from "../images/image.ts";
 import type { HostText } from "../texts.ts";
 
-/** What is needed of the engine to make strings. `Handle` is its handle of a guest value. */
+/** The part of the engine that makes strings. `Handle` is its handle of a guest value. */
 export interface StringEngine<Handle extends Disposable> {
   /** Linear memory. The buffer is replaced when the memory grows. */
   memory(): ArrayBuffer;
@@ -32,7 +32,7 @@ export interface Strings<Handle> {
 const COUNT_BEFORE = 4;
 const CHARACTERS_AFTER = 24;
 const WIDE = 0x80000000;
-/** What the prelude's `blank` fills with. */
+/** The characters with which the prelude's `blank` fills. */
 const FILLER = { latin1: Buffer.from(" ".repeat(16), "latin1"), utf16le: Buffer.from("\u0100".repeat(16), "utf16le") };
 
 export function openStrings<Handle extends Disposable>(engine: StringEngine<Handle>): Strings<Handle> {

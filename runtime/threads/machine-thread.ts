@@ -18,14 +18,14 @@ export interface Listener {
   gone(why: string): void;
 }
 
-/** What a thread is started with. */
+/** The data with which a thread is started. */
 export interface ThreadSetup<Setup> {
   readonly wasm: WebAssembly.Module;
   readonly format: ImageFormat;
   readonly shared: Int32Array;
   /** Given to the thread's library. It must be structured-cloneable. */
   readonly library: Setup;
-  /** Whether the thread makes the image of a fresh guest first. */
+  /** True if the thread makes the image of a fresh guest first. */
   readonly makesBaseline: boolean;
 }
 

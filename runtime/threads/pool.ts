@@ -42,18 +42,18 @@ export interface PoolOptions<T> {
   readonly clock: Clock;
   /** Timers that let the process end. */
   readonly background: Pick<Clock, "after">;
-  /** How many machines open at once. */
+  /** The number of machines that open at once. */
   readonly cores: number;
   /** Threads up to this number are started as needed and kept for the next machine. */
   readonly kept: number;
-  /** So many more are kept at the moment. */
+  /** The number of further threads that are kept at the moment. */
   more?(): number;
-  /** How long a thread without a machine stays, ms. */
+  /** Time that a thread without a machine stays, ms. */
   readonly lingerMs: number;
 }
 
 /**
- * How long a machine waits for the thread of a working one, ms: longer than a short cell takes. If starting a thread takes
+ * Time that a machine waits for the thread of a working one, ms: longer than a short cell takes. If starting a thread takes
  * longer, the machine waits as long as that: while the cores are busy another thread would make all of them slower.
  */
 const PATIENCE_MS = 100;

@@ -5,7 +5,7 @@ import type { Threads } from "./threads.ts";
 /** The places of machines in a pool. */
 export interface Seats<T> {
   of(thread: T): Seat<T>;
-  /** How many seats have a machine that does nothing at the moment. */
+  /** The number of seats whose machine does nothing at the moment. */
   countAtRest(): number;
   hasResting(): boolean;
   /** Gives up the machine that has rested longest. */

@@ -9,7 +9,7 @@ import { openQuickJs } from "../quickjs/quickjs.ts";
 import type { ThreadSetup } from "./machine-thread.ts";
 import { openPrintRelay } from "./print-relay.ts";
 
-/** What a machine is opened from. */
+/** The origin of a machine that is opened. */
 export interface MachineSetup<Message> {
   readonly memoryBytes: number;
   /** The image of an exec's end or of a waiting exec; or that of a fresh guest. */
@@ -24,7 +24,7 @@ export interface Served<Message> {
   readonly library: Library<Message>;
 }
 
-/** What the machines of a thread are made with. */
+/** The parts with which the machines of a thread are made. */
 export interface Workshop<Setup, Message> {
   readonly thread: ThreadSetup<Setup>;
   readonly createLibrary: (setup: Setup) => Library<Message>;

@@ -18,7 +18,7 @@ export interface Thread<Message> {
   ask(message: ToThread<Message>, limitMs: number, listens?: "cancel" | "not"): Promise<FromThread>;
   /** Sets or clears the word that ends the running exec as cancelled. */
   cancel(on: boolean): void;
-  /** What the guest has printed since the last answer. */
+  /** The guest's output since the last answer. */
   printed(): readonly Printed[];
   /** Ends the thread. The message that waits for an answer, and every later one, is answered `failed` with this reason. */
   end(why: string): Promise<void>;

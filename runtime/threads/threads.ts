@@ -12,7 +12,7 @@ export interface Threads<T> {
   /** Those that start, live or end. */
   count(): number;
   countFree(): number;
-  /** How long the newest one took to start. */
+  /** Time that the newest one took to start. */
   startMs(): number;
   /** Resolves once something changes for a machine that waits for a thread. */
   change(): Promise<void>;

@@ -9,9 +9,9 @@ export interface Watched {
   /** The words of `SHARED`. */
   readonly shared: Int32Array;
   readonly clock: Pick<Clock, "monotonic" | "after">;
-  /** How long the guest may run, ms. */
+  /** Running time that the guest may take, ms. */
   readonly limitMs: number;
-  /** Whether setting the `cancel` word shortens that: the guest must then come to rest soon. */
+  /** True if setting the `cancel` word shortens that: the guest must then come to rest soon. */
   readonly listensToCancel: boolean;
 }
 

@@ -5,7 +5,7 @@ import { invalidConfig } from "./problems.ts";
 import { type AskedSettings, KEYS, type Settings, TAKEN_BACK, variableOf } from "./settings.ts";
 import { given, settingsFromTexts } from "./texts.ts";
 
-/** Where configuration is looked for. */
+/** Places in which configuration is looked for. */
 export interface ConfigPlaces {
   /** A project's file is looked for here and above, as far as the top of the repository. */
   readonly cwd: string;
@@ -15,7 +15,7 @@ export interface ConfigPlaces {
 }
 
 /**
- * What holds: flags before `BELAY_*` variables before the project's file before the user's. The project's file may
+ * The settings in force: flags before `BELAY_*` variables before the project's file before the user's. The project's file may
  * lower limits and choose a model, no more (semantics 37); of its limits and the user's the lesser holds.
  *
  * @throws RlmError `invalid_config`, naming the file or variable and the key

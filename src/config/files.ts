@@ -30,7 +30,7 @@ export function readUserFile(path: string): Settings {
   return userSettings(readObject(path), path);
 }
 
-/** What a file of the user holds. @throws RlmError `invalid_config` */
+/** The settings of a user's file. @throws RlmError `invalid_config` */
 export function userSettings(given: Readonly<Record<string, unknown>>, path: string): Settings {
   return withRoots(checkSettings(given, `${path}: `), dirname(path));
 }
@@ -40,7 +40,7 @@ export function readProjectFile(path: string, userFile: string): Settings {
   return projectSettings(readProjectObject(path), { path, folder: dirname(path), userFile });
 }
 
-/** What a file of the project in this folder holds. @throws RlmError `invalid_config` */
+/** The settings of a project's file in this folder. @throws RlmError `invalid_config` */
 export function projectSettings(
   given: Readonly<Record<string, unknown>>,
   { path, folder, userFile }: { readonly path: string; readonly folder: string; readonly userFile: string },
@@ -113,7 +113,7 @@ function isInside(path: string, folder: string): boolean {
   return way !== ".." && !/^\.\.[/\\]/.test(way) && resolve(way) !== way;
 }
 
-/** Where a path leads, symlinks followed as far as it exists. */
+/** The target of a path, with symlinks followed as far as it exists. */
 function real(path: string): string {
   try {
     return realpathSync(path);

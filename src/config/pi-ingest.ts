@@ -7,7 +7,7 @@ const BYTES = `must be a whole number of bytes from 1 to ${LIMITS.contextBytes}`
 const upTo = (most: number, message: string) =>
   v.pipe(v.number(message), v.safeInteger(message), v.minValue(1, message), v.maxValue(most, message));
 
-/** What one rlm_ingest may add. */
+/** Limits of one rlm_ingest. */
 export const INGEST_ENTRIES = {
   max_ingest_files: v.exactOptional(upTo(LIMITS.files, FILES)),
   max_ingest_bytes: v.exactOptional(upTo(LIMITS.contextBytes, BYTES)),

@@ -7,7 +7,7 @@ const CALLS = "must be a whole number of calls from 0 to 1000";
 const tokens = v.pipe(v.number(TOKENS), v.safeInteger(TOKENS), v.minValue(100, TOKENS), v.maxValue(100_000, TOKENS));
 const calls = v.pipe(v.number(CALLS), v.safeInteger(CALLS), v.minValue(0, CALLS), v.maxValue(1000, CALLS));
 
-/** How models read objects. */
+/** Settings of readings of objects. */
 export const READING_ENTRIES = {
   /** A larger object is explored with cells, tokens. */
   inline_tokens: v.exactOptional(tokens),

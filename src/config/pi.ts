@@ -33,7 +33,7 @@ const PiSchema = v.strictObject({
   allowed_tool_overrides: v.exactOptional(v.array(v.string(NAMES), NAMES)),
   /** Ask for each call that wants one. */
   require_approval: v.exactOptional(v.boolean(SWITCH)),
-  /** How long a prompt waits for an interrupted call to be finished, s. */
+  /** Time that a prompt waits for an interrupted call to be finished, s. */
   prompt_wait_s: v.exactOptional(v.pipe(v.number(WAIT), v.minValue(0, WAIT), v.maxValue(3600, WAIT))),
   /** Old texts of the conversation are sent as stubs. */
   externalize: v.exactOptional(v.boolean(SWITCH)),
@@ -44,16 +44,16 @@ const PiSchema = v.strictObject({
   externalize_min_tokens: v.exactOptional(tokens),
   /** The message in the place of folded turns, tokens. */
   manifest_tokens: v.exactOptional(tokens),
-  /** How many answers of the model a result of our tools stays for. */
+  /** Answers of the model for which a result of our tools stays. */
   warm_turns: v.exactOptional(answers),
-  /** Who compacts if a request would still be too large. */
+  /** The compactor if a request would still be too large. */
   compaction: v.exactOptional(v.picklist(["objects", "pi"], COMPACTION)),
   ...READING_ENTRIES,
   ...INGEST_ENTRIES,
   ...READ_CACHE_ENTRIES,
 });
 
-/** What holds of the conversation's old texts if no file says otherwise. */
+/** Defaults for the conversation's old texts. */
 export const OUTSIDE_DEFAULTS = {
   externalize: true,
   externalize_at: 0.6,
@@ -72,7 +72,7 @@ type PiKeys = v.InferOutput<typeof PiSchema>;
 /** Beside Pi's own model: each level may keep four guests of about 33 MB alive. */
 const MOST_DEPTH = 3;
 
-/** What holds inside Pi: limits and roots as everywhere, and what only Pi has. */
+/** Settings inside Pi: limits and roots as everywhere, and keys that only Pi has. */
 export type PiSettings = Readonly<Omit<Settings, "model" | "base_url" | "api_key_env" | "price"> & PiKeys>;
 
 /** Pi has models and keys of its own. */
@@ -84,19 +84,19 @@ const OWN_KEYS: readonly string[] = Object.keys(PiSchema.entries);
 /** Every key of belay.json. */
 export const PI_KEYS: readonly string[] = [...OWN_KEYS, ...KEYS.filter((key) => !NOT_IN_PI.includes(key))];
 
-/** What a project may lower. */
+/** Keys that a project may lower. */
 const LOWERED_KEYS = ["confirm_calls", "max_ingest_files", "max_ingest_bytes"] as const;
 const LOWERED = { ...READING_DEFAULTS, ...INGEST_DEFAULTS };
 type Lowered = { readonly [key in (typeof LOWERED_KEYS)[number]]?: number };
 
-/** What a project may only switch off. */
+/** Keys that a project may only switch off. */
 const PROJECT_OFF = ["externalize", "read_cache"] as const;
 
 /** A project may choose the model, switch these off, lower these, exempt files, and set nothing else of Pi's own keys. */
 const OF_PROJECTS: readonly string[] = ["sub_model", "read_cache_exclude", ...PROJECT_OFF, ...LOWERED_KEYS];
 const PI_USER_ONLY = OWN_KEYS.filter((key) => !OF_PROJECTS.includes(key));
 
-/** Where Pi's configuration is looked for. */
+/** Places in which Pi's configuration is looked for. */
 export interface PiConfigPlaces {
   /** The project; its file is `.pi/belay.json`. */
   readonly cwd: string;
@@ -110,14 +110,14 @@ export interface PiConfigPlaces {
 export const projectFileOf = ({ cwd }: Pick<PiConfigPlaces, "cwd">) => join(cwd, ".pi", "belay.json");
 export const agentFileOf = ({ agentDir }: Pick<PiConfigPlaces, "agentDir">) => join(agentDir, "belay.json");
 
-/** What the project's file holds, unchecked. @throws RlmError `invalid_config` */
+/** The settings of the project's file, unchecked. @throws RlmError `invalid_config` */
 function readPiProject(places: Pick<PiConfigPlaces, "cwd">): Readonly<Record<string, unknown>> {
   const path = projectFileOf(places);
   return readProjectObject(path, dirname(path));
 }
 
 /**
- * What holds inside Pi: `BELAY_*` variables before the project's file before the one in the agent dir before
+ * The settings inside Pi: `BELAY_*` variables before the project's file before the one in the agent dir before
  * `~/.belay/config.json`. The project's may lower limits and choose a model (semantics 37).
  *
  * @throws RlmError `invalid_config`, naming the file and the key
@@ -196,7 +196,7 @@ export function subModelOfProject(places: Pick<PiConfigPlaces, "cwd" | "agentDir
 interface Depth {
   readonly place: string;
   readonly depth: unknown;
-  /** Where it is to be set instead: the command may go deeper by the same file. */
+  /** The place to set it instead: the command may go deeper by the same file. */
   readonly cure?: string;
 }
 

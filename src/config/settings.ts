@@ -14,7 +14,7 @@ const PRICE = "must be IN/OUT in dollars per million tokens, such as 3/15";
 const PATHS = "must be a list of folders";
 const MEGABYTES = "must be a whole number from 8 to 2048";
 
-/** What configuration can set, by its wire names; the same names in files, `BELAY_*` variables and flags. */
+/** Settings by their wire names; the same names in files, `BELAY_*` variables and flags. */
 export const SettingsSchema = v.strictObject({
   /** Model of sub-calls. */
   model: v.exactOptional(v.pipe(v.string(MODEL), v.regex(/^[^/\s]+\/\S+$/, MODEL))),

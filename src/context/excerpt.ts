@@ -43,7 +43,7 @@ export function excerptOf(context: Pick<Context, "text" | "documents">, ranges: 
   };
 }
 
-/** Whether the ranges leave nothing of P out. */
+/** True if the ranges leave nothing of P out. */
 export function isAll({ length }: Context["text"], ranges: readonly Range[]): boolean {
   const [first] = ranges;
   return ranges.length === 1 && first?.[0] === 0 && first[1] === length;

@@ -7,7 +7,7 @@ export async function ownEngine(): Promise<string> {
 }
 
 /**
- * Whether this build cannot read the images of the one that has begun a job.
+ * True if this build cannot read the images of the one that has begun a job.
  * A row may be damaged or hostile: what is not the format of an image cannot be read.
  */
 export async function isOfAnotherBuild(engine: string | null): Promise<boolean> {

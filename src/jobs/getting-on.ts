@@ -5,7 +5,7 @@ import type { Tried } from "./dispatcher.ts";
 const LAPSES_LOOKED_AT = 3;
 
 /**
- * Whether a ticket has lapsed often, although not the job but its neighbours or somebody else ended the processes: it becomes a
+ * True if a ticket has lapsed often, although not the job but its neighbours or somebody else ended the processes: it becomes a
  * new ticket, without lapses.
  * @param answers recorded answers of the job's session
  */

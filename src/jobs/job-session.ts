@@ -181,7 +181,7 @@ function cellOf(resumed: Resumed | null): { readonly isRecorded: boolean; readon
   return { isRecorded: resumed.how === "replayed", envelope: resumed.envelope };
 }
 
-/** Whether the recorded end is one that an earlier try has counted as an attempt already. */
+/** True if the recorded end is one that an earlier try has counted as an attempt already. */
 async function isToRunAgain(
   store: Store,
   session: string,

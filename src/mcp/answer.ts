@@ -5,7 +5,7 @@ import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope } from "../too
 import { inMcp } from "./wording.ts";
 
 /**
- * What a client gets of an envelope: one line of JSON, cut to so many bytes, in the server's words.
+ * The client's view of an envelope: one line of JSON, cut to so many bytes, in the server's words.
  *
  * @param rest where the rest of a long answer is, a sentence
  */

@@ -26,7 +26,7 @@ export interface Request {
   readonly client: string;
 }
 
-/** What the calls of all tools share. It is made with the first call. */
+/** The state that calls of all tools share. It is made with the first call. */
 export interface Calls extends AsyncDisposable {
   readonly connection: Connection;
   readonly runs: Runs;
@@ -43,7 +43,7 @@ export interface CallsParts {
   askRoots(): Promise<readonly string[] | null>;
 }
 
-/** How long a client waits, ms, and how much it takes, bytes. */
+/** Limits of answers: the client's patience, ms, and bytes. */
 export interface AnswerLimits {
   readonly answerMs: number;
   /** The limit of a request whose client is told of progress. */

@@ -11,7 +11,7 @@ export type Client =
   | "cline"
   | "continue";
 
-/** What an entry starts. */
+/** The process that an entry starts. */
 export interface Started {
   /** Arguments of `belay`. */
   readonly args: readonly string[];

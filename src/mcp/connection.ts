@@ -19,7 +19,7 @@ export interface Connection extends AsyncDisposable {
   ofFolder(): Promise<{ readonly rows: readonly SessionRow[]; readonly damaged: readonly DamagedRow[] }>;
   store(): Promise<Store>;
   readonly roots: ServerRoots;
-  /** What every answer says of the session. */
+  /** Warnings about the session, which every answer has. */
   warnings(): readonly string[];
 }
 
@@ -41,7 +41,7 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
   let opened: Opened | null = null;
   let opening: Promise<Opened> | null = null;
 
-  /** What failed is tried again by the next call. */
+  /** Opens the store; after a failure the next call tries again. */
   function store(): Promise<Store> {
     stored ??= source.openStore().catch((error: unknown) => {
       stored = null;

@@ -9,7 +9,7 @@ type OpenNamed = (name: string, row: SessionRow | null) => Promise<Session>;
 /** A session that no other process has. */
 export interface FreeSession {
   readonly session: Session;
-  /** What every answer says if it is not the one that was wanted. */
+  /** The warning of every answer if the session is not the wanted one. */
   readonly warning: string | null;
 }
 

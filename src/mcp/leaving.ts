@@ -4,11 +4,11 @@ export interface Leaving {
   readonly suspend: AbortSignal;
   /** Ends the process: waits a little for what is written, then exits with code 0. */
   leave(): void;
-  /** What is closed before the process ends. */
+  /** Registers a part that is closed before the process ends. */
   after(close: () => Promise<void>): void;
 }
 
-/** What a test replaces. */
+/** Parts that a test replaces. */
 export interface LeavingParts {
   exit(code: number): void;
   on(signal: NodeJS.Signals, handle: () => void): void;

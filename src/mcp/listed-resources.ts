@@ -1,4 +1,4 @@
-/** What a client may read beside the answers of tools. Nothing is subscribed. */
+/** Resources that a client may read beside the answers of tools. Nothing is subscribed. */
 export const SESSION_RESOURCE = {
   uri: "belay://session",
   name: "session",

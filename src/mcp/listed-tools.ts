@@ -1,6 +1,6 @@
 import { type SessionHost, serverTools, type Tool, type ToolSet } from "../tools/index.ts";
 
-/** What `tools/list` shows of the tools of a set. */
+/** The tools of a set as `tools/list` shows them. */
 export function listedTools(set: ToolSet) {
   return serverTools(set, NO_HOST).map((tool) => {
     const { name, label, description, parameters } = tool;

@@ -3,7 +3,7 @@ import { amount, elapsed, priced, size } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
 import type { Progress } from "../session/index.ts";
 
-/** Where what happens while a call runs stands. */
+/** The state of a running call. */
 export interface Tally {
   /** The tool. */
   readonly name: string;

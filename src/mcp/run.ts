@@ -11,7 +11,7 @@ export interface Signals {
   readonly suspend: AbortSignal;
 }
 
-/** What runs, as far as others may know. */
+/** The running exec, as far as others may know. */
 export interface RunningState {
   readonly exec_id: string | null;
   readonly tool: string;

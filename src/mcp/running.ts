@@ -11,7 +11,7 @@ export interface Called {
   readonly tool: Tool;
   /** Aborted when the client gives the call up. */
   readonly signal: AbortSignal;
-  /** How long the client waits for an answer at most, ms; Infinity: as long as it takes. */
+  /** The longest time that the client waits for an answer, ms; Infinity: as long as it takes. */
   readonly answerMs: number;
 }
 
@@ -29,7 +29,7 @@ export interface Runs {
   /** Settles when nothing runs any more. */
   idle(): Promise<void>;
   progress(progress: Progress): void;
-  /** Where what runs stands; null if nothing does. */
+  /** The state of the running call; null if nothing runs. */
   tally(): Tally | null;
   /** Calls `listener` when something has happened, until disposed of. */
   follow(listener: () => void): Disposable;
@@ -169,7 +169,7 @@ async function answerOf(own: Run, patience: Patience): Promise<ToolEnvelope> {
   return { success: true, running: true, ...state, suggestion: "call rlm_wait" };
 }
 
-/** What the work gives, or null if the time is over or the signal aborts first. */
+/** The result of the work, or null if the time is over or the signal aborts first. */
 async function settledIn<T>(work: Promise<T>, { clock, ms, signal, late }: Patience): Promise<T | null> {
   const { promise, resolve } = Promise.withResolvers<null>();
   const stop = () => resolve(null);

@@ -19,7 +19,7 @@ import type { Leaving } from "./leaving.ts";
 import { EXEC_TEMPLATE, SESSION_RESOURCE } from "./listed-resources.ts";
 import type { SessionSource } from "./session-source.ts";
 
-/** What a server is made of. */
+/** Parts of a server. */
 export interface ServerParts {
   readonly version: string;
   readonly source: SessionSource;

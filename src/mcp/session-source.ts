@@ -1,7 +1,7 @@
 import type { Progress, Session } from "../session/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 
-/** What the command brings: where sessions are kept, which one the user chose, and how one is opened. */
+/** The command's sessions: the store, the user's choice, and a way to open one. */
 export interface SessionSource {
   /** The user's name for the session; null: it is named by the folder. */
   readonly named: string | null;
@@ -20,7 +20,7 @@ export interface SessionSource {
   folderOf(row: SessionRow): string | null;
 }
 
-/** Where a session is opened. */
+/** The place in which a session is opened. */
 export interface SessionPlace {
   readonly row: SessionRow | null;
   readonly name: string;

@@ -3,7 +3,7 @@ import type { Session, Unfinished } from "../session/index.ts";
 import { askAnswer, leavesLoaded, type Tool, type ToolEnvelope } from "../tools/index.ts";
 import type { Signals } from "./run.ts";
 
-/** What a call is answered with if it meets an exec that another process began, and what it says of it. */
+/** The answer to a call that meets an exec which another process began, with a note on it. */
 export interface Met {
   /** null: the call is still to be run. */
   readonly answer: ToolEnvelope | null;

@@ -1,6 +1,6 @@
 import type { Json, Thinking } from "../../runtime/index.ts";
 
-/** What a provider charged for one request. Tokens; cost in USD by the model's price list. */
+/** A provider's charge for one request. Tokens; cost in USD by the model's price list. */
 export interface Usage {
   readonly input: number;
   readonly output: number;
@@ -32,7 +32,7 @@ export interface ToolSpec {
 export interface ToolUse {
   readonly id: string;
   readonly name: string;
-  /** What the model gave, unchecked. */
+  /** The model's arguments, unchecked. */
   readonly arguments: { readonly [key: string]: Json };
 }
 
@@ -160,7 +160,7 @@ export interface Models {
   price(name: string | null): Model["price"];
 }
 
-/** What a request may cost at the most: held from before it is sent until its usage is known. */
+/** The highest cost of a request: held from before it is sent until its usage is known. */
 export interface RequestEstimate {
   readonly input_tokens: number;
   readonly max_tokens: number;

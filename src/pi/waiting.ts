@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
 
-/** Whether the work was over within the time. */
+/** True if the work was over within the time. */
 export function settledWithin(work: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const callOff = clock.after(ms, () => resolve(false));

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 
-/** How a file that is not loaded as a context is read. */
+/** Bounds for reading a file that is not loaded as a context. */
 export interface FileBounds {
   readonly maxBytes: number;
   /** Follow a symlink at the path itself. */

@@ -1,6 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
 
-/** How deep the input of a job may be nested. */
+/** The deepest nesting of a job's input. */
 const DEEPEST = 200;
 
 /**

@@ -3,10 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { errorCode } from "./errors.ts";
 
-/**
- * Where Belay keeps sessions, search indexes and the history of the REPL: BELAY_HOME, or `~/.belay`. Made (0700) when
- * needed.
- */
+/** The folder of sessions, search indexes and the REPL's history: BELAY_HOME, or `~/.belay`. Made (0700) when needed. */
 export function homeFolder(env: NodeJS.ProcessEnv): string {
   return resolve(env.BELAY_HOME || join(homedir(), ".belay"));
 }

@@ -14,11 +14,11 @@ export interface Signer {
   sign(settings: Json, session: string): Json;
   /** Why these settings of that session do not count, as a sentence's end; null: this user kept them here. */
   doubt(settings: Json, session: string): string | null;
-  /** What a fork keeps of its parent's settings: signed if they were, else as they are. */
+  /** The settings that a fork keeps of its parent: signed if they were, else as they are. */
   forFork(id: string): (parent: { readonly id: string; readonly settings: Json }) => Json;
   /** Why nothing can be signed, or null. The key is made if it is missing. */
   problem(): string | null;
-  /** Where the key is, and why it does not count; null: it does. Makes none. */
+  /** The place of the key, and the reason why it does not count; null: it does. Makes none. */
   look(): { readonly path: string; readonly isThere: boolean; readonly problem: string | null };
 }
 
@@ -94,13 +94,13 @@ function isObject(value: Json): value is { readonly [key: string]: Json } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether a file that need not exist lies in this folder, through whatever links. */
+/** True if a file that need not exist lies in this folder, through whatever links. */
 function isInside(path: string, folder: string): boolean {
   const way = relative(folder, realOf(dirname(path)));
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** What is missing keeps its name. */
+/** The real path; a missing part keeps its name. */
 function realOf(path: string): string {
   try {
     return realpathSync(path);

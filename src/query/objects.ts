@@ -8,7 +8,7 @@ export type ObjectToRead = FoundObject | MissingObject;
 /** A document of P or of the conversation. Offsets are UTF-16 units of either. */
 export interface FoundObject {
   readonly id: string;
-  /** What models are told that it is. */
+  /** The object's name as models read it. */
   readonly name: string;
   readonly of: "history" | "P";
   readonly start: number;
@@ -22,7 +22,7 @@ export interface MissingObject extends Pick<FoundObject, "id" | "name"> {
 
 export const isFound = (object: ObjectToRead): object is FoundObject => !("error" in object);
 
-/** How objects are read. */
+/** Options of a reading. */
 export interface ReadingOptions {
   /** `provider/id`; default: the session's. */
   readonly model?: string;
@@ -32,11 +32,11 @@ export interface ReadingOptions {
   readonly maxTokens: number;
   /** One model reads all objects, and gives one answer. By default each object has a model that sees nothing else. */
   readonly together?: boolean;
-  /** What the caller wants to find in the answer. */
+  /** The estimate that the answer contains, as the caller gave it. */
   readonly estimate?: ReadingEstimate;
 }
 
-/** What reading objects takes at the most. */
+/** The highest cost of reading objects. */
 export interface ReadingEstimate {
   readonly calls: number;
   readonly input_tokens: number;
@@ -103,7 +103,7 @@ export type ObjectRead = { readonly object: string; readonly name: string } & (
   | { readonly error: { readonly code: string; readonly message: string; readonly retriable: boolean } }
 );
 
-/** What the cell gives beside what every query gives; null for the result of another cell. */
+/** The cell's results beside those of every query; null for the result of another cell. */
 export interface ObjectsRead {
   /** In the order of the objects. */
   readonly results: readonly ObjectRead[];
@@ -141,7 +141,7 @@ const Result = v.object({
 /** Words around the object in each request, tokens. */
 const WORDS_TOKENS = 1000;
 
-/** What reading the objects takes at the most, by the price list. @param price USD per million tokens; null: not known */
+/** The highest cost of reading the objects, by the price list. @param price USD per million tokens; null: not known */
 export function readingEstimate(
   objects: readonly Pick<FoundObject, "start" | "end">[],
   { inlineTokens, maxTokens, together = false }: Pick<ReadingOptions, "inlineTokens" | "maxTokens" | "together">,

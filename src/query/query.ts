@@ -6,7 +6,7 @@ import { type ErrorCode, isErrorCode, RlmError, remedy } from "../../runtime/ind
 export const SEARCH_STRATEGIES = ["regex", "bm25", "routing", "auto"] as const;
 export type SearchStrategy = (typeof SEARCH_STRATEGIES)[number];
 
-/** How a query finds relevant parts, and how many of them it reads (default 10, at most 50). */
+/** Options of the search for relevant parts, and the number of parts that are read (default 10, at most 50). */
 export interface QueryOptions {
   readonly maxSections?: number;
   readonly searchStrategy?: SearchStrategy;
@@ -67,7 +67,7 @@ const Result = v.object({
   ),
 });
 
-/** What the cell gives. */
+/** The cell's result. */
 export interface QueryResult {
   /** null if there is none. */
   readonly answer: string | null;
@@ -76,7 +76,7 @@ export interface QueryResult {
   readonly strategy: string | null;
   /** Sections whose sub-call failed. */
   readonly failed: number;
-  /** What was noted of sections that help. */
+  /** Notes on sections that help. */
   readonly notes: readonly QueryNote[];
   /** Each begins with its code. */
   readonly warnings: readonly string[];

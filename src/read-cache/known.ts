@@ -46,7 +46,7 @@ export function knownOf(happened: readonly Happened[]): Known {
 }
 
 /**
- * Whether the model has seen nothing of another state since. A text in pieces of two states is not one that it can rely on,
+ * True if the model has seen nothing of another state since. A text in pieces of two states is not one that it can rely on,
  * and showing some lines again does not put the others right.
  */
 export function isOfOneState({ newest }: Known, { shownOf, seq }: Trust): boolean {

@@ -55,7 +55,7 @@ export function metaIn(details: unknown): Meta | null {
   return read.success ? read.output : null;
 }
 
-/** Whether a result has such details already, whoever wrote them. */
+/** True if a result has such details already, whoever wrote them. */
 export function hasMeta(details: unknown): boolean {
   return v.is(DetailsSchema, details);
 }

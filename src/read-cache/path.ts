@@ -13,12 +13,12 @@ export async function readPath(path: string, cwd: string): Promise<string> {
   return plain;
 }
 
-/** Whether the name may be that of the file. */
+/** True if the name may be that of the file. */
 export function canName(path: string, cwd: string, file: string): boolean {
   return variants(path, cwd).includes(file);
 }
 
-/** Whether there is a file under this name. */
+/** True if there is a file under this name. */
 export async function isThere(path: string, cwd: string): Promise<boolean> {
   return exists(await readPath(path, cwd));
 }

@@ -40,7 +40,7 @@ export function prove({ text, offset, limit, truncation }: ReadResult, file: str
   return notice === "" || isNotice(notice, { start, end, total }) ? { start, end, total, body, notice } : null;
 }
 
-/** Whether this is what Pi says behind lines that are not the file's last ones. */
+/** True if this is what Pi says behind lines that are not the file's last ones. */
 function isNotice(notice: string, { start, end, total }: Lines): boolean {
   const next = `Use offset=${end + 1} to continue.]`;
   if (notice === `\n\n[${total - end} more lines in file. ${next}`) return true;

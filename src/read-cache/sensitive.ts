@@ -8,14 +8,14 @@ const NAMES: readonly string[] = [
 
 const FOLDERS: readonly string[] = [".ssh", ".gnupg", ".aws"];
 
-/** Whether a file is never looked at, by its name or by a folder that it lies in. */
+/** True if a file is never looked at, by its name or by a folder that it lies in. */
 export function isSensitive(path: string, more: readonly string[]): boolean {
   const name = basename(path).toLowerCase();
   if (path.split(/[/\\]/).some((part) => FOLDERS.includes(part.toLowerCase()))) return true;
   return [...NAMES, ...more].some((pattern) => fits(name, pattern.toLowerCase()));
 }
 
-/** Whether a name fits a pattern with `*`. The time is bounded by the product of the lengths, whatever the pattern is. */
+/** True if a name fits a pattern with `*`. The time is bounded by the product of the lengths, whatever the pattern is. */
 function fits(name: string, pattern: string): boolean {
   let at = 0;
   let inPattern = 0;

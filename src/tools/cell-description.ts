@@ -1,7 +1,7 @@
 import { type Builtin, builtins, cellReference } from "../../builtins/index.ts";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS } from "../../runtime/index.ts";
 
-/** What the model reads of rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
+/** The model's text about rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
 export function cellDescription({
   defined = builtins,
   conversation = false,

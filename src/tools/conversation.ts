@@ -2,7 +2,7 @@ import type { Json } from "../../runtime/index.ts";
 import type { Context, ObjectSource } from "../context/index.ts";
 import type { FoundObject, ReadingOptions } from "../query/index.ts";
 
-/** What a host can say of the conversation in which a tool is called. */
+/** A host's access to the conversation in which a tool is called. */
 export interface Conversation {
   /** Its history, and P if the branch has one. Fails for nothing: why P is missing is said. */
   objects(): Promise<ConversationObjects>;
@@ -17,7 +17,7 @@ export interface Conversation {
   stats(): Promise<{ readonly [field: string]: Json }>;
 }
 
-/** What a call wants models to read. */
+/** Objects that a call wants models to read. */
 export interface Reading {
   readonly instructions: string;
   /** `provider/id`, if the call names one. */

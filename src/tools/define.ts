@@ -7,10 +7,10 @@ import { nearest } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** What a tool answers: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
+/** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
 
-/** How a call is run. */
+/** Conditions under which a call runs. */
 export interface ToolCall {
   /** Folder of the project, absolute. */
   readonly cwd: string;
@@ -36,19 +36,19 @@ export interface Ingested {
   readonly before: number;
 }
 
-/** What the journal has of a call that succeeded and whose answer was lost with its process. */
+/** The journal's record of a call that succeeded and whose answer was lost with its process. */
 export interface RecordedCall {
   /** The envelope of an exec that ran a cell; null for others. */
   readonly envelope: object | null;
   /** The same if it was a query; else null. */
   readonly query: QueryEnvelope | null;
-  /** What the exec was asked for. */
+  /** The input of the exec. */
   readonly input: Json;
   /** Facts of the context after it, or null. */
   readonly stats: LoadResult["stats"] | null;
   /** Memory and helpers before it. */
   readonly before: Pick<EndExtras, "memory" | "helpers">;
-  /** What was added, if several paths were named; else null. */
+  /** The files that were added, if several paths were named; else null. */
   readonly ingested: Ingested | null;
 }
 
@@ -71,7 +71,7 @@ export interface Tool {
   run(open: () => Promise<Session>, args: unknown, call: ToolCall): Promise<ToolEnvelope>;
   /** The answer of a call that another process finished; null for calls that change nothing and are not execs. */
   recorded(args: unknown, call: RecordedCall): Promise<ToolEnvelope | null>;
-  /** What is left to do of a call whose exec another process finished, if the call has one more exec; null: nothing. */
+  /** The rest of a call whose exec another process finished, if the call has one more exec; null: nothing. */
   next(args: unknown, call: RecordedCall): ((session: Session) => Promise<ToolEnvelope>) | null;
   /** A success is answered with its field `text` alone. */
   readonly answersText: boolean;
@@ -85,7 +85,7 @@ export interface Failure {
   readonly suggestion: string;
 }
 
-/** What every definition says of a tool. */
+/** Fields that every definition has. */
 interface Told<P extends TObject> {
   readonly name: string;
   readonly label: string;
@@ -97,7 +97,7 @@ interface Told<P extends TObject> {
   readonly answersText?: boolean;
   /** Parameters that it once had, and the tool that has them now. */
   readonly moved?: Readonly<Record<string, string>>;
-  /** What a failure has in place of each field of a success. */
+  /** The fields of a failure in place of each field of a success. */
   readonly failureFields: object;
 }
 

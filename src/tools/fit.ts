@@ -2,7 +2,7 @@ import type { Json } from "../../runtime/index.ts";
 import { jsonText } from "../platform/visible.ts";
 import type { ToolEnvelope } from "./define.ts";
 
-/** What a tool of Pi may answer (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines do not matter. */
+/** Room for an answer in Pi (its `truncateHead`): bytes of UTF-8. The envelope is one line, so lines do not matter. */
 const MAX_BYTES = 51_200;
 /** For the warning that says what was cut: at most so much, and a part of a small answer. */
 const WARNING_BYTES = 1_000;

@@ -5,7 +5,7 @@ import type { RecordedCall } from "./define.ts";
 
 export const PATH = Type.String({ description: "Relative to the working directory, or absolute" });
 
-/** What a call names: relative paths start at the project's folder, as in the other tools of a host. */
+/** The source that a call names: relative paths start at the project's folder, as in the other tools of a host. */
 export function sourceAt(path: string, cwd: string): string {
   return path === "" ? path : resolve(cwd, path);
 }

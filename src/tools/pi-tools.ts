@@ -14,7 +14,7 @@ import { rlm_stats } from "./rlm_stats.ts";
 
 // A door of its own: what reads a conversation loads the layer of contexts, and a server lists its tools without that.
 
-/** What reads the conversation that a host has. */
+/** Tools that read the conversation of a host. */
 const CONVERSATION: readonly Tool[] = [rlm_peek, rlm_search, rlm_stats];
 
 /** The tools of Pi, in the order in which a model sees them. */

@@ -6,7 +6,7 @@ import { objectNamed } from "./conversation-objects.ts";
 import { conversationOf, type ToolCall } from "./define.ts";
 import { nameOf } from "./text-answer.ts";
 
-/** What a call of a tool asks models to do with objects. */
+/** A tool call's request to models about objects. */
 export interface ObjectsAsked {
   readonly tool: string;
   readonly instructions: string;
@@ -72,10 +72,10 @@ function missing(target: string, error: unknown): ObjectToRead {
   return { id: target, name: target, error: { code, message } };
 }
 
-/** What stands in place of the answer about an object. */
+/** Fields in place of the answer about an object. */
 export const UNREAD = { object: null, name: null, answer: null, confidence: null, evidence: [] };
 
-/** What is told of an exec that read objects, beside their answers. */
+/** Facts about an exec that read objects, beside their answers. */
 export function factsOf(envelope: QueryEnvelope): object {
   if (!envelope.success) return envelope;
   const { session_id, exec_id, warnings, execution_time_ms, budget, resumed, replayed_sub_calls } = envelope;

@@ -4,7 +4,7 @@ import type { AskEnvelope } from "../session/index.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool, type ToolEnvelope } from "./define.ts";
 
-/** What a failure has in place of each field of a success. */
+/** The fields of a failure in place of each field of a success. */
 const NOT_ANSWERED = {
   session_id: null,
   ask_id: null,

@@ -7,7 +7,7 @@ import { defineTool, type Tool } from "./define.ts";
 
 const limit = () => Type.Optional(Type.Integer({ minimum: 1 }));
 
-/** Of a host without conversations. */
+/** The tool of a host without conversations. */
 export const rlm_exec = defineTool({
   name: "rlm_exec",
   label: "RLM exec",
@@ -34,5 +34,5 @@ export const rlm_exec = defineTool({
   failureFields: { traceback: "", ...NOTHING_RUN },
 });
 
-/** Of a host whose cells read the conversation. */
+/** The tool of a host whose cells read the conversation. */
 export const rlm_exec_in_conversation: Tool = { ...rlm_exec, description: cellDescription({ conversation: true }) };

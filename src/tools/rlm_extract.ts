@@ -31,7 +31,7 @@ export const rlm_extract = defineReadingTool({
 
 const keyOf = (name: string) => `artifact/${name}`;
 
-/** What was paid for is told even if it cannot be kept. */
+/** Keeps the answer. One that cannot be kept is returned too, because it was paid for. */
 async function keep(session: Session, name: string, query: QueryEnvelope): Promise<object> {
   const value = jsonOf(query.results?.[0]);
   try {
@@ -50,7 +50,7 @@ function unkept(query: QueryEnvelope): object {
   return { ...UNREAD, ...factsOf(query), key: null, ...query.results?.[0] };
 }
 
-/** What a change of the memory has put there. */
+/** The value that a change of the memory has put there. */
 function valueIn(input: Json): object {
   const value: unknown = typeof input === "object" && input !== null ? Reflect.get(input, "value") : null;
   return typeof value === "object" && value !== null ? value : {};

@@ -35,7 +35,7 @@ function operation({ op, key, value }: { op: (typeof OPERATIONS)[number]; key: s
   });
 }
 
-/** What the operations gave, from what the memory held before them. */
+/** The results of the operations, computed from the memory before them. */
 function replayed(ops: readonly Operation[], before: { readonly [key: string]: Json }): Json {
   const held = new Map(Object.entries(before));
   return ops.map((asked) => {

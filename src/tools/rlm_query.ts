@@ -5,13 +5,13 @@ import type { Session } from "../session/index.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool, type ToolCall } from "./define.ts";
 
-/** How sections are chosen. */
+/** Parameters that choose sections. */
 export const SECTIONS = {
   max_sections: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
   search_strategy: Type.Optional(Type.Enum([...SEARCH_STRATEGIES], { type: "string", default: "auto" })),
 };
 
-/** Of a host without conversations. */
+/** The tool of a host without conversations. */
 export const rlm_query = defineTool({
   name: "rlm_query",
   label: "RLM query",

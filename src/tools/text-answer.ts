@@ -5,14 +5,14 @@ export const QUOTED_BYTES = 50_000;
 
 const NAME_UNITS = 200;
 
-/** How the document of an object is called in answers, on one line. */
+/** The name of an object's document in answers, on one line. */
 export function nameOf({ of, document }: Pick<TextObject, "of" | "document">): string {
   const id = document.id.replaceAll(/\p{Cc}/gu, " ");
   const shown = id.length > NAME_UNITS ? `${id.slice(0, NAME_UNITS).toWellFormed()}…` : id;
   return of === "P" ? `P: ${shown}` : shown;
 }
 
-/** How many UTF-16 units of a text take at most so many bytes of UTF-8. A surrogate pair counts whole. */
+/** The number of UTF-16 units of a text that take at most so many bytes of UTF-8. A surrogate pair counts whole. */
 export function unitsWithin(text: string, maxBytes: number): number {
   let bytes = 0;
   let units = 0;

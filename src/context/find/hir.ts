@@ -40,7 +40,7 @@ export function readHir({ kind }: Hir): Expression {
   }
 }
 
-/** Whether a match can contain a line feed. */
+/** True if a match can contain a line feed. */
 export function spansLines(expression: Expression): boolean {
   switch (expression.kind) {
     case "literal":

@@ -11,7 +11,7 @@ export interface Fingerprint {
   /** Names, and of each file what changes with its content: device, inode, size, times of change. */
   readonly print: string;
   /**
-   * Whether another change would show. A file that was changed just now may be changed again within the same tick of the
+   * True if another change would show. A file that was changed just now may be changed again within the same tick of the
    * file system's clock, as git says of its index.
    */
   readonly isOld: boolean;

@@ -80,7 +80,7 @@ export function withRuleFile(rules: IgnoreRules, folder: string, file: string, r
   return { top: rules.top, cost, matcher: matcher.add(patterns.map((pattern) => ({ pattern }))) };
 }
 
-/** Whether the rules exclude `path` (absolute, below `top`) or a folder that it is in. */
+/** True if the rules exclude `path` (absolute, below `top`) or a folder that it is in. */
 export function isIgnored(rules: IgnoreRules, path: string, isFolder: boolean): boolean {
   if (rules.cost === 0) return false;
   return rules.matcher.ignores(isFolder ? `${pathIn(rules, path)}/` : pathIn(rules, path));

@@ -59,7 +59,7 @@ function translate(pattern: string): string {
   });
 }
 
-/** Whether its braces, other than escaped ones and those in brackets, are alternatives; else they stand for themselves. */
+/** True if its braces, other than escaped ones and those in brackets, are alternatives; else they stand for themselves. */
 function balanced(pattern: string): boolean {
   let depth = 0;
   for (const [token] of pattern.matchAll(TOKEN)) {

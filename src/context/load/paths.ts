@@ -181,7 +181,7 @@ function read(roots: Roots, { path, given }: FoundFile) {
   return content;
 }
 
-/** Whether the newest document of this path has these bytes. */
+/** True if the newest document of this path has these bytes. */
 function unchangedIn(context: Context | undefined): (path: string, bytes: Uint8Array) => boolean {
   const newest = new Map<string, Document>(context?.documents.map((document) => [document.path, document]));
   return (path, bytes) => {

@@ -38,7 +38,7 @@ export function isAllowed(roots: Roots, path: string): boolean {
   return forbiddenBy(path) === null && roots.some((root) => isWithin(root, path));
 }
 
-/** Whether `path` is `folder` or below it; both absolute and normalised. */
+/** True if `path` is `folder` or below it; both absolute and normalised. */
 export function isWithin(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

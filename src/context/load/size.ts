@@ -9,7 +9,7 @@ export interface ContextSize {
 const MB = 1024 * 1024;
 const LISTED_SHARES = 3;
 
-/** Whether a context of this size breaks a limit. */
+/** True if a context of this size breaks a limit. */
 export function isOver({ files, bytes }: ContextSize): boolean {
   return files > LIMITS.files || bytes > LIMITS.contextBytes;
 }

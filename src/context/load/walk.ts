@@ -157,7 +157,7 @@ function statOf(path: string): Stats | Refusal {
   }
 }
 
-/** Whether a path (absolute) is that of a `.git` folder or leads through one. */
+/** True if a path (absolute) is that of a `.git` folder or leads through one. */
 export function isInGit(path: string): boolean {
   return path.split("/").includes(".git");
 }

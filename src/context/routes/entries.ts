@@ -22,7 +22,7 @@ const CONTINUATION = /^\s+\S/;
 
 const EXTERNAL = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i;
 
-/** Whether a document is an AGENTS.md, at any depth (ids that collide have `~2` and so on behind the name). */
+/** True if a document is an AGENTS.md, at any depth (ids that collide have `~2` and so on behind the name). */
 export function isRouteFile(id: string): boolean {
   return ROUTE_FILE.test(id);
 }

@@ -114,7 +114,7 @@ function isUnlocked(path: string): boolean {
   }
 }
 
-/** Whether an error of Node or SQLite has this `code`. */
+/** True if an error of Node or SQLite has this `code`. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }

@@ -58,7 +58,7 @@ function openTrusted(path: string, mark: string): DatabaseSync | undefined {
   return undefined;
 }
 
-/** Whether SQLite itself reported this: an unreadable, damaged or foreign file, not a mistake of the caller. */
+/** True if SQLite itself reported this: an unreadable, damaged or foreign file, not a mistake of the caller. */
 export function isSqliteError(error: unknown): boolean {
   return hasCode(error, "ERR_SQLITE_ERROR");
 }

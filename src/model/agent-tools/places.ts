@@ -17,7 +17,7 @@ import {
   withRuleFile,
 } from "../../context/index.ts";
 
-/** Where the read-only tools may read. */
+/** Roots of the read-only tools. */
 export interface ReadableRoots {
   /** Folders, or single files, absolute or relative to `cwd`. */
   readonly roots: readonly string[];
@@ -131,7 +131,7 @@ function checked(roots: Roots, place: Place): Place {
   });
 }
 
-/** Whether a walk from the root, as the loader makes it, comes to the place. */
+/** True if a walk from the root, as the loader makes it, comes to the place. */
 function isReached(root: string, { path, isFolder }: Place): boolean {
   if (path === root) return true;
   const rules = basename(path) === ".git" ? null : rulesIn(root, dirname(path));

@@ -3,7 +3,7 @@ import type { ToolSpec } from "../port.ts";
 import { violations } from "../schema/schema.ts";
 import type { ReadableRoots } from "./places.ts";
 
-/** What a tool answers to the model: text, also if it failed. */
+/** A tool's answer to the model: text, also if it failed. */
 export interface ToolAnswer {
   readonly text: string;
   readonly isError?: boolean;
@@ -44,7 +44,7 @@ export interface ReadTool {
 interface ReadToolDefinition {
   readonly name: string;
   readonly aliases: readonly string[];
-  /** What the model reads about the tool. */
+  /** The model's text about the tool. */
   readonly description: string;
   readonly params: Readonly<Record<string, Param>>;
   readonly required: readonly string[];

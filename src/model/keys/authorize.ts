@@ -2,7 +2,7 @@ import { firstly, RlmError, remedy } from "../../../runtime/index.ts";
 import { type Env, type PiCredential, type PiFiles, resolveEntry } from "./pi-files.ts";
 import { isKey, placeholderProblem } from "./variables.ts";
 
-/** What a request is sent with. */
+/** The credentials of a request. */
 export interface Authorization {
   /** Null if the provider's SDK finds its credentials itself (AWS, Google Cloud). */
   readonly key: string | null;

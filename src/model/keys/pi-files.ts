@@ -49,7 +49,7 @@ const MODEL_FIELDS = {
 const OverrideSchema = v.object({ ...MODEL_FIELDS, headers: lenient(texts) });
 const ModelSchema = v.object({ ...MODEL_FIELDS, id: v.string(), headers: v.nullish(texts) });
 
-/** What models.json says of a model. */
+/** Fields of a model in models.json. */
 export type PiModelFields = Omit<Readonly<v.InferOutput<typeof ModelSchema>>, "id">;
 export type PiModelEntry = Readonly<v.InferOutput<typeof ModelSchema>>;
 
@@ -73,7 +73,7 @@ const ProviderSchema = v.object({
   ),
 });
 
-/** What models.json says of a provider. */
+/** Fields of a provider in models.json. */
 export type PiProvider = Readonly<v.InferOutput<typeof ProviderSchema>>;
 
 /** The user's Pi, as far as models need it. */

@@ -44,7 +44,7 @@ export function modelAt(baseUrl: string, { provider, id }: ModelName): ListedMod
   };
 }
 
-/** What pi-ai needs to know of a model that no list describes. */
+/** Facts that pi-ai needs about a model that no list describes. */
 const UNLISTED = {
   api: "openai-completions",
   reasoning: false,

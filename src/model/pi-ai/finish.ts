@@ -1,6 +1,6 @@
 import type { AssistantMessage, AssistantMessageEvent } from "belay-pi-ai";
 
-/** What an answer is that the server ended without a reason: broken off, or cut at the token limit. */
+/** The state of an answer that the server ended without a reason: broken off, or cut at the token limit. */
 export type Unfinished = "broken" | "length";
 
 /**

@@ -12,7 +12,7 @@ export function toContext(request: ModelRequest): Context {
   };
 }
 
-/** What the model said. `cut`: the answer is not whole. */
+/** The model's turn. `cut`: the answer is not whole. */
 export function toTurn(message: AssistantMessage, cut: boolean): ModelTurn {
   const text = message.content.filter((part): part is TextContent => part.type === "text");
   const uses = message.content.filter((part): part is ToolCall => part.type === "toolCall");

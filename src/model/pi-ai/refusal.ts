@@ -9,13 +9,13 @@ import { isTooLong } from "./too-long.ts";
 /** Characters of a provider's message that are kept: a gateway may answer with a whole page. */
 const MESSAGE_CHARS = 500;
 
-/** Who failed. */
+/** The model and the server that failed. */
 export interface Place {
   /** `provider/id` */
   readonly id: string;
   /** pi-ai's name of the protocol. */
   readonly api: string;
-  /** Where requests go, without credentials. */
+  /** The address of requests, without credentials. */
   readonly address: string;
   /** It came from --base-url. */
   readonly isNamed: boolean;
@@ -23,7 +23,7 @@ export interface Place {
   readonly near: readonly string[];
 }
 
-/** What came in place of an answer. */
+/** The response that came in place of an answer. */
 export interface Refusal {
   readonly place: Place;
   /** pi-ai's error message. */
@@ -66,7 +66,7 @@ interface Trouble {
   readonly suggestion: string;
 }
 
-/** What was wrong with the connection, if anything was. */
+/** The fault of the connection, if there was one. */
 function troubleOf({ address, isNamed }: Place, said: string, seen: SeenResponse): Trouble | null {
   const { networkError } = seen;
   const check = `Check that ${address} can be reached, then call again.`;
@@ -86,7 +86,7 @@ export function isUnreached({ status, networkError }: SeenResponse): boolean {
   return status === null && networkError !== null && UNREACHED.includes(networkError);
 }
 
-/** All that some SDKs say if `fetch` refuses the address: a port of another protocol, for example. */
+/** The only words of some SDKs if `fetch` refuses the address: a port of another protocol, for example. */
 const NO_CONNECTION = "Connection error.";
 const UNREACHED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 
@@ -100,7 +100,7 @@ function codeOf(api: string, said: string, status: number | null): FailureCode {
 /** Finish reasons and error codes of content filters. */
 const FILTERED =
   /\b(?:refusal|refused)\b|content[_ ](?:filter|management policy|policy)|responsible ?ai|\bsafety\b|\bflagged\b/i;
-/** All that pi-ai says of a stop reason such as `refusal` or `SAFETY` in these protocols. */
+/** The only words of pi-ai about a stop reason such as `refusal` or `SAFETY` in these protocols. */
 const UNNAMED = "An unknown error occurred";
 const REFUSAL_IS_UNNAMED = /^(?:anthropic|google|bedrock)/;
 /** A stream that ended without the event or the reason that ends an answer, in the words of pi-ai from 0.87 on. */

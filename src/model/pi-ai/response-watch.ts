@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 import { isRecord } from "../../platform/json.ts";
 
-/** What the network said about a request. */
+/** Facts of the network about a request. */
 export interface SeenResponse {
   /** HTTP status of the last response, or null before one. */
   status: number | null;
-  /** How long the server asks to wait, ms. */
+  /** Time that the server asks to wait, ms. */
   retryAfterMs: number | null;
   /** `ECONNREFUSED` and the like: why there was no response. */
   networkError: string | null;

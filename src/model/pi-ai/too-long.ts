@@ -1,7 +1,7 @@
 import { isContextOverflow } from "belay-pi-ai/utils/overflow";
 
 /**
- * Whether a provider's message says that the request has more tokens than its model takes. pi-ai knows the words of most
+ * True if a provider's message says that the request has more tokens than its model takes. pi-ai knows the words of most
  * providers; what it misses is below.
  *
  * @param status of the response if it was one of failure

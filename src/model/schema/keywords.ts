@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import { isJsonObject } from "./pointer.ts";
 
-/** What the value of a keyword must be, and where it holds further schemas. */
+/** The form of a keyword's value, and the places of further schemas in it. */
 interface KeywordRule {
   readonly expected: string;
   accepts(value: Json): boolean;

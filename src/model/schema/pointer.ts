@@ -8,7 +8,7 @@ export function isJsonObject(value: Json | undefined): value is { [name: string]
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a local reference (`#`, `#/$defs/NAME`, RFC 6901) leads to; undefined if it leads nowhere. */
+/** The target of a local reference (`#`, `#/$defs/NAME`, RFC 6901); undefined if it has none. */
 export function pointed(root: Json, reference: string): Json | undefined {
   if (!/^#(?:\/|$)/.test(reference)) return undefined;
   let at: Json | undefined = root;

@@ -40,7 +40,7 @@ function* candidatesIn(text: string): Generator<string> {
   }
 }
 
-/** Where the bracket at `start` is closed; brackets in strings do not count. */
+/** The place at which the bracket of `start` is closed; brackets in strings do not count. */
 function balancedEnd(text: string, start: number): number | undefined {
   let depth = 0;
   const token = /"(?:[^"\\]|\\.)*"|[{}[\]]/gs;

@@ -79,7 +79,7 @@ export function firstRequest(
   };
 }
 
-/** What keeps a text from being an answer: nothing arrives as an empty or silently shortened string. */
+/** The fault that keeps a text from being an answer: nothing arrives as an empty or silently shortened string. */
 function flawOf({ text, stop }: ModelTurn, maxTokens: number): SubCallError | undefined {
   if (stop === "length") {
     const part = text.trim() === "" ? "before it began (thinking counts)" : `after ${text.length} characters`;

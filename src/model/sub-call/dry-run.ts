@@ -5,7 +5,7 @@ import { firstRequest } from "./conversation.ts";
 import { estimateRequest } from "./estimate.ts";
 import type { SubCall, SubCallParts } from "./sub-call.ts";
 
-/** What the first request of a sub-call would take, and how many requests there may be, without repeated ones. */
+/** The cost of a sub-call's first request, and the number of requests that there may be, without repeated ones. */
 export function estimateSubCall(
   call: SubCall,
   { models, tools, maxTurns }: Pick<SubCallParts, "models" | "tools" | "maxTurns">,
@@ -31,8 +31,8 @@ function priceOf({ model }: SubCall, models: Models): Model["price"] {
 }
 
 /**
- * What a dry run answers instead of a model: a text, or a value that fits the schema. It is `{}` if looking for one takes too
- * long.
+ * The answer of a dry run instead of a model: a text, or a value that fits the schema. It is `{}` if looking for one takes
+ * too long.
  */
 export async function placeholderAnswer(
   { schema }: Pick<SubCall, "schema">,

@@ -7,8 +7,8 @@ const CHARS_PER_TOKEN = 4;
 const TOKENS_PER_MESSAGE = 4;
 
 /**
- * What a request will take at the most, as far as its characters tell: input tokens by length, output tokens by
- * `maxTokens`, USD by the price list (0 if no price is known).
+ * The highest cost of a request, by its characters: input tokens by length, output tokens by `maxTokens`, USD by the price
+ * list (0 if no price is known).
  */
 export function estimateRequest(
   request: Pick<ModelRequest, "system" | "messages" | "tools" | "maxTokens">,

@@ -1,4 +1,4 @@
-/** What answers sub-calls, loaded together by {@link loadSubCallLayer}. */
+/** The layer that answers sub-calls, loaded together by {@link loadSubCallLayer}. */
 export { readOnlyTools } from "../agent-tools/index.ts";
 export { threadedTools } from "../agent-tools/threaded.ts";
 export { cutTurn } from "../pi-ai/messages.ts";

@@ -3,7 +3,7 @@ import { type AgentTool, READ_TOOLS } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { SubCallError } from "../port.ts";
 
-/** What a sub-agent may do when the call names no tools (spec §4.3). */
+/** Tools of a sub-agent when the call names none (spec §4.3). */
 const DEFAULT_TOOLS: readonly string[] = READ_TOOLS.map(({ name }) => name);
 
 /** Other names of tools: Pi's for the default ones, and those of the specification for what Pi lends. */
@@ -13,7 +13,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ["write_file", "write"],
 ]);
 
-/** Who calls for tools, and what decides beyond the default set (spec §6.3). */
+/** A call that asks for tools, and the rules beyond the default set (spec §6.3). */
 export interface ToolPolicy {
   /** The builtin that the call was made with. */
   readonly builtin: string;

@@ -20,7 +20,7 @@ import { withRetries } from "./retry.ts";
 /** A failure that was retried. */
 export interface SubCallAttempt {
   readonly code: SubCallCode;
-  /** How long was waited before the next one, ms. */
+  /** Time before the next one, ms. */
   readonly waited_ms: number;
 }
 
@@ -38,7 +38,7 @@ export interface SubCallTurn {
   readonly tools: readonly string[];
 }
 
-/** What a sub-call took so far. */
+/** Usage of a sub-call so far. */
 export interface Spent {
   /** Sum over all requests. If a provider reported no usage for an answer, its estimate counts. */
   readonly usage: Usage;

@@ -22,7 +22,7 @@ export interface RetryOptions {
 /** An attempt that failed and was to be made again. */
 export interface FailedAttempt {
   readonly code: SubCallError["code"];
-  /** How long it was waited before the next attempt, ms. */
+  /** Time before the next attempt, ms. */
   readonly waited_ms: number;
 }
 

@@ -108,7 +108,7 @@ async function answerOf(thread: Worker, request: object, limit: Limited, limitMs
   }
 }
 
-/** What the thread sends next. It rejects if the signal aborts, and if the thread fails or ends. */
+/** The thread's next message. It rejects if the signal aborts, and if the thread fails or ends. */
 async function nextMessage(thread: Worker, stop?: AbortSignal) {
   const done = new AbortController();
   using either = joinSignals(stop, done.signal);

@@ -27,7 +27,7 @@ export const TASKS = {
 export type Tasks = typeof TASKS;
 export type TaskName = keyof Tasks;
 
-/** What the host asks of the thread. */
+/** The host's request to the thread. */
 export type TaskRequest = {
   [Name in TaskName]: { readonly name: Name; readonly args: Parameters<Tasks[Name]> };
 }[TaskName];

@@ -1,4 +1,4 @@
-/** How long a provider's SDK may take to come to rest after an abort, ms: it tells what was charged until then. */
+/** Time that a provider's SDK may take to come to rest after an abort, ms: it then reports the charge. */
 const REST_MS = 500;
 
 /** Timers hold no more. */
@@ -9,7 +9,7 @@ export interface Limited {
   readonly signal: AbortSignal;
   /** Resolves with null if the work goes on too long after it was told to end. */
   readonly overdue: Promise<null>;
-  /** What ended it first, or null. */
+  /** The first cause of its end, or null. */
   ended(): "cancelled" | "timeout" | null;
   /** Frees the timers and the listener; aborts nothing. */
   release(): void;

@@ -1,4 +1,4 @@
-/** What the work gives, or a rejection with `reason` as soon as the signal aborts. The work itself goes on. */
+/** The result of the work, or a rejection with `reason` as soon as the signal aborts. The work itself goes on. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal, reason: () => Error): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = () => reject(reason());

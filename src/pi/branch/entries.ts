@@ -78,7 +78,7 @@ export interface BranchView {
   readonly unanswered: readonly Unanswered[];
   /** The ask that was begun last, if it is not over and nothing was run after it: its provider failed. */
   readonly openAsk: StartEntry | null;
-  /** Whether any entry is ours. */
+  /** True if any entry is ours. */
   readonly isUsed: boolean;
 }
 

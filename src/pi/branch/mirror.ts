@@ -17,7 +17,7 @@ export interface MirrorTarget {
 export interface MirroredStore extends Store {
   /** The newest checkpoint of an exec's end of a session that was leased or made here. */
   head(session: string): string | null;
-  /** Whether an exec was begun in it through this store. */
+  /** True if an exec was begun in it through this store. */
   isUsed(session: string): boolean;
   /** The store itself, for what the branch is not to be told of. */
   readonly unmirrored: Store;

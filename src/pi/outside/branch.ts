@@ -15,7 +15,7 @@ export interface Outside {
   readonly fold: EpochEntry | null;
   /** How many messages of a key a compaction took away. */
   gone(key: string): number;
-  /** Whether the key has a time, and the model has answered behind such a message, or failed to. */
+  /** True if the key has a time, and the model has answered behind such a message, or failed to. */
   isAnswered(key: string): boolean;
   /** Place of the newest compaction; -1 if there is none. */
   readonly compacted: number;

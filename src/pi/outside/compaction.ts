@@ -111,7 +111,7 @@ function earlierSummary(branch: readonly BranchEntry[]): readonly string[] {
   return typeof written?.summary === "string" ? [written.summary] : [];
 }
 
-/** Whether we have made the compaction. */
+/** True if we have made the compaction. */
 export function isOurs({ details }: Pick<BranchEntry, "details">): boolean {
   return v.is(OursSchema, details);
 }

@@ -17,7 +17,7 @@ export const keyOf = once((message): string | null => {
   return TIMED.includes(role) && timestamp !== undefined ? `${role}:${timestamp}` : null;
 });
 
-/** Whether an entry has room for the id of a call, which a provider may make as long as it likes. */
+/** True if an entry has room for the id of a call, which a provider may make as long as it likes. */
 const isNameable = (id: string) => Buffer.byteLength(JSON.stringify(id)) <= MOST_ID_BYTES;
 const MOST_ID_BYTES = 1500;
 
@@ -26,7 +26,7 @@ export const resultKey = (toolCallId: string) => `toolResult:${toolCallId}`;
 
 export const isResultKey = (key: string) => key.startsWith(resultKey(""));
 
-/** Whether the key is made of a time, so that it hardly comes twice. */
+/** True if the key is made of a time, so that it hardly comes twice. */
 export function isTimed(key: string): boolean {
   return TIMED.some((role) => key.startsWith(`${role}:`));
 }

@@ -45,7 +45,7 @@ export const blocksOf = once(({ content }): readonly Block[] =>
   typeof content === "string" ? [textBlock(content)] : v.parse(ContentSchema, content),
 );
 
-/** Whether the assistant's answer broke off: Pi runs no calls of it. */
+/** True if the assistant's answer broke off: Pi runs no calls of it. */
 export function brokeOff({ role, stopReason }: PiMessage): boolean {
   return role === "assistant" && (stopReason === "error" || stopReason === "aborted");
 }
@@ -79,7 +79,7 @@ function heldBy(entry: BranchEntry): PiMessage | null {
   return v.is(MessageSchema, entry.message) ? entry.message : null;
 }
 
-/** Whether the fields of the message are of the types that Pi gives them. */
+/** True if the fields of the message are of the types that Pi gives them. */
 export const isWellFormed = once((message): boolean => v.is(MessageSchema, message));
 
 /** Messages of entries: an entry never changes. */

@@ -143,7 +143,7 @@ function withPlan<M extends PiMessage>(
   return { ...then, entries: [...now.entries, ...inParts({ ...bare, after, objects })] };
 }
 
-/** Whether the last answer came from another model than the one that is asked next: its cache has nothing of this. */
+/** True if the last answer came from another model than the one that is asked next: its cache has nothing of this. */
 export function isOtherModel({ branch }: Pick<OutlookParts<PiMessage>, "branch">, { model }: Rules): boolean {
   const last = branch.findLast((entry) => messageOf(entry)?.role === "assistant");
   const message = last && messageOf(last);

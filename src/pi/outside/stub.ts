@@ -29,7 +29,7 @@ export function stubbed<M extends PiMessage>(message: M, marks: readonly Mark[],
 /** The stub whose copies all stubs of the message with this text are. */
 const oneStub = once((message, text: string): PiMessage => withText(message, text));
 
-/** Whether a text of the message may go out. An answer with calls or thinking is sent as the provider made it. */
+/** True if a text of the message may go out. An answer with calls or thinking is sent as the provider made it. */
 function isStubbable(message: PiMessage): boolean {
   const { role } = message;
   if (role === "assistant") return blocksOf(message).every(({ type }) => type === "text");

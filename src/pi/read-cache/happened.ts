@@ -17,7 +17,7 @@ import { blocksOf, type Call, callsOf, messageOf, type PiMessage } from "../outs
 export interface BranchReading {
   readonly branch: readonly BranchEntry[];
   readonly cwd: string;
-  /** Whether the model was sent this text as the result of this call, when it asked for what is read now. */
+  /** True if the model was sent this text as the result of this call, when it asked for what is read now. */
   wasSent(call: string, text: string): boolean;
   /** What was answered to a call of this entry whose result is not on the branch yet. */
   served(entry: BranchEntry, call: string): Meta | undefined;

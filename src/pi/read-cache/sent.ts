@@ -7,9 +7,9 @@ export interface SentToModel {
   requested(messages: readonly PiMessage[]): void;
   /** What goes to the provider in the end: other extensions may have taken texts out behind Belay. */
   posted(payload: unknown): void;
-  /** Whether this process has made a request. */
+  /** True if this process has made a request. */
   hasAsked(): boolean;
-  /** Whether the model has this text as the result of this call. */
+  /** True if the model has this text as the result of this call. */
   has(call: string, text: string): boolean;
 }
 
