@@ -1,11 +1,8 @@
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
-import { keepMs } from "../rows/jobs.ts";
-import { number, type Row, seal, text } from "../rows/seal.ts";
-import { decodeSession, fieldsOf, type Session } from "../rows/session.ts";
-import { isRunning } from "../running.ts";
-import { dropOldAnswers } from "../sql/cache.ts";
-import { dropContexts } from "../sql/contexts.ts";
+import { number, seal, text } from "../rows/seal.ts";
+import { fieldsOf } from "../rows/session.ts";
+import { deleteFamily as dropFamily, type Past, pastSessions, sweep, wholeSession } from "../sql/gc.ts";
 import type { Server, Sql } from "./connection.ts";
 import type { Leases } from "./leases.ts";
 
@@ -16,19 +13,19 @@ export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<
   try {
     await server.write(async (sql) => {
       // Fences before leases: who takes a lease after both has another fence.
-      const old = await past(sql, rule);
+      const old = await sql.perform(pastSessions(rule));
       const open = new Set(
         (await sql.all("SELECT session FROM leases WHERE until > clock_timestamp()")).map((row) =>
           text(row, "session"),
         ),
       );
-      const going: Session[] = [];
-      for (const { session, fence } of old) {
-        if (open.has(session.id) || leases.holds(session.id) || !(await isStill(sql, session.id, fence))) continue;
-        going.push(session);
-        await deleteFamily(sql, session.id);
+      const going: Past[] = [];
+      for (const one of old) {
+        if (open.has(one.id) || leases.holds(one.id) || !(await isStill(sql, one))) continue;
+        going.push(one);
+        await deleteFamily(sql, one.id);
       }
-      const found = await sweep(sql, rule, open.size > 0);
+      const found = await sql.perform(sweep(rule, open.size > 0));
       dropped = { sessions: going.map(displayName), ...found };
       if (rule.dryRun) throw DRY;
     });
@@ -40,50 +37,19 @@ export async function gc(server: Server, leases: Leases, rule: GcRule): Promise<
 }
 
 /** Whether nobody has taken the session's lease since. Who wants it now waits until this transaction is over. */
-async function isStill(sql: Sql, id: string, fence: number): Promise<boolean> {
+async function isStill(sql: Sql, { id, fence }: Past): Promise<boolean> {
   return (await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence)) !== undefined;
 }
 
 /** Ends the transaction of a dry run. */
 const DRY = new Error("a dry run");
 
-/** Drops a session and its children, with what only they need; answers their ids. */
+/** Drops a session and its children; returns their ids. */
 export async function deleteFamily(sql: Sql, id: string): Promise<readonly string[]> {
-  const family = (await sql.all("SELECT family($1) AS id", id)).map((row) => text(row, "id"));
-  for (const table of ["journal", "reach", "uses", "leases"])
-    await sql.run(`DELETE FROM ${table} WHERE session = ANY($1)`, family);
-  await sql.run("DELETE FROM sessions WHERE id = ANY($1)", family);
+  const family = await sql.perform(dropFamily(id));
+  await sql.run("DELETE FROM leases WHERE session = ANY($1)", family);
   return family;
 }
-
-/** A session, and the fence of its newest lease. */
-interface Past {
-  readonly session: Session;
-  readonly fence: number;
-}
-
-async function past(sql: Sql, rule: GcRule): Promise<Past[]> {
-  const rows = await sql.all(
-    `SELECT * FROM sessions s WHERE origin <> 'child'
-      AND NOT (origin = 'batch' AND EXISTS (SELECT 1 FROM jobs WHERE session = s.id)) ORDER BY changed_at DESC, id DESC`,
-  );
-  const over = await sql.all(OVER);
-  const old = rows.flatMap((row) => {
-    const session = wholeSession(row);
-    return session && isPast(session, rule) ? [{ session, fence: number(row, "fence") }] : [];
-  });
-  const ofJobs = over.flatMap((row) => {
-    const session = wholeSession(row);
-    return session && rule.now - number(row, "ended_at") > keepMs(text(row, "spec"))
-      ? [{ session, fence: number(row, "fence") }]
-      : [];
-  });
-  return [...old, ...ofJobs];
-}
-
-/** Sessions of jobs that are done. */
-const OVER = `SELECT s.*, j.ended_at, r.spec FROM sessions s JOIN jobs j ON j.session = s.id JOIN runs r ON r.id = j.run
-  WHERE s.origin = 'batch' AND j.state = 'done' AND j.ended_at IS NOT NULL`;
 
 /** Drops the checkpoints of a session and of its children: it stands at its beginning then, with its journal. A damaged one keeps them. */
 export async function dropImages(sql: Sql, id: string): Promise<void> {
@@ -103,54 +69,6 @@ export async function dropImages(sql: Sql, id: string): Promise<void> {
     );
   }
 }
-
-/** A damaged session stays: only `remove` drops it. */
-function wholeSession(row: Row): Session | null {
-  try {
-    return decodeSession(row);
-  } catch {
-    return null;
-  }
-}
-
-function isPast(session: Session, rule: GcRule): boolean {
-  const age = rule.now - session.changed_at;
-  if (session.origin === "pi" && !rule.pi) return false;
-  if (session.origin === "pi" || session.name !== null) return rule.namedMs !== null && age > rule.namedMs;
-  return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
-}
-
-/** A session that is open somewhere may be about to name a context or a baseline: then these stay. */
-async function sweep(sql: Sql, rule: GcRule, anyOpen: boolean) {
-  const checkpoints = await dropUnreached(sql);
-  const contexts = anyOpen ? 0 : await sql.perform(dropContexts());
-  if (!anyOpen) {
-    await dropCheckpoints(
-      sql,
-      `session IS NULL AND id NOT IN (SELECT id FROM needed)
-        AND n < (SELECT max(n) FROM checkpoints WHERE session IS NULL)`,
-    );
-  }
-  return { checkpoints, contexts, cached: await sql.perform(dropOldAnswers(rule)) };
-}
-
-/** Drops checkpoints that no session reaches and that no reached one is based on. */
-export function dropUnreached(sql: Sql): Promise<number> {
-  return dropCheckpoints(sql, "session IS NOT NULL AND id NOT IN (SELECT id FROM needed)");
-}
-
-async function dropCheckpoints(sql: Sql, which: string): Promise<number> {
-  const rows = await sql.all(`${NEEDED} DELETE FROM checkpoints WHERE ${which} RETURNING n`);
-  await sql.run(
-    "DELETE FROM pages WHERE checkpoint = ANY($1::bigint[])",
-    rows.map((row) => number(row, "n")),
-  );
-  return rows.length;
-}
-
-const NEEDED = `WITH RECURSIVE needed (id) AS (
-  SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
-  UNION SELECT c.base FROM checkpoints c JOIN needed d ON c.id = d.id WHERE c.base IS NOT NULL)`;
 
 async function sizeOf(server: Server): Promise<number> {
   const row = await server.get(

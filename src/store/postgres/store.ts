@@ -1,37 +1,40 @@
-import { corrupt, misuse } from "../failure.ts";
-import type { NewSession, Readable, Step } from "../port.ts";
-import { shown, wholeCheckpoints } from "../rows/checkpoint.ts";
-import { recordsIn } from "../rows/journal.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import { misuse } from "../failure.ts";
+import type { NewSession, Step, VerifiedPage, VerifyPart } from "../port.ts";
+import { baselineOf, shown } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
-import { number, type Row, text } from "../rows/seal.ts";
+import { number, text } from "../rows/seal.ts";
 import { blank, decodeSession } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
 import { checkSessionId } from "../session-id.ts";
 import { keepText, readAnswer } from "../sql/cache.ts";
+import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
-import { addUses } from "../sql/uses.ts";
-import type { Method, Results, SentLease, WireMethods } from "../thread/methods.ts";
-import { checkServer } from "./check-server.ts";
-import { hasCheckpoint, insertBaseline, readableCheckpoints, readCheckpoint, readImage } from "./checkpoints.ts";
-import { commit, type Leased } from "./commit.ts";
-import { connect, type Server, type Sql } from "./connection.ts";
-import { leaseLost } from "./failure.ts";
-import { fork } from "./fork.ts";
-import { deleteFamily, dropUnreached, gc } from "./gc.ts";
-import { jobMethods } from "./jobs/index.ts";
-import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
-import { migrate } from "./migrate.ts";
+import { fork } from "../sql/fork.ts";
+import { dropUnreached } from "../sql/gc.ts";
+import { readable, readJournal } from "../sql/journal.ts";
 import {
   damagedSessions,
   findSession,
   insertSession,
   labelOf,
-  listedRows,
+  listSessions,
   readSession,
-  SHOWN,
   shownSession,
-} from "./sessions.ts";
-import { verify } from "./verify.ts";
+} from "../sql/sessions.ts";
+import type { Plan } from "../sql/sql.ts";
+import { addUses } from "../sql/uses.ts";
+import { type Verifying, verify } from "../sql/verify.ts";
+import type { Method, SentLease, WireMethods } from "../thread/methods.ts";
+import { checkServer } from "./check-server.ts";
+import { insertBaseline } from "./checkpoints.ts";
+import { commit, type Leased } from "./commit.ts";
+import { connect, type Server } from "./connection.ts";
+import { leaseLost } from "./failure.ts";
+import { deleteFamily, gc } from "./gc.ts";
+import { jobMethods } from "./jobs/index.ts";
+import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
+import { migrate } from "./migrate.ts";
 
 /** A store on a server, as it works in the store's thread. */
 export interface ServerStore extends AsyncDisposable {
@@ -56,7 +59,7 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
       ...contextMethods(server),
       ...jobMethods(server, leases),
       gc: (rule) => gc(server, leases, rule),
-      verify: (part, after) => verify(server, part, after),
+      verify: (part, after) => verifyPage(server, part, after),
     },
     async [Symbol.asyncDispose]() {
       await leases.close();
@@ -72,16 +75,16 @@ function sessionMethods(
   leases: Leases,
   { pid, host }: LeaseParts,
 ): Some<"create" | "lease" | "release" | "commit" | "fork" | "remove"> {
-  /** What is known of the sessions whose leases this store has. */
+  /** The sessions whose leases this store has. */
   const known = new Map<string, Leased>();
 
   async function lease(id: string): Promise<SentLease> {
-    const row = await leases.take(await readSession(server, id));
+    const row = await leases.take(await server.perform(readSession(id)));
     const session = decodeSession(row);
     const fence = number(row, "fence");
     const reached = "SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = $1";
     const reach = new Set((await server.all(reached, id)).map((one) => text(one, "id")));
-    const shown = shownSession(await shownRow(server, id));
+    const shown = await server.perform(shownSession(id));
     // It may have been lost meanwhile, and nobody could be told yet.
     if (!leases.holds(id)) throw leaseLost(id);
     known.set(id, { session, fence, reach });
@@ -91,7 +94,7 @@ function sessionMethods(
   return {
     async create(session) {
       checkSessionId(session.id);
-      await insertSession(server, blank(session));
+      await server.perform(insertSession(blank(session)));
       await server.perform(addUses(session.id, hashesIn(session.settings)));
       await server.run("UPDATE sessions SET pid = $2, host = $3 WHERE id = $1", session.id, pid, host);
       return lease(session.id);
@@ -113,19 +116,19 @@ function sessionMethods(
     },
     async fork(session, checkpoint, wanted: NewSession) {
       checkSessionId(wanted.id);
-      await server.write((sql) => fork(sql, session, checkpoint, wanted));
-      return shownSession(await shownRow(server, wanted.id));
+      await server.write((sql) => sql.perform(fork(session, checkpoint, wanted)));
+      return server.perform(shownSession(wanted.id));
     },
     async remove(id) {
       // Its row may be damaged, so only the fence is read.
       const fence = leases.holds(id)
         ? (known.get(id)?.fence ?? 0)
-        : number(await leases.take(await labelOf(server, id)), "fence");
+        : number(await leases.take(await server.perform(labelOf(id))), "fence");
       const gone = await server.write(async (sql) => {
         const held = await sql.get("SELECT id FROM sessions WHERE id = $1 AND fence = $2 FOR UPDATE", id, fence);
         if (!held) throw leaseLost(id);
         const family = await deleteFamily(sql, id);
-        await dropUnreached(sql);
+        await sql.perform(dropUnreached());
         return family;
       });
       for (const one of gone) {
@@ -140,79 +143,30 @@ function isLeaseLost(error: unknown): boolean {
   return error instanceof Error && Reflect.get(error, "code") === "lease_lost";
 }
 
-async function shownRow(sql: Sql, id: string): Promise<Row> {
-  await readSession(sql, id);
-  const row = await sql.get(`SELECT ${SHOWN} FROM sessions s WHERE id = $1`, id);
-  if (!row) throw corrupt(`session ${id} went while it was read`);
-  return row;
-}
-
 type Reading =
   | ("find" | "list" | "damaged" | "journal" | "readable")
   | ("checkpoints" | "checkpoint" | "image" | "putBaseline" | "hasBaseline");
 
 function readingMethods(server: Server): Some<Reading> {
+  /** All that the plan reads is of one moment. */
+  const performed = <T>(plan: () => Plan<T>) => server.read((sql) => sql.perform(plan()));
   return {
-    find: (nameOrId) =>
-      server.read(async (sql): Promise<Results["find"]> => {
-        const id = await findSession(sql, nameOrId);
-        return id === null ? null : shownSession(await shownRow(sql, id));
-      }),
-    list: async (page) => (await listedRows(server, page)).map(shownSession),
-    damaged: () => damagedSessions(server),
-    journal: (id, from = 1) =>
-      server.read(async (sql) => {
-        const { rows, damaged } = await journalOf(sql, id, from);
-        const [first] = damaged;
-        if (first !== undefined) throw corrupt(first);
-        return rows;
-      }),
-    readable: (id) =>
-      server.read(async (sql): Promise<Readable> => {
-        const { rows, damaged } = await journalOf(sql, id, 1);
-        const found = await readableCheckpoints(sql, await readSession(sql, id));
-        return {
-          records: rows,
-          checkpoints: found.checkpoints.map(shown),
-          damaged: [
-            ...damaged,
-            ...found.damaged.map((one) => `checkpoint ${one} is damaged`),
-            ...(found.miscounted === null ? [] : [found.miscounted]),
-          ],
-        };
-      }),
-    checkpoints: (id) =>
-      server.read(async (sql) =>
-        wholeCheckpoints(await readableCheckpoints(sql, await readSession(sql, id))).map(shown),
-      ),
-    checkpoint: async (id) => shown(await readCheckpoint(server, id)),
-    image: (id) => server.read((sql) => readImage(sql, id)),
+    find: (nameOrId) => performed(() => findSession(nameOrId)),
+    list: (page) => server.perform(listSessions(page)),
+    damaged: () => server.perform(damagedSessions()),
+    journal: (id, from = 1) => performed(() => readJournal(id, from)),
+    readable: (id) => performed(() => readable(id)),
+    checkpoints: (id) => performed(() => checkpointsOf(id)).then((found) => found.map(shown)),
+    checkpoint: async (id) => shown(await server.perform(readCheckpoint(id))),
+    image: (id) => performed(() => readImage(id)),
     async putBaseline(id, meta, pages) {
-      if (await hasCheckpoint(server, id)) return;
+      if (await server.perform(hasCheckpoint(id))) return;
       const packed = packPages(pages, meta.linearBytes);
-      await server.write((sql) => insertBaseline(sql, { ...BASELINE, id, meta }, packed));
+      await server.write((sql) => insertBaseline(sql, baselineOf(id, meta), packed));
     },
-    hasBaseline: (id) => hasCheckpoint(server, id),
+    hasBaseline: (id) => server.perform(hasCheckpoint(id)),
   };
 }
-
-async function journalOf(sql: Sql, id: string, from: number) {
-  const session = await readSession(sql, id);
-  const stored = "SELECT * FROM journal WHERE session = $1 AND seq >= $2 ORDER BY seq";
-  return recordsIn(await sql.all(stored, id, from), session, from);
-}
-
-const BASELINE = {
-  session: null,
-  parent: null,
-  base: null,
-  exec_id: null,
-  kind: "baseline",
-  seq: 0,
-  chain: { length: 0, bytes: 0 },
-  extras: null,
-  at: 0,
-} as const;
 
 function contextMethods(
   server: Server,
@@ -226,3 +180,21 @@ function contextMethods(
     keepText: (hash, text, at) => server.perform(keepText(hash, text, at)),
   };
 }
+
+/** Checks a page of a part, all of it as of one moment. */
+function verifyPage(server: Server, part: VerifyPart, after: string | null): Promise<VerifiedPage> {
+  return server.read(async (sql) => {
+    const findings: string[] = [];
+    return { next: await sql.perform(verify(part, after, VERIFYING, findings)), findings };
+  });
+}
+
+/** A server checks its files by itself. What it fails at is no finding. */
+const VERIFYING: Verifying = {
+  busy: (session) => session.busy === 1,
+  file: () => [],
+  messageOf(error) {
+    if (error instanceof RlmError) return error.message;
+    throw error;
+  },
+};

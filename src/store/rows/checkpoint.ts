@@ -17,7 +17,7 @@ export interface Checkpoint extends Omit<CheckpointRow, "session" | "kind"> {
 
 type Kind = CheckpointRow["kind"] | "baseline";
 
-/** What is written: pages are packed before the transaction begins. */
+/** A checkpoint to write: pages are packed before the transaction begins. */
 export type Writing = Pick<NewCheckpoint, "id" | "parent" | "base" | "meta" | "chain" | "at"> & {
   readonly session: string | null;
   readonly extras: NewCheckpoint["extras"] | null;
@@ -33,13 +33,13 @@ export function shown(checkpoint: Checkpoint): CheckpointRow {
   return { ...rest, session, kind };
 }
 
-/** null if the row is damaged. */
-export function decodeCheckpoint(row: Row, has = WITH_NUMBER): Checkpoint | null {
+/** null if the row is damaged. @param row `seals_number` is 1 if the seal is over the number too */
+export function decodeCheckpoint(row: Row): Checkpoint | null {
   const meta = unpackText(row, "meta");
   const extras = unpackText(row, "beside");
   const columns = (names: readonly string[]) => names.map((name) => value(row, name));
   if (meta === null || extras === null) return null;
-  if (!isSealed(row, [...columns(has.number ? ["n", ...BEFORE] : BEFORE), meta, extras, ...columns(AFTER)]))
+  if (!isSealed(row, [...columns(row.seals_number === 1 ? ["n", ...BEFORE] : BEFORE), meta, extras, ...columns(AFTER)]))
     return null;
   const kind = kindOf(text(row, "kind"));
   const parsed: ImageMeta = JSON.parse(meta);
@@ -62,10 +62,6 @@ export function decodeCheckpoint(row: Row, has = WITH_NUMBER): Checkpoint | null
   };
 }
 
-/** Whether the seal is over `n` too: a server gives the number after the row is sealed. */
-const WITH_NUMBER = { number: true };
-export const WITHOUT_NUMBER = { number: false };
-
 const BEFORE = ["id", "session", "parent", "base", "exec_id", "kind", "seq"];
 const AFTER = ["chain_length", "chain_bytes", "pages", "stored_bytes", "at", "parts"];
 
@@ -74,7 +70,7 @@ function kindOf(kind: string): Kind {
   throw corrupt(`a checkpoint's kind is ${kind}`);
 }
 
-/** What says how many checkpoints a session reaches. */
+/** The count of checkpoints that a session reaches. */
 export type Reaching = Readonly<{ id: string; checkpoints: number }>;
 
 export interface ReadableCheckpoints {
@@ -84,12 +80,8 @@ export interface ReadableCheckpoints {
   readonly miscounted: string | null;
 }
 
-export function checkpointsIn(
-  rows: readonly Row[],
-  { id, checkpoints: count }: Reaching,
-  has = WITH_NUMBER,
-): ReadableCheckpoints {
-  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row, has) }));
+export function checkpointsIn(rows: readonly Row[], { id, checkpoints: count }: Reaching): ReadableCheckpoints {
+  const read = rows.map((row) => ({ id: String(row.id), checkpoint: decodeCheckpoint(row) }));
   return {
     checkpoints: read.flatMap(({ checkpoint }) => checkpoint ?? []),
     damaged: read.flatMap(({ id, checkpoint }) => (checkpoint ? [] : [id])),
@@ -107,7 +99,13 @@ export function wholeCheckpoints({ checkpoints, miscounted, damaged }: ReadableC
 
 export const DAMAGED = "it is damaged";
 
-/** What the seal of a checkpoint is over, but its number. */
+/** The image of a fresh guest. */
+export function baselineOf(id: string, meta: ImageMeta): Writing {
+  const alone = { session: null, parent: null, base: null, exec_id: null, extras: null } as const;
+  return { ...alone, id, meta, kind: "baseline", seq: 0, chain: { length: 0, bytes: 0 }, at: 0 };
+}
+
+/** All that the seal of a checkpoint is over, but its number. */
 export function fieldsOfCheckpoint(writing: Writing, pages: PackedPages) {
   const { id, session, parent, base, exec_id, kind, seq, chain, at } = writing;
   const [meta, extras] = [JSON.stringify(writing.meta), JSON.stringify(writing.extras)];

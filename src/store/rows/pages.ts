@@ -10,7 +10,7 @@ export interface PackedPages {
   /** SHA-256 of each part's numbers, then of its bytes as they are stored. */
   readonly seals: Uint8Array;
   readonly count: number;
-  /** What they take on disk. */
+  /** Bytes on disk. */
   readonly bytes: number;
 }
 
@@ -33,8 +33,32 @@ export function packPages(pages: ImagePages, linearBytes: number): PackedPages {
   return { parts, seals: Buffer.concat(seals), count: countPages(pages), bytes: stored };
 }
 
-/** A part of a checkpoint's pages; null if the row is missing or damaged. */
-export function wholePart(row: Row | undefined, checkpoint: SealedParts, part: number): PagesPart | null {
+/**
+ * Parts of a checkpoint's pages, which are changes of memory of at most so many bytes. null takes the place of the first that is
+ * missing or damaged, and no more follow.
+ * @param rows in any order; a server numbers them, and in a file their places do
+ */
+export function* partsIn(
+  rows: readonly Row[],
+  checkpoint: SealedParts,
+  linearBytes: number,
+): Generator<PagesPart | null> {
+  const byPart = new Map(rows.map((row) => [row.part ?? Number(row.place) % PLACES, row]));
+  let last = -1;
+  for (let part = 0; part < partsOf(checkpoint); part += 1) {
+    const read = wholePart(byPart.get(part), checkpoint, part);
+    const isWhole = read !== null && problemOf(read, last, linearBytes) === null;
+    yield isWhole ? read : null;
+    if (!isWhole) return;
+    last = read.numbers.at(-1) ?? last;
+  }
+}
+
+/** In a file, the rows of `pages` and `chunks` of one owner have the places from `owner * PLACES` on, so that no index is needed. */
+export const PLACES = 65_536;
+
+/** null if the row is missing or damaged. */
+function wholePart(row: Row | undefined, checkpoint: SealedParts, part: number): PagesPart | null {
   const { numbers, bytes: packed } = row ?? {};
   if (!(numbers instanceof Uint8Array) || !isWhole(numbers, checkpoint, 2 * part)) return null;
   if (!(packed instanceof Uint8Array) || !isWhole(packed, checkpoint, 2 * part + 1)) return null;
@@ -42,13 +66,13 @@ export function wholePart(row: Row | undefined, checkpoint: SealedParts, part: n
   return changes && { numbers: wordsOf(numbers), changes: wordsOf(changes) };
 }
 
-/** What says what the pages of a checkpoint must be. */
-export interface SealedParts {
+/** The seals of a checkpoint's pages. */
+interface SealedParts {
   readonly parts: Uint8Array;
 }
 
-/** How many parts its pages have. */
-export function partsOf({ parts }: SealedParts): number {
+/** The number of parts that its pages have. */
+function partsOf({ parts }: SealedParts): number {
   return parts.byteLength / (2 * SEAL_BYTES);
 }
 

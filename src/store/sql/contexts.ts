@@ -4,8 +4,9 @@ import { contextLost, misuse } from "../failure.ts";
 import type { StoredContext } from "../port.ts";
 import { type ContextHead, readHead } from "../rows/context.ts";
 import { CHUNK_BYTES, pack, unpack } from "../rows/pack.ts";
+import { PLACES } from "../rows/pages.ts";
 import { number, seal, text } from "../rows/seal.ts";
-import { all, get, type Plan, packed, run, spelled, sql } from "./sql.ts";
+import { all, get, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 
 /**
  * Keeps a context, and those of its parts that are missing. A context that is there already is put again only after it was
@@ -110,22 +111,24 @@ function* deletePart(hash: string): Plan<void> {
   yield* run(sql`DELETE FROM parts WHERE hash = ${hash}`);
 }
 
+const places = raw(String(PLACES));
+
 /** In a file the place of a chunk is the number of its part and its own: rows in the order of their keys need no index. */
 const chunksOf = (hash: string) =>
   spelled(
-    sql`place >= (SELECT n FROM parts WHERE hash = ${hash}) * 65536
-      AND place < ((SELECT n FROM parts WHERE hash = ${hash}) + 1) * 65536`,
+    sql`place >= (SELECT n FROM parts WHERE hash = ${hash}) * ${places}
+      AND place < ((SELECT n FROM parts WHERE hash = ${hash}) + 1) * ${places}`,
     sql`part = ${hash}`,
   );
 
 const chunkOf = (hash: string, chunk: number) =>
   sql`SELECT bytes FROM chunks WHERE ${spelled(
-    sql`place = (SELECT n FROM parts WHERE hash = ${hash}) * 65536 + ${chunk}`,
+    sql`place = (SELECT n FROM parts WHERE hash = ${hash}) * ${places} + ${chunk}`,
     sql`part = ${hash} AND chunk = ${chunk}`,
   )}`;
 
 const insertedChunk = (hash: string, chunk: number, bytes: Uint8Array) =>
   sql`INSERT INTO chunks ${spelled(
-    sql`(place, bytes) SELECT n * 65536 + ${chunk}, ${bytes} FROM parts WHERE hash = ${hash}`,
+    sql`(place, bytes) SELECT n * ${places} + ${chunk}, ${bytes} FROM parts WHERE hash = ${hash}`,
     sql`(part, chunk, bytes) VALUES (${hash}, ${chunk}, ${bytes})`,
   )}`;

@@ -9,7 +9,7 @@ export interface Statement {
 }
 
 /** What stands between two pieces: a value, another statement, or something that the dialects write differently. */
-export type Part = Value | Statement | Spelled | Content | OneOf;
+export type Part = Value | Statement | Spelled | Packed | OneOf;
 
 export type Value = null | number | string | Uint8Array;
 
@@ -18,8 +18,8 @@ interface Spelled {
   readonly postgres: Statement;
 }
 
-interface Content {
-  readonly content: string;
+interface Packed {
+  readonly packed: string | Uint8Array;
 }
 
 interface OneOf {
@@ -30,10 +30,12 @@ export function sql(pieces: TemplateStringsArray, ...parts: Part[]): Statement {
   return { pieces, parts };
 }
 
+/** Text without values, such as names of tables and columns. */
+export const raw = (text: string): Statement => ({ pieces: [text], parts: [] });
 /** Words that each database spells in its own way. A function that needs two of them is written once for each database. */
 export const spelled = (sqlite: Statement, postgres: Statement): Spelled => ({ sqlite, postgres });
 /** A text that is compressed if it is long. */
-export const packed = (content: string): Content => ({ content });
+export const packed = (content: string): Packed => ({ packed: packText(content) });
 /** Follows a column, and is true if the column has one of these values. */
 export const oneOf = (values: Iterable<string> | readonly number[]): OneOf => ({
   oneOf: [...values] as OneOf["oneOf"],
@@ -51,7 +53,7 @@ export interface Dialect<V> {
   place(n: number): string;
   oneOf(place: string): string;
   list(values: OneOf["oneOf"]): V;
-  content(packed: string | Uint8Array): V;
+  packed(content: Packed["packed"]): V;
 }
 
 export const SQLITE: Dialect<Value> = {
@@ -59,7 +61,7 @@ export const SQLITE: Dialect<Value> = {
   place: () => "?",
   oneOf: (place) => `IN (SELECT value FROM json_each(${place}))`,
   list: (values) => JSON.stringify(values),
-  content: (content) => content,
+  packed: (content) => content,
 };
 
 export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
@@ -67,7 +69,7 @@ export const POSTGRES: Dialect<Value | OneOf["oneOf"]> = {
   place: (n) => `$${n}`,
   oneOf: (place) => `= ANY(${place})`,
   list: (values) => values,
-  content: (content) => (typeof content === "string" ? Buffer.from(content) : content),
+  packed: (content) => (typeof content === "string" ? Buffer.from(content) : content),
 };
 
 /** A statement as the client of a database takes it. */
@@ -82,7 +84,7 @@ export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>): 
   function put(part: Part): string {
     if (part === null || typeof part !== "object" || part instanceof Uint8Array) return place(part);
     if ("pieces" in part) return write(part);
-    if ("content" in part) return place(dialect.content(packText(part.content)));
+    if ("packed" in part) return place(dialect.packed(part.packed));
     if ("oneOf" in part) return dialect.oneOf(place(dialect.list(part.oneOf)));
     return write(part[dialect.name]);
   }

@@ -1,25 +1,16 @@
 import { checkpointLost } from "../failure.ts";
-import {
-  type Checkpoint,
-  checkpointsIn,
-  DAMAGED,
-  decodeCheckpoint,
-  fieldsOfCheckpoint,
-  type Reaching,
-  type ReadableCheckpoints,
-  type Writing,
-  wholeCheckpoints,
-} from "../rows/checkpoint.ts";
+import { fieldsOfCheckpoint, type Writing } from "../rows/checkpoint.ts";
 import { packText } from "../rows/pack.ts";
-import type { PackedPages } from "../rows/pages.ts";
+import { type PackedPages, PLACES } from "../rows/pages.ts";
 import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
+import { hasCheckpoint } from "../sql/checkpoints.ts";
 import type { Database } from "./database.ts";
-import { deletePages, insertPages } from "./pages.ts";
 
 /** @throws RlmError `checkpoint_lost` if its base is missing */
 export function insertCheckpoint(database: Database, writing: Writing, pages: PackedPages): number {
   const { base, session } = writing;
-  if (base !== null && !hasCheckpoint(database, base)) throw checkpointLost(writing.id, `its base ${base} is missing`);
+  if (base !== null && !database.perform(hasCheckpoint(base)))
+    throw checkpointLost(writing.id, `its base ${base} is missing`);
   const last = database.get("SELECT coalesce(max(n), 0) AS n FROM checkpoints");
   const n = (last ? number(last, "n") : 0) + 1;
   const { meta, extras, before, after, sealed } = fieldsOfCheckpoint(writing, pages);
@@ -28,37 +19,11 @@ export function insertCheckpoint(database: Database, writing: Writing, pages: Pa
       pages, stored_bytes, at, parts, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[n, ...before, packText(meta), packText(extras), ...after, seal([n, ...sealed])],
   );
-  insertPages(database, n, pages);
-  if (session !== null) addReach(database, session, n);
+  pages.parts.forEach(({ numbers, bytes }, part) => {
+    database.run("INSERT INTO pages (place, numbers, bytes) VALUES (?, ?, ?)", n * PLACES + part, numbers, bytes);
+  });
+  if (session !== null) database.run("INSERT INTO reach (session, checkpoint) VALUES (?, ?)", session, n);
   return n;
-}
-
-export function hasCheckpoint(database: Database, id: string): boolean {
-  return database.get("SELECT n FROM checkpoints WHERE id = ?", id) !== undefined;
-}
-
-/** @throws RlmError `checkpoint_lost` if it is missing or damaged */
-export function readCheckpoint(database: Database, id: string): Checkpoint {
-  const row = database.get("SELECT * FROM checkpoints WHERE id = ?", id);
-  if (!row) throw checkpointLost(id, "the store does not have it");
-  const checkpoint = decodeCheckpoint(row);
-  if (!checkpoint) throw checkpointLost(id, DAMAGED);
-  return checkpoint;
-}
-
-/** Those that the session reaches, the oldest first. @throws RlmError `store_corrupt`, `checkpoint_lost` */
-export function reachedBy(database: Database, session: Reaching): Checkpoint[] {
-  return wholeCheckpoints(readableCheckpoints(database, session));
-}
-
-/** Those that the session reaches and that are whole, the ids of the others, and how many are missing in all. */
-export function readableCheckpoints(database: Database, session: Reaching): ReadableCheckpoints {
-  const reached = "SELECT c.* FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ? ORDER BY c.n";
-  return checkpointsIn(database.all(reached, session.id), session);
-}
-
-export function addReach(database: Database, session: string, checkpoint: number): void {
-  database.run("INSERT INTO reach (session, checkpoint) VALUES (?, ?)", session, checkpoint);
 }
 
 /** Takes checkpoints from the session, and drops those that nothing else needs. Answers how many were taken. */
@@ -87,7 +52,7 @@ function dropUnneeded(database: Database, id: string): void {
   }
 }
 
-export function deleteCheckpoint(database: Database, n: number): void {
+function deleteCheckpoint(database: Database, n: number): void {
   database.run("DELETE FROM checkpoints WHERE n = ?", n);
-  deletePages(database, n);
+  database.run("DELETE FROM pages WHERE place >= ? AND place < ?", n * PLACES, (n + 1) * PLACES);
 }

@@ -4,12 +4,13 @@ import { packPages } from "../rows/pages.ts";
 import type { Session } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
 import { keepAnswers } from "../sql/cache.ts";
+import { insertRecords, packedRecords } from "../sql/journal.ts";
+import { readSession } from "../sql/sessions.ts";
 import { addUses } from "../sql/uses.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
-import { appendRecords } from "./journal.ts";
-import { readSession, updateSession } from "./sessions.ts";
+import { updateSession } from "./sessions.ts";
 
 /**
  * Keeps a step, all of it or nothing. Answers the session's new row.
@@ -20,10 +21,11 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
   const { checkpoint, records = [], drop = [], cache = [] } = step;
   const pages = checkpoint ? packPages(checkpoint.pages, checkpoint.meta.linearBytes) : null;
   return database.write(() => {
-    const session = known ?? readSession(database, id);
+    const session = known ?? database.perform(readSession(id));
     const last_seq = session.last_seq + records.length;
     if (checkpoint && pages) insertCheckpoint(database, { ...checkpoint, session: id, seq: last_seq }, pages);
-    const bytes = appendRecords(database, session, records);
+    const { written, bytes } = packedRecords(id, session.last_seq + 1, records);
+    database.perform(insertRecords(written));
     const head = checkpoint?.kind === "end" ? checkpoint.id : session.head;
     if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
     const gone = letGo(database, id, drop);

@@ -103,6 +103,3 @@ export const MIGRATIONS: readonly string[] = [
 export const USES_VERSION = 5;
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
-
-/** Rows of one owner in `pages` and `chunks`: `owner * PLACES` and on. */
-export const PLACES = 65_536;

@@ -1,55 +1,53 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { remedy } from "../../../runtime/remedies.ts";
+import { displayName } from "../../platform/ids.ts";
 import { misuse } from "../failure.ts";
-import type { NewSession, Readable, SessionRow } from "../port.ts";
-import { shown } from "../rows/checkpoint.ts";
-import { damagedAmong } from "../rows/damaged.ts";
+import type { NewSession, SessionRow } from "../port.ts";
 import { blank, type Session } from "../rows/session.ts";
 import { hashesIn } from "../rows/uses.ts";
 import { checkSessionId } from "../session-id.ts";
-import { addUses } from "../sql/uses.ts";
-import type { SyncMethods } from "../thread/methods.ts";
-import { readableCheckpoints } from "./checkpoints.ts";
-import { commit } from "./commit.ts";
-import type { Database } from "./database.ts";
-import { fork } from "./fork.ts";
-import { removeSession } from "./gc.ts";
-import { readableRecords, readRecords } from "./journal.ts";
-import type { Leases } from "./lease.ts";
+import { fork } from "../sql/fork.ts";
+import { readable, readJournal } from "../sql/journal.ts";
 import {
-  ALL,
-  describe,
+  damagedSessions,
   findSession,
-  type Holder,
-  holderOf,
+  holderIn,
   insertSession,
   labelOf,
-  listedIds,
-  noteHolder,
+  listSessions,
   readSession,
-} from "./sessions.ts";
+  shownSession,
+} from "../sql/sessions.ts";
+import { addUses } from "../sql/uses.ts";
+import type { SyncMethods } from "../thread/methods.ts";
+import { commit } from "./commit.ts";
+import type { Database } from "./database.ts";
+import { removeSession } from "./gc.ts";
+import type { Leases } from "./lease.ts";
+import { type Holder, noteHolder } from "./sessions.ts";
 
 type SessionMethods = Pick<
   SyncMethods,
   "create" | "lease" | "release" | "find" | "list" | "damaged" | "commit" | "journal" | "readable" | "fork" | "remove"
 >;
 
-/** What the methods of the store work with. */
+/** The parts that the methods of the store work with. */
 export interface Access {
   readonly database: Database;
   readonly leases: Leases;
-  /** What SQLite and the file system throw in it comes out as `RlmError`. */
+  /** Errors of SQLite and the file system come out of it as `RlmError`. */
   guard<T>(work: () => T): T;
   /** Runs work as `guard` does. Everything that it reads is of one moment. */
   reading<T>(work: () => T): T;
 }
 
-/** What the store can do with sessions and their journals. */
+/** The methods of sessions and their journals. */
 export function sessionMethods({ database, leases, guard, reading }: Access, holder: Holder): SessionMethods {
   /** The rows of sessions that were committed to since their leases were taken. */
   const known = new Map<string, Session>();
-  const row = (id: string): SessionRow => describe(database, id, leases.busy(id));
-  const leased = (id: string) => ({ ...row(id), fence: 0 });
+  const withBusy = (row: SessionRow): SessionRow => ({ ...row, busy: leases.busy(row.id) });
+  const shown = (id: string) => withBusy(database.perform(shownSession(id)));
+  const leased = (id: string) => ({ ...shown(id), fence: 0 });
   return {
     create: (session) =>
       guard(() => {
@@ -60,7 +58,7 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
       guard(() => {
         takeLease(database, leases, id);
         try {
-          database.write(() => readSession(database, id) && noteHolder(database, id, holder));
+          database.write(() => database.perform(readSession(id)) && noteHolder(database, id, holder));
         } catch (error) {
           leases.drop(id);
           throw error;
@@ -74,11 +72,11 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
       }),
     find: (nameOrId) =>
       reading(() => {
-        const id = findSession(database, nameOrId);
-        return id === null ? null : row(id);
+        const found = database.perform(findSession(nameOrId));
+        return found && withBusy(found);
       }),
-    list: (page) => reading(() => listedIds(database, page).map(row)),
-    damaged: () => reading(() => damagedAmong(listedIds(database, ALL), row, (id) => ({ id, label: `session ${id}` }))),
+    list: (page) => reading(() => database.perform(listSessions(page)).map(withBusy)),
+    damaged: () => reading(() => database.perform(damagedSessions())),
     commit: (session, step) =>
       guard(() => {
         if (!leases.holds(session)) throw misuse(`session ${session} is written to without its lease`);
@@ -87,13 +85,13 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
         known.delete(session);
         known.set(session, commit(database, session, step, before));
       }),
-    journal: (session, from = 1) => reading(() => readRecords(database, readSession(database, session), from)),
-    readable: (session) => reading(() => readable(database, readSession(database, session))),
+    journal: (session, from = 1) => reading(() => database.perform(readJournal(session, from))),
+    readable: (session) => reading(() => database.perform(readable(session))),
     fork: (session, checkpoint, wanted) =>
       guard(() => {
         checkSessionId(wanted.id);
-        fork(database, session, checkpoint, wanted);
-        return database.read(() => row(wanted.id));
+        database.write(() => database.perform(fork(session, checkpoint, wanted)));
+        return database.read(() => shown(wanted.id));
       }),
     remove: (id) =>
       guard(() => {
@@ -106,26 +104,12 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
   };
 }
 
-function readable(database: Database, session: Session): Readable {
-  const { rows, damaged } = readableRecords(database, session, 1);
-  const found = readableCheckpoints(database, session);
-  return {
-    records: rows,
-    checkpoints: found.checkpoints.map(shown),
-    damaged: [
-      ...damaged,
-      ...found.damaged.map((id) => `checkpoint ${id} is damaged`),
-      ...(found.miscounted === null ? [] : [found.miscounted]),
-    ],
-  };
-}
-
 function createSession(database: Database, leases: Leases, session: NewSession, holder: Holder): void {
   checkSessionId(session.id);
   let taken = false;
   try {
     database.write(() => {
-      insertSession(database, blank(session));
+      database.perform(insertSession(blank(session)));
       database.perform(addUses(session.id, hashesIn(session.settings)));
       taken = leases.take(session.id);
       if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
@@ -139,11 +123,12 @@ function createSession(database: Database, leases: Leases, session: NewSession, 
 
 /** @throws RlmError `session_not_found`, `session_busy` */
 function takeLease(database: Database, leases: Leases, id: string): void {
-  const holder = holderOf(database, id);
+  const label = database.perform(labelOf(id));
+  const holder = holderIn(database.get("SELECT pid, host FROM sessions WHERE id = ?", id) ?? {});
   if (leases.take(id)) return;
   const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process";
   const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
-  throw new RlmError("session_busy", `session ${labelOf(database, id)} is held by ${who}`, {
+  throw new RlmError("session_busy", `session ${displayName(label)} is held by ${who}`, {
     suggestion,
   });
 }

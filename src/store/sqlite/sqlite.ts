@@ -1,18 +1,18 @@
 import { join } from "node:path";
 import { guarded } from "../failure.ts";
-import { shown } from "../rows/checkpoint.ts";
+import { baselineOf, shown } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
 import { keepText, readAnswer } from "../sql/cache.ts";
+import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
 import type { SyncMethods, SyncStore } from "../thread/methods.ts";
-import { hasCheckpoint, insertCheckpoint, reachedBy, readCheckpoint } from "./checkpoints.ts";
+import { insertCheckpoint } from "./checkpoints.ts";
 import { gc } from "./gc.ts";
-import { readImage } from "./images.ts";
 import { jobMethods } from "./jobs/index.ts";
 import { openFileLeases, openMemoryLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
 import { type Access, sessionMethods } from "./session-methods.ts";
-import { type Holder, readSession } from "./sessions.ts";
+import type { Holder } from "./sessions.ts";
 import { verify } from "./verify.ts";
 
 /**
@@ -46,18 +46,18 @@ type CheckpointMethods = Pick<SyncMethods, "checkpoints" | "checkpoint" | "image
 
 function checkpointMethods({ database, guard, reading }: Access): CheckpointMethods {
   return {
-    checkpoints: (session) => reading(() => reachedBy(database, readSession(database, session)).map(shown)),
-    checkpoint: (id) => reading(() => shown(readCheckpoint(database, id))),
-    image: (id) => reading(() => readImage(database, id)),
+    checkpoints: (session) => reading(() => database.perform(checkpointsOf(session)).map(shown)),
+    checkpoint: (id) => reading(() => shown(database.perform(readCheckpoint(id)))),
+    image: (id) => reading(() => database.perform(readImage(id))),
     putBaseline: (id, meta, pages) =>
       guard(() => {
-        if (hasCheckpoint(database, id)) return;
+        if (database.perform(hasCheckpoint(id))) return;
         const packed = packPages(pages, meta.linearBytes);
         database.write(() => {
-          if (!hasCheckpoint(database, id)) insertCheckpoint(database, { ...BASELINE, id, meta }, packed);
+          if (!database.perform(hasCheckpoint(id))) insertCheckpoint(database, baselineOf(id, meta), packed);
         });
       }),
-    hasBaseline: (id) => reading(() => hasCheckpoint(database, id)),
+    hasBaseline: (id) => reading(() => database.perform(hasCheckpoint(id))),
   };
 }
 
@@ -76,15 +76,3 @@ function contextMethods({ database, guard, reading }: Access): ContextMethods {
     keepText: (hash, text, at) => guard(() => database.perform(keepText(hash, text, at))),
   };
 }
-
-const BASELINE = {
-  session: null,
-  parent: null,
-  base: null,
-  exec_id: null,
-  kind: "baseline",
-  seq: 0,
-  chain: { length: 0, bytes: 0 },
-  extras: null,
-  at: 0,
-} as const;

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { PAGE_BYTES } from "../../../runtime/index.ts";
 import { pack } from "../../../src/store/rows/pack.ts";
 import { type PackedPages, packPages } from "../../../src/store/rows/pages.ts";
-import { insertCheckpoint, readCheckpoint } from "../../../src/store/sqlite/checkpoints.ts";
-import { pagesAreWhole, readImage } from "../../../src/store/sqlite/images.ts";
+import { pagesAreWhole, readCheckpoint, readImage } from "../../../src/store/sql/checkpoints.ts";
+import { insertCheckpoint } from "../../../src/store/sqlite/checkpoints.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { checkpointOf, META, memoryOf, pagesOf } from "./sample.ts";
 
@@ -21,10 +21,10 @@ test.each([
     insertCheckpoint(database, writing, pages);
   };
   insert("whole", packPages(pagesOf([1, 2], 1), META.linearBytes));
-  expect(Buffer.compare(readImage(database, "whole").memory, memoryOf(pagesOf([1, 2], 1)))).toBe(0);
+  expect(Buffer.compare(database.perform(readImage("whole")).memory, memoryOf(pagesOf([1, 2], 1)))).toBe(0);
   insert("other", packed);
-  expect(() => readImage(database, "other")).toThrow("checkpoint other: its pages are damaged");
-  expect(pagesAreWhole(database, readCheckpoint(database, "other"))).toBe(false);
+  expect(() => database.perform(readImage("other"))).toThrow("checkpoint other: its pages are damaged");
+  expect(database.perform(pagesAreWhole(database.perform(readCheckpoint("other"))))).toBe(false);
   database.close();
 });
 

@@ -1,7 +1,7 @@
 import { runIsBusy } from "../../jobs/refusals.ts";
 import { text } from "../../rows/seal.ts";
+import { deleteFamily } from "../../sql/gc.ts";
 import type { SyncJobs } from "../../thread/methods.ts";
-import { deleteFamily } from "../gc.ts";
 import type { Access } from "../session-methods.ts";
 import { countJobs, damagedJobs, dueJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "./jobs.ts";
 import { give, hush, reserve, slot } from "./money.ts";
@@ -52,7 +52,7 @@ function removeRun({ database, leases }: Pick<Access, "database" | "leases">, ru
   if (sessions.some((session) => leases.busy(session))) {
     throw runIsBusy(name);
   }
-  for (const session of sessions) deleteFamily(database, session);
+  for (const session of sessions) database.perform(deleteFamily(session));
   for (const table of ["holds", "jobs"]) database.run(`DELETE FROM ${table} WHERE run = ?`, run);
   database.run("DELETE FROM runs WHERE id = ?", run);
 }

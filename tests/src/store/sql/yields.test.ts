@@ -17,7 +17,9 @@ function forgotten(source: string, plans: ReadonlySet<string | undefined>): stri
   const code = source.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "").replaceAll(/\s+/g, " ");
   return [...code.matchAll(/\w+(?=\()/g)]
     .filter(
-      ({ 0: name, index }) => plans.has(name) && !/(yield\* |function\* |perform\( ?|\.)$/.test(code.slice(0, index)),
+      ({ 0: name, index }) =>
+        plans.has(name) &&
+        !/(yield\* |function\* |async |perform\( ?|performed\(\(\) => |\.)$/.test(code.slice(0, index)),
     )
     .map(({ index }) => code.slice(Math.max(0, index - 20), index + 40));
 }

@@ -1,0 +1,94 @@
+import { applyPart, type GuestImage, type PagesPart } from "../../../runtime/index.ts";
+import { checkpointLost } from "../failure.ts";
+import {
+  type Checkpoint,
+  checkpointsIn,
+  DAMAGED,
+  decodeCheckpoint,
+  type Reaching,
+  type ReadableCheckpoints,
+  wholeCheckpoints,
+} from "../rows/checkpoint.ts";
+import { PLACES, partsIn } from "../rows/pages.ts";
+import { readSession } from "./sessions.ts";
+import { all, get, type Plan, spelled, sql } from "./sql.ts";
+
+/** All columns of a checkpoint `c`. A server gives the number after the row is sealed, so the seal is not over it. */
+export const CHECKPOINT = sql`c.*, ${spelled(sql`1`, sql`0`)} AS seals_number`;
+
+export function* hasCheckpoint(id: string): Plan<boolean> {
+  return (yield* get(sql`SELECT n FROM checkpoints WHERE id = ${id}`)) !== undefined;
+}
+
+/** @throws RlmError `checkpoint_lost` if it is missing or damaged */
+export function* readCheckpoint(id: string): Plan<Checkpoint> {
+  const row = yield* get(sql`SELECT ${CHECKPOINT} FROM checkpoints c WHERE id = ${id}`);
+  if (!row) throw checkpointLost(id, "the store does not have it");
+  const checkpoint = decodeCheckpoint(row);
+  if (!checkpoint) throw checkpointLost(id, DAMAGED);
+  return checkpoint;
+}
+
+/** Those that the session reaches and that are whole, the ids of the others, and how many are missing in all. */
+export function* readableCheckpoints(session: Reaching): Plan<ReadableCheckpoints> {
+  const rows = yield* all(sql`SELECT ${CHECKPOINT} FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
+    WHERE r.session = ${session.id} ORDER BY c.n`);
+  return checkpointsIn(rows, session);
+}
+
+/** Those that the session reaches, the oldest first. @throws RlmError `store_corrupt`, `checkpoint_lost` */
+export function* reachedBy(session: Reaching): Plan<Checkpoint[]> {
+  return wholeCheckpoints(yield* readableCheckpoints(session));
+}
+
+/** Those that a session reaches, the oldest first. @throws RlmError `session_not_found`, `store_corrupt`, `checkpoint_lost` */
+export function* checkpointsOf(session: string): Plan<Checkpoint[]> {
+  return yield* reachedBy(yield* readSession(session));
+}
+
+/**
+ * The image, put together from the whole one that its chain begins with and the changes since.
+ * @throws RlmError `checkpoint_lost`
+ */
+export function* readImage(id: string): Plan<GuestImage> {
+  const top = yield* readCheckpoint(id);
+  const chain = [top];
+  for (let next = yield* baseOf(id, top); next; next = yield* baseOf(id, next)) chain.unshift(next);
+  const memory = new Uint8Array(top.meta.linearBytes);
+  for (const checkpoint of chain) {
+    for (const part of yield* readParts(checkpoint, memory.byteLength)) {
+      if (part) {
+        applyPart(memory, part);
+        continue;
+      }
+      const whose = checkpoint.id === id ? "its pages" : `pages of its base ${checkpoint.id}`;
+      throw checkpointLost(id, `${whose} are damaged`);
+    }
+  }
+  return { id, meta: top.meta, memory };
+}
+
+/** True if all parts of the checkpoint's own pages are whole. */
+export function* pagesAreWhole(checkpoint: Checkpoint): Plan<boolean> {
+  let count = 0;
+  for (const part of yield* readParts(checkpoint, checkpoint.meta.linearBytes)) {
+    if (!part) return false;
+    count += part.numbers.length;
+  }
+  return count === checkpoint.pages;
+}
+
+function* readParts(checkpoint: Checkpoint, linearBytes: number): Plan<Iterable<PagesPart | null>> {
+  const from = checkpoint.n * PLACES;
+  const where = spelled(sql`place >= ${from} AND place < ${from + PLACES}`, sql`checkpoint = ${checkpoint.n}`);
+  return partsIn(yield* all(sql`SELECT * FROM pages WHERE ${where}`), checkpoint, linearBytes);
+}
+
+function* baseOf(id: string, { base }: Checkpoint): Plan<Checkpoint | null> {
+  if (base === null) return null;
+  try {
+    return yield* readCheckpoint(base);
+  } catch (error) {
+    throw checkpointLost(id, `its base ${base} is missing or damaged`, error);
+  }
+}

@@ -1,0 +1,104 @@
+import type { Collected, GcRule } from "../port.ts";
+import { keepMs } from "../rows/jobs.ts";
+import { PLACES } from "../rows/pages.ts";
+import { number, type Row, text } from "../rows/seal.ts";
+import { decodeSession, type Session } from "../rows/session.ts";
+import { isRunning } from "../running.ts";
+import { dropOldAnswers } from "./cache.ts";
+import { dropContexts } from "./contexts.ts";
+import { familyOf } from "./sessions.ts";
+import { all, get, oneOf, type Plan, raw, run, type Statement, spelled, sql } from "./sql.ts";
+
+/** A session that the rule lets go. */
+export interface Past extends Pick<Session, "id" | "name"> {
+  /** Fence of its newest lease. Leases of a store in a folder have none. */
+  readonly fence: number;
+}
+
+const PAGE = 500;
+
+/** Sessions but children that the rule lets go, the one changed last first. A damaged session stays: only `remove` drops it. */
+export function* pastSessions(rule: GcRule): Plan<Past[]> {
+  const past: Past[] = [];
+  const kept = new Map<string, number>();
+  for (let behind = sql``; ; ) {
+    const rows = yield* all(sql`SELECT s.*, j.run, j.state, j.ended_at FROM sessions s
+      LEFT JOIN jobs j ON s.origin = 'batch' AND j.session = s.id
+      WHERE s.origin <> 'child' ${behind} ORDER BY s.changed_at DESC, s.id DESC LIMIT ${PAGE}`);
+    for (const row of rows) {
+      const session = wholeSession(row);
+      const isPast =
+        session && (typeof row.run === "string" ? yield* isJobPast(row, rule, kept) : isOld(session, rule));
+      if (isPast) past.push({ id: session.id, name: session.name, fence: Number(row.fence ?? 0) });
+    }
+    const end = rows.at(-1);
+    if (!end || rows.length < PAGE) return past;
+    behind = sql`AND (s.changed_at, s.id) < (${number(end, "changed_at")}, ${text(end, "id")})`;
+  }
+}
+
+export function wholeSession(row: Row): Session | null {
+  try {
+    return decodeSession(row);
+  } catch {
+    return null;
+  }
+}
+
+function isOld(session: Session, rule: GcRule): boolean {
+  const age = rule.now - session.changed_at;
+  if (session.origin === "pi" && !rule.pi) return false;
+  if (session.origin === "pi" || session.name !== null) return rule.namedMs !== null && age > rule.namedMs;
+  return !isRunning(JSON.parse(session.facts)) && age > rule.anonymousMs;
+}
+
+/** The jobs that are not done keep everything. @param kept ms by run, as far as they were read */
+function* isJobPast({ run, state, ended_at }: Row, rule: GcRule, kept: Map<string, number>): Plan<boolean> {
+  if (state !== "done" || typeof ended_at !== "number" || typeof run !== "string") return false;
+  const known = kept.get(run);
+  if (known !== undefined) return rule.now - ended_at > known;
+  const row = yield* get(sql`SELECT spec FROM runs WHERE id = ${run}`);
+  const ms = row ? keepMs(text(row, "spec")) : Number.POSITIVE_INFINITY;
+  kept.set(run, ms);
+  return rule.now - ended_at > ms;
+}
+
+/** Drops a session and its children; returns their ids. Checkpoints that only they need go with {@link dropUnreached}. */
+export function* deleteFamily(id: string): Plan<readonly string[]> {
+  const family = yield* familyOf(id);
+  for (const table of ["journal", "reach", "uses"]) {
+    yield* run(sql`DELETE FROM ${raw(table)} WHERE session ${oneOf(family)}`);
+  }
+  yield* run(sql`DELETE FROM sessions WHERE id ${oneOf(family)}`);
+  return family;
+}
+
+/**
+ * Drops what nothing reaches, and answers that are too old. A session that is open somewhere may be about to name a context or a
+ * baseline: then these stay.
+ */
+export function* sweep(rule: GcRule, anyOpen: boolean): Plan<Pick<Collected, "checkpoints" | "contexts" | "cached">> {
+  const checkpoints = yield* dropUnreached();
+  const contexts = anyOpen ? 0 : yield* dropContexts();
+  // The next session starts from the newest baseline.
+  const newest = sql`SELECT max(n) FROM checkpoints WHERE session IS NULL`;
+  if (!anyOpen) yield* dropUnneeded(sql`session IS NULL AND n < (${newest})`);
+  return { checkpoints, contexts, cached: yield* dropOldAnswers(rule) };
+}
+
+/** Drops checkpoints that no session reaches and that no reached one is based on. Returns how many they were. */
+export function* dropUnreached(): Plan<number> {
+  return yield* dropUnneeded(sql`session IS NOT NULL`);
+}
+
+function* dropUnneeded(which: Statement): Plan<number> {
+  const rows = yield* all(sql`WITH RECURSIVE needed (id) AS (
+      SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
+      UNION SELECT c.base FROM checkpoints c JOIN needed d ON c.id = d.id WHERE c.base IS NOT NULL)
+    DELETE FROM checkpoints WHERE ${which} AND id NOT IN (SELECT id FROM needed) RETURNING n`);
+  const numbers = rows.map((row) => number(row, "n"));
+  const places = sql`SELECT p.place FROM json_each(${JSON.stringify(numbers)}) CROSS JOIN pages p
+    ON p.place >= value * ${raw(`${PLACES}`)} AND p.place < (value + 1) * ${raw(`${PLACES}`)}`;
+  yield* run(sql`DELETE FROM pages WHERE ${spelled(sql`place IN (${places})`, sql`checkpoint ${oneOf(numbers)}`)}`);
+  return numbers.length;
+}

@@ -1,0 +1,135 @@
+import { RlmError } from "../../../runtime/errors.ts";
+import { firstly } from "../../../runtime/remedies.ts";
+import type { DamagedRow, SessionPage, SessionRow } from "../port.ts";
+import { damagedAmong } from "../rows/damaged.ts";
+import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
+import { decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
+import { all, get, list, oneOf, type Plan, raw, run, type Statement, spelled, sql } from "./sql.ts";
+
+/** @throws RlmError `session_not_found`, `store_corrupt` */
+export function* readSession(id: string): Plan<Session> {
+  const row = yield* get(sql`SELECT * FROM sessions WHERE id = ${id}`);
+  if (row) return decodeSession(row);
+  throw notFound(id);
+}
+
+/** @throws RlmError `session_exists` */
+export function* insertSession(session: Session): Plan<void> {
+  const { id, name } = session;
+  const taken = yield* get(sql`SELECT id FROM sessions
+    WHERE id = ${id} OR name = ${name} OR id = ${name} OR name = ${id} LIMIT 1`);
+  const fields = fieldsOf(session);
+  const added = taken
+    ? 0
+    : yield* run(sql`INSERT INTO sessions (${raw(SESSION_COLUMNS.join(", "))}, sha256)
+        VALUES (${list(fields)}, ${seal(fields)}) ON CONFLICT DO NOTHING`);
+  if (added === 1) return;
+  const suggestion = "Choose another name, or continue the session that has it.";
+  throw new RlmError("session_exists", `a session named ${name ?? id} already exists`, { suggestion });
+}
+
+/** What messages call a session whose row may be damaged. @throws RlmError `session_not_found` */
+export function* labelOf(id: string): Plan<Pick<Session, "id" | "name">> {
+  const row = yield* get(sql`SELECT name FROM sessions WHERE id = ${id}`);
+  if (row) return { id, name: textOrNull(row, "name") };
+  throw notFound(id);
+}
+
+/** The session that a person means; null if none fits, or more than one. */
+export function* findSession(nameOrId: string): Plan<SessionRow | null> {
+  const exact = yield* get(sql`SELECT id FROM sessions WHERE name = ${nameOrId} OR id = ${nameOrId}
+    ORDER BY name = ${nameOrId} DESC NULLS LAST LIMIT 1`);
+  const ending = sql`SELECT id FROM sessions WHERE substr(id, length(id) - ${nameOrId.length - 1}) = upper(${nameOrId}) LIMIT 2`;
+  const found = exact ? [exact] : nameOrId.length < LEAST_END ? [] : yield* all(ending);
+  const [first, ...others] = found;
+  return first && others.length === 0 ? yield* shownSession(text(first, "id")) : null;
+}
+
+/** Fewer characters could be meant as a name. */
+const LEAST_END = 6;
+
+/** True if a lease of the session `s` runs. Leases of a store in a folder are locks of files. */
+export const BUSY = spelled(
+  sql`0`,
+  sql`(EXISTS (SELECT 1 FROM leases l WHERE l.session = s.id AND l.until > clock_timestamp()))::int`,
+);
+
+/** Ids of a session, its children, theirs and so on. */
+export function* familyOf(id: string): Plan<string[]> {
+  const rows = yield* all(
+    sql`${spelled(sql`${familyFrom(sql`${id}`)} SELECT id FROM family`, sql`SELECT family(${id}) AS id`)}`,
+  );
+  return rows.map((row) => text(row, "id"));
+}
+
+/** For a file. A child's name begins with the id of its parent and a dot; the character after the dot is the slash. */
+const familyFrom = (id: Statement) => sql`WITH RECURSIVE family (id) AS (SELECT ${id} UNION SELECT c.id FROM family f
+  JOIN sessions c ON c.name > f.id || '.' AND c.name < f.id || '/' AND c.origin = 'child')`;
+
+/** Bytes of the checkpoints and journals of a session and its children. An array lets a server find their rows by index. */
+const BYTES = spelled(
+  sql`(${familyFrom(sql`s.id`)} SELECT (SELECT sum(journal_bytes) FROM sessions WHERE id IN (SELECT id FROM family))
+      + (SELECT coalesce(sum(stored_bytes + octet_length(meta) + octet_length(beside)), 0)
+        FROM reach r JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session IN (SELECT id FROM family)))`,
+  sql`(SELECT (coalesce((SELECT sum(journal_bytes) FROM sessions WHERE id = ANY(f.ids)), 0)
+      + coalesce((SELECT sum(c.stored_bytes + length(c.meta) + length(c.beside)) FROM reach r
+        JOIN checkpoints c ON c.n = r.checkpoint WHERE r.session = ANY(f.ids)), 0))::bigint
+    FROM (SELECT ARRAY(SELECT family(s.id)) AS ids OFFSET 0) f)`,
+);
+
+const SHOWN = sql`SELECT s.*, ${BYTES} AS bytes, ${BUSY} AS busy FROM sessions s`;
+
+/** @throws RlmError `session_not_found`, `store_corrupt` */
+export function* shownSession(id: string): Plan<SessionRow> {
+  const row = yield* get(sql`${SHOWN} WHERE id = ${id}`);
+  if (row) return shownIn(row);
+  throw notFound(id);
+}
+
+/** Sessions but children, the one changed last first. */
+export function* listSessions(page: SessionPage): Plan<SessionRow[]> {
+  // What the sessions of the page take is summed up, and not what all of them do.
+  const rows = yield* all(sql`${SHOWN} WHERE id IN (${listed(page)}) ORDER BY changed_at DESC, id DESC`);
+  return rows.map(shownIn);
+}
+
+function listed({ after, limit, without = [] }: SessionPage): Statement {
+  const behind = after === null ? sql`` : sql`AND (changed_at, id) < (${after.changed_at}, ${after.id})`;
+  return sql`SELECT id FROM sessions WHERE origin <> 'child' AND NOT (id ${oneOf(without)}) ${behind}
+    ORDER BY changed_at DESC, id DESC LIMIT ${limit}`;
+}
+
+/** Sessions but children whose rows cannot be read. */
+export function* damagedSessions(): Plan<DamagedRow[]> {
+  const damaged: DamagedRow[] = [];
+  for (let last = ""; ; ) {
+    const rows = yield* all(sql`${SHOWN} WHERE origin <> 'child' AND id > ${last} ORDER BY id LIMIT ${PAGE}`);
+    damaged.push(...damagedAmong(rows, shownIn, (row) => ({ id: text(row, "id"), label: `session ${row.id}` })));
+    const end = rows.at(-1);
+    if (!end || rows.length < PAGE) return damaged;
+    last = text(end, "id");
+  }
+}
+
+const PAGE = 500;
+
+/** The session as the port shows it, of a row with the columns of {@link SHOWN}. */
+function shownIn(row: Row): SessionRow {
+  const { facts, settings, journal_bytes: _own, checkpoints: _count, ...rest } = decodeSession(row);
+  return {
+    ...rest,
+    facts: JSON.parse(facts),
+    settings: JSON.parse(settings),
+    holder: holderIn(row),
+    busy: row.busy === 1,
+    bytes: number(row, "bytes"),
+  };
+}
+
+export function holderIn({ pid, host }: Row): SessionRow["holder"] {
+  return typeof pid === "number" && typeof host === "string" ? { pid, host } : null;
+}
+
+export function notFound(id: string): RlmError {
+  return new RlmError("session_not_found", `session ${id} not found`, { suggestion: `${firstly("listSessions")}.` });
+}

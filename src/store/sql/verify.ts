@@ -1,0 +1,185 @@
+import { displayName } from "../../platform/ids.ts";
+import type { VerifyPart } from "../port.ts";
+import { answerOf } from "../rows/answer.ts";
+import { decodeCheckpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
+import { readHead } from "../rows/context.ts";
+import { flawsOf } from "../rows/job-flaws.ts";
+import { PLACES } from "../rows/pages.ts";
+import { number, type Row, text } from "../rows/seal.ts";
+import { decodeSession } from "../rows/session.ts";
+import { SUMS, wrongSumsIn } from "../rows/sums.ts";
+import { missedUses } from "../rows/uses.ts";
+import { isRunning } from "../running.ts";
+import { CHECKPOINT, hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
+import { readPart } from "./contexts.ts";
+import { readableRecords } from "./journal.ts";
+import { BUSY, holderIn } from "./sessions.ts";
+import { all, get, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
+import { unnotedUses } from "./uses.ts";
+
+/** The side of a database in `verify`. */
+export interface Verifying {
+  /** True if a process has the session of this row. */
+  busy(session: Row): boolean;
+  /** Findings of the database's own check. */
+  file(): readonly string[];
+  /** The finding that an error is. Throws it if it is none. */
+  messageOf(error: unknown): string;
+}
+
+type Findings = Plan<readonly string[]>;
+
+/** A part whose rows are checked page by page. */
+interface Part {
+  /** Keys behind one, in their order. */
+  keys(after: string | null): Statement;
+  check(key: string, own: Verifying): Findings;
+}
+
+const PAGE = 50;
+
+const byText = (table: string, key: string) => (after: string | null) =>
+  sql`SELECT ${raw(key)} AS key FROM ${raw(table)} WHERE ${raw(key)} > ${after ?? ""}
+    ORDER BY ${raw(`${table}.${key}`)} LIMIT ${PAGE}`;
+
+const PAGED: Readonly<Partial<Record<VerifyPart, Part>>> = {
+  sessions: { keys: byText("sessions", "id"), check: session },
+  contexts: { keys: byText("contexts", "hash"), check: context },
+  answers: { keys: byText("cache", "key"), check: answer },
+  runs: { keys: byText("runs", "id"), check: run },
+  checkpoints: {
+    keys: (after) => sql`SELECT CAST(n AS text) AS key FROM checkpoints
+      WHERE n > ${Number(after ?? -1)} ORDER BY n LIMIT ${PAGE}`,
+    check: checkpoint,
+  },
+  jobs: {
+    keys(after) {
+      const [run, n] = jobOf(after ?? "-1 ");
+      return sql`SELECT n || ' ' || run AS key FROM jobs WHERE (run, n) > (${run}, ${n}) ORDER BY run, n LIMIT ${PAGE}`;
+    },
+    check: job,
+  },
+};
+
+/**
+ * Checks a page of a part. Returns the key from which the next one goes on; null: there is none.
+ * @param findings gets the findings, also those before an error that ends the page
+ */
+export function* verify(
+  part: VerifyPart,
+  after: string | null,
+  own: Verifying,
+  findings: string[],
+): Plan<string | null> {
+  const paged = PAGED[part];
+  if (!paged) {
+    findings.push(...(part === "file" ? own.file() : part === "sums" ? yield* sums() : yield* strays()));
+    return null;
+  }
+  const keys = (yield* all(paged.keys(after))).map((row) => text(row, "key"));
+  // A row may be gone by the time that it is read: that is no finding.
+  for (const key of keys) findings.push(...(yield* paged.check(key, own)));
+  return keys.length < PAGE ? null : (keys.at(-1) ?? null);
+}
+
+function* session(id: string, own: Verifying): Findings {
+  const findings: string[] = [];
+  try {
+    const row = yield* get(sql`SELECT s.*, ${BUSY} AS busy FROM sessions s WHERE id = ${id}`);
+    if (!row) return [];
+    const whole = decodeSession(row);
+    const name = `session ${displayName(whole)}`;
+    const { rows, damaged } = yield* readableRecords(whole, 1);
+    findings.push(...damaged.map((line) => `${name}: ${line}`));
+    const missed = yield* unnotedUses(id, rows);
+    if (missed.length > 0) findings.push(`${name}: ${missedUses(missed)}`);
+    const reached = wholeCheckpoints(yield* readableCheckpoints(whole));
+    if (whole.head !== null && !reached.some((one) => one.id === whole.head)) {
+      findings.push(`${name}: its head ${whole.head} is missing`);
+    }
+    const holder = holderIn(row);
+    if (holder && isRunning(JSON.parse(whole.facts)) && !own.busy(row)) {
+      findings.push(`info: ${name} is interrupted, its holder pid ${holder.pid} on ${holder.host} is gone`);
+    }
+  } catch (error) {
+    findings.push(`session ${id}: ${own.messageOf(error)}`);
+  }
+  return findings;
+}
+
+function* checkpoint(n: string): Findings {
+  const found = yield* get(sql`SELECT ${CHECKPOINT} FROM checkpoints c WHERE n = ${Number(n)}`);
+  if (!found) return [];
+  const checkpoint = decodeCheckpoint(found);
+  if (!checkpoint) return [`checkpoint ${String(found.id)} is damaged`];
+  const { id, base } = checkpoint;
+  const isCut = base !== null && !(yield* hasCheckpoint(base));
+  return [
+    ...(isCut ? [`checkpoint ${id}: its base ${base} is missing`] : []),
+    ...((yield* pagesAreWhole(checkpoint)) ? [] : [`checkpoint ${id}: its pages are missing or damaged`]),
+  ];
+}
+
+function* context(hash: string): Findings {
+  const row = yield* get(sql`SELECT * FROM contexts WHERE hash = ${hash}`);
+  if (!row) return [];
+  const head = readHead(row);
+  const findings = head ? [] : [`context ${hash}: its index is damaged`];
+  for (const part of head?.parts ?? []) {
+    if (!(yield* readPart(part))) findings.push(`context ${hash}: its part ${part} is missing or damaged`);
+  }
+  return findings;
+}
+
+function* answer(key: string): Findings {
+  const row = yield* get(sql`SELECT * FROM cache WHERE key = ${key}`);
+  return !row || answerOf(row) !== null ? [] : [`cache: the answer ${key} is damaged`];
+}
+
+function* run(id: string): Findings {
+  return flawsOf(yield* get(sql`SELECT * FROM runs WHERE id = ${id}`), "run");
+}
+
+function* job(key: string): Findings {
+  const [run, n] = jobOf(key);
+  return flawsOf(yield* get(sql`SELECT * FROM jobs WHERE run = ${run} AND n = ${n}`), "job");
+}
+
+/** The run and the number of a job, of a key. */
+function jobOf(key: string): readonly [run: string, n: number] {
+  const at = key.indexOf(" ");
+  return [key.slice(at + 1), Number(key.slice(0, at))];
+}
+
+function* sums(): Findings {
+  return (yield* all(raw(SUMS))).flatMap(wrongSumsIn);
+}
+
+/** Rows whose owner is gone: no reader comes upon them, but they take space. */
+function* strays(): Findings {
+  const findings: string[] = [];
+  for (const [what, rows] of STRAYS) {
+    const counted = yield* get(sql`SELECT count(*) AS n FROM ${rows}`);
+    const n = counted ? number(counted, "n") : 0;
+    if (n > 0) findings.push(`${n} ${what}`);
+  }
+  return findings;
+}
+
+const STRAYS: readonly (readonly [what: string, rows: Statement])[] = [
+  ["records belong to no session", sql`journal WHERE session NOT IN (SELECT id FROM sessions)`],
+  ["noted uses belong to no session", sql`uses WHERE session NOT IN (SELECT id FROM sessions)`],
+  ["jobs belong to no run", sql`jobs WHERE run NOT IN (SELECT id FROM runs)`],
+  ["reached checkpoints are missing", sql`reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)`],
+  [
+    "pages belong to no checkpoint",
+    sql`pages WHERE ${spelled(raw(`place / ${PLACES}`), raw("checkpoint"))} NOT IN (SELECT n FROM checkpoints)`,
+  ],
+  [
+    "chunks belong to no part",
+    sql`chunks WHERE ${spelled(
+      raw(`place / ${PLACES} NOT IN (SELECT n FROM parts)`),
+      raw("part NOT IN (SELECT hash FROM parts)"),
+    )}`,
+  ],
+];
