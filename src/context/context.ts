@@ -38,13 +38,13 @@ export interface ContextStats {
   sources: string[];
   context_hash: string;
   /**
-   * All that was left out for another reason than an ignore rule; `files` holds the first 1,000. `reasons` counts all of them
-   * by kind; contexts of earlier builds do not have it.
+   * Files that were left out for another reason than an ignore rule; `files` holds the first 1,000. `reasons` counts all of
+   * them by kind; contexts of earlier builds do not have it.
    */
   skipped: { count: number; files: SkippedFile[]; reasons?: SkipCounts };
 }
 
-/** What one load or append added to P. P is the concatenation of its parts. */
+/** The text that one load or append added to P. P is the concatenation of its parts. */
 export interface ContextPart {
   /** SHA-256 of the part's UTF-8, hex. */
   readonly hash: string;
@@ -74,7 +74,7 @@ export interface LoadedFile {
   readonly bytes: Uint8Array;
 }
 
-/** What one source gave. */
+/** The text and files of one source. */
 export interface LoadedSource {
   /** The words that `stats.sources` shows. */
   readonly name: string;

@@ -7,7 +7,7 @@ export type Range = readonly [start: number, end: number];
 export interface Excerpt {
   /** In their order in P: `ID` if all of the document is there, else `ID:start-end`, with offsets in the document. */
   readonly files: readonly LoadedFile[];
-  /** Where a range of the excerpt lies in the context that it is of: a range for each part that it touches. */
+  /** The places of an excerpt's range in the context that it is of: a range for each part that it touches. */
   toParent(range: Range): readonly Range[];
 }
 

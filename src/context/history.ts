@@ -113,7 +113,7 @@ function append(grown: Grown, message: HistoryMessage): number {
   return part.length;
 }
 
-/** How much more memory is taken than is needed, so that most messages find room. */
+/** The factor by which more memory is taken than is needed, so that most messages find room. */
 const ROOM = 1.25;
 
 function statsOf(hash: string, { bytes, used, units, newlines, documents }: Grown): Context["stats"] {

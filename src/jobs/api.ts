@@ -52,7 +52,7 @@ export interface Submitted {
   readonly anew: number;
 }
 
-/** What this process brings to the sessions of jobs: no row can raise, add or replace any of it. */
+/** The part of this process in the sessions of jobs: no row can raise, add or replace any of it. */
 export type WorkerSession = Pick<
   HostedOptions,
   | "cwd"
@@ -71,7 +71,7 @@ export type WorkerSession = Pick<
   readonly models: readonly string[] | null;
 };
 
-/** Of `work(options)`, which resolves when the last try has returned. */
+/** Options of `work(options)`, which resolves when the last try has returned. */
 export interface WorkOptions {
   readonly store: Store;
   /** Folder or URL of the store, for a process that tries a job apart; null: it is in memory, and all are tried here. */
@@ -88,11 +88,11 @@ export interface WorkOptions {
   readonly onProgress?: (progress: WorkProgress) => void;
   /** Default: the clock of the system. */
   readonly clock?: Clock;
-  /** What tries a job in a process of its own. Default: that of a build or checkout. */
+  /** The entry that tries a job in a process of its own. Default: that of a build or checkout. */
   readonly childEntry?: URL;
 }
 
-/** What happens to the jobs that this process tries. */
+/** Events of the jobs that this process tries. */
 export type WorkProgress =
   | { readonly kind: "begun"; readonly key: JobKey; readonly id: string; readonly resumed: boolean }
   | { readonly kind: "calls"; readonly key: JobKey; readonly progress: CallProgress }

@@ -1,7 +1,7 @@
 import { imageFormat, imageProblem } from "../../runtime/index.ts";
 import { isRecord, parseJson } from "../platform/json.ts";
 
-/** What `jobs.engine` has of this build. */
+/** The value of `jobs.engine` for this build. */
 export async function ownEngine(): Promise<string> {
   return JSON.stringify(await imageFormat());
 }

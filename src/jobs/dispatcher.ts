@@ -32,13 +32,13 @@ export interface Ticket {
   readonly rank: number;
   /** Not before so many ms. */
   readonly afterMs?: number;
-  /** How often its tries have died before it was offered. Default: never. */
+  /** The number of its tries that died before it was offered. Default: 0. */
   readonly lapses?: number;
 }
 
 export interface Tried extends Omit<Ticket, "afterMs"> {
   readonly id: string;
-  /** How often the ticket came back because its worker went silent. */
+  /** The number of times that the ticket came back because its worker went silent. */
   readonly lapses: number;
   /** A hint to read the job's row again. */
   readonly changed: AbortSignal;
@@ -49,12 +49,12 @@ export const MOST_LAPSES = 5;
 
 /** A ticket that has used up its lapses. */
 export interface DeadLetter extends Omit<Tried, "changed"> {
-  /** What its last try left. */
+  /** The reason that its last try left. */
   readonly why: string;
 }
 
 /**
- * What a try says of its ticket: the job needs no further try, or it should be tried again after so many ms. Its lapses are
- * forgotten, unless the verdict names those that still count.
+ * The verdict of a try on its ticket: the job needs no further try, or it should be tried again after so many ms. Its lapses
+ * are forgotten, unless the verdict names those that still count.
  */
 export type Verdict = "over" | { readonly againMs: number; readonly lapses?: number };

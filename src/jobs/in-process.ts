@@ -3,17 +3,17 @@ import { messageOf } from "../platform/errors.ts";
 import { aborted } from "../platform/signals.ts";
 import { type DeadLetter, type Dispatcher, MOST_LAPSES, type Ticket, type Tried, type Verdict } from "./dispatcher.ts";
 
-/** What may be set otherwise in tests. The numbers are those of pg-boss's queues. */
+/** Settings that tests change. The numbers are those of pg-boss's queues. */
 export interface InProcessOptions {
   /** Tickets that are held at once; the others wait where they are offered from. */
   readonly held?: number;
   /** Lapses after which a ticket is dead. */
   readonly mostLapses?: number;
-  /** How long a ticket waits after its first lapse, ms. The time doubles with each, up to SLOWEST times as long. */
+  /** Time that a ticket waits after its first lapse, ms. The time doubles with each, up to SLOWEST times as long. */
   readonly retryMs?: number;
 }
 
-/** So many times `retryMs` is the longest wait. */
+/** The longest wait, as a multiple of `retryMs`. */
 const SLOWEST = 60;
 
 interface Handlers {
@@ -139,7 +139,7 @@ interface Source {
   readonly taken: PromiseWithResolvers<void>;
 }
 
-/** What was offered and is not taken yet: one source after the other, for as long as there is room. */
+/** Offers that are not taken yet: one source after the other, for as long as there is room. */
 function openOffers(hasRoom: () => boolean, take: (ticket: Ticket) => void) {
   const sources: Source[] = [];
   let isFilling = false;

@@ -2,14 +2,14 @@ import type { ErrorCode, Json } from "../../runtime/index.ts";
 import type { Back, JobRow, Outcome } from "../store/index.ts";
 import type { Suspended } from "./stops.ts";
 
-/** How the session of a job came out of a try. */
+/** The end of a job's session in a try. */
 export type JobEnd =
   /** Its last exec is over, and recorded. `code` is null if it succeeded; `result` is JSON. */
   | { readonly kind: "over"; readonly code: ErrorCode | null; readonly result: string | null; readonly told: Json }
   /** It stands where it was: it was suspended, or the store refused its records. */
   | { readonly kind: "unfinished" };
 
-/** What a try does with its job at last. */
+/** The last step of a try with its job. */
 export type LastStep =
   | { readonly kind: "finish"; readonly outcome: Outcome }
   /** The row is put back. The ticket comes again after `afterMs`; null: not by itself. */

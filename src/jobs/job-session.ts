@@ -201,7 +201,7 @@ async function recordsOf(store: Store, session: string) {
 /** The most output that a job's row keeps, since it is read whole. The session's journal has the rest. */
 const OUTPUT_UNITS = 2 ** 20;
 
-/** What is kept of an end beside its result. */
+/** The facts of an end that are kept beside its result. */
 function told(envelope: ExecEnvelope): { readonly [field: string]: Json } {
   const { stdout, execution_time_ms, resumed, session_id } = envelope;
   const output = stdout.length > OUTPUT_UNITS ? `${stdout.slice(0, OUTPUT_UNITS)}… (cut)` : stdout;

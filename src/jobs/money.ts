@@ -38,7 +38,7 @@ type Call = Parameters<RunPart["reserve"]>[0];
 const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 4000;
 
-/** How a job takes money of its run, and places of the providers' rates. */
+/** Takes money of a job's run, and places of the providers' rates. */
 export function openMoney(parts: MoneyParts): RunPart {
   const { jobs, key, fence, parking, rates } = parts;
   let attempts = 0;

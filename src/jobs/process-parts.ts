@@ -9,7 +9,7 @@ import type { RunSpec } from "./spec.ts";
 import { openTroubles, reasonOf } from "./troubles.ts";
 import type { TryParts } from "./try-parts.ts";
 
-/** What every try of this process works with. */
+/** Parts that every try of this process works with. */
 export async function processParts(
   options: Pick<WorkOptions, "store" | "session" | "suspend" | "onProgress" | "clock">,
 ): Promise<TryParts> {

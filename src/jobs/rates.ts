@@ -17,7 +17,7 @@ export interface RatesParts {
   readonly account: Account;
 }
 
-/** What tells one account at a provider from another. */
+/** Facts that tell one account at a provider from another. */
 export interface Account {
   readonly baseUrl: string | undefined;
   readonly apiKeyEnv: string | undefined;

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { type Json, LIMITS, RlmError, THINKING } from "../../runtime/index.ts";
 
 /**
- * What each job of a run does, as the run's row has it. Whoever can write to the store can write a row, so nothing here is a key,
- * a place or a permission, and all numbers are bounded. What a worker allows by its own flags counts beside it.
+ * The work of each job of a run, as the run's row has it. Whoever can write to the store can write a row, so nothing here is
+ * a key, a place or a permission, and all numbers are bounded. What a worker allows by its own flags counts beside it.
  */
 export type RunSpec = Readonly<v.InferOutput<typeof Spec>>;
 
@@ -41,7 +41,7 @@ const Spec = v.object({
     }),
     {},
   ),
-  /** What one job may spend. */
+  /** The budget of one job. */
   budget: v.optional(
     v.object({
       max_tokens: v.exactOptional(count),
@@ -59,18 +59,18 @@ const Spec = v.object({
   call_concurrency: v.exactOptional(countUpTo(LIMITS.maxConcurrency)),
   max_turns: v.exactOptional(count),
   max_depth: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(LIMITS.maxDepth))),
-  /** How often a job whose machine or context was lost is tried again. */
+  /** Further tries of a job whose machine or context was lost. */
   retries: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(100)), 2),
-  /** What happens to a call that the run's limits have no room for. */
+  /** The treatment of a call that the run's limits have no room for. */
   on_budget: v.optional(v.picklist(["park", "fail"]), "park"),
-  /** What happens to calls that were in flight when a process ended. */
+  /** The treatment of calls that were in flight when a process ended. */
   on_restart: v.optional(v.picklist(["send", "fail"]), "send"),
   /** Answers of identical plain calls are taken from the store, whatever made them. */
   cache: v.optional(v.boolean(), false),
   keep_steps: v.optional(v.boolean(), false),
   /** Images of jobs that are done stay. */
   keep_sessions: v.optional(v.boolean(), false),
-  /** How long the journals of jobs that are done stay, ms. The store's gc reads it. */
+  /** Time that the journals of jobs that are done stay, ms. The store's gc reads it. */
   keep_ms: v.optional(count, 30 * 24 * 3600_000),
   /** The run is paused after so many failures. */
   fail_fast: orNull(count),

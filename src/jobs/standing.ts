@@ -1,11 +1,11 @@
 import type { JobOfRun } from "../store/index.ts";
 import type { Verdict } from "./dispatcher.ts";
 
-/** How long a ticket waits if another build has begun its job, ms: a worker of that build may fetch it. */
+/** Time that a ticket waits if another build has begun its job, ms: a worker of that build may fetch it. */
 const OTHER_BUILD_MS = 60_000;
 
 /**
- * What the row says before anything is done: the verdict, or null if the job is to be tried.
+ * The row's answer before anything is done: the verdict, or null if the job is to be tried.
  * @param isForeign another build has begun it, whose images this one cannot read
  */
 export function standingOf(found: JobOfRun | null, now: number, isForeign: boolean): Verdict | null {

@@ -5,7 +5,7 @@ import type { Parked } from "./parking.ts";
 /** Why a try was suspended. `left`: the job is another try's, or over. */
 export type Suspended = { readonly why: "stopped" | "day" | "left" } | Parked;
 
-/** What can stop a try while its cell runs. */
+/** Reasons to stop a try while its cell runs. */
 export interface Stops extends Disposable {
   /** The cell is to end: somebody cancels the job. */
   readonly cancel: AbortSignal;

@@ -5,7 +5,7 @@ import type { RunSpec } from "./spec.ts";
 import type { Stops } from "./stops.ts";
 import type { Troubles } from "./troubles.ts";
 
-/** What a try works with. `docs/durability.md` says what a process that takes over finds after each of its steps. */
+/** The parts of a try. `docs/durability.md` lists what a process that takes over finds after each of its steps. */
 export interface TryParts {
   readonly jobs: Pick<Jobs, "begin" | "change" | "counts" | "finish" | "put" | "read">;
   /** The image format of this build, and whether it can read another one. */

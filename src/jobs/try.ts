@@ -10,7 +10,7 @@ import { openStops, type Stops } from "./stops.ts";
 import { reasonOf } from "./troubles.ts";
 import type { JobLease, TryParts } from "./try-parts.ts";
 
-/** How long a ticket waits whose session another try has open, ms. */
+/** Time that a ticket waits whose session another try has open, ms. */
 const BUSY_MS = 15_000;
 
 /** One try of a job, from its ticket to the verdict. It rejects only because of a defect of Belay. */
@@ -130,7 +130,7 @@ const CANCELLED = { kind: "over", code: "cancelled", result: null } as const;
 
 const codeIn = (end: JobEnd) => (end.kind === "over" ? end.code : null);
 
-/** What the run does, with the lease of the job's session; or why no worker of the queue runs it. */
+/** The work of the run, with the lease of the job's session; or the reason why no worker of the queue runs it. */
 async function take(parts: TryParts, found: JobOfRun): Promise<{ spec: RunSpec; lease: JobLease } | string> {
   try {
     const spec = readSpec(found.run.spec);
@@ -150,8 +150,9 @@ async function pauseRun({ jobs, paused }: TryParts, { run }: JobOfRun, why: stri
 }
 
 /**
- * What the store or another holder did to the try counts as nothing: the ticket comes again, with the lapses that it has. A process
- * that ended leaves its lease behind for a while, so its job is busy at first. Anything else is a defect.
+ * The verdict after an error. A fault of the store or another holder does not count: the ticket comes again, with the lapses
+ * that it has. A process that ended leaves its lease behind for a while, so its job is busy at first. Anything else is a
+ * defect.
  */
 export function verdictOf(error: unknown, { lapses }: Pick<Tried, "lapses">): Verdict {
   if (!(error instanceof RlmError)) throw error;

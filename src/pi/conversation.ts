@@ -20,7 +20,7 @@ import type { ReadingDecision } from "./reading.ts";
 import { callIds, withAnswers } from "./recovery/answers-in-context.ts";
 import type { State } from "./runs/board.ts";
 
-/** What of the lifecycle the conversation of a branch is read from. */
+/** The parts of the lifecycle from which the conversation of a branch is read. */
 export interface ConversationParts {
   readonly context: () => PiContext;
   /** Results of recovered calls, which the branch may lack. */
@@ -30,7 +30,7 @@ export interface ConversationParts {
   view(): Pick<BranchView, "head">;
   /** Decides on objects that models are to read. */
   readonly reading: ReadingDecision;
-  /** What of it is outside. */
+  /** The part of it that is outside. */
   readonly outside: Pick<Asked, "overview" | "size">;
   readonly board: { current(): Pick<State, "context" | "budget" | "enabled" | "running"> };
   /** @throws RlmError `invalid_config` */
@@ -43,7 +43,7 @@ export interface Conversations {
   at(tool_call_id: string, isAgain?: boolean): Conversation;
   /** The branch's P; null if it has none, or if it cannot be read. */
   context(): Promise<{ readonly P: Context | null; readonly problem: string | null }>;
-  /** What had been said when an exec began. */
+  /** The messages before an exec began. */
   before(exec_id: string): Promise<Context>;
 }
 

@@ -1,6 +1,6 @@
 import type { ToolDetails } from "./runs/details.ts";
 
-/** What other extensions of Pi can listen for: `pi.events.on("rlm:externalize", …)`. */
+/** Events that other extensions of Pi can listen for: `pi.events.on("rlm:externalize", …)`. */
 export interface Announcements {
   epoch(epoch: Epoch): void;
   /** A call of a tool that asks models. */

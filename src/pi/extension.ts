@@ -13,9 +13,9 @@ import { type OpenedParts, settingsAt } from "./opened/opened.ts";
 import { openReadCache, type ReadCache } from "./read-cache/index.ts";
 import type { ProgressDetails } from "./runs/details.ts";
 
-/** What a test may replace, and what shows. */
+/** Parts that a test may replace, and the view. */
 export interface ExtensionParts extends OpenedParts {
-  /** How calls and results of a tool are drawn. */
+  /** Renderers of the calls and results of a tool. */
   readonly renderers: { readonly [tool: string]: Renderers };
   /** Adds what only people see: widget and commands. */
   attach(pi: ExtensionAPI, lifecycle: Lifecycle): void;
@@ -124,7 +124,7 @@ function textOf(text: string): { type: "text"; text: string }[] {
   return [{ type: "text", text }];
 }
 
-/** What is shown while a tool runs, for hosts that draw only text. */
+/** The line that hosts which draw only text show while a tool runs. */
 function progressLine({ tool, running: { phase, turn, child, calls, load, notice } }: ProgressDetails): string {
   const parts = [
     tool,

@@ -4,7 +4,7 @@ import type { BranchEntry } from "./branch/entries.ts";
 import type { EventBus } from "./events.ts";
 import type { PiRegistry } from "./opened/models.ts";
 
-/** What is used of a running Pi: the context of its events and tools. */
+/** The part of a running Pi that is used: the context of its events and tools. */
 export interface PiContext {
   readonly cwd: string;
   readonly hasUI: boolean;
@@ -24,7 +24,7 @@ export interface PiContext {
   getSystemPrompt(): string;
 }
 
-/** What extensions can do. All but registering throws while they are loaded. */
+/** Actions of extensions. All but registering throws while they are loaded. */
 export interface PiActions {
   appendEntry(customType: string, data: object): void;
   sendMessage(

@@ -32,9 +32,9 @@ export interface Lifecycle {
   prompted(): Promise<void>;
   /** The messages that Pi is about to send, with results that it lacks, and stubs for what is outside. Never throws. */
   messages<M extends PiMessage>(messages: readonly M[]): readonly (M | ToolResultMessage | FoldMessage)[];
-  /** What Pi is answered when it is about to compact. Never throws. */
+  /** The answer to Pi when it is about to compact. Never throws. */
   readonly compacts: Outside["compacts"];
-  /** What a person asks of the conversation outside. */
+  /** A person's commands about the conversation outside. */
   readonly outside: Outside["asked"];
   /** Brings the board up to the conversation: an answer is over, or something was asked of `outside`. */
   rested(): void;
@@ -44,9 +44,9 @@ export interface Lifecycle {
   answer(tool_call_id: string): ToolResultMessage | undefined;
   /** The branch's P. */
   readonly context: Conversations["context"];
-  /** What is open, which the first call opens. @throws RlmError */
+  /** The open parts, which the first call opens. @throws RlmError */
   opened(): Promise<Opened>;
-  /** What the branch says now. */
+  /** The branch as it is now. */
   view(): BranchView;
   /** Brings the board up to the branch. @throws RlmError */
   refresh(): Promise<void>;
@@ -199,7 +199,7 @@ function openedOnce(open: () => Promise<Opened>) {
   };
 }
 
-/** What calls are given of Pi. An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
+/** The host's part in calls. An ask is driven by the model that Pi uses now; `sub_model` is that of sub-calls. */
 function hostOf({ cwd, model }: Pick<PiContext, "cwd" | "model">, settings: (cwd: string) => PiSettings) {
   const mostIngested = () => {
     const { max_ingest_files: files, max_ingest_bytes: bytes } = { ...INGEST_DEFAULTS, ...settings(cwd) };

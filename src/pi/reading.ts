@@ -10,7 +10,7 @@ import type { Opened } from "./opened/opened.ts";
 import { harmless, oneLine } from "./view/texts.ts";
 import { settledOrAborted } from "./waiting.ts";
 
-/** What a call wants models to read. */
+/** A call's wish that models read objects. */
 type Reading = Parameters<Conversation["allowed"]>[0];
 type Terms = Awaited<ReturnType<Conversation["allowed"]>>;
 
@@ -61,7 +61,10 @@ interface Providers {
   readonly others: ReturnType<typeof subModelOfProject>;
 }
 
-/** What was said goes to the provider that Pi uses, or that the user's own file names. @throws RlmError `policy_violation` */
+/**
+ * Checks that the conversation goes to the provider that Pi uses, or that the user's own file names. @throws RlmError
+ * `policy_violation`
+ */
 function checkProviders({ model }: Reading, { current, own, others }: Providers): void {
   if (others && providerOf(others.model) !== current) {
     const problem = `${others.file} sets sub_model to ${others.model}: objects of the conversation go to the provider of Pi's model`;
@@ -79,7 +82,7 @@ function refused(problem: string, suggestion: string): RlmError {
   return new RlmError("policy_violation", problem, { suggestion });
 }
 
-/** How long the user has to answer. */
+/** Time that the user has to answer. */
 const CONFIRM_MS = 120_000;
 
 interface Question {

@@ -24,7 +24,7 @@ export interface DecideParts {
   isAborted(): boolean;
 }
 
-/** How a read is answered. `text` stands in the place of Pi's; null: Pi's own is sent. */
+/** The answer to a read. `text` replaces Pi's; null: Pi's own is sent. */
 export type Answer =
   | { readonly mode: "full"; readonly text: null }
   | { readonly mode: "baseline_fallback"; readonly baseHash: string; readonly text: null }

@@ -1,7 +1,7 @@
 import type { Meta } from "./meta.ts";
 import { FULL, type Lines, overlap, rangeOf, scopeOf } from "./scope.ts";
 
-/** What happened to one file on a branch, as far as it changes what the model knows of it. */
+/** An event of one file on a branch that changes what the model knows of it. */
 export type Happened =
   /** The model has this answer. */
   | { readonly is: "read"; readonly meta: Meta }
@@ -25,7 +25,7 @@ export interface Trust {
   readonly shown: string | null;
 }
 
-/** What the model knows of one file. */
+/** The model's knowledge of one file. */
 export interface Known {
   readonly full: Trust | null;
   /** By scope. */
@@ -40,7 +40,7 @@ export interface Known {
 
 const NOTHING: Known = { full: null, ranges: new Map(), blocked: [], newest: null, edited: -1 };
 
-/** What the model knows of a file after all that happened to it, in order. */
+/** The model's knowledge of a file after all events, in order. */
 export function knownOf(happened: readonly Happened[]): Known {
   return happened.reduce(after, NOTHING);
 }

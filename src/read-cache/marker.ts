@@ -1,7 +1,7 @@
 import type { Shown } from "./proof.ts";
 import { FULL, scopeOf } from "./scope.ts";
 
-/** What stands in the place of lines that the model has. `elsewhere`: other lines of the file have changed. */
+/** The text that replaces lines which the model has. `elsewhere`: other lines of the file have changed. */
 export function markerText(shown: Shown, { elsewhere, isRefreshOffered }: MarkerFacts): string {
   const { start, end, total, notice } = shown;
   const lines = `unchanged in lines ${start}-${end}`;
@@ -21,7 +21,7 @@ export interface MarkerFacts {
   readonly isRefreshOffered: boolean;
 }
 
-/** What stands in the place of a whole file that has changed since the model's last read. */
+/** The text that replaces a whole file which has changed since the model's last read. */
 export function diffText(path: string, { hunks, changed }: { hunks: string; changed: number }, total: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
   const name = path.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, "_");

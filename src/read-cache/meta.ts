@@ -42,13 +42,13 @@ const MetaSchema = v.pipe(
   ),
 );
 
-/** What a result of `read` says of itself in its details. */
+/** Details that a result of `read` has about itself. */
 export type Meta = Readonly<v.InferOutput<typeof MetaSchema>>;
 export type Mode = Meta["mode"];
 
 const DetailsSchema = v.object({ [META_KEY]: v.unknown() });
 
-/** What the details of a result say; null if they say nothing that can be trusted. Never throws. */
+/** The details of a result; null if they cannot be trusted. Never throws. */
 export function metaIn(details: unknown): Meta | null {
   const found = v.safeParse(DetailsSchema, details);
   const read = v.safeParse(MetaSchema, found.success ? found.output[META_KEY] : undefined);
@@ -65,7 +65,7 @@ export const REFRESH_ENTRY = "pi-readcache";
 
 const RefreshSchema = v.object({ v: v.literal(1), kind: v.literal("invalidate"), pathKey: path, scopeKey: v.string() });
 
-/** What a refresh keeps: the next read of this scope is whole. */
+/** The data of a refresh: the next read of this scope is whole. */
 export interface Refresh {
   readonly v: 1;
   readonly kind: "invalidate";
@@ -75,7 +75,7 @@ export interface Refresh {
   readonly at: number;
 }
 
-/** What an entry's data says; null if it is not a refresh. Never throws. */
+/** The data of an entry; null if it is not a refresh. Never throws. */
 export function refreshIn(data: unknown): Pick<Refresh, "pathKey" | "scopeKey"> | null {
   const read = v.safeParse(RefreshSchema, data);
   return read.success ? read.output : null;

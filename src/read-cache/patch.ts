@@ -1,6 +1,6 @@
 import { applyPatch, formatPatch, OMIT_HEADERS, structuredPatch } from "diff";
 
-/** What leads from one text to another. */
+/** The changes that lead from one text to another. */
 export interface Patch {
   /** Hunks of a unified diff, without the names of files. */
   readonly hunks: string;

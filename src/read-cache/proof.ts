@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import type { Lines } from "./scope.ts";
 
-/** What Pi is about to send of a file. */
+/** The result that Pi is about to send of a file. */
 export interface ReadResult {
   readonly text: string;
   /** Arguments of the call, as the model gave them. */
   readonly offset?: unknown;
   readonly limit?: unknown;
-  /** What Pi says of a cut. */
+  /** Pi's note about a cut. */
   readonly truncation?: unknown;
 }
 
@@ -15,7 +15,7 @@ export interface ReadResult {
 export interface Shown extends Lines {
   /** The lines, without what Pi says behind them. */
   readonly body: string;
-  /** What Pi says behind them, with the line ends before it; empty if it says nothing. */
+  /** Pi's words behind the lines, with the line ends before them; empty if there are none. */
   readonly notice: string;
 }
 

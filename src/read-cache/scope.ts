@@ -8,7 +8,7 @@ export interface Lines {
 /** The scope of a whole file. */
 export const FULL = "full";
 
-/** What a text of these lines is known by: `full` if they are the whole file, else `r:<start>:<end>`. */
+/** The key of a text of these lines: `full` if they are the whole file, else `r:<start>:<end>`. */
 export function scopeOf({ start, end, total }: Lines): string {
   return start === 1 && end === total ? FULL : `r:${start}:${end}`;
 }

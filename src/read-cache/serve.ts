@@ -20,7 +20,7 @@ export interface ProvenRead {
   readonly isRefreshOffered: boolean;
 }
 
-/** What the model is sent, and what is kept beside it. */
+/** The text that the model is sent, and the details that are kept beside it. */
 export interface Served {
   /** null: Pi's own text. */
   readonly text: string | null;

@@ -2,13 +2,13 @@ import type { Known } from "./known.ts";
 import type { Meta, Mode } from "./meta.ts";
 import { FULL } from "./scope.ts";
 
-/** What is told of the cache on a branch. */
+/** Facts about the cache on a branch. */
 export interface StatusFacts {
-  /** What the model knows, by path. */
+  /** The model's knowledge, by path. */
   readonly known: ReadonlyMap<string, Known>;
   /** Answers since the last compaction, with the bytes that were sent. */
   readonly answers: readonly { readonly meta: Meta; readonly sentBytes: number }[];
-  /** How the store is, in words. */
+  /** The state of the store, in words. */
   readonly store: string;
   /** Reads that were left as they were because something failed, and why the last one was. */
   readonly failures: { readonly count: number; readonly last: string };

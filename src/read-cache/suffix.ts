@@ -4,7 +4,7 @@ export interface Suffix {
   readonly path: string;
   readonly offset: number;
   readonly limit: number;
-  /** What is wrong with the lines; null if they can be. */
+  /** The fault of the lines; null if they can be. */
   readonly problem: string | null;
 }
 
@@ -18,7 +18,7 @@ export function suffixOf(named: string): Suffix | null {
   return { path, offset: start, limit: end - start + 1, problem };
 }
 
-/** What is said of lines that cannot be. */
+/** The message about impossible lines. */
 export function badRange(range: string, named: string): string {
   return `Invalid range ${range} in ${named}: lines count from 1, and the end is not before the start`;
 }

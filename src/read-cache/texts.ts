@@ -1,7 +1,7 @@
 import { messageOf } from "../platform/errors.ts";
 import { sha256 } from "./digest.ts";
 
-/** Where texts are kept over the end of a process. Both may reject. */
+/** A store that keeps texts over the end of a process. Both methods may reject. */
 export interface TextStore {
   keep(hash: string, text: string): Promise<void>;
   /** null if it is not there, or if the store is not open yet. */
@@ -15,7 +15,7 @@ export interface Texts {
   read(hash: string): Promise<string | null>;
   /** Resolves when the store has what was kept so far. */
   settled(): Promise<void>;
-  /** What the store said last when it failed; null if it works. */
+  /** The store's last failure, in its words; null if it works. */
   problem(): string | null;
 }
 

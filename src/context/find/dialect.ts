@@ -9,7 +9,7 @@ const TOKEN =
 const GROUP = /\(\?(?:<?[=!]|>|P=\w*\)?)/y;
 const QUANTIFIER = /\{\d*(?:,\d*)?\}/y;
 
-/** What Rust's regex crate leaves out because it cannot be matched in linear time: its name and what to do instead. */
+/** A construct that Rust's regex crate lacks because it cannot be matched in linear time: its name and what to do instead. */
 export interface Unsupported {
   readonly construct: string;
   readonly index: number;

@@ -19,9 +19,9 @@ export interface DocumentHit {
 export interface DocumentHits {
   /** The first ones, in order. */
   readonly hits: readonly DocumentHit[];
-  /** How many there are, counted up to 10,000. */
+  /** The number of matches, counted up to 10,000. */
   readonly total: number;
-  /** How many documents they are in. */
+  /** The number of documents with a match. */
   readonly documents: number;
 }
 

@@ -33,7 +33,7 @@ export function parse(source: string): Hir {
 }
 
 /**
- * What the engine refuses is a plain Error. Anything else (a trap, a text for which there is no memory) leaves the
+ * Runs the engine. A refusal is a plain Error. Anything else (a trap, a text for which there is no memory) leaves the
  * instance in an unknown state, so it is not used again.
  */
 function call<Result>(source: string, use: (regex: Compiled, engine: Engine) => Result): Result {

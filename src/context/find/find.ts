@@ -39,7 +39,7 @@ export function findIn(text: Text, pattern: FindPattern, limit: number, windows:
   return { matches, capped: false };
 }
 
-/** What is searched: bytes of UTF-8, and the offset that each of them stands at. */
+/** The searched text: bytes of UTF-8, and the offset of each of them. */
 type Searched = Pick<Text, "unitAt"> & { readonly data: Pick<TextData, "bytes"> };
 
 /**

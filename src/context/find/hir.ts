@@ -1,6 +1,6 @@
 import type { Class, Hir } from "rregex";
 
-/** What a pattern means, after Rust's parser: flags, shorthands and captures are resolved. */
+/** The meaning of a pattern, after Rust's parser: flags, shorthands and captures are resolved. */
 export type Expression =
   | { readonly kind: "empty" }
   | { readonly kind: "literal"; readonly text: string }

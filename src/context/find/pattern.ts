@@ -26,7 +26,7 @@ export interface FindPattern {
   openAtEnd(stop: string): string;
 }
 
-/** What matters about a piece of the text. */
+/** Facts about a piece of the text that matter for a search. */
 export interface Piece {
   /** The character whose run at its end stands for the rest of the text; undefined if no match depends on the rest. */
   readonly stop: string | undefined;
@@ -98,7 +98,7 @@ function rustFlags(flags: string): string {
   return used === "" ? "" : `(?${used})`;
 }
 
-/** What a search throws, in the guest's words: for windows the pattern grows a little, and may then be too large. */
+/** The error of a search, in the guest's words: for windows the pattern grows a little, and may then be too large. */
 export function searchError(error: unknown): unknown {
   return isRefusal(error) ? refusal(TOO_LARGE, SMALLER, error) : error;
 }
@@ -132,7 +132,7 @@ function explain(failure: unknown, prefix: string, pattern: string): RlmError {
   );
 }
 
-/** Where Rust's caret points: under the pattern's only line, indented by four, or under a numbered one of several. */
+/** The place of Rust's caret: under the pattern's only line, indented by four, or under a numbered one of several. */
 function positionIn(message: string, prefix: string, pattern: string): string {
   const lines = message.split("\n");
   const caret = lines.findIndex((line) => /^ +\^+$/.test(line));

@@ -23,7 +23,7 @@ const LOOKS: Readonly<Record<string, string>> = {
 
 const NOTHING = "[a&&b]";
 
-/** How characters and assertions are written; sequence, choice and repetition are the same in every spelling. */
+/** Spellings of characters and assertions; sequence, choice and repetition are the same in every spelling. */
 interface Atoms {
   set(ranges: string): string;
   look(source: string): string;

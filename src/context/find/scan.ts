@@ -21,7 +21,7 @@ interface Position {
   readonly lastEnd: number;
 }
 
-/** What one window settled: matches that no later text can change, and where to go on (undefined: at the end). */
+/** The result of one window: matches that no later text can change, and the place to go on (undefined: at the end). */
 interface Settled {
   readonly matches: readonly Match[];
   readonly position: Position | undefined;
@@ -134,8 +134,8 @@ function certainBefore(search: Search, from: number, end: number): number | unde
 }
 
 /**
- * Where the first match begins that is open at `end`. The engine answers this backwards from the end, so it is quick
- * if matches are short, and the original pattern, with its literal prefilters, can search the rest.
+ * The beginning of the first match that is open at `end`. The engine answers this backwards from the end, so it is quick if
+ * matches are short, and the original pattern, with its literal prefilters, can search the rest.
  */
 function openFrom(search: Search, from: number, end: number): number | undefined {
   const { haystack, pattern } = search;
@@ -150,7 +150,7 @@ function openFrom(search: Search, from: number, end: number): number | undefined
 }
 
 /**
- * Where the engine has to begin, and whether with a character of context. It needs none after a line feed, where
+ * The place at which the engine has to begin, with or without a character of context. It needs none after a line feed, where
  * assertions hold as at the beginning of a text. Right after the context it allows no empty match, as after a match: where
  * `from` is not the end of one, the piece begins a character earlier, where no match begins.
  */

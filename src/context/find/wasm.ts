@@ -22,9 +22,9 @@ export interface Compiled {
 }
 
 /**
- * What rregex 1.13.1 has under its published functions. Those take strings, which they copy character by character, and
- * leak if a character is not ASCII; these take UTF-8 where it lies. They are not promised to anyone: hence the exact
- * version in package.json, and `expectSearch`.
+ * Functions of rregex 1.13.1 under its published ones. Those take strings, which they copy character by character, and leak
+ * if a character is not ASCII; these take UTF-8 where it lies. They are not promised to anyone: hence the exact version in
+ * package.json, and `expectSearch`.
  */
 interface Binding {
   readonly RRegex: new (source: string) => Compiled;

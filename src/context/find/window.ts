@@ -1,4 +1,4 @@
-/** Where a window of `size` bytes from `start` ends: on a character boundary, after at least one character. */
+/** The end of a window of `size` bytes from `start`: on a character boundary, after at least one character. */
 export function windowEnd(haystack: Buffer, start: number, size: number): number {
   const end = boundary(haystack, Math.min(start + size, haystack.length));
   return end > start ? end : next(haystack, start);

@@ -4,9 +4,9 @@ import { LIMITS } from "../../../runtime/index.ts";
 import type { Pause } from "../context.ts";
 import type { Walk } from "./walk.ts";
 
-/** What a source looks like without being read. */
+/** Facts of a source that are known without reading it. */
 export interface Fingerprint {
-  /** What is loaded, on top of what. */
+  /** The sources that are loaded, and the context below them. */
   readonly key: string;
   /** Names, and of each file what changes with its content: device, inode, size, times of change. */
   readonly print: string;

@@ -12,8 +12,8 @@ export interface KnownLoad {
 }
 
 /**
- * What earlier loads gave, by what their files looked like. It is derived data: it holds no text and grants nothing, and a
- * record that is missing or damaged only means that the files are read again.
+ * Results of earlier loads, by facts of their files. It is derived data: it holds no text and grants nothing, and a record
+ * that is missing or damaged only means that the files are read again.
  */
 export interface KnownLoads {
   /** @param seen what was loaded, on top of what; `print`: what its files look like */
@@ -23,7 +23,7 @@ export interface KnownLoads {
 
 const FORMAT = 2;
 const MAX_BYTES = 4096;
-/** So many records stay when there are twice as many. */
+/** Records that stay when there are twice as many. */
 const KEPT = 200;
 const NAME = /^load-[0-9a-f]{64}\.json$/;
 

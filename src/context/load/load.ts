@@ -19,7 +19,7 @@ import { type ContextSize, isOver, tooLarge } from "./size.ts";
 import { readListed, textBytes, withoutMark } from "./text-file.ts";
 import { compareUnits, type Walk, walk } from "./walk.ts";
 
-/** What to load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
+/** The source of a load: a file or folder on disk, text at hand, parts of a context, or files of several places. */
 export type Source =
   | { kind: "path" /** Absolute, or relative to `cwd`. */; path: string }
   | { kind: "text"; text: string | Uint8Array /** Document id, e.g. `stdin`. */; name: string }
@@ -47,9 +47,9 @@ export async function loadAppend(context: Context, source: Source, options: Load
 interface Reading {
   /** Absolute path, or the text's name. */
   readonly name: string;
-  /** What the caller wrote, for messages. */
+  /** The caller's words, for messages. */
   readonly given: string;
-  /** What the context will hold, counted up while reading. */
+  /** The size of the context, counted up while reading. */
   readonly size: ContextSize;
   /** Stands before the first file. */
   readonly separator: string;
@@ -139,7 +139,7 @@ function loadExcerpt(
   return { name, files, skipped: [] };
 }
 
-/** Where a path leads, and the files that are there. */
+/** The target of a path, and the files that are there. */
 interface Place {
   readonly roots: Roots;
   readonly path: string;

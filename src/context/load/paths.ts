@@ -38,7 +38,7 @@ interface FoundFile {
   readonly given: string | null;
 }
 
-/** What the paths name. */
+/** Files and folders that the paths name. */
 interface Found {
   readonly files: Map<string, FoundFile>;
   readonly skipped: SkippedFile[];
@@ -110,7 +110,7 @@ export function documentsNamed(
   return [...new Set(named)];
 }
 
-/** How the source is called in statistics and messages. */
+/** The name of the source in statistics and messages. */
 export function pathsName({ paths, folder }: Pick<PathsSource, "paths" | "folder">): string {
   const [only] = paths;
   return only !== undefined && paths.length === 1 ? resolve(folder, only) : `${folder}: ${shownPaths(paths)}`;

@@ -52,7 +52,7 @@ export function isFolder(given: string, path: string): boolean {
   }
 }
 
-/** What is wrong with a file that a caller named. */
+/** The fault of a file that a caller named. */
 export function unreadable(given: string, refusal: Refusal): RlmError {
   if (refusal === MOVED_OUT) {
     return new RlmError("path_outside_sandbox", `${given} was ${refusal.reason}`, { suggestion: "Load it again." });

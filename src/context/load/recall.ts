@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { Fingerprint } from "./fingerprint.ts";
 import type { KnownLoads } from "./known-loads.ts";
 
-/** Where contexts that were loaded before are found again. */
+/** A source of contexts that were loaded before. */
 export interface Known {
   readonly loads: KnownLoads;
   /** ms since the epoch. */

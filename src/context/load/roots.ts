@@ -95,7 +95,7 @@ export interface Refusal {
   errno?: string;
 }
 
-/** What was opened turned out to lie elsewhere than its path said. */
+/** The refusal of an opened file that lies elsewhere than its path said. */
 export const MOVED_OUT: Refusal = { reason: "moved out of the allowed roots while loading" };
 
 /** A regular file, open, at the place where the kernel says it is. `size` in bytes, from fstat. */
@@ -132,7 +132,7 @@ export function inodeOf(stats: Stats): string {
   return `${stats.dev}:${stats.ino}`;
 }
 
-/** What something other than a regular file is, in a word. */
+/** The kind of an entry that is not a regular file, in a word. */
 export function kindOf(entry: Stats | Dirent): string {
   if (entry.isDirectory()) return "folder";
   if (entry.isSymbolicLink()) return "symlink";
@@ -144,7 +144,7 @@ export function kindOf(entry: Stats | Dirent): string {
 interface Opened {
   readonly descriptor: number;
   readonly stats: Stats;
-  /** Where the kernel says that the opened file is. */
+  /** The place of the opened file, as the kernel knows it. */
   readonly location: string;
   /** A path that leads to what was opened even if `location` is replaced, if the system has one. */
   readonly via: string;

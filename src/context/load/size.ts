@@ -1,6 +1,6 @@
 import { LIMITS, RlmError } from "../../../runtime/index.ts";
 
-/** What a context holds: documents, and bytes of UTF-8 with separators. */
+/** The size of a context: documents, and bytes of UTF-8 with separators. */
 export interface ContextSize {
   files: number;
   bytes: number;
@@ -24,7 +24,7 @@ export function tooLarge(given: string, size: ContextSize, shares?: ReadonlyMap<
   });
 }
 
-/** What can be loaded instead: of a folder without folders nothing smaller has a name but its files. */
+/** Smaller things to load instead: of a folder without folders nothing smaller has a name but its files. */
 function cureOf(measure: keyof ContextSize, shares: ReadonlyMap<string, ContextSize> = new Map()): string {
   const entries = [...shares].sort(([, a], [, b]) => b[measure] - a[measure]);
   const isFlat = entries.length > 0 && !entries.some(([name]) => name.endsWith("/"));

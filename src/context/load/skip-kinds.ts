@@ -1,6 +1,6 @@
 import type { SkippedFile } from "../context.ts";
 
-/** How many files were skipped for each kind of reason. */
+/** The number of skipped files for each kind of reason. */
 export type SkipCounts = Readonly<Record<string, number>>;
 
 /** Reasons name files and sizes: so many kinds are told apart, the rest is `other reasons`. */

@@ -22,7 +22,7 @@ export interface WalkedFile {
   readonly path: string;
 }
 
-/** What a walk found: files and skipped entries by code unit of their relative path. */
+/** The result of a walk: files and skipped entries by code unit of their relative path. */
 export interface Walk {
   readonly files: readonly WalkedFile[];
   readonly skipped: readonly SkippedFile[];

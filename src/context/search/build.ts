@@ -7,7 +7,7 @@ import type { Text } from "../text/text.ts";
 import { chunksOf, type Span } from "./chunks.ts";
 import { indexForm } from "./tokens.ts";
 
-/** What an index is made of. */
+/** The source of an index. */
 export interface SearchSource {
   readonly text: Text;
   /** Ranges of P that are searched, sorted, not overlapping, UTF-16 units. */
@@ -26,7 +26,7 @@ export interface IndexLocation {
 const PROGRESS_STEP = 0.01;
 /** Postings that FTS5 gathers before it writes them: with 1 MB, its default, 100 MB of P took 30 % longer to insert. */
 const PENDING_BYTES = 16 * 1024 * 1024;
-/** How long to wait while another builder tests whether this file is abandoned, ms. */
+/** Time to wait while another builder tests whether this file is abandoned, ms. */
 const LOCK_TIMEOUT = 10_000;
 
 /**

@@ -13,7 +13,7 @@ const NEWLINE = 0x0a;
 interface Index {
   /** Newlines before each block. */
   readonly newlines: Uint32Array;
-  /** Where the line begins in which each block begins. */
+  /** The beginnings of the lines in which each block begins. */
   readonly starts: Uint32Array;
 }
 

@@ -2,7 +2,7 @@ import type { Document } from "../context.ts";
 import { openLines } from "./lines.ts";
 import type { Text } from "./text.ts";
 
-/** Where an offset of P lies: its document, with the document's range in P, and the line and column there, from 1. */
+/** The place of an offset of P: its document, with the document's range in P, and the line and column there, from 1. */
 export interface Place {
   readonly id: string;
   readonly start: number;

@@ -15,7 +15,7 @@ export interface Text {
   readonly data: TextData;
   /** UTF-16 units. */
   readonly length: number;
-  /** What `String.prototype.slice` returns for non-negative offsets in UTF-16 units, inside surrogate pairs too. */
+  /** The slice that `String.prototype.slice` returns for non-negative offsets in UTF-16 units, inside surrogate pairs too. */
   slice(start: number, end: number): string;
   /** UTF-16 offset of a byte offset that lies on a character boundary (clamped). */
   unitAt(byte: number): number;

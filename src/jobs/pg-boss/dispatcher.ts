@@ -9,9 +9,9 @@ export interface PgBossOptions {
   /** The URL of the store, `postgres://…`. */
   readonly url: string;
   readonly queue: string;
-  /** What goes wrong in the background, as a sentence without a password. */
+  /** Reports a failure in the background, as a sentence without a password. */
   readonly log?: (text: string) => void;
-  /** What tests shorten, s. pg-boss refuses a heartbeat under 10. */
+  /** Times that tests shorten, s. pg-boss refuses a heartbeat under 10. */
   readonly periods?: Partial<Periods>;
 }
 
@@ -100,7 +100,7 @@ export async function openPgBoss(options: PgBossOptions): Promise<Dispatcher> {
 
 const again = ({ againMs, lapses = 0 }: Exclude<Verdict, "over">) => ({ afterMs: againMs, lapses });
 
-/** How long to wait for a server that is away. The time doubles. */
+/** Time to wait for a server that is away. The time doubles. */
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
 

@@ -1,6 +1,6 @@
 import { deadOf, lookAtQueues } from "./opening.ts";
 
-/** How the queues of a server stand, for people. */
+/** Counts of a server's queues, for people. */
 export interface QueueFigures {
   /** As pg-boss counts. */
   readonly schemaVersion: number;

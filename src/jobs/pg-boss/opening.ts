@@ -9,7 +9,7 @@ import { MOST_LAPSES } from "../dispatcher.ts";
 /** The queue's schema that this build knows: pg-boss changes it between minor versions. */
 const QUEUE_SCHEMA = 43;
 
-/** What tests shorten, s. pg-boss refuses a heartbeat under 10. */
+/** Times that tests shorten, s. pg-boss refuses a heartbeat under 10. */
 export const PERIODS = { heartbeat: 30, touch: 10, supervise: 3, monitor: 5, poll: 1, pollDead: 5, retry: 1 };
 
 export type Periods = typeof PERIODS;

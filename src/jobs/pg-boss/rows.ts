@@ -12,7 +12,7 @@ export function rowOf({ run, n, rank, afterMs = 0, lapses = 0 }: Ticket): JobIns
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** What the queue holds of a job, and nothing else. `lapses` are those of tickets before this one. */
+/** The queue's data about a job, and nothing else. `lapses` are those of tickets before this one. */
 const Data = v.object({ run: v.string(), n: Count, lapses: v.optional(Count, 0) });
 
 /** null: whoever wrote it into the queue was not Belay. */
@@ -32,7 +32,7 @@ export function letterOf(job: JobWithMetadata): DeadLetter | null {
   return { run, n, rank, id: sourceId ?? job.id, lapses: lapses + 1, why: whyOf(job) };
 }
 
-/** What the last try of a dead letter left. */
+/** The reason that the last try of a dead letter left. */
 function whyOf(job: JobWithMetadata): string {
   const output: unknown = Reflect.get(job, "sourceOutput") ?? job.output;
   const message: unknown = typeof output === "object" && output !== null ? Reflect.get(output, "message") : output;

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { contextKeyIn } from "../../session/index.ts";
 
-/** What Pi keeps of our execs on its branch: ids, hashes and counts; all else is in the store (≤ 2 KB each). */
+/** Entries about our execs on Pi's branch: ids, hashes and counts; all else is in the store (≤ 2 KB each). */
 export type RlmEntry = "rlm_start" | "rlm_tool_call" | "rlm_tool_result" | "rlm_complete";
 
 const text = v.string();
@@ -38,11 +38,11 @@ export interface BranchEntry {
   readonly customType?: string;
   readonly data?: unknown;
   readonly message?: unknown;
-  /** Of a message that an extension put there. */
+  /** The content of a message that an extension put there. */
   readonly content?: unknown;
-  /** Of a branch that was left, or of what a compaction took away. */
+  /** The summary of a branch that was left, or of messages that a compaction took away. */
   readonly summary?: unknown;
-  /** Of a compaction: the first entry that is still sent, and what its maker says. */
+  /** A compaction's first entry that is still sent, and its maker's details. */
   readonly firstKeptEntryId?: string;
   readonly tokensBefore?: unknown;
   readonly details?: unknown;
@@ -61,13 +61,13 @@ export interface Unanswered {
   readonly isTail: boolean;
 }
 
-/** Where the state of a branch is. */
+/** The state that a branch is at. */
 export type BranchHead = Pick<CompleteEntry, "session" | "checkpoint"> & {
   /** The key of its context in the store; null: it has none. */
   readonly context: string | null;
 };
 
-/** What a branch says of us. */
+/** Facts about us that a branch has. */
 export interface BranchView {
   /** null if no exec ended on it. */
   readonly head: BranchHead | null;

@@ -83,9 +83,9 @@ const MessageSchema = v.object({
   role: v.string(),
   toolName: v.fallback(v.string(), "tool"),
   content: v.fallback(v.optional(ContentSchema), undefined),
-  /** Of a summary. */
+  /** The text of a summary. */
   summary: text,
-  /** Of a command that the user ran. */
+  /** A command that the user ran. */
   command: text,
   output: text,
   exitCode: v.fallback(v.nullable(v.number()), null),
@@ -101,7 +101,7 @@ type BashExecution = Pick<
   "command" | "output" | "exitCode" | "cancelled" | "truncated" | "fullOutputPath"
 >;
 
-/** What Pi sends of a command (its `bashExecutionToText`). */
+/** The text that Pi sends for a command (its `bashExecutionToText`). */
 function bashText({ command, output, exitCode, cancelled, truncated, fullOutputPath }: BashExecution): string {
   const ran = `Ran \`${command}\`\n${output === "" ? "(no output)" : `\`\`\`\n${output}\n\`\`\``}`;
   const failed = exitCode !== null && exitCode !== 0 ? `\n\nCommand exited with code ${exitCode}` : "";

@@ -3,7 +3,7 @@ import { type Complete, contextKeyIn, hashOf, type JournalRecord, readRecord } f
 import type { SessionRow, Step, Store, StoredRecord } from "../../store/index.ts";
 import type { CompleteEntry, RlmEntry, StartEntry } from "./entries.ts";
 
-/** Where the mirror of the journal goes. */
+/** The receiver of the journal's mirror. */
 export interface MirrorTarget {
   /** The call of Pi that the running exec answers. */
   toolCallId(): string;

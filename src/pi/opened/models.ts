@@ -33,7 +33,7 @@ export interface PiModelsParts {
   current(): PiModel<Api> | undefined;
   /** Setting `sub_model`, `provider/id`. */
   readonly subModel: string | undefined;
-  /** What sends: that of the host (semantics 36). */
+  /** The function that sends: that of the host (semantics 36). */
   readonly stream?: Stream;
 }
 

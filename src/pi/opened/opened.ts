@@ -16,7 +16,7 @@ import { harmless } from "../view/texts.ts";
 import { openPiModels } from "./models.ts";
 import { sessionOptionsOf, settingsToKeep } from "./options.ts";
 
-/** What a test or another host may replace. */
+/** Parts that a test or another host may replace. */
 export interface OpenedParts {
   /** Opens the store in this folder. */
   openStore(folder: string): Promise<Store>;
@@ -28,7 +28,7 @@ export interface OpenedParts {
   lent(cwd: string): NonNullable<SubAgentPolicy["tools"]>;
 }
 
-/** What is open while Pi is on one of its sessions, from the first time that it is needed. */
+/** The parts that are open while Pi is on one of its sessions, from the first time that they are needed. */
 export interface Opened extends AsyncDisposable {
   readonly settings: PiSettings;
   readonly budget: BudgetLimits;

@@ -2,7 +2,7 @@ import type { Json } from "../../../runtime/index.ts";
 import { given, type PiSettings } from "../../config/index.ts";
 import type { Progress, SessionOptions, SubAgentPolicy } from "../../session/index.ts";
 
-/** What a session inside Pi is opened with, apart from the user's settings. */
+/** Options of a session inside Pi, apart from the user's settings. */
 export interface OptionsParts {
   /** The project: the root of what may be loaded. */
   readonly cwd: string;
@@ -30,7 +30,7 @@ export function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): Ses
   };
 }
 
-/** What is kept with the session, so that the command can go on with it. */
+/** The settings that are kept with the session, so that the command can go on with it. */
 export function settingsToKeep(settings: PiSettings, model: string | null, cwd: string): Json {
   const { roots = [], concurrency, memory_mb, thinking } = settings;
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;

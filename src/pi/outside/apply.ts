@@ -4,7 +4,7 @@ import { keyOf, type ObjectIds } from "./keys.ts";
 import { type Call, callsOf, type PiMessage } from "./message.ts";
 import { stubbed } from "./stub.ts";
 
-/** What becomes of one message. */
+/** The fate of one message. */
 export interface Fate<M extends PiMessage = PiMessage> {
   readonly message: M;
   /** null: it is never touched. */
@@ -13,7 +13,7 @@ export interface Fate<M extends PiMessage = PiMessage> {
   readonly call: Call | undefined;
   /** `raw`: it is sent as it is. */
   readonly is: "raw" | "stub" | "folded";
-  /** What is sent in its place; folded messages have one message together. */
+  /** The message that is sent in its place; folded messages have one message together. */
   readonly sent: M;
 }
 
@@ -77,7 +77,7 @@ export function applyOutside<M extends PiMessage>(
   return sentOf(fates(messages, outside, ids), outside, ids);
 }
 
-/** What a line on a message is made of. */
+/** The parts of a line about a message. */
 export function toFolded({ message, key, call }: Fate, ids: ObjectIds): Folded {
   return { message, parts: { key: key ?? "", call, ids } };
 }

@@ -9,7 +9,10 @@ import { type Overview, overviewOf } from "./overview.ts";
 import type { Situation } from "./situation.ts";
 import { rawSize } from "./size.ts";
 
-/** What a person asks of the conversation outside. All of it throws if Pi has left the session, or an entry cannot be written. */
+/**
+ * A person's commands about the conversation outside. All of them throw if Pi has left the session, or an entry cannot be
+ * written.
+ */
 export interface Asked {
   /** `/rlm off` holds on this branch. */
   isOff(): boolean;
@@ -21,7 +24,7 @@ export interface Asked {
   clear(): Cleared;
   /** Has Pi compact the conversation with our summary; the branch then needs nothing of Belay. */
   leave(compact: Compact): Promise<Left>;
-  /** What is outside, and what the next request is. */
+  /** The messages that are outside, and the next request. */
   overview(): Overview;
   size(): NextSize;
   /** The summary that `leave` asked for; null if it did not. */
@@ -146,7 +149,7 @@ export function openAsked({ ids, branch, write, wrote, baseOf, rules, room, wind
   };
 }
 
-/** What went out with these entries, which are written together. */
+/** The objects that went out with these entries, which are written together. */
 export function epochOf(entries: readonly EpochEntry[], objects: number): Epoch | null {
   const [first, last] = [entries[0], entries.at(-1)];
   return first && last ? { epoch: last.epoch, objects, tokens: first.before - last.after } : null;

@@ -5,7 +5,7 @@ import { isResultKey, isTimed, keyOf, resultKey } from "./keys.ts";
 import { type Cover, type Mark, marksBy } from "./marks.ts";
 import { callsOf, messageOf, type PiMessage } from "./message.ts";
 
-/** What a branch says of its messages. Messages with equal keys are told apart by their order, from 0. */
+/** The state of a branch's messages. Messages with equal keys are told apart by their order, from 0. */
 export interface Outside {
   readonly entries: OutsideEntries;
   /** The marks of a message that may make a stub of it, in the order of their entries. */
@@ -13,7 +13,7 @@ export interface Outside {
   isFolded(key: string, n: number): boolean;
   /** The entry of the newest fold; null if nothing is folded. */
   readonly fold: EpochEntry | null;
-  /** How many messages of a key a compaction took away. */
+  /** The number of messages of a key that a compaction took away. */
   gone(key: string): number;
   /** True if the key has a time, and the model has answered behind such a message, or failed to. */
   isAnswered(key: string): boolean;
@@ -65,11 +65,11 @@ export function nextMessages(branch: readonly BranchEntry[]): readonly PiMessage
 /** The text that a field should hold. */
 const textOf = (value: unknown) => (typeof value === "string" ? value : "");
 
-/** Where the messages of a branch are. */
+/** Places of the messages of a branch. */
 interface Places {
   /** Places by key, in their order. A result stands with its call, whenever it came. */
   readonly of: ReadonlyMap<string, readonly number[]>;
-  /** Of the newest compaction, of the first entry that it kept, and of the last answer; -1 if there is none. */
+  /** Places of the newest compaction, of the first entry that it kept, and of the last answer; -1 if there is none. */
   readonly compacted: number;
   readonly kept: number;
   readonly answer: number;

@@ -8,7 +8,7 @@ import { blocksOf, brokeOff, messagesOf, type PiMessage } from "./message.ts";
 import { isOtherModel, type OutlookParts, outlook, type Rules } from "./outlook.ts";
 import { estimate } from "./size.ts";
 
-/** What Pi says of a compaction that it is about to make. */
+/** Pi's facts about a compaction that it is about to make. */
 export interface CompactionWish {
   /** Pi before 0.87 does not say. */
   readonly reason: unknown;
@@ -35,13 +35,13 @@ export interface OurCompaction {
   readonly details: { readonly rlm: 1 };
 }
 
-/** What is answered: none is made, ours, or the one of Pi. */
+/** The answer to Pi: no compaction, ours, or its own. */
 export type CompactionAnswer =
   | { readonly is: "cancelled" }
   | { readonly is: "ours"; readonly compaction: OurCompaction; readonly becauseOfSize: boolean }
   | { readonly is: "pi" };
 
-/** What the user's settings say of it. */
+/** The user's settings of compactions. */
 export interface CompactionSettings {
   /** More texts go out before the next request. */
   readonly externalize: boolean;
@@ -49,7 +49,10 @@ export interface CompactionSettings {
   readonly compaction: "objects" | "pi";
 }
 
-/** Who makes a compaction. One that an answer of the provider forces is never cancelled: the conversation would be locked. */
+/**
+ * Decides who makes a compaction. One that an answer of the provider forces is never cancelled: the conversation would be
+ * locked.
+ */
 export function answerTo(
   wish: CompactionWish,
   parts: OutlookParts<PiMessage> & { readonly rules: Rules },

@@ -48,7 +48,7 @@ function areEqual(one: readonly unknown[], other: readonly unknown[]): boolean {
   }
 }
 
-/** What hardly two messages share. Those of extensions have another time on the branch. */
+/** A name that hardly two messages share. Those of extensions have another time on the branch. */
 function nameOf({ role, toolCallId, timestamp, customType, content }: PiMessage): string {
   const parts = role === "custom" ? [customType, content] : [toolCallId, timestamp];
   return [role, ...parts].map((part) => (typeof part === "object" ? JSON.stringify(part) : part)).join(":");

@@ -19,7 +19,7 @@ const EpochSchema = v.object({
   through: v.exactOptional(key),
   /** Everything up to this message is folded. */
   fold: v.exactOptional(key),
-  /** What stays although it lies before `through`. */
+  /** Keys of messages that stay although they lie before `through`. */
   keep: v.exactOptional(v.array(key)),
   /** Results that go out although they lie behind it, with the beginning of their text. */
   results: v.exactOptional(v.array(key)),
@@ -48,7 +48,7 @@ interface Entry {
   readonly data?: unknown;
 }
 
-/** What the entries of a branch say together. */
+/** The entries of a branch together. */
 export interface OutsideEntries {
   /** Epochs since the newest `clear`, with the places of their entries on the branch. */
   readonly epochs: readonly { readonly at: number; readonly epoch: EpochEntry }[];

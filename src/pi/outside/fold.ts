@@ -18,7 +18,7 @@ export interface Folded {
   readonly parts: StubParts;
 }
 
-/** What stands for these messages: their prompts and objects, the newest first. Nothing else enters it. */
+/** The message in the place of these: their prompts and objects, the newest first. Nothing else enters it. */
 export function foldMessage(folded: readonly Folded[], by: Pick<EpochEntry, "manifest" | "min">): FoldMessage {
   const text = manifest(folded, by);
   return { role: "user", content: [{ type: "text", text }], timestamp: folded[0]?.message.timestamp ?? 0 };

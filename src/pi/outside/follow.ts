@@ -19,15 +19,15 @@ import { rawSize } from "./size.ts";
 export interface Outside {
   /** The messages of a request as they are sent; what newly goes out is written on the branch before. */
   sent<M extends PiMessage>(messages: readonly M[]): readonly (M | FoldMessage)[];
-  /** What becomes of a compaction that Pi is about to make. */
+  /** The fate of a compaction that Pi is about to make. */
   compacts(wish: CompactionWish & { readonly reserve: number }): PiAnswer;
-  /** What a person asks of it. */
+  /** A person's commands about it. */
   readonly asked: Asked;
   /** Pi has come to a session, or to another branch of it. */
   arrived(how: "start" | "tree"): void;
 }
 
-/** What Pi is answered. */
+/** The answer to Pi. */
 export type PiAnswer = { readonly cancel?: true; readonly compaction?: OurCompaction };
 
 export interface OutsideParts extends SituationParts {
@@ -39,7 +39,7 @@ export interface OutsideParts extends SituationParts {
 export function openOutside({ context, actions, settings, announced }: OutsideParts): Outside {
   const ids = rememberedIds();
   const now = openSituation({ context, actions, settings });
-  /** What failed stays undone until Pi starts again. */
+  /** The parts that failed; they stay undone until Pi starts again. */
   let failed: "nothing" | "planning" | "all" = "nothing";
 
   const write = (data: object) => actions.appendEntry(OUTSIDE_ENTRY, data);

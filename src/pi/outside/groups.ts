@@ -8,7 +8,7 @@ import { stubbed } from "./stub.ts";
 
 /** A message and the results of its calls: all of them go out together. */
 export interface Group {
-  /** What `through` can be, to end behind this group; null if no entry could name it. */
+  /** The value of `through` that ends behind this group; null if no entry could name it. */
   readonly through: string | null;
   readonly members: readonly Fate[];
   /** Estimated tokens that its stubs free. */
@@ -84,10 +84,10 @@ export function isFoldable(turn: readonly Group[]): boolean {
   });
 }
 
-/** What the model has just asked for: it would only ask again. */
+/** Tools whose results the model has just asked for: it would only ask again. */
 const WARM = ["rlm_peek", "rlm_search", "rlm_query", "rlm_ask", "rlm_batch", "rlm_exec"];
 
-/** What stays although it lies before the last answer. */
+/** Messages that stay although they lie before the last answer. */
 function staying({ fates, bounds }: PlanParts): ReadonlySet<Fate> {
   const stays = new Set<Fate>();
   const prompt = fates.findLast(({ message }) => message.role === "user");
@@ -106,7 +106,7 @@ function staying({ fates, bounds }: PlanParts): ReadonlySet<Fate> {
   return stays;
 }
 
-/** How many results follow an answer. */
+/** The number of results that follow an answer. */
 function callsBehind(fates: readonly Fate[], answer: number): number {
   const behind = fates.slice(answer + 1).findIndex(({ message }) => message.role !== "toolResult");
   return behind < 0 ? fates.length : behind;

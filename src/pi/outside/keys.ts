@@ -5,9 +5,9 @@ import { once } from "./copies.ts";
 import { blocksOf, isWellFormed } from "./message.ts";
 
 /**
- * What a message is known by, in entries as in what is sent: null for messages that are never touched (of the system,
- * summaries, those that no Pi writes, and results whose ids are too long for an entry). Equal keys may come again: a text
- * of an extension, or two messages of one millisecond.
+ * The key of a message, in entries and in requests: null for messages that are never touched (of the system, summaries, those
+ * that no Pi writes, and results whose ids are too long for an entry). Equal keys may come again: a text of an extension, or
+ * two messages of one millisecond.
  */
 export const keyOf = once((message): string | null => {
   if (!isWellFormed(message)) return null;

@@ -1,6 +1,6 @@
 import type { EpochEntry } from "./entries.ts";
 
-/** What may make a stub of a message: its entry's bounds. */
+/** The bounds of an entry within which a message may become a stub. */
 export interface Mark {
   /** Tokens that the text must have. */
   readonly min: number;
@@ -8,7 +8,7 @@ export interface Mark {
   readonly preview: number | null;
 }
 
-/** What an entry covers. */
+/** The messages that an entry covers. */
 export interface Cover {
   readonly epoch: EpochEntry;
   /** Everything up to this place, and everything folded up to that one; -1: nothing. */
@@ -46,7 +46,7 @@ export function marksBy(covers: readonly Cover[]): Marks {
   };
 }
 
-/** How far each entry or one before it goes: never less than the one before. */
+/** The end of each entry or one before it: never less than the one before. */
 function reachOf(covers: readonly Cover[]): readonly number[] {
   let furthest = -1;
   return covers.map(({ end }) => {

@@ -40,7 +40,7 @@ export type Block =
   | { readonly type: "call"; readonly call: Call }
   | { readonly type: "other" };
 
-/** What a message is made of. */
+/** The blocks of a message. */
 export const blocksOf = once(({ content }): readonly Block[] =>
   typeof content === "string" ? [textBlock(content)] : v.parse(ContentSchema, content),
 );

@@ -8,12 +8,12 @@ import { messageOf, type PiMessage } from "./message.ts";
 import { type Bounds, type Plan, planEpoch, planValve } from "./plan.ts";
 import { estimate, ratioOf, type Size, sizeOf } from "./size.ts";
 
-/** What the next request is decided by. */
+/** The facts that decide the next request. */
 export interface OutlookParts<M extends PiMessage> {
   /** As Pi would send them, with recovered results. */
   readonly messages: readonly M[];
   readonly branch: readonly BranchEntry[];
-  /** What the branch says of its messages. */
+  /** The branch's state of its messages. */
   readonly outside: Outside;
   /** Tokens of the system's prompt and of tools, estimated. */
   readonly base: number;
@@ -40,7 +40,7 @@ export interface Rules extends Bounds {
 /** The next request. */
 export interface Outlook<M extends PiMessage> {
   readonly sent: readonly (M | FoldMessage)[];
-  /** What is to be written on the branch before it is sent, in this order. */
+  /** Entries to write on the branch before it is sent, in this order. */
   readonly entries: readonly EpochEntry[];
   readonly size: Size;
   /** Texts that are not in it. */
@@ -57,7 +57,7 @@ export function triggerOf({ at, to, window, reserve }: Pick<Rules, "at" | "to" |
   return Math.max(Math.min(at * window, 0.85 * (window - reserve)), (to + LEAST_FREED) * window);
 }
 
-/** What is sent next, and what has to be written before: a pure function. */
+/** The next request, and the entries to write before it: a pure function. */
 export function outlook<M extends PiMessage>(parts: OutlookParts<M>): Outlook<M> {
   const { rules } = parts;
   const now = stateOf(parts, parts.outside, []);

@@ -5,7 +5,7 @@ import { type Group, groupsOf, isFoldable, lastAnswer, nextStub, turnsOf } from 
 import { type ObjectIds, tokensOf } from "./keys.ts";
 import { stubbed } from "./stub.ts";
 
-/** What is decided on. */
+/** The facts that a plan is made from. */
 export interface PlanParts {
   /** All messages, with what becomes of them now. */
   readonly fates: readonly Fate[];
@@ -22,7 +22,7 @@ export interface Bounds {
   readonly warm_turns: number;
 }
 
-/** What an epoch puts out, by the keys of messages. */
+/** The objects that an epoch puts out, by the keys of messages. */
 export type Plan = Pick<EpochEntry, "through" | "fold" | "keep" | "results">;
 
 /**

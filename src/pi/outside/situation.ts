@@ -6,7 +6,7 @@ import { tokensIn } from "./keys.ts";
 import type { PiMessage } from "./message.ts";
 import type { Rules } from "./outlook.ts";
 
-/** What Pi and the settings say now: what goes out is decided by it. Throws if Pi has left the session. */
+/** The present facts of Pi and the settings, which decide what goes out. Throws if Pi has left the session. */
 export interface Situation {
   branch(): readonly BranchEntry[];
   seen(): Seen;

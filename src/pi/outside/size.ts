@@ -7,10 +7,10 @@ import { readEntries } from "./entries.ts";
 import { keyOf, type ObjectIds, tokensOf } from "./keys.ts";
 import { brokeOff, messageOf, type PiMessage } from "./message.ts";
 
-/** What a size is computed from. */
+/** The facts that a size is computed from. */
 export interface SizeParts {
   readonly branch: readonly BranchEntry[];
-  /** What the branch says of its messages. */
+  /** The branch's state of its messages. */
   readonly outside: Outside;
   /** All messages, raw. */
   readonly messages: readonly PiMessage[];
@@ -25,7 +25,7 @@ export interface Size {
   readonly counted: number;
   /** Those behind it, by characters. */
   readonly estimated: number;
-  /** What the provider counts for each estimated token. */
+  /** The provider's tokens for each estimated token. */
   readonly ratio: number;
   readonly tokens: number;
   /** The same with a third more for what is estimated: for the valve, behind which there is no other. */
@@ -67,8 +67,8 @@ const UNKNOWN_RATIO = 1.3;
 const [LEAST_RATIO, MOST_RATIO] = [0.7, 2.5];
 
 /**
- * What the provider counts for an estimated token: by the newest answer that it counted, whose request is estimated again.
- * These messages are sent now.
+ * The provider's tokens for an estimated token: by the newest answer that it counted, whose request is estimated again. These
+ * messages are sent now.
  */
 export function ratioOf(sent: readonly PiMessage[], parts: SizeParts): number {
   const { branch, outside, messages, base, ids } = parts;

@@ -6,7 +6,7 @@ import { blocksOf, type Call, type PiMessage } from "./message.ts";
 // The first version of stubs. What it writes stands in requests that providers keep, and must never change: another way of
 // writing gets another `v` in the entries, and this one stays.
 
-/** What a stub is made of, beside the message. */
+/** The parts of a stub, beside the message. */
 export interface StubParts {
   readonly key: string;
   /** The call whose result it is. */
@@ -50,14 +50,14 @@ export function objectLine(message: PiMessage, parts: StubParts): string {
   return `${id} | ${kind} | ${tokens} tokens | ${description}`;
 }
 
-/** What is said of the object that a message is. */
+/** The description of the object that a message is. */
 export function describedObject(message: PiMessage, { key, call, ids }: StubParts) {
   const text = objectText(message) ?? "";
   const [id, kind, tokens] = [ids.idOf(key, text), kindOf(message), tokensIn(text.length)];
   return { id, kind, tokens, description: describe(message, call) };
 }
 
-/** What the object is, in at most 80 characters that cannot be read as a stub. */
+/** The kind and name of the object, in at most 80 characters that cannot be read as a stub. */
 const describe = once((message, call: Call | undefined): string => {
   const { role, toolName, command, customType } = message;
   const text = ownText(message);

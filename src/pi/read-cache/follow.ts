@@ -18,7 +18,7 @@ import { type BranchReading, callsIn, knownAt } from "./happened.ts";
 import { readIn, withLines } from "./reads.ts";
 import { openSent, type SentToModel } from "./sent.ts";
 
-/** What is used of the context of an event. */
+/** The part of an event's context that is used. */
 export interface ReadContext {
   readonly cwd: string;
   readonly signal: AbortSignal | undefined;
@@ -38,12 +38,12 @@ export interface FollowParts {
 export interface ReadFollower extends Pick<SentToModel, "requested" | "posted" | "hasAsked"> {
   /** Lines at the end of a path become arguments; answers what is wrong with them, or null. */
   called(input: Record<string, unknown>, context: Pick<ReadContext, "cwd">): Promise<string | null>;
-  /** What is sent in the place of Pi's answer, and what is kept beside it; null: Pi's answer stays as it is. */
+  /** The text that is sent in the place of Pi's answer, and its details; null: Pi's answer stays as it is. */
   answered(event: ToolResultEvent, context: ReadContext): Promise<Served | null>;
-  /** How a branch is read now. */
+  /** The branch as reads see it now. */
   reading(context: Pick<ReadContext, "cwd" | "sessionManager">): BranchReading;
   readonly failures: { readonly count: number; readonly last: string };
-  /** What the store said last when it failed; null if it works. */
+  /** The store's last failure, in its words; null if it works. */
   storeProblem(): string | null;
   /** Waits for a time until the store has the texts. */
   left(): Promise<void>;

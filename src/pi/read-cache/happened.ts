@@ -13,19 +13,19 @@ import {
 import type { BranchEntry } from "../branch/entries.ts";
 import { blocksOf, type Call, callsOf, messageOf, type PiMessage } from "../outside/message.ts";
 
-/** What a branch is read with. */
+/** The parts with which a branch is read. */
 export interface BranchReading {
   readonly branch: readonly BranchEntry[];
   readonly cwd: string;
   /** True if the model was sent this text as the result of this call, when it asked for what is read now. */
   wasSent(call: string, text: string): boolean;
-  /** What was answered to a call of this entry whose result is not on the branch yet. */
+  /** The answer to a call of this entry whose result is not on the branch yet. */
   served(entry: BranchEntry, call: string): Meta | undefined;
 }
 
 /**
- * What happened to a file before a call, or up to now, from the newest compaction on: what stands before it may be gone
- * from the model's window, whichever entries were kept. Results stand in the order of the branch.
+ * Events of a file before a call, or up to now, from the newest compaction on: earlier ones may be gone from the model's
+ * window, whichever entries were kept. Results stand in the order of the branch.
  */
 export function happenedTo(file: string, call: string | null, reading: BranchReading): readonly Happened[] {
   const { branch } = reading;
@@ -51,7 +51,7 @@ export function happenedTo(file: string, call: string | null, reading: BranchRea
   return [...happened, ...withoutResults(open, file, reading)];
 }
 
-/** What the model knows of a file when it makes a call. */
+/** The model's knowledge of a file when it makes a call. */
 export function knownAt(file: string, call: string, reading: BranchReading): Known {
   return knownOf(happenedTo(file, call, reading));
 }
@@ -94,7 +94,7 @@ function ofResult(message: PiMessage, call: OpenCall | undefined, parts: ResultP
   return isOfThisAnswer || wasSent(toolCallId, text) ? [{ is: "read", meta }] : [];
 }
 
-/** What may have come of calls that have no result on the branch, in their order; none is open afterwards. */
+/** Possible effects of calls that have no result on the branch, in their order; none is open afterwards. */
 function withoutResults(open: Map<string, OpenCall>, file: string, { cwd, served }: BranchReading): Happened[] {
   const calls = [...open.values()];
   open.clear();
@@ -119,7 +119,7 @@ export function answersOn(
   });
 }
 
-/** What a result says of itself; a message never changes, so that it is read once. */
+/** The details of a result; a message never changes, so that it is read once. */
 function metaOf(message: PiMessage): Meta | null {
   const known = metas.get(message);
   if (known !== undefined) return known;

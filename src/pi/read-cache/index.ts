@@ -26,7 +26,7 @@ export interface ReadCacheParts {
   /** Opens the store if it is not open. */
   store(): Promise<Pick<Store, "cached" | "keepText">>;
   readonly clock: Clock;
-  /** Where a command speaks when there is no user interface. */
+  /** Writes the words of a command when there is no user interface. */
   write(text: string): void;
 }
 
@@ -40,7 +40,7 @@ interface SpeakContext {
   };
 }
 
-/** What is used of Pi. */
+/** The part of Pi that is used. */
 export type ReadCacheHost = Pick<
   ExtensionAPI,
   "on" | "registerTool" | "registerCommand" | "appendEntry" | "getActiveTools" | "getAllTools"

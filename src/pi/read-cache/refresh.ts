@@ -52,7 +52,7 @@ async function withSuffix(wish: Wish, cwd: string): Promise<Wish> {
   return suffix;
 }
 
-/** What `/readcache-refresh PATH [START-END]` asks for. */
+/** The wish of `/readcache-refresh PATH [START-END]`. */
 export function wishIn(line: string): Wish {
   const typed = line.trim();
   const [, path = typed, lines] = /^(.+?)\s+(\d{1,9}(?:-\d{1,9})?)$/s.exec(typed) ?? [];

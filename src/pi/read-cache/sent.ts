@@ -1,11 +1,14 @@
 import type { PiMessage } from "../outside/index.ts";
 import { blocksOf } from "../outside/message.ts";
 
-/** What the model had when it made its newest calls. Messages and payload are kept by reference, and read when asked for. */
+/**
+ * The texts that the model had when it made its newest calls. Messages and payload are kept by reference, and read when asked
+ * for.
+ */
 export interface SentToModel {
   /** The messages of a request, as Belay leaves them. */
   requested(messages: readonly PiMessage[]): void;
-  /** What goes to the provider in the end: other extensions may have taken texts out behind Belay. */
+  /** Takes the final payload to the provider: other extensions may have taken texts out behind Belay. */
   posted(payload: unknown): void;
   /** True if this process has made a request. */
   hasAsked(): boolean;

@@ -24,7 +24,7 @@ export interface BackgroundParts {
   context(): PiContext;
   /** Pi has left the session: failures are no longer told. */
   isSuspended(): boolean;
-  /** How long a prompt waits, s. */
+  /** Time that a prompt waits, s. */
   promptWait(): Promise<number>;
 }
 

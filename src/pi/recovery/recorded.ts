@@ -70,7 +70,7 @@ export async function recordedExec(
   };
 }
 
-/** What the tool would have answered; null if its record does not tell. @throws RlmError of the store */
+/** The answer that the tool would have given; null if its record does not have it. @throws RlmError of the store */
 export async function recordedAnswer(
   store: Store,
   tool: Tool,
@@ -91,7 +91,7 @@ export async function recordedAnswer(
   return own ?? (shown && { success: shown.success, ...JSON.parse(JSON.stringify(shown)) });
 }
 
-/** What is left to do of a call whose exec is over; null: nothing. @throws RlmError of the store */
+/** The rest of a call whose exec is over; null: nothing. @throws RlmError of the store */
 export async function restOf(store: Store, tool: Tool, args: unknown, exec: RecordedExec): Promise<Rest | null> {
   const { complete, ask } = exec;
   return complete && !ask ? tool.next(args, await recordedCall(store, exec, complete)) : null;
@@ -115,7 +115,7 @@ async function recordedCall(store: Store, exec: RecordedExec, complete: Complete
   return { envelope: query ?? answer, query, input, stats: null, before: { memory: {}, helpers: [] }, ingested: null };
 }
 
-/** What a load of several paths added; null for other execs, or if P is lost. */
+/** The files that a load of several paths added; null for other execs, or if P is lost. */
 async function ingestedBy(
   store: Store,
   { records, contextBefore }: RecordedExec,

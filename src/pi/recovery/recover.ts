@@ -21,7 +21,7 @@ export interface RecoveryParts {
   toolNamed(name: string): Tool | undefined;
   /** Runs a call from its start, as if Pi had asked for it now. */
   again(tool: Tool, call: Unanswered): Promise<RunOutcome>;
-  /** What had been said on the branch when an exec began. */
+  /** The messages on the branch before an exec began. */
   historyBefore(exec_id: string): Promise<Context>;
   /** ms since the epoch. */
   now(): number;
@@ -35,13 +35,13 @@ interface Kept {
   readonly answers: number;
 }
 
-/** What became of a call that had no result. */
+/** The fate of a call that had no result. */
 type Recovered =
   | {
       readonly how: "recorded" | "finished" | "again";
       readonly outcome: RunOutcome;
       readonly exec: RecordedExec | null;
-      /** What it had when the process ended. */
+      /** The records that it had when the process ended. */
       readonly kept?: Kept;
     }
   | { readonly how: "held"; readonly holder: string };

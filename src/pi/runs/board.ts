@@ -1,6 +1,6 @@
 import type { CallProgress, RemainingBudget, TurnProgress } from "../../session/index.ts";
 
-/** What the widget and the commands show. A new object for every change; times are ms since the epoch. */
+/** The state that the widget and the commands show. A new object for every change; times are ms since the epoch. */
 export interface State {
   /** False after `/rlm off`: the tools are not offered to the model. */
   readonly enabled: boolean;
@@ -18,7 +18,7 @@ export interface State {
   readonly conversation: ConversationState | null;
 }
 
-/** What of the conversation is outside. */
+/** The state of the conversation outside. */
 export interface ConversationState {
   readonly objects: number;
   /** Those of the objects, estimated. */
@@ -54,13 +54,13 @@ export interface RunningState {
   readonly child: Pick<TurnProgress, "turn" | "of" | "depth"> | null;
   /** Sub-calls, tokens and cost of the session so far; null before the first. */
   readonly calls: CallProgress | null;
-  /** What a load has read. */
+  /** The files and bytes that a load has read. */
   readonly load: { readonly files: number; readonly bytes: number } | null;
-  /** What a builtin is busy with. */
+  /** The work of a builtin, in words. */
   readonly notice: string | null;
 }
 
-/** How far an ask is: what it has taken until now. */
+/** The state of an ask, with its usage until now. */
 export type TurnState = Pick<TurnProgress, "turn" | "of" | "cells" | "sub_calls" | "tokens" | "cost_usd">;
 
 /** The state, and who is told when it changes. */

@@ -138,7 +138,7 @@ const NOTHING_TOLD = { turn: null, child: null, calls: null, load: null, notice:
 /** Most bytes of details: the session's file holds them and the text. */
 const DETAILS_BYTES = 16_000;
 
-/** What Pi gets of an envelope, in Pi's words. */
+/** An envelope as Pi gets it, in Pi's words. */
 export function outcomeOf(tool: Tool, given: ToolEnvelope, facts: Omit<ToolDetails, "tool" | "envelope">): RunOutcome {
   const envelope = inWordsOfPi(given);
   const said = tool.answersText && typeof envelope.text === "string" ? envelope.text : null;
@@ -166,7 +166,7 @@ function inWordsOfPi(envelope: ToolEnvelope): ToolEnvelope {
 /** The limit that a warning names, in an envelope that has limits. */
 const LimitsSchema = v.fallback(v.object({ max_find_results: v.exactOptional(v.number()) }), {});
 
-/** What a call gives that the user cancelled while it waited for its turn. */
+/** The outcome of a call that the user cancelled while it waited for its turn. */
 export function cancelledBeforeStart(tool: Tool): RunOutcome {
   const message = "cancelled before anything started";
   const failure = { code: "cancelled", message, suggestion: "Call the tool again." };

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 
-/** What a row of the conversation shows of a call's end. Read from what Pi kept, which another version may have written. */
+/** The end of a call as a row of the conversation shows it. Read from Pi's details, which another version may have written. */
 export interface Answer {
   readonly envelope: Envelope;
   readonly calls: Calls;
@@ -29,12 +29,12 @@ export function readAnswer({ content, details }: ShownResult): Answer | null {
   return { envelope, calls: stored.calls, elapsed_ms, recovered: stored.recovered || (envelope.resumed ?? 0) > 0 };
 }
 
-/** What a result says, in words. */
+/** The text of a result. */
 export function textOf({ content }: Pick<ShownResult, "content">): string {
   return content.map(({ text = "" }) => text).join("\n");
 }
 
-/** Of a tool that answers with text alone, details have the first line. */
+/** Gives an envelope the whole text of its answer: details have only the first line. */
 function withText(envelope: Envelope | null, content: ShownResult["content"]): Envelope | null {
   return envelope?.success && typeof envelope.text === "string" ? { ...envelope, text: textOf({ content }) } : envelope;
 }
@@ -77,9 +77,9 @@ const EnvelopeSchema = v.looseObject({
   warnings: v.fallback(v.array(v.string()), []),
   execution_time_ms: maybeNumber,
   resumed: maybeNumber,
-  /** Of an ask: its turns, its cells, where its answer stands in P, and what all of it took. */
+  /** Facts of an ask: its turns, its cells, the places of its answer in P, and its usage. */
   turns: maybeNumber,
-  /** Of a batch: texts that were read. */
+  /** Facts of a batch: texts that were read. */
   answered: maybeNumber,
   cells: maybeNumber,
   citations: v.fallback(v.array(CitationSchema), []),

@@ -34,7 +34,7 @@ export function readArguments(args: unknown): ShownArguments {
   return { ...others, ...(prompt === undefined ? {} : { prompt }), ...(path === undefined ? {} : { path }) };
 }
 
-/** What a call is about, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */
+/** The subject of a call, after its tool's name: `12 lines`, `docs`, `“question”`. @param cwd folder of the project */
 export function subject(shown: ShownArguments, cwd: string): string[] {
   const { code, prompt, path, name, key, ops, target, targets } = shown;
   const place = path?.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;

@@ -8,7 +8,7 @@ import { harmless, oneLine } from "./texts.ts";
 /** Lines of a block that are shown: what is longer is in the session, and a terminal is not a pager. */
 const LINES_SHOWN = 400;
 
-/** What was asked: the code of a cell or helper, a question, values for the memory. */
+/** The request: the code of a cell or helper, a question, values for the memory. */
 export function asked({ code, prompt, value, ops }: ShownArguments, highlight: Highlight, paint: Paint): string {
   const text = code ?? prompt ?? jsonText(value ?? ops);
   const plain = harmless(text.trimEnd());
@@ -16,7 +16,7 @@ export function asked({ code, prompt, value, ops }: ShownArguments, highlight: H
   return block(prompt === undefined ? highlight(plain) : plain.split("\n"), paint);
 }
 
-/** What came of it: output, result, error, warnings, sub-calls, budget; each if there is something to say. */
+/** The outcome: output, result, error, warnings, sub-calls, budget, as far as there are any. */
 export function answered({ envelope, calls }: Answer, paint: Paint): string {
   const { stdout, stderr, warnings, traceback } = envelope;
   return [

@@ -96,7 +96,7 @@ export async function runCommand(
   }
 }
 
-/** What can follow `/rlm `. Returns null if nothing fits, or if the word is complete: Enter then runs it. */
+/** Completions after `/rlm `. Returns null if nothing fits, or if the word is complete: Enter then runs it. */
 export function completions(typed: string): { value: string; label: string; description: string }[] | null {
   const all = VERBS.flatMap(({ name, description, option }) => [
     { value: name, description },

@@ -22,7 +22,7 @@ import type { StateBoard } from "../runs/board.ts";
 import type { Runs } from "../runs/runs.ts";
 import { type BranchReport, sessionsOf } from "./report.ts";
 
-/** What a person can ask of the extension. What fails throws an RlmError. */
+/** A person's commands to the extension. A failed one throws an RlmError. */
 export interface Control {
   readonly board: Pick<StateBoard, "current" | "subscribe">;
   /** Brings the board up to the branch. If Pi has only just come to a session, the board may lag behind. */
@@ -40,7 +40,7 @@ export interface Control {
   externalize(): Externalized;
   /** Has all texts of the conversation sent again. */
   clear(): Cleared;
-  /** What is outside, and what was run on the branch. */
+  /** The conversation outside, and the execs of the branch. */
   report(): Promise<BranchReport>;
   /** Documents of the branch's P, with the ids of their texts. None if P cannot be read. */
   documents(): Promise<readonly PDocument[]>;
@@ -56,7 +56,7 @@ export interface Control {
   settings(cwd: string): PiOrigins;
 }
 
-/** What of the lifecycle this needs. */
+/** The parts of the lifecycle that this needs. */
 export interface ControlParts {
   readonly board: StateBoard;
   readonly runs: Pick<Runs, "cancel">;

@@ -10,7 +10,7 @@ import { tellFirstRun } from "./first-run.ts";
 import { type KnownCalls, rowRenderers } from "./rows.ts";
 import { showWidget } from "./widget.ts";
 
-/** What people see of Belay in Pi: rows of the conversation, a line below the editor, `/rlm`. */
+/** The view of Belay in Pi: rows of the conversation, a line below the editor, `/rlm`. */
 export function openView(): Pick<ExtensionParts, "renderers" | "attach"> {
   // Pi makes a new lifecycle for every session that it goes to; the renderers stay.
   let lifecycle: Lifecycle | undefined;

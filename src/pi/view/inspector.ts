@@ -5,7 +5,7 @@ import { openItemList } from "./item-list.ts";
 import { type ItemPage, openItemPage } from "./item-page.ts";
 import type { Paint } from "./paint.ts";
 
-/** What an inspector needs of its terminal. */
+/** The part of its terminal that an inspector needs. */
 export interface InspectorPlace {
   /** Rows that it may take. */
   rows(): number;
@@ -102,7 +102,7 @@ function isKey(data: string, key: KeyId): boolean {
   return fromHost("pi-tui", "matchesKey")(data, key);
 }
 
-/** What a key types; a paste brings several characters. */
+/** The characters that a key types; a paste brings several. */
 function printable(data: string): string {
   const decoded = hostHas("pi-tui", ["decodeKittyPrintable"]) && fromHost("pi-tui", "decodeKittyPrintable")(data);
   const typed = decoded || data;

@@ -3,12 +3,12 @@ import { oneLine } from "./texts.ts";
 
 /** A line of what is shown of a branch: a heading, or something that can be looked at more closely. */
 export interface Item {
-  /** How far it is indented. */
+  /** The number of its indents. */
   readonly depth: number;
   readonly style: "heading" | "plain" | "good" | "bad" | "quiet";
   /** One line of harmless text. */
   readonly text: string;
-  /** All that there is to say of it. */
+  /** The whole text about it. */
   whole?(): string;
 }
 

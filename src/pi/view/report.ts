@@ -8,7 +8,7 @@ import type { NextSize, Overview, PastCompaction, PastEpoch, SaidObject } from "
 import { callTree } from "./call-tree.ts";
 import { type Item, item, itemsInColumns } from "./item.ts";
 
-/** All that can be told of a branch: what is outside, and what was run. */
+/** The report on a branch: objects outside, and execs. */
 export interface BranchReport {
   readonly overview: Overview;
   readonly size: NextSize;
@@ -26,10 +26,10 @@ export interface SessionReport {
   readonly problem: string | null;
 }
 
-/** So many children of calls are described, those of the newest execs first. */
+/** The number of children that are described, those of the newest execs first. */
 const CHILDREN = 200;
 
-/** What the store tells of the execs of a branch. */
+/** The store's descriptions of the execs of a branch. */
 export async function sessionsOf(
   { starts }: Pick<BranchView, "starts">,
   open: () => Promise<{ readonly store: Store }>,

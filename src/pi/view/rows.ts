@@ -6,12 +6,12 @@ import { readArguments } from "./arguments.ts";
 import type { Highlight, Paint } from "./paint.ts";
 import { headline, type Shown, shownProgress, shownResult, under } from "./shown.ts";
 
-/** What the two renderers of one call share: the call is drawn first, and its line tells of the result. */
+/** The state that the two renderers of one call share: the call is drawn first, and its line shows the result. */
 export interface RowState {
   shown?: Shown;
 }
 
-/** What Pi tells a renderer, as far as it is used. */
+/** The facts that Pi gives a renderer, as far as they are used. */
 export interface RowContext {
   readonly args: unknown;
   readonly toolCallId: string;
@@ -22,7 +22,7 @@ export interface RowContext {
   readonly isError: boolean;
 }
 
-/** What is known of calls in addition to what Pi tells the renderers: recovery, for example, is not told to them. */
+/** Facts of calls in addition to those that Pi gives the renderers, such as recovery. */
 export interface KnownCalls {
   /** ms since the epoch. */
   now(): number;
@@ -80,7 +80,7 @@ function block(text: string): Component {
 
 const NOTHING: Component = { render: () => [], invalidate() {} };
 
-/** What is known of a call that Pi shows without a result. A result is read once: a terminal is drawn often. */
+/** The late result of a call that Pi shows without one. A result is read once: a terminal is drawn often. */
 function lateResults({ running, result }: KnownCalls, toolCallId: string): () => Shown | null {
   let read: { readonly result: ShownResult; readonly shown: Shown } | null = null;
   return () => {

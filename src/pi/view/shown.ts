@@ -8,7 +8,7 @@ import { dotted, type Highlight, type Paint } from "./paint.ts";
 import { failure, outcome, progress } from "./summary.ts";
 import { harmless } from "./texts.ts";
 
-/** What a row shows of a call in addition to its arguments. */
+/** The part of a row that is shown in addition to a call's arguments. */
 export type Shown =
   | { readonly kind: "running"; readonly running: RunningState | null }
   | { readonly kind: "answer"; readonly answer: Answer }
@@ -61,7 +61,7 @@ function runningParts(running: RunningState, now: number): string[] {
   return [`${running.phase} ${elapsed(now - running.started_at)}`, ...progress(running)];
 }
 
-/** What is shown under the line: for a failure the cure, and everything if Pi's tools are expanded. */
+/** The lines under a row: for a failure the cure, and everything if Pi's tools are expanded. */
 export function under(
   args: ShownArguments,
   shown: Shown,

@@ -4,7 +4,7 @@ import type { ConversationState, RunningState, TurnState } from "../runs/board.t
 import type { Answer, Envelope } from "./answer.ts";
 import { harmless, oneLine } from "./texts.ts";
 
-/** What came of it: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and message instead. */
+/** The outcome in a line: `42 matches`, `3 sub-calls`, `1.2 s`, `$0.004`; of a failure its code and message instead. */
 export function outcome({ envelope, calls, elapsed_ms, recovered }: Answer): string[] {
   const { turns, cells, usage } = envelope;
   return [
@@ -30,7 +30,7 @@ export function outsideParts({ objects, tokens, next }: ConversationState): stri
   return [`${amount(objects, "object")} outside`, `${compact(tokens)} tokens`, ...part];
 }
 
-/** What a call does now: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */
+/** The progress of a call: `turn 3 of 20`, `3 done`, `5 running`, `42 left`, `48k tokens (~9k held)`, `$0.021 (up to $0.034)`. */
 export function progress({ turn, child, calls, load, notice }: RunningState): string[] {
   const { done, running, left, tokens, held_tokens, cost_usd, held_cost_usd } = calls ?? NO_CALLS;
   const held = held_tokens > 0 ? ` (~${compact(held_tokens)} held)` : "";
@@ -47,7 +47,7 @@ export function progress({ turn, child, calls, load, notice }: RunningState): st
   ];
 }
 
-/** What an ask has taken until now; while sub-calls are out, they say that. */
+/** The usage of an ask until now; while sub-calls are out, their line shows that. */
 function turnParts({ turn, of, cells, sub_calls, tokens, cost_usd }: TurnState, hasCalls: boolean): string[] {
   const taken = [amount(cells, "cell"), amount(sub_calls, "sub-call"), `${compact(tokens)} tokens`];
   return [`turn ${turn} of ${of}`, ...(hasCalls ? [] : [...taken, ...priced(cost_usd)])];

@@ -3,7 +3,7 @@ import { RlmError } from "../../../runtime/index.ts";
 import type { Control } from "./control.ts";
 import { oneLine } from "./texts.ts";
 
-/** What a command is given of Pi. */
+/** The part of Pi that a command gets. */
 export interface CommandContext {
   readonly cwd: string;
   /** Dialogs can be shown. */
@@ -23,7 +23,7 @@ export interface CommandContext {
 export interface CommandParts {
   /** ms since the epoch. */
   now(): number;
-  /** Where a command speaks when there is no user interface. */
+  /** Writes the words of a command when there is no user interface. */
   write(text: string): void;
 }
 
@@ -31,9 +31,9 @@ export interface CommandParts {
 export interface Verb {
   readonly name: string;
   readonly description: string;
-  /** What it can be given that does something else. */
+  /** An option that does something else. */
   readonly option?: { readonly argument: string; readonly description: string };
-  /** What is to be said, or null. */
+  /** Returns the words to show, or null. */
   run(
     control: Control,
     context: CommandContext,
@@ -50,7 +50,7 @@ export function cancelled({ board, cancel }: Pick<Control, "board" | "cancel">):
 
 export const YES = "--yes";
 
-/** What was typed without `--yes`, and whether the person is sure, who is asked unless it stands there. */
+/** The argument without `--yes`, and a function that makes sure: it asks the person unless `--yes` was typed. */
 export function asked(argument: string) {
   const words = argument.split(" ").filter((word) => word !== "");
   return {

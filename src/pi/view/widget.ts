@@ -6,7 +6,7 @@ import { dotted, type Paint } from "./paint.ts";
 import { outsideParts, progress } from "./summary.ts";
 import { sourcesOf } from "./texts.ts";
 
-/** Where a widget is shown: Pi's `ctx.ui`, which takes it in a terminal and ignores it elsewhere. */
+/** The place of a widget: Pi's `ctx.ui`, which shows it in a terminal and ignores it elsewhere. */
 export interface WidgetPlace {
   setWidget(
     key: string,
