@@ -62,18 +62,16 @@ export async function benchSearch({ context, scratch }: Corpus): Promise<Report>
     ],
     { rounds: 5, warmups: 1, budgetMs: 15_000 },
   );
+  const askBelay = (query: string) => index?.search(query, BEST).map((hit) => hit.text);
+  const askPeer = (query: string) =>
+    peer
+      .search(query)
+      .slice(0, BEST)
+      .map(({ id }) => chunks[id]?.text);
   const queried = await takeTurns(
     [
-      { name: "Belay", once: queries((query) => index?.search(query, BEST).map((hit) => hit.text)) },
-      {
-        name: "minisearch",
-        once: queries((query) =>
-          peer
-            .search(query)
-            .slice(0, BEST)
-            .map(({ id }) => chunks[id]?.text),
-        ),
-      },
+      { name: "Belay", once: queries(askBelay) },
+      { name: "minisearch", once: queries(askPeer) },
     ],
     { rounds: 5 * QUERIES.length, warmups: QUERIES.length },
   );

@@ -63,10 +63,8 @@ export async function drive(agent: Agent, { folder, program, belay }: Place): Pr
   };
   const flags = ["--model", "local/m", "--base-url", model.url, "--api-key-env", "K", "--root", work];
   const [command = "", ...before] = belay;
-  const printed = await mustRun(command, [...before, "mcp", ...flags, "--print-config", agent.client], {
-    cwd: work,
-    env,
-  });
+  const here = { cwd: work, env };
+  const printed = await mustRun(command, [...before, "mcp", ...flags, "--print-config", agent.client], here);
   for (const [path, text] of Object.entries(agent.files(printed.stdout, model.url)))
     await write(join(home, path), text);
 
@@ -75,7 +73,7 @@ export async function drive(agent: Agent, { folder, program, belay }: Place): Pr
     results = [];
     const [executable = "", ...first] = program;
     const args = [...first, ...agent.args("do it", home)];
-    const ended = await run("timeout", ["-k", "5", "120", executable, ...args], { cwd: work, env });
+    const ended = await run("timeout", ["-k", "5", "120", executable, ...args], here);
     if (isHeld && plan.length === 1) return results;
     if (results.length === calls.length) return results;
     throw new Error(

@@ -27,18 +27,71 @@ export function openInProcess({
   mostLapses = MOST_LAPSES,
   retryMs = 1000,
 }: InProcessOptions = {}): Dispatcher {
+  const trying = new Map<string, { readonly ticket: Ticket; readonly changed: AbortController }>();
+  const tickets = openTickets(held, tryOnce);
+  let handlers: Handlers | null = null;
+  let lastId = 0;
+
+  async function tryOnce(ticket: Ticket, lapses: number): Promise<void> {
+    if (!handlers) return;
+    const id = String(++lastId);
+    const changed = new AbortController();
+    trying.set(id, { ticket, changed });
+    try {
+      const { run, n, rank } = ticket;
+      const verdict = await handlers.attempt({ run, n, rank, id, lapses, changed: changed.signal });
+      if (verdict !== "over") tickets.add({ run, n, rank, afterMs: verdict.againMs }, verdict.lapses ?? 0);
+    } catch (error) {
+      await lapsed(ticket, { id, lapses: lapses + 1, why: messageOf(error) });
+    } finally {
+      trying.delete(id);
+    }
+  }
+
+  async function lapsed(ticket: Ticket, end: Pick<DeadLetter, "id" | "lapses" | "why">): Promise<void> {
+    if (end.lapses > mostLapses) return bury({ ...ticket, ...end });
+    tickets.add({ ...ticket, afterMs: retryMs * Math.min(2 ** (end.lapses - 1), SLOWEST) }, end.lapses);
+  }
+
+  async function bury(letter: DeadLetter): Promise<void> {
+    try {
+      const verdict = await handlers?.dead(letter);
+      const { run, n, rank } = letter;
+      if (verdict && verdict !== "over") tickets.add({ run, n, rank, afterMs: verdict.againMs }, 0);
+    } catch {
+      tickets.after(retryMs * SLOWEST, () => void bury(letter));
+    }
+  }
+
+  return {
+    offer: tickets.offer,
+    async work({ concurrency, signal }, attempt, dead) {
+      handlers = { attempt, dead };
+      tickets.start(concurrency);
+      await aborted(signal);
+      await tickets.rest();
+    },
+    async nudge(tries) {
+      for (const { ticket, id } of tries) {
+        trying.get(id)?.changed.abort();
+        tickets.add(ticket, 0);
+      }
+    },
+    [Symbol.asyncDispose]: () => tickets.end(),
+  };
+}
+
+/** Tickets that wait here, each once, and are tried in the order of their ranks. */
+function openTickets(held: number, tryOnce: (ticket: Ticket, lapses: number) => Promise<void>) {
   const queue = new PQueue({ concurrency: 1, autoStart: false });
   /** Keys of tickets that wait, here or for their time. */
   const waiting = new Set<string>();
   const timers = openTimers();
-  const trying = new Map<string, { readonly ticket: Ticket; readonly changed: AbortController }>();
   const running = new Set<Promise<void>>();
   const offers = openOffers(
     () => waiting.size < held,
     (ticket) => add(ticket, ticket.lapses ?? 0),
   );
-  let handlers: Handlers | null = null;
-  let lastId = 0;
 
   function add(ticket: Ticket, lapses: number): void {
     const key = keyOf(ticket);
@@ -60,60 +113,27 @@ export function openInProcess({
     void queue.add(trial, { priority: -ticket.rank }).catch(() => {});
   }
 
-  async function tryOnce(ticket: Ticket, lapses: number): Promise<void> {
-    if (!handlers) return;
-    const id = String(++lastId);
-    const changed = new AbortController();
-    trying.set(id, { ticket, changed });
-    try {
-      const { run, n, rank } = ticket;
-      const verdict = await handlers.attempt({ run, n, rank, id, lapses, changed: changed.signal });
-      if (verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, verdict.lapses ?? 0);
-    } catch (error) {
-      await lapsed(ticket, { id, lapses: lapses + 1, why: messageOf(error) });
-    } finally {
-      trying.delete(id);
-    }
-  }
-
-  async function lapsed(ticket: Ticket, end: Pick<DeadLetter, "id" | "lapses" | "why">): Promise<void> {
-    if (end.lapses > mostLapses) return bury({ ...ticket, ...end });
-    add({ ...ticket, afterMs: retryMs * Math.min(2 ** (end.lapses - 1), SLOWEST) }, end.lapses);
-  }
-
-  async function bury(letter: DeadLetter): Promise<void> {
-    try {
-      const verdict = await handlers?.dead(letter);
-      const { run, n, rank } = letter;
-      if (verdict && verdict !== "over") add({ run, n, rank, afterMs: verdict.againMs }, 0);
-    } catch {
-      timers.after(retryMs * SLOWEST, () => void bury(letter));
-    }
+  /** Tries no further ticket, and waits for those that are being tried. */
+  async function rest(): Promise<void> {
+    queue.pause();
+    await Promise.all(running);
   }
 
   return {
-    offer: (tickets) => offers.add(tickets),
-    async work({ concurrency, signal }, attempt, dead) {
-      handlers = { attempt, dead };
+    add,
+    offer: offers.add,
+    after: timers.after,
+    start(concurrency: number): void {
       queue.concurrency = concurrency;
       queue.start();
       void offers.fill();
-      await aborted(signal);
-      queue.pause();
-      await Promise.all(running);
     },
-    async nudge(tries) {
-      for (const { ticket, id } of tries) {
-        trying.get(id)?.changed.abort();
-        add(ticket, 0);
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      queue.pause();
+    rest,
+    async end(): Promise<void> {
       queue.clear();
       timers.clear();
       offers.end();
-      await Promise.all(running);
+      await rest();
     },
   };
 }

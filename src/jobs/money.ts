@@ -40,42 +40,10 @@ const MOST_WAIT_MS = 4000;
 
 /** Takes money of a job's run, and places of the providers' rates. */
 export function openMoney(parts: MoneyParts): RunPart {
-  const { jobs, key, fence, parking, rates } = parts;
-  let attempts = 0;
+  const { key, parking, rates } = parts;
+  const { hold, give, place } = openHolds(parts);
   /** Calls that are held as a sub-call, by the hold of their first request, and what that has spent. */
   const counted = new Map<string, Counted>();
-
-  /** Holds the amount in the run. A failure: the call ends with it. */
-  async function hold(call: Call, amount: Amount, signal: AbortSignal): Promise<Hold | SubCallError> {
-    const wanted: Hold = { ...key, call: call.id, attempt: attempts++, fence, amount };
-    for (let ms = FIRST_WAIT_MS; ; ms = Math.min(2 * ms, MOST_WAIT_MS)) {
-      const reason = parking.reason();
-      if (reason) return waitParked(call, reason);
-      const held = await jobs.reserve(wanted).catch(() => null);
-      if (held === "held") return wanted;
-      if (held === null) return waitParked(call, STORE_FAILED);
-      if (held !== "wait") return parts.onBudget === "fail" ? SPENT : waitParked(call, { why: "budget", limit: held });
-      await parts.sleep(ms * (0.5 + parts.random() / 2), signal);
-      if (signal.aborted) return CANCELLED;
-    }
-  }
-
-  async function waitParked(call: Call, parked: Parameters<Parking["wait"]>[1]): Promise<SubCallError> {
-    await parking.wait(call.id, parked, call.ended);
-    return CANCELLED;
-  }
-
-  /** The record of the call frees the whole hold, so the run does not depend on this. */
-  const give = (held: Hold, spent: Amount) => jobs.give(held, spent).catch(() => {});
-
-  /** Waits for the place of a request in the rate. A failure: the call ends with it. */
-  async function place(call: Call, model: string, tokens: number, signal: AbortSignal): Promise<SubCallError | null> {
-    const ms = await rates.turn(model, tokens).catch(() => null);
-    if (ms === null) return waitParked(call, STORE_FAILED);
-    if (ms > LIMITS.rateWaitMs) return waitParked(call, { why: "provider", afterMs: ms });
-    if (ms > 0) await parts.sleep(ms, signal);
-    return signal.aborted ? CANCELLED : null;
-  }
 
   function reservation(call: Call, held: Hold, model: string | undefined): Reservation {
     let isFree = false;
@@ -131,6 +99,45 @@ export function openMoney(parts: MoneyParts): RunPart {
     },
     settles: (call, spent) => ({ ...key, call, spent }),
     recorded: parking.recorded,
+  };
+}
+
+/** Waits for money and for places of rates. A call that cannot have them is parked, or ends with the failure. */
+function openHolds(parts: MoneyParts) {
+  const { jobs, key, fence, parking, rates } = parts;
+  let attempts = 0;
+
+  async function waitParked(call: Call, parked: Parameters<Parking["wait"]>[1]): Promise<SubCallError> {
+    await parking.wait(call.id, parked, call.ended);
+    return CANCELLED;
+  }
+
+  return {
+    /** Holds the amount in the run. */
+    async hold(call: Call, amount: Amount, signal: AbortSignal): Promise<Hold | SubCallError> {
+      const wanted: Hold = { ...key, call: call.id, attempt: attempts++, fence, amount };
+      for (let ms = FIRST_WAIT_MS; ; ms = Math.min(2 * ms, MOST_WAIT_MS)) {
+        const reason = parking.reason();
+        if (reason) return waitParked(call, reason);
+        const held = await jobs.reserve(wanted).catch(() => null);
+        if (held === "held") return wanted;
+        if (held === null) return waitParked(call, STORE_FAILED);
+        if (held !== "wait")
+          return parts.onBudget === "fail" ? SPENT : waitParked(call, { why: "budget", limit: held });
+        await parts.sleep(ms * (0.5 + parts.random() / 2), signal);
+        if (signal.aborted) return CANCELLED;
+      }
+    },
+    /** The record of the call frees the whole hold, so the run does not depend on this. */
+    give: (held: Hold, spent: Amount) => jobs.give(held, spent).catch(() => {}),
+    /** Waits for the place of a request in the rate. */
+    async place(call: Call, model: string, tokens: number, signal: AbortSignal): Promise<SubCallError | null> {
+      const ms = await rates.turn(model, tokens).catch(() => null);
+      if (ms === null) return waitParked(call, STORE_FAILED);
+      if (ms > LIMITS.rateWaitMs) return waitParked(call, { why: "provider", afterMs: ms });
+      if (ms > 0) await parts.sleep(ms, signal);
+      return signal.aborted ? CANCELLED : null;
+    },
   };
 }
 

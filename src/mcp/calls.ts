@@ -78,49 +78,13 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     );
   }
 
-  /** Answers what rlm_status and rlm_wait ask. */
-  function hostOf(called: () => Called, maxBytes: number): SessionHost {
-    return {
-      status: () => statusOf(connection, runs),
-      async goTo(session) {
-        if (runs.current()) throw stillRunning();
-        return statusAfter(connection, runs, called(), () => connection.goTo(session));
-      },
-      async discard() {
-        if (await runs.cancel()) return statusOf(connection, runs);
-        return statusAfter(connection, runs, called(), async () => (await connection.look()).discard());
-      },
-      async page(exec_id, from) {
-        return pageOf(await recorded(connection, exec_id), from, maxBytes);
-      },
-      async wait(exec_id) {
-        const known = await runs.wait(called(), exec_id);
-        if (known) return known;
-        const unfinished = (await connection.look()).unfinished()?.exec_id;
-        if (unfinished === undefined || (exec_id !== null && exec_id !== unfinished))
-          return recorded(connection, exec_id);
-        // A client that gives up waiting ends nothing.
-        const patient = { ...called(), signal: new AbortController().signal };
-        return runs.run(patient, async (signals) => {
-          const session = await connection.look();
-          // A call that came before has finished it.
-          if (session.unfinished()?.exec_id !== unfinished) return recorded(connection, unfinished);
-          return finished(session, called().tool, {}, signals);
-        });
-      },
-    };
-  }
-
   async function answer(
     name: string,
     args: unknown,
     { signal, notify, client }: Request,
   ): Promise<ReturnType<typeof answerOf>> {
     const maxBytes = limits.answerBytes ?? bytesShownBy(client);
-    const tools = serverTools(
-      set,
-      hostOf(() => called, maxBytes),
-    );
+    const tools = serverTools(set, sessionHost(connection, runs, { called: () => called, maxBytes }));
     const tool = tools.find((known) => known.name === name);
     if (!tool) return answerOf(unknownTool(name, tools), connection.warnings(), "", maxBytes);
     const called: Called = { tool, signal, answerMs: notify ? limits.answerMsWithProgress : limits.answerMs };
@@ -147,6 +111,46 @@ export function openCalls({ source, tools: set, limits, clock, suspend, askRoots
     async [Symbol.asyncDispose]() {
       await runs.idle();
       await connection[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Asking {
+  /** The call of rlm_status or rlm_wait. */
+  called(): Called;
+  /** Bytes of an answer that the client shows. */
+  readonly maxBytes: number;
+}
+
+/** Answers the calls of rlm_status and rlm_wait. */
+function sessionHost(connection: Connection, runs: Runs, { called, maxBytes }: Asking): SessionHost {
+  return {
+    status: () => statusOf(connection, runs),
+    async goTo(session) {
+      if (runs.current()) throw stillRunning();
+      return statusAfter(connection, runs, called(), () => connection.goTo(session));
+    },
+    async discard() {
+      if (await runs.cancel()) return statusOf(connection, runs);
+      return statusAfter(connection, runs, called(), async () => (await connection.look()).discard());
+    },
+    async page(exec_id, from) {
+      return pageOf(await recorded(connection, exec_id), from, maxBytes);
+    },
+    async wait(exec_id) {
+      const known = await runs.wait(called(), exec_id);
+      if (known) return known;
+      const unfinished = (await connection.look()).unfinished()?.exec_id;
+      if (unfinished === undefined || (exec_id !== null && exec_id !== unfinished))
+        return recorded(connection, exec_id);
+      // A client that gives up waiting ends nothing.
+      const patient = { ...called(), signal: new AbortController().signal };
+      return runs.run(patient, async (signals) => {
+        const session = await connection.look();
+        // A call that came before has finished it.
+        if (session.unfinished()?.exec_id !== unfinished) return recorded(connection, unfinished);
+        return finished(session, called().tool, {}, signals);
+      });
     },
   };
 }

@@ -37,23 +37,14 @@ interface Opened extends FreeSession {
 
 export function openConnection({ source, clock, onProgress, askRoots }: ConnectionParts): Connection {
   const roots = openServerRoots(source, askRoots);
-  let stored: Promise<Store> | null = null;
+  const { store, begun } = storeOf(source);
   let opened: Opened | null = null;
   let opening: Promise<Opened> | null = null;
-
-  /** Opens the store; after a failure the next call tries again. */
-  function store(): Promise<Store> {
-    stored ??= source.openStore().catch((error: unknown) => {
-      stored = null;
-      throw error;
-    });
-    return stored;
-  }
 
   async function openNamed(wanted: string): Promise<Opened> {
     const [readable, folder, kept] = [await roots.now(), await roots.owner(), await store()];
     const open = async (name: string, row: SessionRow | null) => {
-      if (row && wanted !== source.named) checkFolder(row, name, folder);
+      if (row && wanted !== source.named) checkFolder(source.madeFor(row), name, folder);
       return source.open(kept, { row, name, folder, roots: readable, onProgress });
     };
     return { ...(await openFree(kept, clock, wanted, open)), roots: readable };
@@ -69,12 +60,6 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
       opening = null;
     }
     return opened.session;
-  }
-
-  /** A client of another folder may have taken the name. @throws RlmError `policy_violation` */
-  function checkFolder(row: SessionRow, name: string, folder: string): void {
-    const madeFor = source.madeFor(row);
-    if (madeFor !== null && madeFor !== folder) throw madeForAnother(name, folder);
   }
 
   async function close(): Promise<void> {
@@ -118,9 +103,29 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
     async [Symbol.asyncDispose]() {
       await opening?.catch(() => {});
       await close();
-      await (await stored)?.[Symbol.asyncDispose]();
+      await (await begun())?.[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Opens the store with the first call that needs it; after a failure the next call tries again. */
+function storeOf(source: Pick<SessionSource, "openStore">) {
+  let stored: Promise<Store> | null = null;
+  return {
+    begun: () => stored,
+    store(): Promise<Store> {
+      stored ??= source.openStore().catch((error: unknown) => {
+        stored = null;
+        throw error;
+      });
+      return stored;
+    },
+  };
+}
+
+/** A client of another folder may have taken the name. @throws RlmError `policy_violation` */
+function checkFolder(madeFor: string | null, name: string, folder: string): void {
+  if (madeFor !== null && madeFor !== folder) throw madeForAnother(name, folder);
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {

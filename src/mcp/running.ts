@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/index.ts";
 import type { Progress } from "../session/index.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
-import { openEnded } from "./ended.ts";
+import { type Ended, openEnded } from "./ended.ts";
 import type { Tally } from "./progress.ts";
 import { beginRun, type Run, type RunningState, type RunParts, type Signals } from "./run.ts";
 import { afterMs, openWaiting } from "./waiting.ts";
@@ -41,12 +41,63 @@ type Turn = { readonly own: Run } | { readonly refused: ToolEnvelope };
 type Working = (signals: Signals) => Promise<ToolEnvelope>;
 
 export function openRuns(parts: RunParts): Runs {
+  const { clock } = parts;
+  const ended = openEnded();
+  const turns = openTurns(parts, ended);
+  const listeners = new Set<() => void>();
+
+  /** Nobody need be told of an end whose answer somebody has. */
+  function given(own: Run, envelope: ToolEnvelope): ToolEnvelope {
+    if (envelope.running !== true) ended.forget(own.state());
+    return envelope;
+  }
+
+  return {
+    async run(called, work) {
+      const deadline = clock.monotonic() + called.answerMs;
+      const turn = await turns.take(called, deadline, work);
+      if ("refused" in turn) return turn.refused;
+      const { own } = turn;
+      const patience = { clock, signal: NEVER, ms: deadline - clock.monotonic(), late: () => turns.detach(own) };
+      return given(own, await answerOf(own, patience));
+    },
+    async wait({ signal, answerMs }, exec_id) {
+      const own = turns.running();
+      if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
+      const envelope = await answerOf(own, { clock, signal, ms: answerMs, late() {} });
+      // It may first have finished another exec, which was the one that is meant.
+      return exec_id === null || exec_id === own.state().exec_id ? given(own, envelope) : null;
+    },
+    current: () => turns.running()?.state() ?? null,
+    async cancel() {
+      const own = turns.running();
+      if (!own) return false;
+      own.cancel();
+      await own.done.catch(() => {});
+      ended.forget(own.state());
+      return true;
+    },
+    takeEnded: ended.take,
+    async idle() {
+      await turns.running()?.done.catch(() => {});
+    },
+    progress(progress) {
+      turns.running()?.progress(progress);
+      for (const listener of listeners) listener();
+    },
+    tally: () => turns.running()?.tally() ?? null,
+    follow(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+}
+
+/** The one call that runs, and those that wait for their turn. None waits while nothing runs. */
+function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "passed">) {
   const { clock, suspend } = parts;
   let running: Run | null = null;
-  /** There are none while nothing runs. */
   const waiting = openWaiting(clock);
-  const ended = openEnded();
-  const listeners = new Set<() => void>();
 
   function begin({ tool, signal }: Called, work: Working): Run {
     const own = beginRun(parts, tool, work);
@@ -66,75 +117,27 @@ export function openRuns(parts: RunParts): Runs {
     return own;
   }
 
-  /** Answers what runs before it is over, and the calls that wait for it. */
-  function detach(own: Run): void {
-    if (own.isOver()) return;
-    own.detach();
-    waiting.refuseAll();
-  }
-
-  /** Begins when all that was called before is over, unless the client will not wait any longer. */
-  function takeTurn(called: Called, deadline: number, work: Working): Promise<Turn> {
-    const { tool, signal } = called;
-    // It called again after it had given up what runs.
-    running?.stays();
-    const { promise, resolve } = Promise.withResolvers<Turn>();
-    const refuse = () =>
-      resolve({ refused: tool.failed(running && !signal.aborted ? runningError(running.state()) : CANCELLED) });
-    if (signal.aborted || running?.isDetached()) refuse();
-    else if (!running) resolve({ own: begin(called, work) });
-    else {
-      const own = () => resolve({ own: begin(called, work) });
-      waiting.add({ begin: own, refuse }, deadline - clock.monotonic(), signal);
-    }
-    return promise;
-  }
-
-  /** Nobody need be told of an end whose answer somebody has. */
-  function given(own: Run, envelope: ToolEnvelope): ToolEnvelope {
-    if (envelope.running !== true) ended.forget(own.state());
-    return envelope;
-  }
-
   return {
-    async run(called, work) {
-      const deadline = clock.monotonic() + called.answerMs;
-      const turn = await takeTurn(called, deadline, work);
-      if ("refused" in turn) return turn.refused;
-      const { own } = turn;
-      return given(
-        own,
-        await answerOf(own, { clock, signal: NEVER, ms: deadline - clock.monotonic(), late: () => detach(own) }),
-      );
+    running: () => running,
+    /** Begins when all that was called before is over, unless the client will not wait any longer. */
+    take(called: Called, deadline: number, work: Working): Promise<Turn> {
+      const { tool, signal } = called;
+      // It called again after it had given up what runs.
+      running?.stays();
+      const { promise, resolve } = Promise.withResolvers<Turn>();
+      const refuse = () =>
+        resolve({ refused: tool.failed(running && !signal.aborted ? runningError(running.state()) : CANCELLED) });
+      const own = () => resolve({ own: begin(called, work) });
+      if (signal.aborted || running?.isDetached()) refuse();
+      else if (!running) own();
+      else waiting.add({ begin: own, refuse }, deadline - clock.monotonic(), signal);
+      return promise;
     },
-    async wait({ signal, answerMs }, exec_id) {
-      const own = running;
-      if (!own || (exec_id !== null && exec_id !== own.state().exec_id)) return ended.answer(exec_id);
-      const envelope = await answerOf(own, { clock, signal, ms: answerMs, late() {} });
-      // It may first have finished another exec, which was the one that is meant.
-      return exec_id === null || exec_id === own.state().exec_id ? given(own, envelope) : null;
-    },
-    current: () => running?.state() ?? null,
-    async cancel() {
-      const own = running;
-      if (!own) return false;
-      own.cancel();
-      await own.done.catch(() => {});
-      ended.forget(own.state());
-      return true;
-    },
-    takeEnded: ended.take,
-    async idle() {
-      await running?.done.catch(() => {});
-    },
-    progress(progress) {
-      running?.progress(progress);
-      for (const listener of listeners) listener();
-    },
-    tally: () => running?.tally() ?? null,
-    follow(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    /** Answers a run before it is over, and the calls that wait for it. */
+    detach(own: Run): void {
+      if (own.isOver()) return;
+      own.detach();
+      waiting.refuseAll();
     },
   };
 }

@@ -81,27 +81,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
 
   const about = { context, answers, opened, view, board, settings, env: parts.env, clock };
   const conversations = openConversations({ ...about, reading: openReading(about), outside: outside.asked });
-
-  async function run(tool: Tool, called: Called, phase: "opening" | "recovering"): Promise<RunOutcome> {
-    const { cwd } = context();
-    const open = async () => {
-      const { sessions, store } = await opened();
-      const { head, openAsk } = view();
-      const again = openAsk && (await askedAgain(sessions, openAsk, { tool, ...called }, actions));
-      const session = again ?? (await sessions.at(head, tool.name === "rlm_load"));
-      showSession(board, session, store.head(session.id));
-      board.progress({ phase: "running" });
-      return session;
-    };
-    const conversation = conversations.at(called.tool_call_id, phase === "recovering");
-    const work: Work = (signals) =>
-      tool.run(open, called.args, { ...signals, ...hostOf(context(), settings), conversation });
-    const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
-    // What is shown must not take the place of the answer.
-    await refresh().catch(() => {});
-    return outcome;
-  }
-
+  const branch: OnBranch = { board, runs, actions, context, opened, view, refresh, settings, conversations };
   const recovery = openBackgroundRecovery({
     board,
     clock,
@@ -110,17 +90,10 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
     promptWait: async () => (await opened().catch(() => null))?.settings.prompt_wait_s ?? PROMPT_WAIT_S,
   });
 
-  async function recoverBranch(): Promise<void> {
-    const seen = view();
-    if (!seen.isUsed) return;
-    const current = await opened();
-    const again = (tool: Tool, { tool_call_id, args }: Unanswered) =>
-      run(tool, { tool_call_id, args, signal: undefined }, "recovering");
+  async function recoverAll(): Promise<void> {
     const answered = (message: ToolResultMessage) => void answers.set(message.toolCallId, message);
-    const own = { again, answered, now: () => clock.now(), historyBefore: conversations.before };
-    const count = await recover({ opened: current, runs, actions, context, toolNamed, ...own }, seen);
-    await refresh();
-    if (count === 0 || !current.settings.auto_continue || recovery.holdsPrompt() || !context().isIdle()) return;
+    const goesOn = await recoverBranch(branch, answered, () => clock.now());
+    if (!goesOn || recovery.holdsPrompt() || !context().isIdle()) return;
     const message = { customType: "rlm_recovered", content: GO_ON, display: true };
     actions.sendMessage(message, { triggerTurn: true });
   }
@@ -143,7 +116,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       at = from;
       await recovery.overOrAborted(called.signal);
       if (called.signal?.aborted && recovery.isRunning()) return cancelledBeforeStart(tool);
-      return run(tool, called, "opening");
+      return runAtHead(branch, { tool, called, phase: "opening" });
     },
     arrived(from, how) {
       at = from;
@@ -151,7 +124,7 @@ export function openLifecycle(parts: OpenedParts, actions: PiActions): Lifecycle
       outside.arrived(how);
       rested();
       if (how === "start") endTornLine(from.sessionManager.getSessionFile());
-      recovery.begin(recoverBranch);
+      recovery.begin(recoverAll);
     },
     async left() {
       runs.suspend();
@@ -167,6 +140,60 @@ const PROMPT_WAIT_S = 120;
 const CLOSE_MS = 5_000;
 
 const GO_ON = "The interrupted rlm call is finished; its result stands above. Go on.";
+
+/** The branch that Pi stands on, as calls and recovery use it. */
+interface OnBranch extends Pick<Lifecycle, "board" | "runs" | "opened" | "view" | "refresh"> {
+  readonly actions: PiActions;
+  readonly conversations: Conversations;
+  context(): PiContext;
+  settings(cwd: string): PiSettings;
+}
+
+interface CallOnBranch {
+  readonly tool: Tool;
+  readonly called: Called;
+  readonly phase: "opening" | "recovering";
+}
+
+/** Runs a call at the head of the branch, or finishes the open ask that the same call began. */
+async function runAtHead(branch: OnBranch, { tool, called, phase }: CallOnBranch): Promise<RunOutcome> {
+  const { board, runs, context, settings } = branch;
+  const { cwd } = context();
+  const open = async () => {
+    const { sessions, store } = await branch.opened();
+    const { head, openAsk } = branch.view();
+    const again = openAsk && (await askedAgain(sessions, openAsk, { tool, ...called }, branch.actions));
+    const session = again ?? (await sessions.at(head, tool.name === "rlm_load"));
+    showSession(board, session, store.head(session.id));
+    board.progress({ phase: "running" });
+    return session;
+  };
+  const conversation = branch.conversations.at(called.tool_call_id, phase === "recovering");
+  const work: Work = (signals) =>
+    tool.run(open, called.args, { ...signals, ...hostOf(context(), settings), conversation });
+  const outcome = await runs.run({ tool, cwd, ...called }, phase, work);
+  // What is shown must not take the place of the answer.
+  await branch.refresh().catch(() => {});
+  return outcome;
+}
+
+/** Finishes the interrupted calls of the branch. True if there were any and the user wants Pi to go on by itself. */
+async function recoverBranch(
+  branch: OnBranch,
+  answered: (message: ToolResultMessage) => void,
+  now: () => number,
+): Promise<boolean> {
+  const { runs, actions, context, conversations } = branch;
+  const seen = branch.view();
+  if (!seen.isUsed) return false;
+  const opened = await branch.opened();
+  const again = (tool: Tool, { tool_call_id, args }: Unanswered) =>
+    runAtHead(branch, { tool, called: { tool_call_id, args, signal: undefined }, phase: "recovering" });
+  const own = { again, answered, now, historyBefore: conversations.before };
+  const count = await recover({ opened, runs, actions, context, toolNamed, ...own }, seen);
+  await branch.refresh();
+  return count > 0 && opened.settings.auto_continue === true;
+}
 
 /** The conversation outside, and what brings the board up to it. */
 function openShownOutside(parts: OutsideParts, board: StateBoard) {

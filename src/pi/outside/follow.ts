@@ -12,7 +12,7 @@ import type { FoldMessage } from "./fold.ts";
 import { type ObjectIds, rememberedIds } from "./keys.ts";
 import { messagesOf, type PiMessage } from "./message.ts";
 import { outlook } from "./outlook.ts";
-import { openSituation, type Seen, type SituationParts } from "./situation.ts";
+import { openSituation, type Seen, type Situation, type SituationParts } from "./situation.ts";
 import { rawSize } from "./size.ts";
 
 /** The conversation outside the model, while Pi is on one of its sessions. What Pi calls here never throws. */
@@ -69,20 +69,6 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
     return next.sent;
   }
 
-  function answered(wish: CompactionWish): PiAnswer {
-    const seen = now.seen();
-    const { entries } = seen.outside;
-    const rules = now.rules();
-    if (!rules || entries.isOff || (!now.keeps() && entries.epochs.length === 0)) return {};
-    const messages = nextMessages(seen.branch);
-    const answer = answerTo(wish, { ...seen, messages, base: now.baseOf(messages), ids, rules }, now.settings());
-    if (answer.is === "cancelled") return { cancel: true };
-    if (answer.is === "pi") return {};
-    if (answer.becauseOfSize)
-      tell("RLM: the conversation is too large for a model to summarize; its objects are listed");
-    return { compaction: answer.compaction };
-  }
-
   return {
     asked,
     arrived(how) {
@@ -117,7 +103,7 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
       try {
         const last = asked.compacts(wish);
         if (last) return last;
-        if (failed === "nothing") return answered(wish);
+        if (failed === "nothing") return answered(wish, { now, ids, tell });
       } catch (error) {
         fail("planning", error);
       }
@@ -127,6 +113,26 @@ export function openOutside({ context, actions, settings, announced }: OutsidePa
 }
 
 const UNKNOWN = "RLM: entries of another version of Belay say what is outside the conversation; they are passed over";
+
+interface Answering {
+  readonly now: Situation;
+  readonly ids: ObjectIds;
+  tell(text: string): void;
+}
+
+/** The answer to a compaction, by the settings and what is outside. */
+function answered(wish: CompactionWish, { now, ids, tell }: Answering): PiAnswer {
+  const seen = now.seen();
+  const { entries } = seen.outside;
+  const rules = now.rules();
+  if (!rules || entries.isOff || (!now.keeps() && entries.epochs.length === 0)) return {};
+  const messages = nextMessages(seen.branch);
+  const answer = answerTo(wish, { ...seen, messages, base: now.baseOf(messages), ids, rules }, now.settings());
+  if (answer.is === "cancelled") return { cancel: true };
+  if (answer.is === "pi") return {};
+  if (answer.becauseOfSize) tell("RLM: the conversation is too large for a model to summarize; its objects are listed");
+  return { compaction: answer.compaction };
+}
 
 function saidOnce(say: (text: string) => void): (text: string) => void {
   let isSaid = false;

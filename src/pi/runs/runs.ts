@@ -118,19 +118,30 @@ export function openRuns(
       // An ask is shown, and not each of its turns and cells.
       if (record.record === "rlm_start" && record.ask === undefined) board.progress({ exec_id, phase: "running" });
     },
-    progress(progress) {
-      if (progress.kind === "calls") {
-        const { kind: _kind, ...calls } = progress;
-        board.progress({ calls, child: null });
-      } else if (progress.kind === "turn") {
-        const { depth, turn, of, cells, sub_calls, tokens, cost_usd } = progress;
-        const state = { turn, of, cells, sub_calls, tokens, cost_usd };
-        board.progress(depth > 0 ? { child: { depth, turn, of } } : { ...NOTHING_TOLD, turn: state });
-      } else if (progress.kind === "load") {
-        board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
-      } else if (progress.kind === "notice") board.progress({ notice: progress.text });
-    },
+    progress: (progress) => showProgress(board, progress),
   };
+}
+
+/** Shows how far a call is. */
+function showProgress(board: StateBoard, progress: Progress): void {
+  switch (progress.kind) {
+    case "calls": {
+      const { kind: _kind, ...calls } = progress;
+      board.progress({ calls, child: null });
+      break;
+    }
+    case "turn": {
+      const { depth, turn, of, cells, sub_calls, tokens, cost_usd } = progress;
+      const state = { turn, of, cells, sub_calls, tokens, cost_usd };
+      board.progress(depth > 0 ? { child: { depth, turn, of } } : { ...NOTHING_TOLD, turn: state });
+      break;
+    }
+    case "load":
+      board.progress({ phase: "loading", load: { files: progress.files, bytes: progress.bytes } });
+      break;
+    case "notice":
+      board.progress({ notice: progress.text });
+  }
 }
 
 const NOTHING_TOLD = { turn: null, child: null, calls: null, load: null, notice: null };
