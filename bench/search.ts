@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import MiniSearch from "minisearch";
-import { chunksOf } from "../src/context/search/chunks.ts";
+import { chunksOf } from "../src/context/search/build.ts";
 import { openSearchIndex, type SearchIndex } from "../src/context/search/search.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";

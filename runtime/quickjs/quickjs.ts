@@ -1,9 +1,8 @@
-import type { JSValueHandle } from "quickjs-wasi";
-import type { Engine, EngineOptions } from "../engine.ts";
+import { JSValueHandle } from "quickjs-wasi";
+import type { Engine, EngineImage, EngineOptions, PreludeEntries, PreludeEntry } from "../engine.ts";
 import { openGuestCode } from "./code.ts";
-import { call, entriesOf, fault, type Instance, openInstance } from "./instance.ts";
-import { openGuestPost } from "./post.ts";
-import { findPrelude, placesOf, runPrelude } from "./prelude.ts";
+import { call, type Entries, entriesOf, fault, type Instance, openInstance } from "./instance.ts";
+import { openGuestPost, type PostFunction } from "./post.ts";
 import { openStrings, type Strings } from "./strings.ts";
 
 /** Opens a guest on quickjs-wasi. Only this folder knows the package. */
@@ -60,4 +59,46 @@ function stringsOf(instance: Instance): Strings<JSValueHandle> {
       return call(instance, entriesOf(instance).blank, count, wide ? vm.true : vm.false);
     },
   });
+}
+
+/** Runs the prelude of a new guest. */
+function runPrelude(
+  instance: Instance,
+  post: PostFunction,
+  { prelude, config }: Pick<EngineOptions, "prelude" | "config">,
+): Entries {
+  const { vm } = instance;
+  const preludeHandle = vm.evalCode(prelude, "<prelude>");
+  const configText = vm.newString(config);
+  const made = call(instance, preludeHandle, vm.newFunction("post", post), configText);
+  for (const handle of [preludeHandle, configText]) handle.dispose();
+  return eachEntry((name) => made.getProp(name), made.getProp("builtins"));
+}
+
+/** Finds the prelude's functions again in a guest that was made from an image: its handles are those of the image. */
+function findPrelude({ vm }: Instance, post: PostFunction, { entries }: EngineImage): Entries {
+  vm.registerHostCallback("post", post);
+  const handle = (token: number) => new JSValueHandle(vm, token);
+  return eachEntry(
+    (name) => handle(entries[name]),
+    entries.builtins === undefined ? undefined : handle(entries.builtins),
+  );
+}
+
+/** Places of the prelude's functions, for an image. */
+function placesOf(entries: Entries): PreludeEntries<number> {
+  return eachEntry((name) => entries[name].ptr, entries.builtins?.ptr);
+}
+
+function eachEntry<T>(make: (name: PreludeEntry) => T, builtins: T | undefined): PreludeEntries<T> {
+  return {
+    enter: make("enter"),
+    finish: make("finish"),
+    failed: make("failed"),
+    describe: make("describe"),
+    inject: make("inject"),
+    rejected: make("rejected"),
+    blank: make("blank"),
+    ...(builtins === undefined ? {} : { builtins }),
+  };
 }

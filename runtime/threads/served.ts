@@ -1,13 +1,12 @@
-import { systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { RlmError } from "../errors.ts";
 import type { Baseline } from "../images/image.ts";
 import type { Library } from "../library.ts";
 import { LIMITS } from "../limits.ts";
 import { type Machine, openMachine } from "../machine.ts";
-import type { FromThread, Restoration } from "../protocol.ts";
+import type { FromThread, Printed, Restoration } from "../protocol.ts";
 import { openQuickJs } from "../quickjs/quickjs.ts";
 import type { ThreadSetup } from "./machine-thread.ts";
-import { openPrintRelay } from "./print-relay.ts";
 
 /** The origin of a machine that is opened. */
 export interface MachineSetup<Message> {
@@ -25,7 +24,7 @@ export interface Served<Message> {
 }
 
 /** The parts with which the machines of a thread are made. */
-export interface Workshop<Setup, Message> {
+interface Workshop<Setup, Message> {
   readonly thread: ThreadSetup<Setup>;
   readonly createLibrary: (setup: Setup) => Library<Message>;
   readonly say: (message: FromThread) => void;
@@ -98,3 +97,28 @@ export function closeServed<Message>(served: Served<Message> | undefined): FromT
 
 /** If a machine has more linear memory than this its thread is ended, since a thread may keep dropped memory for long. */
 const REUSED_BYTES = 16 * 2 ** 20;
+
+/** Sends what a guest prints: at once at first, then a few times a second, so that a flood of prints is few messages. */
+function openPrintRelay(
+  clock: Pick<Clock, "monotonic">,
+  send: (parts: readonly Printed[]) => void,
+): (part: Printed) => void {
+  let sent = 0;
+  let sentAt = 0;
+  let held: Printed[] = [];
+  return (part) => {
+    held.push(part);
+    const now = clock.monotonic();
+    if (sent >= AT_ONCE && now - sentAt < EVERY_MS) return;
+    if (now - sentAt > QUIET_MS) sent = 0;
+    sent++;
+    sentAt = now;
+    send(held);
+    held = [];
+  };
+}
+
+const AT_ONCE = 50;
+const EVERY_MS = 20;
+/** After so long a silence parts are sent at once again. */
+const QUIET_MS = 1000;

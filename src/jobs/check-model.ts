@@ -1,6 +1,6 @@
+import { tokenizer } from "acorn";
 import { firstly, RlmError, remedy } from "../../runtime/index.ts";
 import type { Models } from "../model/index.ts";
-import { namesIn } from "./names-in.ts";
 import type { RunSpec } from "./spec.ts";
 
 const ASKING = ["llm_query", "llm_query_batch", "rlm_query"];
@@ -24,4 +24,16 @@ export function checkModel({ script, model }: Pick<RunSpec, "script" | "model">,
 export function asksModel({ source }: RunSpec["script"]): boolean {
   const names = namesIn(source);
   return !names.has("model") && ASKING.some((name) => names.has(name));
+}
+
+/** The names that a cell has in its code: those in comments, texts and regular expressions are not among them. */
+function namesIn(source: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  try {
+    const tokens = tokenizer(source, { ecmaVersion: "latest", allowHashBang: true });
+    for (const { type, start, end } of tokens) if (type.label === "name") names.add(source.slice(start, end));
+  } catch {
+    // The engine will say what is wrong behind this place.
+  }
+  return names;
 }

@@ -43,7 +43,7 @@ async function refusedBy(parts: TryParts, ticket: Tried, fence: number): Promise
   const found = await parts.jobs.read(ticket);
   if (!found || found.job.fence <= fence || !WAITING.has(found.job.state)) return "over";
   const why = `the row of job ${JSON.stringify(found.job.id)} is damaged (store_corrupt): its fence is ${found.job.fence}, and its session's is ${fence}`;
-  return pauseRun(parts, found, `${why}. Give the other jobs a run of their own: leave this one out, and add --new`);
+  return pauseRun(parts, found, `${why}. Leave this job out, and begin a new run with the others`);
 }
 
 const WAITING: ReadonlySet<JobState> = new Set<JobState>(["waiting", "parked"]);

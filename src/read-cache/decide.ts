@@ -1,12 +1,11 @@
 import { digest } from "./digest.ts";
 import { candidateOf, isOfOneState, type Known } from "./known.ts";
-import { diffText, markerText } from "./marker.ts";
 import type { Patch } from "./patch.ts";
 import type { Shown } from "./proof.ts";
 import { FULL, scopeOf } from "./scope.ts";
 
 /** One read: what Pi would send, of which state of the file, and what the model knows of the file. */
-export interface Question {
+interface Question {
   readonly shown: Shown;
   /** SHA-256 of the whole file. */
   readonly hash: string;
@@ -25,7 +24,7 @@ export interface DecideParts {
 }
 
 /** The answer to a read. `text` replaces Pi's; null: Pi's own is sent. */
-export type Answer =
+type Answer =
   | { readonly mode: "full"; readonly text: null }
   | { readonly mode: "baseline_fallback"; readonly baseHash: string; readonly text: null }
   | { readonly mode: "unchanged" | "unchanged_range" | "diff"; readonly baseHash: string; readonly text: string };
@@ -79,4 +78,31 @@ async function usefulDiff(earlier: string, question: Question, { patch }: Decide
   const lines = text.split("\n").length;
   const isUseful = bytes < MOST_OF_BYTES * Buffer.byteLength(file) && lines <= MOST_OF_LINES * shown.total;
   return isUseful && bytes <= MOST_BYTES && lines <= MOST_LINES ? text : null;
+}
+
+/** The text that replaces lines which the model has. `elsewhere`: other lines of the file have changed. */
+function markerText(shown: Shown, { elsewhere, isRefreshOffered }: MarkerFacts): string {
+  const { start, end, total, notice } = shown;
+  const lines = `unchanged in lines ${start}-${end}`;
+  const first =
+    scopeOf(shown) === FULL
+      ? `unchanged, ${total} lines`
+      : elsewhere
+        ? `${lines}; changes exist outside this range`
+        : `${lines} of ${total}`;
+  const cure = isRefreshOffered ? "; readcache_refresh has the next read show it again" : "";
+  return `[readcache: ${first}]\nYour earlier read of it in this conversation is current${cure}.${notice}`;
+}
+
+interface MarkerFacts {
+  readonly elsewhere: boolean;
+  /** The model has the tool that asks for the text again. */
+  readonly isRefreshOffered: boolean;
+}
+
+/** The text that replaces a whole file which has changed since the model's last read. */
+function diffText(path: string, { hunks, changed }: { hunks: string; changed: number }, total: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
+  const name = path.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, "_");
+  return `[readcache: ${changed} lines changed of ${total}]\n--- a/${name}\n+++ b/${name}\n${hunks}`;
 }

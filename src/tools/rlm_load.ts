@@ -1,6 +1,8 @@
 import { Type } from "typebox";
+import type { Session } from "../session/index.ts";
 import { defineTool } from "./define.ts";
 import { loadedFrom, PATH, shortened, sourceAt } from "./load-path.ts";
+import { unfinishedOf } from "./unfinished.ts";
 
 export const rlm_load = defineTool({
   name: "rlm_load",
@@ -17,3 +19,66 @@ export const rlm_load = defineTool({
   recorded: (_args, record) => loadedFrom(record),
   failureFields: { stats: null },
 });
+
+/** The load of a host whose session outlives its conversations: each of them begins with a load, and would throw away what is there. */
+export const rlm_load_unless_loaded = defineTool({
+  name: "rlm_load",
+  label: "RLM load",
+  description:
+    "Call rlm_status first: an earlier run may have loaded it. Loads a file or folder (up to 100 MB of text) as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget, unless it is loaded already. Returns stats.",
+  promptSnippet: "Load a large file or folder as context P",
+  parameters: Type.Object({
+    path: PATH,
+    reset: Type.Optional(Type.Boolean({ description: "Load anew what is loaded already" })),
+  }),
+  async run(session, { path, reset = false }, { cwd, signal }) {
+    const source = sourceAt(path, cwd);
+    if (!reset && isLoadedFrom(session, source)) {
+      const unfinished = unfinishedOf(session);
+      if (unfinished || (await session.holds(source, { signal }))) {
+        const { stats, ...there } = await whatIsThere(session, signal);
+        return { success: true, already_loaded: true, stats, ...there, unfinished, suggestion: KEPT };
+      }
+    }
+    const { success, stats } = await session.load(source, { signal });
+    return { success, stats: shortened(stats) };
+  },
+  recorded: (_args, record) => loadedFrom(record),
+  failureFields: { stats: null },
+});
+
+const KEPT = "Nothing was reset: go on with what is there. reset: true loads it anew and drops all of this.";
+
+/**
+ * True if a call of this tool leaves the session alone, as far as its path says.
+ *
+ * @throws RlmError if its path cannot be loaded: then it leaves the session alone too
+ */
+export async function leavesLoaded(session: Session, args: unknown, signal: AbortSignal): Promise<boolean> {
+  const { path, reset }: { path?: unknown; reset?: unknown } = Object(args);
+  if (typeof path !== "string") return false;
+  // Paths are absolute.
+  const source = sourceAt(path, "/");
+  if (reset !== true && isLoadedFrom(session, source)) return true;
+  await session.holds(source, { signal });
+  return false;
+}
+
+function isLoadedFrom(session: Session, source: string): boolean {
+  return session.stats()?.sources[0] === source;
+}
+
+/** The names of what earlier cells have left, by a dry run: nothing is changed or recorded. */
+async function whatIsThere(session: Session, signal: AbortSignal) {
+  const stats = session.stats();
+  const { envelope } = await session.dryRun(LOOK, { signal });
+  const seen: object = envelope.success ? Object(envelope.result_json) : {};
+  return { stats: stats && shortened(stats), ...seen };
+}
+
+const MOST_NAMES = 100;
+const LOOK = `(({ memory_keys, helpers }) => ({
+  variables: Object.keys(globalThis).slice(0, ${MOST_NAMES}),
+  memory_keys: memory_keys.slice(0, ${MOST_NAMES}),
+  helpers: helpers.slice(0, ${MOST_NAMES}),
+}))(session())`;

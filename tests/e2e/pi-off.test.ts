@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { longScene, promptOf } from "../../campaigns/pi/long.ts";
-import { FIRST_RUN_FILE } from "../../src/pi/view/first-run.ts";
+import { FIRST_RUN_FILE } from "../../src/pi/view/index.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { entriesIn, OLDEST_PI, type Pi, startPi } from "../support/pi-process.ts";
 

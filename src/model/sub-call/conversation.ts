@@ -3,7 +3,6 @@ import type { AgentTool } from "../agent-tools/index.ts";
 import { failure } from "../failure.ts";
 import type { ModelMessage, ModelRequest, ModelTurn, SubCallError } from "../port.ts";
 import type { TaskThread } from "../tasks/task-thread.ts";
-import { agentSystem, lastTurnNote, repairRequest, schemaRequest } from "./prompts.ts";
 import type { Requests } from "./requests.ts";
 import { schemaProblem, valueIn } from "./schema-answer.ts";
 import { answerTools } from "./tool-answers.ts";
@@ -15,7 +14,7 @@ export interface FailedAnswer {
   readonly misfit?: string;
 }
 
-export type Answer = { readonly ok: true; readonly value: Json } | FailedAnswer;
+type Answer = { readonly ok: true; readonly value: Json } | FailedAnswer;
 
 interface Conversation {
   readonly prompt: string;
@@ -111,4 +110,35 @@ const SHOWN_UNITS = 200;
 function mismatch(problems: readonly string[], text: string): SubCallError {
   const shown = `${text.slice(0, SHOWN_UNITS).toWellFormed()}${text.length > SHOWN_UNITS ? "…" : ""}`;
   return failure("schema_mismatch", `the answer does not fit the schema: ${problems.join("; ")}; it is: ${shown}`);
+}
+
+/** System prompt of a sub-agent, before the caller's own. */
+function agentSystem(tools: readonly AgentTool[], maxTurns: number, system: string | null): string {
+  const effects = tools.filter(({ sideEffects }) => sideEffects).map(({ name }) => name);
+  const reach =
+    effects.length === 0
+      ? "They only read."
+      : `All but ${effects.join(", ")} only read; use ${effects.length === 1 ? "that one" : "those"} only if the request asks for it.`;
+  const own = [
+    "You are a sub-agent: a program sends you one request and uses your answer. Nobody can answer questions.",
+    `Tools: ${tools.map(({ name }) => name).join(", ")}. ${reach} Use them if the request itself does not hold what you need. Relative paths begin at the top folder.`,
+    `You have at most ${maxTurns} turns. Your first message without a tool call is returned to the program as text, whole: give the answer, nothing about how you found it.`,
+  ].join("\n");
+  return system === null ? own : `${own}\n\n${system}`;
+}
+
+/** Stands under the tool answers that the last turn begins with. */
+function lastTurnNote(): string {
+  return "[This is your last turn: answer now, without tools]";
+}
+
+/** Follows the prompt of a call with a schema. */
+function schemaRequest(schema: Json): string {
+  return `Answer with JSON only, no prose and no code fence. It must be valid against this JSON Schema:\n${JSON.stringify(schema)}`;
+}
+
+/** Asks for the answer again. */
+function repairRequest(problems: readonly string[]): string {
+  const list = problems.map((problem) => `- ${problem}`).join("\n");
+  return `Your answer does not fit the JSON Schema:\n${list}\nAnswer again with the corrected JSON only.`;
 }

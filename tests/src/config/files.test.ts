@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readConfig } from "../../../src/config/config.ts";
 import { readPiConfig } from "../../../src/config/pi.ts";
-import { readJsonFile } from "../../../src/model/keys/pi-json.ts";
+import { readJsonFile } from "../../../src/model/keys/pi-files.ts";
 import { folderWith } from "../../support/tree.ts";
 
 type Place = (path: string) => void;

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { entryUrl } from "../../../src/entries.ts";
 import { tryInChild } from "../../../src/jobs/child.ts";
-import { giveUpJob } from "../../../src/jobs/give-up.ts";
 import type { WorkProgress } from "../../../src/jobs/index.ts";
 import { processParts } from "../../../src/jobs/process-parts.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
+import { giveUpJob } from "../../../src/jobs/worker.ts";
 import { runScene } from "../../support/run-scene.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -1,11 +1,11 @@
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { DeadLetter, Dispatcher, Ticket, Tried, Verdict } from "../../../src/jobs/dispatcher.ts";
-import { giveUpJob } from "../../../src/jobs/give-up.ts";
 import { openInProcess } from "../../../src/jobs/in-process.ts";
 import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
 import { queueFigures } from "../../../src/jobs/pg-boss/figures.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
+import { giveUpJob } from "../../../src/jobs/worker.ts";
 import { DONE, jobScene } from "../../support/job-scene.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { giveUpJob } from "../../../src/jobs/give-up.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
+import { giveUpJob } from "../../../src/jobs/worker.ts";
 import {
   aborted,
   DONE,

@@ -3,9 +3,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mustRun } from "../../../scripts/process.ts";
-import { readTextFile } from "../../../src/read-cache/file.ts";
+import { isSensitive, readTextFile } from "../../../src/read-cache/file.ts";
 import { canName, readPath } from "../../../src/read-cache/path.ts";
-import { isSensitive } from "../../../src/read-cache/sensitive.ts";
 import { suffixOf } from "../../../src/read-cache/suffix.ts";
 import { folderWith } from "../../support/tree.ts";
 

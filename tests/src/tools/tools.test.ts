@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { builtins } from "../../../builtins/index.ts";
 import { openSession } from "../../../src/index.ts";
 import type { Session } from "../../../src/session/api.ts";
-import { cellDescription } from "../../../src/tools/cell-description.ts";
 import { type RecordedCall, TOOLS_BUDGET, type ToolEnvelope, toolTokens } from "../../../src/tools/index.ts";
 import { tools } from "../../../src/tools/pi-tools.ts";
+import { cellDescription } from "../../../src/tools/rlm_exec.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const NAMES = [

@@ -15,7 +15,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterAll, expect, test, vi } from "vitest";
-import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/chunks.ts";
+import { CHUNK_UNITS, chunksOf } from "../../../../src/context/search/build.ts";
 import { openSearchIndex, type SearchSource } from "../../../../src/context/search/search.ts";
 import { INDEX_FORMAT, queryTerms, tokensOf } from "../../../../src/context/search/tokens.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";

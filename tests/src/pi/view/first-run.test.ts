@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FIRST_RUN_FILE, tellFirstRun } from "../../../../src/pi/view/first-run.ts";
+import { FIRST_RUN_FILE, tellFirstRun } from "../../../../src/pi/view/index.ts";
 import { folderWith } from "../../../support/tree.ts";
 
 test("the notice is told once for a store, and names the way out", () => {

@@ -3,10 +3,9 @@ import { expect, test, vi } from "vitest";
 import type { Json } from "../../../../runtime/index.ts";
 import { textFromString } from "../../../../src/context/text/text.ts";
 import { coverageIn } from "../../../../src/session/journal/coverage.ts";
-import { openCoverage } from "../../../../src/session/machine/coverage.ts";
+import { openCoverage, openStretches, STRETCHES } from "../../../../src/session/machine/coverage.ts";
 import { packNumbers, unpackNumbers } from "../../../../src/session/machine/packed-numbers.ts";
 import { openPassages, type Passages } from "../../../../src/session/machine/passages.ts";
-import { openStretches, STRETCHES } from "../../../../src/session/machine/stretches.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 

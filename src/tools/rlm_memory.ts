@@ -3,6 +3,56 @@ import { type Json, RlmError } from "../../runtime/index.ts";
 import { defineTool } from "./define.ts";
 import { JSON_VALUE, jsonOf } from "./json-value.ts";
 
+export const rlm_memory_put = defineTool({
+  name: "rlm_memory_put",
+  label: "RLM memory",
+  description: "Store a JSON value under a key (overwrites). Cells read it with memory.get(key).",
+  promptSnippet: "Store a JSON value for later rlm calls",
+  parameters: Type.Object({ key: Type.String(), value: JSON_VALUE }),
+  async run(session, { key, value }) {
+    await session.memory.put(key, jsonOf(value));
+    return { key };
+  },
+  recorded: ({ key }) => ({ key }),
+  failureFields: { key: null },
+});
+
+export const rlm_memory_get = defineTool({
+  name: "rlm_memory_get",
+  label: "RLM memory",
+  description: "Read the value of a key; null if there is none.",
+  promptSnippet: "Read a stored value",
+  parameters: Type.Object({ key: Type.String() }),
+  run: async (session, { key }) => ({ key, value: await session.memory.get(key) }),
+  rest: "In rlm_exec, memory.get(key) gives the whole value: print slices or parts of it.",
+  failureFields: { key: null, value: null },
+});
+
+export const rlm_memory_list = defineTool({
+  name: "rlm_memory_list",
+  label: "RLM memory",
+  description: "List the keys.",
+  promptSnippet: "List stored keys",
+  parameters: Type.Object({}),
+  run: async (session) => ({ keys: await session.memory.list() }),
+  rest: "In rlm_exec, memory.list() gives them all: print slices.",
+  failureFields: { keys: [] },
+});
+
+export const rlm_memory_clear = defineTool({
+  name: "rlm_memory_clear",
+  label: "RLM memory",
+  description: "Remove all keys and values.",
+  promptSnippet: "Clear stored values",
+  parameters: Type.Object({}),
+  async run(session) {
+    await session.memory.clear();
+    return {};
+  },
+  recorded: () => ({}),
+  failureFields: {},
+});
+
 const OPERATIONS = ["put", "get", "delete"] as const;
 
 export const rlm_memory_batch = defineTool({
