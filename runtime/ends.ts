@@ -92,7 +92,7 @@ export function outOfMemory(heapBytes: number): ErrorEnd {
 export function limitLowered(heldBytes: number, limitBytes: number): RlmError {
   const enough = Math.ceil(heldBytes / 2 ** 20) + SPARE_MB;
   const held = `${megabytes(heldBytes)}, more than its limit of ${megabytes(limitBytes)}`;
-  return new RlmError("memory_limit_exceeded", `the session holds ${held}, so no cell runs`, {
+  return new RlmError("memory_limit_exceeded", `the session's heap is ${held}, so no cell runs`, {
     suggestion: `${firstly("raiseMemory")} to ${enough} or more: the limit was higher when the session was used before.`,
   });
 }

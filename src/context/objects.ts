@@ -99,7 +99,7 @@ function notFound(id: string, all: readonly SourceDocument[]): RlmError {
 
 function unknown(id: string, near: readonly string[]): RlmError {
   const meant = near.length === 0 ? "" : `; did you mean ${near.slice(0, SHOWN).join(" or ")}?`;
-  return missing(`there is no object ${id} on this branch${meant}`, "Find it with rlm_search.");
+  return missing(`object ${id} not found on this branch${meant}`, "Find it with rlm_search.");
 }
 
 function missing(message: string, suggestion: string): RlmError {

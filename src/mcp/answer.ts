@@ -89,7 +89,7 @@ export function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope 
   return {
     success: false,
     error_code: "invalid_argument",
-    error_message: `there is no tool ${name}${meant ? `; did you mean ${meant}?` : ""}`,
+    error_message: `tool ${name} not found${meant ? `; did you mean ${meant}?` : ""}`,
     suggestion: `Tools are ${names.join(", ")}.`,
   };
 }

@@ -152,7 +152,7 @@ function serveResources(server: Server, calls: () => Promise<Calls>): void {
     const text = await readResource(uri, await calls()).catch((error: unknown) => {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, messageOf(error));
     });
-    if (text === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no resource ${uri}`);
+    if (text === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `resource ${uri} not found`);
     return { contents: [{ uri, mimeType: "application/json", text }] };
   });
 }

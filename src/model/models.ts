@@ -77,7 +77,7 @@ function checkBaseUrl(baseUrl: string): void {
   const suggestion = `Pass an address such as http://127.0.0.1:8080/v1; for a key ${remedy("nameKey")}.`;
   // A message must not repeat an address that holds a password.
   if (url?.username || url?.password)
-    throw new RlmError("invalid_argument", "the base URL holds a password", { suggestion });
+    throw new RlmError("invalid_argument", "the base URL contains a password", { suggestion });
   if (url?.protocol === "http:" || url?.protocol === "https:") return;
   throw new RlmError("invalid_argument", `${baseUrl} is not an http address`, { suggestion });
 }

@@ -8,7 +8,7 @@ export class FailedStatement extends Error {
   }
 }
 
-/** What a database threw, in a plan or outside of one. */
+/** The error that a database threw, in a plan or outside of one. */
 export function thrownBy(error: unknown): unknown {
   return error instanceof FailedStatement ? error.cause : error;
 }
@@ -22,7 +22,7 @@ export function guarded<T>(folder: string | null, work: () => T): T {
   }
 }
 
-/** Whether SQLite refused because another connection holds the lock. */
+/** True if SQLite refused because another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE.busy;
 }

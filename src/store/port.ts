@@ -117,7 +117,7 @@ export interface NewSession {
   readonly name: string | null;
   /** `batch`: a job of a run. `child`: it answers a call of another session, and goes with it. Its parent's holder alone opens it. */
   readonly origin: "batch" | "child" | "command" | "library" | "mcp" | "pi";
-  /** What a later process needs to continue as this one began (model, limits …); never a key. */
+  /** The settings that a later process needs to continue as this one began (model, limits …); never a key. */
   readonly settings: Json;
   /** ms since the epoch. */
   readonly at: number;
@@ -141,20 +141,20 @@ export interface SessionRow {
   readonly head: string | null;
   /** Seq of the newest record; 0 if there is none. */
   readonly last_seq: number;
-  /** What the session said of itself in its last commit that did. */
+  /** Facts from the newest commit that has any. */
   readonly facts: Json;
   readonly settings: Json;
   /** The checkpoint that it was forked from. */
   readonly forked_from: string | null;
   /** The process that took the lease last; whether it still has it only the lock can tell. */
   readonly holder: { readonly pid: number; readonly host: string } | null;
-  /** Whether some process has the lease now. */
+  /** True if some process has the lease now. */
   readonly busy: boolean;
   /** Bytes on disk of its checkpoints and journal and of its children's; contexts are shared and not counted. */
   readonly bytes: number;
 }
 
-/** What is kept together or not at all. */
+/** A step: its parts are kept together, or not at all. */
 export interface Step {
   /** Get the next seqs, dense, in this order. */
   readonly records?: readonly StoredRecord[];
@@ -166,7 +166,7 @@ export interface Step {
   readonly facts?: object;
   /** Replaces the session's settings. */
   readonly settings?: Json;
-  /** What calls took whose records are in this step: their holds go, and run and job count it. */
+  /** The usage of calls whose records are in this step: their holds go, and run and job count it. */
   readonly settle?: readonly Settled[];
   /** Answers for the cache. */
   readonly cache?: readonly { readonly key: string; readonly value: Json; readonly at: number }[];
@@ -186,7 +186,7 @@ export interface JournalRow {
   readonly record: StoredRecord;
 }
 
-/** What can be read of a session. */
+/** The part of a session that can be read. */
 export interface Readable {
   readonly records: readonly JournalRow[];
   /** The oldest first. */
@@ -206,9 +206,9 @@ export interface NewCheckpoint {
   readonly kind: "step" | "end";
   readonly meta: ImageMeta;
   readonly pages: ImagePages;
-  /** How many images lie between this and a whole one, and bytes of their pages, this one's included. */
+  /** The number of images between this and a whole one, and bytes of their pages, this one's included. */
   readonly chain: { readonly length: number; readonly bytes: number };
-  /** What the session keeps beside the image, as JSON: the exec's state, or memory, helpers, context and ledger. */
+  /** The JSON that the session keeps beside the image: the exec's state, or memory, helpers, context and ledger. */
   readonly extras: object;
   /** ms since the epoch. */
   readonly at: number;

@@ -1,7 +1,7 @@
 import { RlmError } from "../../runtime/index.ts";
 import type { DamagedRow } from "./port.ts";
 
-/** What can be read, and the rows that cannot. */
+/** The rows that can be read, and those that cannot. */
 export interface ReadablePart<Found> {
   readonly found: Found;
   readonly damaged: readonly DamagedRow[];

@@ -2,7 +2,7 @@ import { type Store, VERIFY_PARTS, type VerifyPart } from "./port.ts";
 
 export interface Verified {
   readonly part: VerifyPart;
-  /** How many of all parts were done before this one, and how many there are. */
+  /** The number of parts that were done before this one, and of all parts. */
   readonly done: number;
   readonly parts: number;
   readonly findings: readonly string[];

@@ -55,7 +55,7 @@ export async function askedRun(args: Arguments, own: BatchFlags): Promise<AskedR
   if (jobs === undefined) throw new UsageError("--jobs is missing: the inputs, one job for each", HELP);
   const contexts = args.get(CONTEXT);
   if (contexts.includes("-") && (jobs === "-" || contexts.filter((path) => path === "-").length > 1)) {
-    throw new UsageError("stdin can be read only once: - stands there twice", HELP);
+    throw new UsageError("`-` is given twice, but stdin can be read only once", HELP);
   }
   checkWorkers(own, store);
   const json = args.get(JSON_OUTPUT);
@@ -109,7 +109,7 @@ function onlyScript({ positionals }: Arguments): string {
   if (script === undefined) throw new UsageError("name the SCRIPT.js that runs for each job", HELP);
   if (other === undefined) return script;
   throw new UsageError(
-    `batch takes one SCRIPT.js, and ${other} is one more; a pattern for --jobs stands in quotes, so that the shell leaves it`,
+    `batch takes one SCRIPT.js, and ${other} is one more; put a pattern for --jobs in quotes, so that the shell leaves it`,
     HELP,
   );
 }
@@ -119,10 +119,7 @@ function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }
   if (isServer) return;
   const name = detach ? "detach" : noWork ? "no-work" : null;
   if (name !== null) {
-    throw new UsageError(
-      `--${name} with a folder: nobody would work on it; workers need a server's store, --store postgres://HOST/DB`,
-      HELP,
-    );
+    throw new UsageError(`--${name} needs workers on a server's store: --store postgres://HOST/DB`, HELP);
   }
   if (queue !== undefined) {
     throw new UsageError("--queue names a queue of a server's store, and this store is a folder", HELP);

@@ -27,7 +27,10 @@ export async function readJobs({ jobs, own, contexts }: AskedRun, signal: AbortS
   const isFiles = kind === "files";
   if (isFiles && (contexts.length > 0 || own.contextField !== undefined)) {
     const other = contexts.length > 0 ? "-c" : "--context-field";
-    throw new UsageError(`each file of --jobs is the context of its job, and ${other} names another one`, HELP);
+    throw new UsageError(
+      `${other} cannot be combined with --jobs of files: each file is the context of its own job`,
+      HELP,
+    );
   }
   const field = isFiles ? "path" : own.contextField;
   // Rows may come from somebody else; what a pattern or a folder gives, the user has named.
@@ -35,7 +38,7 @@ export async function readJobs({ jobs, own, contexts }: AskedRun, signal: AbortS
   try {
     const idOf = openIds(own.id ?? null, isFiles ? "path" : "id");
     const read = await spool(all, idOf, (input) => (field === undefined ? null : contextPath(input, field, places)));
-    if (read.count === 0) throw new UsageError(`there is no job in ${jobs === "-" ? "stdin" : jobs}`, HELP);
+    if (read.count === 0) throw new UsageError(`no job found in ${jobs === "-" ? "stdin" : jobs}`, HELP);
     const mode = field !== undefined ? "each" : contexts.length > 0 ? "shared" : "none";
     return { mode, spool: read, leftOut, [Symbol.asyncDispose]: () => read[Symbol.asyncDispose]() };
   } catch (error) {

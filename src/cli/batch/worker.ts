@@ -31,7 +31,7 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
     const place = runStore(args);
     if (!place.isServer) {
       throw new UsageError(
-        "a worker needs a server's store: in a folder nobody would share the work; belay batch works there by itself",
+        "a worker needs a server's store: in a folder belay batch works by itself",
         commandLine(["worker", "--store", "postgres://USER@HOST/DATABASE"]),
       );
     }

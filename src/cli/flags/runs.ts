@@ -128,7 +128,7 @@ export function formatOf(typed: string, named: Format | undefined, command: stri
   const target = statSync(typed, { throwIfNoEntry: false });
   if (target && !target.isFile() && !target.isDirectory()) return "jsonl";
   throw new UsageError(
-    `--out ${typed}: results are .jsonl (a line of JSON for each) or .csv (a table); --format csv or --format jsonl says which`,
+    `--out ${typed}: its ending is neither .jsonl (a line of JSON for each) nor .csv (a table); add --format csv or --format jsonl`,
     commandLine(["help", command]),
   );
 }

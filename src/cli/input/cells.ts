@@ -27,7 +27,7 @@ export async function readCells(args: readonly Argument[], signal: AbortSignal):
   if (named.length === 0) throw noCell(args);
   const reads = args.filter(({ option, value }) => value === "-" && option !== "eval").length;
   if (reads > 1) {
-    throw new UsageError("stdin can be read only once: - stands there twice", commandLine(["help", "exec"]));
+    throw new UsageError("`-` is given twice, but stdin can be read only once", commandLine(["help", "exec"]));
   }
   checkScripts(args);
   const cells: Cell[] = [];
@@ -56,7 +56,7 @@ function tooLarge(name: string, cure: string): RlmError {
 function noCell(args: readonly Argument[]): UsageError {
   const contexts = contextsOf(args);
   return new UsageError(
-    "there is no cell to run: name a FILE, pass -e CODE, or - to read it from stdin",
+    "no cell given: name a FILE, pass -e CODE, or - to read it from stdin",
     commandLine(["exec", "-e", "stats()", ...(contexts.length > 0 ? contexts : ["-c", "."])]),
   );
 }

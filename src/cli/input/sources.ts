@@ -43,7 +43,7 @@ export async function contextSource(path: string, signal: AbortSignal): Promise<
   if (path !== "-") return path;
   const text = await readStdin(LIMITS.contextBytes, signal);
   if (text) return { text, name: "stdin" };
-  throw new RlmError("context_too_large", `stdin holds more than ${megabytes(LIMITS.contextBytes)}`, {
+  throw new RlmError("context_too_large", `stdin has more than ${megabytes(LIMITS.contextBytes)}`, {
     suggestion: "Pass a part of it, or split it into files and load a folder.",
   });
 }
@@ -99,7 +99,7 @@ export interface LookedFor {
 /** The first argument, and the paths behind it: without one it is this folder. @throws UsageError */
 export function lookedFor(args: Arguments, command: string, what: string): LookedFor {
   const [text = "", ...paths] = args.positionals;
-  if (text.trim() === "") throw new UsageError(`there is no ${what}`, commandLine(["help", command]));
+  if (text.trim() === "") throw new UsageError(`no ${what} given`, commandLine(["help", command]));
   return { text, paths: paths.length > 0 ? paths : ["."] };
 }
 

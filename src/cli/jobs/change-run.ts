@@ -88,7 +88,7 @@ async function jobsNamed(asked: JobsAsked, run: RunRow, ids: readonly string[]):
     }
     throw new RlmError(
       "invalid_argument",
-      `the run ${run.name} has no job ${JSON.stringify(id)}, so nothing was changed`,
+      `job ${JSON.stringify(id)} not found in run ${run.name}; nothing was changed`,
       {
         suggestion: `\`${jobsLine(asked, run.name)}\` lists its jobs.`,
       },

@@ -33,7 +33,7 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
 async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string): Promise<JobRow> {
   const job = await asked.store.jobs.find(run, id);
   if (job) return job;
-  throw new RlmError("invalid_argument", `the run ${name} has no job ${JSON.stringify(id)}`, {
+  throw new RlmError("invalid_argument", `job ${JSON.stringify(id)} not found in run ${name}`, {
     suggestion: `\`${jobsLine(asked, name)}\` lists its jobs.`,
   });
 }

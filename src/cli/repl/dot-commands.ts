@@ -158,5 +158,5 @@ async function load(argument: string, kind: "load" | "append", scope: DotScope):
 
 function unknown(noun: string, name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
-  return `there is no ${noun} ${name}${meant ? `; did you mean ${meant}?` : ""}`;
+  return `${noun} ${name} not found${meant ? `; did you mean ${meant}?` : ""}`;
 }

@@ -20,7 +20,7 @@ export async function replCommand(args: Arguments, host: Host): Promise<number> 
   const flags = sessionFlags(args, "repl");
   if (flags.contexts.includes("-")) {
     const line = commandLine(["exec", "-e", "stats()", "-c", "-"]);
-    throw new UsageError("stdin holds the cells, so it cannot be the context too; exec takes it", line);
+    throw new UsageError("-c -: the REPL reads its cells from stdin; use belay exec", line);
   }
   using control = openControl(() => terminal);
   const terminal = processTerminal(control.end);

@@ -28,7 +28,7 @@ async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags):
   const flags = sessionFlags(args, "ask");
   const question = questionOf(args);
   if (flags.contexts.length === 0 && flags.session === null) {
-    throw new UsageError("there is no context to ask about", commandLine(["ask", ...args.typed, "-c", "."]));
+    throw new UsageError("no context given", commandLine(["ask", ...args.typed, "-c", "."]));
   }
   const { schema: file, ...options } = own;
   const isJson = args.get(JSON_OUTPUT);
@@ -86,7 +86,7 @@ export const isOpen = (answer: AskEnvelope): boolean => !answer.success && answe
 function questionOf(args: Arguments): string {
   const [question = "", ...others] = args.positionals;
   if (question.trim() === "") {
-    throw new UsageError("there is no question", commandLine(["ask", "What is this about?", "-c", "."]));
+    throw new UsageError("no question given", commandLine(["ask", "What is this about?", "-c", "."]));
   }
   if (others.length === 0) return question;
   throw new UsageError(

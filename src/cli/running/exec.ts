@@ -52,7 +52,7 @@ function lookingOnly(flags: SessionFlags): SessionFlags {
   const { session, store, change, discard, output, options } = flags;
   if (output.file !== null || output.format !== null) {
     const option = output.file === null ? "format" : "output";
-    const problem = `--dry-run prints an estimate, and there is no result for --${option}`;
+    const problem = `--${option} needs a result, and --dry-run prints an estimate`;
     throw new UsageError(problem, commandLine(["help", "exec"]));
   }
   const option = change ?? (discard ? "discard" : (REMARK_NAMES.find((name) => options[name] !== undefined) ?? null));

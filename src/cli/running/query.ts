@@ -24,7 +24,7 @@ async function queryUntil(stop: Stop, args: Arguments, host: Host, options: Quer
   const flags = sessionFlags(args, "query");
   const question = questionOf(args);
   if (flags.contexts.length === 0 && flags.session === null) {
-    throw new UsageError("there is no context to ask about", commandLine(["query", ...args.typed, "-c", "."]));
+    throw new UsageError("no context given", commandLine(["query", ...args.typed, "-c", "."]));
   }
   const report = args.get(JSON_OUTPUT) ? jsonReport(terminal) : textReport(terminal);
   return reportingFailures(stop, report.failure, async (open) => {
@@ -47,7 +47,7 @@ function questionOf(args: Arguments): string {
   const [question = "", ...others] = args.positionals;
   const example = ["-c", "."];
   if (question.trim() === "") {
-    throw new UsageError("there is no question", commandLine(["query", "What is this about?", ...example]));
+    throw new UsageError("no question given", commandLine(["query", "What is this about?", ...example]));
   }
   if (others.length === 0) return question;
   const rest = args.get(CONTEXT).flatMap((path) => ["-c", path]);

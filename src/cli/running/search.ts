@@ -21,7 +21,7 @@ export function searchCommand(args: Arguments, host: Host, own: SearchFlags): Pr
 
 async function searchUntil(stop: Stop, args: Arguments, host: Host, { hits: most = 10 }: SearchFlags): Promise<number> {
   const terminal = processTerminal(stop.close);
-  const wanted = lookedFor(args, "search", "word to search for");
+  const wanted = lookedFor(args, "search", "search word");
   const isJson = args.get(JSON_OUTPUT);
   const report = reportOf(isJson, terminal);
   const flags = { ...sessionFlags(args, "search"), store: null };

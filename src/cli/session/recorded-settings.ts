@@ -43,7 +43,7 @@ export function doubtedSettings(
 ): Doubted {
   const others = otherSettings(refused, now, flags);
   const open = others.filter(({ isSettled }) => !isSettled);
-  const what = `the settings that ${displayName(row)} recorded do not count: ${inLine(doubt)}`;
+  const what = `the settings stored with ${displayName(row)} are ignored: ${inLine(doubt)}`;
   const listed = others.slice(0, LISTED);
   return {
     isOpen: open.length > 0,

@@ -88,7 +88,7 @@ export async function sessionMeant(store: Store, name: string): Promise<string> 
   if (session) return session.id;
   throw new RlmError(
     "session_not_found",
-    `the run ${name.slice(0, at)} has no job ${JSON.stringify(name.slice(at + 1))}`,
+    `job ${JSON.stringify(name.slice(at + 1))} not found in run ${name.slice(0, at)}`,
     {
       suggestion: `\`belay jobs ${name.slice(0, at)}\` lists its jobs.`,
     },
@@ -131,6 +131,6 @@ async function sessionOfJob({ jobs, find }: Store, name: string, id: string): Pr
   if (session) return session;
   const why = job.begun_at === null ? "it was not begun" : "its session was dropped";
   throw new RlmError("session_not_found", `job ${JSON.stringify(id)} of ${name} has no session: ${why}`, {
-    suggestion: `\`belay jobs ${name}\` shows how its jobs stand.`,
+    suggestion: `\`belay jobs ${name}\` shows the state of its jobs.`,
   });
 }

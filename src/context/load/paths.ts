@@ -195,7 +195,7 @@ function unchangedIn(context: Context | undefined): (path: string, bytes: Uint8A
 
 function noMatch(given: string): RlmError {
   return new RlmError("path_not_found", `no file matches ${given}`, {
-    suggestion: "* and ? stay within a folder, ** goes through folders; files that .gitignore excludes do not count.",
+    suggestion: "* and ? stay within a folder, ** goes through folders; files that .gitignore excludes are not found.",
   });
 }
 

@@ -74,7 +74,7 @@ export function nothingToLoad(given: string, skipped: readonly SkippedFile[], ig
     ...(skipped.length > 0 ? [`${skipped.length} skipped (${reasons.join("; ")})`] : []),
     ...(ignored > 0 ? [`${ignored} ignored by .gitignore`] : []),
   ];
-  return new RlmError("path_not_found", `${given} holds no text file to load: ${details.join(", ") || "it is empty"}`, {
+  return new RlmError("path_not_found", `${given} has no text file to load: ${details.join(", ") || "it is empty"}`, {
     suggestion: "Load a folder with UTF-8 text files, or name one file.",
   });
 }

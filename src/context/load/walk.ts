@@ -169,7 +169,7 @@ function reporter(state: State): Report {
 }
 
 function tooManyEntries(base: string): RlmError {
-  return new RlmError("context_too_large", `${base} holds more than ${MAX_ENTRIES.toLocaleString("en-US")} entries`, {
+  return new RlmError("context_too_large", `${base} has more than ${MAX_ENTRIES.toLocaleString("en-US")} entries`, {
     suggestion: "Load a smaller folder, or list generated folders in .gitignore.",
   });
 }

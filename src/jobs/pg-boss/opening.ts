@@ -134,7 +134,7 @@ async function library(name: string): Promise<typeof import("pg-boss")> {
 function failure(error: unknown, name: string): unknown {
   if (error instanceof RlmError || !(error instanceof Error)) return error;
   return new RlmError("store_failed", `the queue on ${name}: ${error.message}`, {
-    suggestion: `${firstly("verify")}; it tells whether the server can be used.`,
+    suggestion: `${firstly("verify")}; it checks the server.`,
     cause: error,
   });
 }

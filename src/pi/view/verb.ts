@@ -59,7 +59,7 @@ export function asked(argument: string) {
     async isSure({ hasUI, ui }: CommandContext, question: string, about: string): Promise<boolean> {
       if (words.includes(YES)) return true;
       if (hasUI) return ui.confirm(question, about);
-      throw new RlmError("invalid_argument", "nobody can be asked here", { suggestion: `Add ${YES}.` });
+      throw new RlmError("invalid_argument", "the question needs a user interface", { suggestion: `Add ${YES}.` });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Amount, Held, RunLimits } from "./port.ts";
 
-/** What a run may spend, and how it stands. */
+/** The limits of a run, and its spending. */
 export interface Purse {
   readonly limits: RunLimits;
   readonly spent: Amount;

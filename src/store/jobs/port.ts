@@ -66,7 +66,7 @@ export interface Jobs {
 
   /** Holds money before a request. It is on disk when the answer is `held`. */
   reserve(hold: Hold): Promise<Held>;
-  /** What a request really took: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
+  /** Records the usage of a request: the rest of its hold is free. The record of its call settles it (`Step.settle`). */
   give(hold: Omit<Hold, "amount">, spent: Amount): Promise<void>;
   /**
    * Takes the next instants of a rate; answers how long to wait for them, ms. Takes none if that is longer than `LIMITS.rateWaitMs`:
@@ -103,7 +103,7 @@ export interface NewRun {
   readonly queue: string;
   /** 1 to 8: how fast it advances beside other runs. */
   readonly share: number;
-  /** What each job does: the script, its settings. Never a key or a place. */
+  /** The work of each job: the script, its settings. Never a key or a place. */
   readonly spec: Json;
   /** SHA-256 of what two submissions of one run have in common. */
   readonly hash: string;
@@ -170,7 +170,7 @@ export interface JobRow extends JobKey, Omit<NewJob, "input"> {
   /** Recorded answers of its session at the last lapse. */
   readonly answers: number;
   readonly spent: Amount;
-  /** What its end says beside the result; null: it has not ended. */
+  /** Facts of its end beside the result; null: it has not ended. */
   readonly told: Json;
   /** ms since the epoch; null: not yet. */
   readonly begun_at: number | null;
@@ -230,7 +230,7 @@ export interface Back {
   readonly why: string | null;
   /** It is not tried before. */
   readonly afterMs: number;
-  /** Whether the try counts as an attempt. */
+  /** True if the try counts as an attempt. */
   readonly counts: boolean;
 }
 
@@ -276,7 +276,7 @@ export interface Hold extends JobKey {
 /** `wait`: others hold what is missing. Else the limit that is spent: it will never have room for the request. */
 export type Held = "held" | "wait" | keyof Amount;
 
-/** What a call has really spent, kept with its record. Its holds go. */
+/** The final spending of a call, kept with its record. Its holds go. */
 export interface Settled extends JobKey {
   readonly call: string;
   readonly spent: Amount;

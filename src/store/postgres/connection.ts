@@ -8,7 +8,7 @@ import { type Answer, type Asked, type Plan, POSTGRES, rendered } from "../sql/s
 import { codeOf, serverError } from "./failure.ts";
 import { readServerUrl } from "./url.ts";
 
-/** What a statement is given. Bytes go as they are; lists go as PostgreSQL's arrays. */
+/** The value of a statement's parameter. Bytes go as they are; lists go as PostgreSQL's arrays. */
 export type Value = null | number | string | boolean | Uint8Array | readonly string[] | readonly number[];
 
 /** Runs statements, on any connection or on one. */
@@ -25,9 +25,9 @@ export interface Server extends Sql {
   /** For messages. */
   readonly name: string;
   readonly schema: string;
-  /** All that `work` writes is kept, or nothing. */
+  /** Keeps all writes of `work`, or none. */
   write<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  /** All that `work` reads is of one moment. */
+  /** Runs `work`, whose reads are all of one moment. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** The error that this is to the caller. */
   failure(error: unknown): unknown;
@@ -57,7 +57,7 @@ export async function connect(url: string): Promise<Server> {
   pool.on("connect", (one) => one.on("error", () => {}));
   const failure = (error: unknown) => serverError(error, name);
 
-  /** What the server has undone because two waited for each other is done again. */
+  /** Repeats work that the server has undone because two waited for each other. */
   async function on<T>(work: (one: pg.PoolClient) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -2,7 +2,7 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
 import { thrownBy } from "../failure.ts";
 
-/** What the function `commit_step` raises. */
+/** Codes that the function `commit_step` raises. */
 export const RAISED = { leaseLost: "BL001", baseMissing: "BL002", noJob: "BL003" } as const;
 
 /** SQLSTATE of an error of the server, or the system's code of one of the connection. */
@@ -11,7 +11,7 @@ export function codeOf(error: unknown): string | null {
   return typeof code === "string" ? code : null;
 }
 
-/** Whether the connection broke, so that nobody knows what became of the statement. */
+/** True if the connection broke, so that nobody knows what became of the statement. */
 export function isCut(error: unknown): boolean {
   const code = codeOf(error);
   if (code === null) return error instanceof Error && /connection|terminated|timeout/i.test(error.message);
@@ -41,7 +41,7 @@ function cure(code: string | null, error: Error): string {
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "Check the host of the URL.";
   if (/startup parameter/.test(error.message)) return "Connect to the server itself, not to a pooler before it.";
   if (isCut(error)) return "Start the server, or wait until it is back; what was committed is kept.";
-  return `${firstly("verify")}; it tells whether the server can be used.`;
+  return `${firstly("verify")}; it checks the server.`;
 }
 
 export function leaseLost(session: string): RlmError {

@@ -6,9 +6,9 @@ import { number, type Row, text } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import type { Server } from "./connection.ts";
 
-/** How long a lease lasts without a beat, ms. */
+/** Time that a lease lasts without a beat, ms. */
 const LEASE_MS = 20_000;
-/** So many beats fall into a lease. */
+/** The number of beats in a lease. */
 const BEATS = 5;
 
 /** The leases of this store. Each write carries its fence; one that another process has replaced is refused. */
@@ -17,14 +17,14 @@ export interface Leases {
   take(session: Label): Promise<Row>;
   release(id: string): Promise<void>;
   holds(id: string): boolean;
-  /** Who else has the session now, among these. */
+  /** The sessions among these that another holder has now. */
   busy(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Another process has the session, as a write has learnt. */
   lose(id: string): void;
   close(): Promise<void>;
 }
 
-/** What is known of a session whose row may be damaged. */
+/** The name and id of a session whose row may be damaged. */
 type Label = Pick<Session, "id" | "name">;
 
 export interface LeaseParts {

@@ -3,7 +3,7 @@ import { checkServer } from "./check-server.ts";
 import { connect, type Server, type Sql } from "./connection.ts";
 import { storedVersion } from "./migrate.ts";
 
-/** What a server says of itself to somebody who only looks. */
+/** Facts of a server for a caller who only looks. */
 export interface ServerFacts {
   /** The URL, without its password. */
   readonly name: string;
@@ -14,11 +14,11 @@ export interface ServerFacts {
   readonly queue: number | null;
   /** Version of PostgreSQL, such as `18.1`. */
   readonly server: string;
-  /** Whether what is committed survives a power cut. */
+  /** True if what is committed survives a power cut. */
   readonly fsync: boolean;
-  /** Whether others on the way can read along: the connection leaves the machine, and has no TLS. */
+  /** True if others on the way can read along: the connection leaves the machine, and has no TLS. */
   readonly isOpenToOthers: boolean;
-  /** Whether this user may make the schema, or write to the one that is there. */
+  /** True if this user may make the schema, or write to the one that is there. */
   readonly mayWrite: boolean;
 }
 

@@ -1,6 +1,7 @@
 /**
- * What makes a store of version n on a server of one of version n - 1. Append only: what was released is out there. Texts are
- * compared byte by byte, as in a file. No column that holds JSON is `jsonb`, which reorders keys. The functions follow each time.
+ * Statements that make a store of version n on a server of one of version n - 1. Append only: what was released is out there.
+ * Texts are compared byte by byte, as in a file. No column that holds JSON is `jsonb`, which reorders keys. The functions
+ * follow each time.
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -148,7 +148,7 @@ type Reading =
   | ("checkpoints" | "checkpoint" | "image" | "putBaseline" | "hasBaseline");
 
 function readingMethods(server: Server): Some<Reading> {
-  /** All that the plan reads is of one moment. */
+  /** Performs a plan whose reads are all of one moment. */
   const performed = <T>(plan: () => Plan<T>) => server.read((sql) => sql.perform(plan()));
   return {
     find: (nameOrId) => performed(() => findSession(nameOrId)),

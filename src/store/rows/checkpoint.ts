@@ -105,7 +105,7 @@ export function baselineOf(id: string, meta: ImageMeta): Writing {
   return { ...alone, id, meta, kind: "baseline", seq: 0, chain: { length: 0, bytes: 0 }, at: 0 };
 }
 
-/** All that the seal of a checkpoint is over, but its number. */
+/** The fields under the seal of a checkpoint, without its number. */
 export function fieldsOfCheckpoint(writing: Writing, pages: PackedPages) {
   const { id, session, parent, base, exec_id, kind, seq, chain, at } = writing;
   const [meta, extras] = [JSON.stringify(writing.meta), JSON.stringify(writing.extras)];

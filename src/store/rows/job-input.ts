@@ -32,8 +32,8 @@ export function inputOf(row: Row | undefined, of: { readonly run: string; readon
 }
 
 /**
- * How the run has a job. The input of an earlier build's job is compared itself. The same text under another key, such as that
- * of a folder that was moved, is no change.
+ * The state in which the run has a job. The input of an earlier build's job is compared itself. The same text under another
+ * key, such as that of a folder that was moved, is no change.
  * @param parts those of the wanted context; null: there is none
  */
 export function knownOf(row: Row, wanted: Asked, parts: string | null): KnownJob {

@@ -11,7 +11,7 @@ const askedIn = (row: Row) => value(row, "asked") ?? value(row, "input");
 
 const DIGEST_BYTES = 32;
 
-/** What the column `sha256` of a final job has: the seal of its row, then that of its result, which lists do not read. */
+/** The value of the column `sha256` of a final job: the seal of its row, then that of its result, which lists do not read. */
 export function sealOfJob(row: Row): Uint8Array {
   const result = seal([value(row, "result")]);
   return Buffer.concat([sealOver(row, result), result]);

@@ -106,7 +106,7 @@ export function resultOf(row: Row): string | null {
   return result;
 }
 
-/** Who tries the job of this row; nobody if it has no ticket. */
+/** The tries of the job of this row; none if it has no ticket. */
 export function triedOf(row: Row): Tried[] {
   const ticket = textOrNull(row, "ticket");
   return ticket === null ? [] : [{ run: text(row, "run"), n: number(row, "n"), rank: number(row, "rank"), ticket }];
@@ -186,7 +186,7 @@ export const JOB_STATES = [
   "cancelled",
 ] as const satisfies readonly JobState[];
 
-/** How long the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
+/** Time that the journal of a job of this run stays once it is done, ms. @param spec as the run's row has it */
 export function keepMs(spec: string): number {
   try {
     const { keep_ms }: { readonly keep_ms?: unknown } = Object(JSON.parse(spec));

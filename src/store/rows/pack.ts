@@ -34,7 +34,7 @@ export function unpack(packed: Uint8Array, most: number): Buffer | null {
   }
 }
 
-/** Whether it begins as every frame of zstd does. */
+/** True if it begins as every frame of zstd does. */
 function isPacked(bytes: Uint8Array): boolean {
   return FRAME.every((byte, index) => bytes[index] === byte);
 }

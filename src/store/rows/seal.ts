@@ -24,7 +24,7 @@ export function seal(fields: readonly Field[]): Buffer {
   return hash.update(texts).digest();
 }
 
-/** Whether the row's `sha256` is that of these fields. */
+/** True if the row's `sha256` is that of these fields. */
 export function isSealed(row: Row, fields: readonly Field[]): boolean {
   return row.sha256 instanceof Uint8Array && seal(fields).equals(row.sha256);
 }

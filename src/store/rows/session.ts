@@ -12,7 +12,7 @@ export interface Session {
   readonly changed_at: number;
   readonly head: string | null;
   readonly last_seq: number;
-  /** How many the session reaches. */
+  /** The number of checkpoints that the session reaches. */
   readonly checkpoints: number;
   /** Bytes that its records take. */
   readonly journal_bytes: number;
@@ -41,7 +41,7 @@ export const CHANGING = [
 ] as const;
 export const SESSION_COLUMNS = ["id", "name", "origin", "created_at", ...CHANGING, "forked_from"] as const;
 
-/** What the seal of the row is over. */
+/** The fields under the seal of the row. */
 export function fieldsOf(session: Session) {
   return SESSION_COLUMNS.map((column) => session[column]);
 }

@@ -2,7 +2,7 @@ import type { Row } from "./seal.ts";
 
 const COLUMNS = ["usd", "tokens", "calls"] as const;
 
-/** What each run says of its money, and what its jobs and holds add up to. */
+/** The money of each run by its own row, and the sums over its jobs and holds. */
 export const SUMS = `SELECT r.name, ${COLUMNS.map(
   (column) => `r.spent_${column}, r.held_${column},
   (SELECT CAST(coalesce(sum(spent_${column}), 0) AS bigint) FROM jobs WHERE run = r.id) AS sum_spent_${column},

@@ -26,7 +26,7 @@ export function contextHashesIn(value: unknown, found = new Set<string>()): Set<
 
 const NAMES: ReadonlySet<string> = new Set(["context_key", "context_hash"]);
 
-/** What verify says of a session whose journal names contexts that gc would drop. */
+/** The finding of verify about a session whose journal names contexts that gc would drop. */
 export function missedUses(hashes: readonly string[]): string {
   return `its journal names contexts that it is not known to use, so that gc would drop them: ${hashes.join(", ")}`;
 }

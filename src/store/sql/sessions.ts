@@ -28,7 +28,7 @@ export function* insertSession(session: Session): Plan<void> {
   throw new RlmError("session_exists", `a session named ${name ?? id} already exists`, { suggestion });
 }
 
-/** What messages call a session whose row may be damaged. @throws RlmError `session_not_found` */
+/** The label in messages of a session whose row may be damaged. @throws RlmError `session_not_found` */
 export function* labelOf(id: string): Plan<Pick<Session, "id" | "name">> {
   const row = yield* get(sql`SELECT name FROM sessions WHERE id = ${id}`);
   if (row) return { id, name: textOrNull(row, "name") };

@@ -8,7 +8,7 @@ export interface Statement {
   readonly parts: readonly Part[];
 }
 
-/** What stands between two pieces: a value, another statement, or something that the dialects write differently. */
+/** The part between two pieces: a value, another statement, or something that the dialects write differently. */
 export type Part = Value | Statement | Spelled | Packed | OneOf;
 
 export type Value = null | number | string | Uint8Array;

@@ -117,7 +117,7 @@ function identityOf(path: string): string | null {
   return found ? `${found.ino} ${found.birthtimeNs}` : null;
 }
 
-/** Whether some process has the lock. */
+/** True if some process has the lock. */
 export function isLocked(path: string): boolean {
   const probe = openedToRead(path);
   if (!probe) return false;

@@ -4,14 +4,14 @@ import { RlmError } from "../../../runtime/errors.ts";
 import { checkSessionId } from "../session-id.ts";
 import { isLocked, type Lock, openFileLocks } from "./file-locks.ts";
 
-/** Who may write to which session. */
+/** The leases of sessions. */
 export interface Leases extends Disposable {
   /** Takes the session's lease. false: another store has it, or this one already had it. */
   take(session: string): boolean;
   drop(session: string): void;
-  /** Whether this store has it. */
+  /** True if this store has it. */
   holds(session: string): boolean;
-  /** Whether anybody has it. */
+  /** True if anybody has it. */
   busy(session: string): boolean;
   /** Drops the lease of a session that was removed, with its lock file. */
   forget(session: string): void;

@@ -51,7 +51,7 @@ function openConnection(path: string): DatabaseSync {
 }
 
 const BUSY_MS = 10_000;
-/** What stays of the write-ahead log after a large transaction. */
+/** The size to which the write-ahead log shrinks after a large transaction. */
 const WAL_BYTES = 16 * 1024 * 1024;
 
 /** Version of the database; looked up without a write, since what is not ours must stay as it is. */

@@ -2,8 +2,8 @@
 export const APPLICATION_ID = 0x42656c79;
 
 /**
- * What makes a store of version n of one of version n - 1; version 0 is an empty file. Append only: what was released
- * is out there.
+ * Statements that make a store of version n of one of version n - 1; version 0 is an empty file. Append only: what was
+ * released is out there.
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -28,7 +28,7 @@ export type WireMethods = { readonly [Name in Method]: MethodOf<Name> };
 export type SyncMethods = { readonly [Name in Method]: (...args: Arguments[Name]) => Results[Name] };
 /** Those of jobs. */
 export type SyncJobs = Pick<SyncMethods, `jobs.${keyof Jobs}`>;
-/** What runs in the store's thread. */
+/** The store as it runs in its thread. */
 export type SyncStore = Disposable & SyncMethods;
 
 /** Every method of the port, made by its name. A method that is missing here does not compile. */
@@ -112,7 +112,7 @@ export interface SentError {
   readonly suggestion: string;
 }
 
-/** What the thread is started with. */
+/** The data with which the thread is started. */
 export interface StoreSetup {
   /** A folder, or the URL of a server; null: in memory. */
   readonly place: string | null;

@@ -69,7 +69,7 @@ async function serveServer(port: MessagePort, url: string): Promise<void> {
   port.postMessage({ id: 0, ok: true, value: null });
 }
 
-/** What is done in order: calls for the same session or run. Others wait for nobody. */
+/** The subject of a request: calls for the same session or run are done in order. Others do not wait. */
 function subjectOf({ id, args: [first] }: { readonly id: number; readonly args: readonly unknown[] }): string {
   return typeof first === "string" ? first : `call ${id}`;
 }

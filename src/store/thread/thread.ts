@@ -204,7 +204,7 @@ function withOwnBytes({ parts, ...rest }: StoredContext): StoredContext {
   return { ...rest, parts: parts.map(({ hash, bytes }) => ({ hash, bytes: isWhole(bytes) ? bytes : bytes.slice() })) };
 }
 
-/** Whether to send the view sends no more than is seen through it. */
+/** True if to send the view sends no more than is seen through it. */
 function isWhole({ buffer, byteLength }: ArrayBufferView): boolean {
   return buffer instanceof SharedArrayBuffer || buffer.byteLength === byteLength;
 }

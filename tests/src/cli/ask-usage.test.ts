@@ -28,9 +28,9 @@ async function scene() {
 const Q = ["Which?", "-c", "a.txt"];
 
 test.each([
-  [[], "there is no question"],
-  [[" ", "-c", "a.txt"], "there is no question"],
-  [["Which?"], "there is no context to ask about"],
+  [[], "no question given"],
+  [[" ", "-c", "a.txt"], "no question given"],
+  [["Which?"], "no context given"],
   [["Which", "one?", "-c", "a.txt"], "the question is several arguments; put it in quotes"],
   [[...Q, "--max-turns", "0"], "--max-turns is 0: it takes a whole number from 1 to 100"],
   [[...Q, "--max-turns", "101"], "--max-turns is 101: it takes a whole number from 1 to 100"],

@@ -46,8 +46,8 @@ test.for([
   [["find", "("], 2, "find: unclosed group"],
   [["find", "x", "nowhere"], 2, "nowhere does not exist (path_not_found)"],
   [["search", "x", "nowhere"], 2, "nowhere does not exist (path_not_found)"],
-  [["find"], 2, "there is no pattern"],
-  [["search", " "], 2, "there is no word to search for"],
+  [["find"], 2, "no pattern given"],
+  [["search", " "], 2, "no search word given"],
 ] as const)("belay %s: exit code %i as of grep", async ([args, code, said]) => {
   const cwd = folderWith({ "a.txt": "text\n" });
   const run = await belayHere([...args], { cwd });

@@ -74,7 +74,7 @@ test("a store of somebody else gets no key and no file, and the command names wh
   const [resumed, same, other] = runs;
   for (const run of [resumed, same]) {
     expect(run?.code).toBe(1);
-    expect(run?.stderr).toMatch(/the settings that trap recorded do not count: .*\. Nothing was sent/);
+    expect(run?.stderr).toMatch(/the settings stored with trap are ignored: .*\. Nothing was sent/);
     for (const flag of [
       "--model local/m",
       `--base-url ${server.url}`,
@@ -86,7 +86,7 @@ test("a store of somebody else gets no key and no file, and the command names wh
     }
   }
   // The victim's own work goes on with the victim's own settings, which name no model.
-  expect(other?.stderr).toContain("the settings that trap recorded do not count");
+  expect(other?.stderr).toContain("the settings stored with trap are ignored");
   expect(other?.stderr).toContain("no model is configured for sub-calls");
 });
 
@@ -127,7 +127,7 @@ test("an ask of somebody else sends nothing to its author's server", async () =>
   ];
   for (const run of runs) {
     expect(run.code).toBe(1);
-    expect(run.stderr).toContain("the settings that trap recorded do not count");
+    expect(run.stderr).toContain("the settings stored with trap are ignored");
     expect(run.stderr).toContain(`--base-url ${server.url}`);
   }
   expect(runs[0]?.stderr).toContain("Nothing was sent");
@@ -168,7 +168,7 @@ test("settings of a store that was moved, and of an earlier version, do not coun
   renameSync(home, moved);
   const elsewhere = await belayHere(["exec", "-e", "P.length", "-s", "work", "-q"], { home: moved, cwd: folder });
   expect(elsewhere).toMatchObject({ code: 0, stdout: "5\n" });
-  expect(elsewhere.stderr).toContain(`do not count: the store was ${home} when they were recorded\n`);
+  expect(elsewhere.stderr).toContain(`are ignored: the store was ${home} when they were recorded\n`);
   expect(elsewhere.stderr).toContain(`  --base-url ${server.url}  (now: none)\n`);
   expect(elsewhere.stderr).toContain(`  --root ${docs}  (now: not allowed)\n`);
   await belayHere(["fork", "work", "--name", "doubtful"], { home: moved });

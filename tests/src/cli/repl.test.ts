@@ -69,7 +69,7 @@ test("dot-commands load contexts and show what the session holds", async () => {
     sources: [join(cwd, "docs")],
     skipped: { count: 1, files: [{ path: "logo.png" }] },
   });
-  expect(stderr).toBe("there is no key sen; did you mean seen?\n.stats takes no argument\n");
+  expect(stderr).toBe("key sen not found; did you mean seen?\n.stats takes no argument\n");
   expect(code).toBe(1);
 });
 
@@ -80,7 +80,7 @@ test("help, and hints for what was probably meant", async () => {
     expect(stdout).toContain(expected);
   }
   expect(stderr.split("\n").slice(0, 6)).toEqual([
-    "there is no builtin or command nothing",
+    "builtin or command nothing not found",
     "unknown command .stat; did you mean .stats?",
     "no context is loaded; .load PATH loads one",
     "error: nowhere does not exist (path_not_found)",

@@ -69,12 +69,12 @@ test("an unknown id is refused with near ones, and a short one says how long it 
   const sources = await sourcesOf({ P: [["src/auth.ts", "abc"]] });
   const refused = (id: string) => findObject(sources, id, noPause).then(String, (error: Error) => error.message);
   expect(await refused("rlm-obj-ba7800")).toBe(
-    "there is no object rlm-obj-ba7800 on this branch; did you mean rlm-obj-ba7816bf8f01?",
+    "object rlm-obj-ba7800 not found on this branch; did you mean rlm-obj-ba7816bf8f01?",
   );
-  expect(await refused("rlm-obj-000000000000")).toBe("there is no object rlm-obj-000000000000 on this branch");
-  expect(await refused("src/auht.ts")).toBe("there is no object src/auht.ts on this branch; did you mean src/auth.ts?");
+  expect(await refused("rlm-obj-000000000000")).toBe("object rlm-obj-000000000000 not found on this branch");
+  expect(await refused("src/auht.ts")).toBe("object src/auht.ts not found on this branch; did you mean src/auth.ts?");
   expect(await refused("rlm-obj-ba781")).toBe("rlm-obj-ba781 is too short");
-  expect(await refused("")).toContain("there is no object");
+  expect(await refused("")).toContain("not found on this branch");
   await expect(findObject([], "rlm-obj-ba7816", noPause)).rejects.toMatchObject({ code: "object_not_found" });
 });
 

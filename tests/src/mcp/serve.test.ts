@@ -50,7 +50,7 @@ test.each(ERAS)("%s: tools are listed, a folder is loaded and explored, and what
   expect(await call("rlm_exce", {})).toMatchObject({
     success: false,
     error_code: "invalid_argument",
-    error_message: "there is no tool rlm_exce; did you mean rlm_exec?",
+    error_message: "tool rlm_exce not found; did you mean rlm_exec?",
   });
   expect(await call("rlm_exec", { cod: "1" })).toMatchObject({ success: false, error_code: "invalid_argument" });
   expect(await call("rlm_load", { path: "more" })).toMatchObject({

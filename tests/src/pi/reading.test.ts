@@ -56,7 +56,12 @@ test.each<[string, object, string, string]>([
   ],
   ["a model for sections", { prompt: "a", model: "faux/s" }, "invalid_argument", "with target"],
   ["no words", { prompt: " ", target: "history/0001-user" }, "invalid_argument", "empty"],
-  ["a text of another branch", { prompt: "a", target: objectId("elsewhere") }, "object_not_found", "no object"],
+  [
+    "a text of another branch",
+    { prompt: "a", target: objectId("elsewhere") },
+    "object_not_found",
+    "not found on this branch",
+  ],
   ["a beginning of nothing", { prompt: "a", target: "abc" }, "object_not_found", "too short"],
   [
     "a model that Pi lacks",
@@ -171,7 +176,10 @@ test("rlm_batch answers for an id that nothing has in the place of its answer; i
     failed: 2,
     results: [
       { object: ids[1], answer: "fact 2" },
-      { object: "rlm-obj-000000", error: { code: "object_not_found", message: expect.stringContaining("no object") } },
+      {
+        object: "rlm-obj-000000",
+        error: { code: "object_not_found", message: expect.stringContaining("not found on this branch") },
+      },
       { object: "none.txt", error: { code: "object_not_found", retriable: false } },
       { object: ids[0], answer: "fact 1" },
     ],

@@ -146,7 +146,7 @@ test.each([20, 40])(
     const answer = await lowered.exec("1 + 1");
     expect(answer).toMatchObject({ success: false, error_code: "memory_limit_exceeded" });
     if (answer.success) return;
-    expect(answer.error_message).toMatch(/the session holds [\d.]+ MB, more than its limit of 16 MB/);
+    expect(answer.error_message).toMatch(/the session's heap is [\d.]+ MB, more than its limit of 16 MB/);
     const [, enough] = /^Raise `memoryMb` to (\d+) or more/.exec(answer.suggestion ?? "") ?? [];
     await lowered.close();
     await using raised = await open(Number(enough));

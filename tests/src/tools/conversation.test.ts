@@ -103,7 +103,7 @@ describe("rlm_peek", () => {
     });
     const lost = callsOver(await objectsOf(["a"], { problem: "context_lost: it is damaged" }));
     expect(await lost("rlm_peek", { id: "b.txt" })).toMatchObject({
-      error_message: "there is no object b.txt on this branch; P cannot be read: context_lost: it is damaged",
+      error_message: "object b.txt not found on this branch; P cannot be read: context_lost: it is damaged",
     });
     expect(await call("rlm_peek", { id: "a", offset: -1 })).toMatchObject({ error_code: "invalid_argument" });
   });

@@ -7,7 +7,7 @@ import { moneyMethods } from "./money.ts";
 import { runMethods } from "./runs.ts";
 import { tryMethods } from "./tries.ts";
 
-/** What the store can do with runs and their jobs. Instants are those of the server's clock. */
+/** The store's methods for runs and their jobs. Instants are those of the server's clock. */
 export function jobMethods(server: Server, leases: Leases): Pick<WireMethods, `jobs.${keyof Jobs}`> {
   return { ...runMethods(server), ...readingMethods(server), ...tryMethods(server, leases), ...moneyMethods(server) };
 }

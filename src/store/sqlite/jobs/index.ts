@@ -8,7 +8,7 @@ import { give, hush, reserve, slot } from "./money.ts";
 import { addJobs, damagedRuns, findRun, knownJobs, listRuns, nameOfRun, openRun, setLimits } from "./runs.ts";
 import { begin, change, finish, lapse, putBack, replace } from "./tries.ts";
 
-/** What the store can do with runs and their jobs. @param now the clock, ms since the epoch */
+/** The store's methods for runs and their jobs. @param now the clock, ms since the epoch */
 export function jobMethods({ database, leases, guard, reading }: Access, now: () => number): SyncJobs {
   const writing = <T>(work: () => T) => guard(() => database.write(work));
   return {

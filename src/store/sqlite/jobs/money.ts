@@ -19,7 +19,7 @@ export function reserve(database: Database, hold: Hold): Held {
   return "held";
 }
 
-/** What the request really took stays held until the record of its call. */
+/** Keeps the real usage of the request held until the record of its call. */
 export function give(database: Database, { run, n, call, attempt }: Omit<Hold, "amount">, spent: Amount): void {
   const key = [run, n, call, attempt] as const;
   const row = database.get("SELECT * FROM holds WHERE run = ? AND n = ? AND call = ? AND attempt = ?", ...key);

@@ -176,15 +176,15 @@ test.each<[args: string[], problem: string]>([
   [["once.js"], "--jobs is missing: the inputs, one job for each"],
   [
     ["once.js", "other.js", "--jobs", "in.jsonl"],
-    "batch takes one SCRIPT.js, and other.js is one more; a pattern for --jobs stands in quotes, so that the shell leaves it",
+    "batch takes one SCRIPT.js, and other.js is one more; put a pattern for --jobs in quotes, so that the shell leaves it",
   ],
   [
     ["once.js", "--jobs", "in.jsonl", "--detach"],
-    "--detach with a folder: nobody would work on it; workers need a server's store, --store postgres://HOST/DB",
+    "--detach needs workers on a server's store: --store postgres://HOST/DB",
   ],
   [
     ["once.js", "--jobs", "in.jsonl", "--no-work"],
-    "--no-work with a folder: nobody would work on it; workers need a server's store, --store postgres://HOST/DB",
+    "--no-work needs workers on a server's store: --store postgres://HOST/DB",
   ],
   [
     ["once.js", "--jobs", "in.jsonl", "--queue", "q"],
@@ -204,11 +204,11 @@ test.each<[args: string[], problem: string]>([
     ["once.js", "--jobs", "in.jsonl", "--rate", "anthropic"],
     "--rate is anthropic: it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min or anthropic=60/min,100000tok/min",
   ],
-  [["once.js", "--jobs", "-", "-c", "-"], "stdin can be read only once: - stands there twice"],
+  [["once.js", "--jobs", "-", "-c", "-"], "`-` is given twice, but stdin can be read only once"],
   [["once.js", "--jobs", "in.jsonl", "--json", "-o", "-"], "--json and --out - would both write to stdout"],
   [
     ["once.js", "--jobs", "in", "-c", "in.jsonl"],
-    "each file of --jobs is the context of its job, and -c names another one",
+    "-c cannot be combined with --jobs of files: each file is the context of its own job",
   ],
   [
     ["once.js", "--jobs", "twice.jsonl"],
@@ -218,7 +218,7 @@ test.each<[args: string[], problem: string]>([
     ["once.js", "--jobs", "bad.jsonl"],
     "line 2 of bad.jsonl is not valid JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2). Each line is one JSON value.",
   ],
-  [["once.js", "--jobs", "empty.jsonl"], "there is no job in empty.jsonl"],
+  [["once.js", "--jobs", "empty.jsonl"], "no job found in empty.jsonl"],
   [
     ["once.js", "--jobs", "in.jsonl", "--context-field", "f"],
     'line 1 of in.jsonl has no path in "f", which --context-field names',

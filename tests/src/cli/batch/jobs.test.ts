@@ -85,7 +85,7 @@ test("show, fork and resume reach the session of a job by RUN/ID, whose id may h
   expect(await type(["fork", "mine/mail@example.org", "--name", "copy"])).toMatchObject({ code: 0, stdout: "copy\n" });
   expect(await type(["resume", "mine/a", "--quiet"])).toMatchObject({ stdout: "label of one\n" });
   const missing = await type(["show", "mine/nobody"]);
-  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('the run mine has no job "nobody"') });
+  expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('job "nobody" not found in run mine') });
   expect(await type(["fork", "theirs/a"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("(run_not_found)"),
@@ -165,7 +165,7 @@ test("retry gives jobs that have failed, or those that are named, a new attempt"
   const unknown = await type(["jobs", "retry", "mine", "a", "nobody"]);
   expect(unknown).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('no job "nobody", so nothing was changed'),
+    stderr: expect.stringContaining('job "nobody" not found in run mine; nothing was changed'),
   });
   const stay = (state: string) =>
     `0 jobs will be tried again\na is done, and stays so\nmail@example.org is ${state}, and stays so\n${wait}\n`;
@@ -247,7 +247,7 @@ test("a worker needs a server's store", async () => {
   expect(await type(["worker"])).toMatchObject({
     code: 2,
     stderr:
-      "belay worker: a worker needs a server's store: in a folder nobody would share the work; belay batch works there by itself\ntry: belay worker --store postgres://USER@HOST/DATABASE\n",
+      "belay worker: a worker needs a server's store: in a folder belay batch works by itself\ntry: belay worker --store postgres://USER@HOST/DATABASE\n",
   });
 });
 

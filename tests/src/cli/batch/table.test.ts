@@ -95,7 +95,7 @@ test("-o labels.csv is a table from a table, and jobs out --format writes either
 test.each<[args: string[], problem: string]>([
   [
     ["-o", "labels.xlsx"],
-    "--out labels.xlsx: results are .jsonl (a line of JSON for each) or .csv (a table); --format csv or --format jsonl says which",
+    "--out labels.xlsx: its ending is neither .jsonl (a line of JSON for each) nor .csv (a table); add --format csv or --format jsonl",
   ],
   [["--format", "csv"], "--format needs --out FILE"],
   [["--format", "tsv", "-o", "a.csv"], "--format is tsv: it takes jsonl or csv"],

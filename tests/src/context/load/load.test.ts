@@ -184,12 +184,12 @@ test("a folder without a file to load names what it left out", async () => {
   symlinkSync("..", join(folder, "s/loop"));
   await expect(loadIn(folder, "e")).rejects.toMatchObject({
     code: "path_not_found",
-    message: "e holds no text file to load: it is empty",
+    message: "e has no text file to load: it is empty",
   });
   await expect(loadIn(folder, "s")).rejects.toMatchObject({
     code: "path_not_found",
     message:
-      "s holds no text file to load: 2 skipped (a.bin: binary (NUL in the first 8 KB); " +
+      "s has no text file to load: 2 skipped (a.bin: binary (NUL in the first 8 KB); " +
       "loop: symlink to a folder above it), 2 ignored by .gitignore",
   });
 });

@@ -252,7 +252,7 @@ test("clear asks before, and says why it does not", async () => {
   expect(await ran("clear")).toEqual({ done: [asked, "cleared"], said });
   expect(await ran("clear", { confirms: false })).toEqual({ done: [asked], said: "" });
   expect(await ran("clear --yes", { hasUI: false })).toEqual({ done: ["cleared"], said: `stderr: ${said}\n` });
-  expect((await ran("clear", { hasUI: false })).said).toBe("stderr: nobody can be asked here\nAdd --yes.\n");
+  expect((await ran("clear", { hasUI: false })).said).toBe("stderr: the question needs a user interface\nAdd --yes.\n");
   const not = async (cleared: Cleared) => (await ran("clear", { control: { clear: () => cleared } })).said;
   expect(await not({ is: "nothing" })).toBe("Nothing of the conversation is outside.");
   expect(await not({ is: "too_large", tokens: 300_000, most: 183_616 })).toMatch(

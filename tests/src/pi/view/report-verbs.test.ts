@@ -119,7 +119,9 @@ test("trace --jsonl says what it lacks, and asks nobody who is not there", async
   expect((await ran("trace --json x", pi, life)).said).toContain("/rlm trace does not take --json x");
   expect((await ran("trace --jsonl no/x.jsonl", pi, life)).said).toContain("cannot be written (ENOENT)");
   const silent = { hasUI: false };
-  expect((await ran("trace --jsonl x.jsonl", pi, life, silent)).said).toBe("nobody can be asked here\nAdd --yes.\n");
+  expect((await ran("trace --jsonl x.jsonl", pi, life, silent)).said).toBe(
+    "the question needs a user interface\nAdd --yes.\n",
+  );
   expect(existsSync(join(pi.folder, "x.jsonl"))).toBe(false);
   expect((await ran("trace --jsonl x.jsonl --yes", pi, life, silent)).said).toMatch(/^1 record written/);
   await life.leave();
