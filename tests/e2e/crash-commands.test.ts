@@ -1,20 +1,20 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
-import { live } from "../support/crash-life.ts";
+import { KEY_VARIABLE, type Kill, type Life, live } from "../support/crash-life.ts";
 import { findingsInStore } from "../support/crash-store-check.ts";
+import { startModelServer } from "../support/model-server.ts";
+import { folderWith } from "../support/tree.ts";
 
-// Commands that change the store without running cells, killed at each of their operations on it.
+// Commands that are killed at their operations on the store.
 
 const PREPARED = mkdtempSync(join(tmpdir(), "belay-prepared-"));
 const LONG_AGO = Date.UTC(2020, 0, 1);
-/** Before a later operation the disk is as it was after the one before: only the first is killed before it begins. */
-const sidesOf = (operation: number) => [...(operation === 1 ? (["before"] as const) : []), "during", "after"] as const;
 
 beforeAll(async () => {
   await using store = await openStore(PREPARED);
@@ -27,77 +27,116 @@ beforeAll(async () => {
   return () => rmSync(PREPARED, { recursive: true, force: true });
 });
 
-const NAMES = ["base", "other", "copy"];
+type Side = Extract<Kill, { how: "operation" }>["side"];
 
-/** Which of NAMES there are; one whose image cannot be read is not. */
-async function sessionsIn(store: Store): Promise<string[]> {
-  const found: string[] = [];
-  for (const name of NAMES) {
-    const row = await store.find(name);
-    const [newest] = row ? (await store.checkpoints(row.id)).slice(-1) : [];
-    if (newest && (await store.image(newest.id)).memory.length > 0) found.push(name);
+const lifeIn = (folder: string, kill: Kill | null, args: readonly string[]): Promise<Life> =>
+  live(args, { cwd: folder, home: join(folder, "home"), key: "none", kill });
+
+/** The lives of a command: it is killed at each operation, on these sides, each time in another folder; the last life is whole. */
+async function* livesOf(
+  args: readonly string[],
+  sidesOf: (operation: number) => readonly Side[],
+  prepare: (folder: string) => void = () => {},
+) {
+  for (let operation = 1, kills = 0; ; operation++) {
+    for (const side of sidesOf(operation)) {
+      const folder = folderWith();
+      prepare(folder);
+      const life = await lifeIn(folder, { how: "operation", operation, side, waitMs: kills++ % 4 }, args);
+      yield { folder, life, where: `${args[0]} at ${side} ${operation} of ${life.operations}: ${life.stderr}` };
+      if (!life.interrupted) return;
+    }
   }
-  return found;
 }
+
+/** Before a later operation the disk is as it was after the one before: only the first is killed before it begins. */
+const EVERY_SIDE = (operation: number): readonly Side[] =>
+  operation === 1 ? ["before", "during", "after"] : ["during", "after"];
 
 async function valueIn(store: Store, session: string): Promise<unknown> {
   await using opened = await openSessionWith({ session }, { store });
   return (await opened.exec("[kept, block[199_999]]")).result_json;
 }
 
-/** Which sessions there may be after the command was killed, or has ended. */
-const COMMANDS: Readonly<
-  Record<string, { args: readonly string[]; killed: readonly string[][]; done: readonly string[] }>
-> = {
-  fork: {
-    args: ["fork", "base", "--name", "copy"],
-    killed: [
-      ["base", "other"],
-      ["base", "other", "copy"],
-    ],
-    done: ["base", "other", "copy"],
-  },
-  rm: {
-    args: ["rm", "base"],
-    killed: [["base", "other"], ["other"]],
-    done: ["other"],
-  },
-  gc: {
-    args: ["gc", "--older-than", "1d"],
-    killed: [["base", "other"], []],
-    done: [],
-  },
-};
+/** Which of the sessions there are; one whose image cannot be read is not. */
+async function sessionsIn(store: Store): Promise<string> {
+  const found: string[] = [];
+  for (const name of ["base", "other", "copy"]) {
+    const row = await store.find(name);
+    const [newest] = row ? (await store.checkpoints(row.id)).slice(-1) : [];
+    if (newest && (await store.image(newest.id)).memory.length > 0) found.push(name);
+  }
+  return found.join(" ");
+}
 
-test.each(Object.entries(COMMANDS))(
+/** By line: the sessions that there are once it has ended. A line that is killed leaves these, or those before it. */
+const DONE = { "fork base --name copy": "base other copy", "rm base": "other", "gc --older-than 1d": "" };
+
+test.each(Object.entries(DONE))(
   "belay %s killed at each of its writes leaves the old or the new state",
-  async (_, { args, killed, done }) => {
+  async (line, done) => {
     let kills = 0;
-    for (let operation = 1; ; operation++) {
-      for (const side of sidesOf(operation)) {
-        const home = mkdtempSync(join(tmpdir(), "belay-command-"));
-        onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-        cpSync(PREPARED, home, { recursive: true });
-        const kill = { how: "operation", operation, side, waitMs: kills % 4 } as const;
-        const life = await live(args, { cwd: home, home, key: "none", kill });
-        const where = `${args[0]} at ${side} ${operation}: ${life.stderr}`;
-        await using store = await openStore(home);
-        const sessions = await sessionsIn(store);
-        expect(await findingsInStore(home, store), where).toEqual([]);
-        if (life.interrupted) {
-          kills++;
-          expect(killed, where).toContainEqual(sessions);
-          continue;
-        }
-        expect(life.code, where).toBe(0);
-        expect(sessions, where).toEqual(done);
-        for (const name of sessions) {
-          expect(await valueIn(store, name), name).toEqual([14, (199_999 * 7919) % 2 ** 32]);
-        }
-        expect(kills).toBeGreaterThanOrEqual(sidesOf(1).length);
-        return;
+    const prepare = (folder: string) => cpSync(PREPARED, join(folder, "home"), { recursive: true });
+    for await (const { folder, life, where } of livesOf(line.split(" "), EVERY_SIDE, prepare)) {
+      const home = join(folder, "home");
+      await using store = await openStore(home);
+      const sessions = await sessionsIn(store);
+      expect(await findingsInStore(home, store), where).toEqual([]);
+      if (life.interrupted) {
+        kills++;
+        expect(["base other", done], where).toContain(sessions);
+        continue;
+      }
+      expect([life.code, sessions], where).toEqual([0, done]);
+      for (const name of done.split(" ").filter((name) => name !== "")) {
+        expect(await valueIn(store, name), name).toEqual([14, (199_999 * 7919) % 2 ** 32]);
       }
     }
+    expect(kills).toBeGreaterThanOrEqual(EVERY_SIDE(1).length);
   },
   240_000,
 );
+
+test("a FILE is whole or missing wherever the run is killed, and resume writes it", async () => {
+  const whole = "x".repeat(2_000_000);
+  const args = ["exec", "-e", '"x".repeat(2_000_000)', "-o", "out.txt", "-s", "work"];
+  const seen = new Set<string>();
+  for await (const { folder, life, where } of livesOf(args, () => ["before"])) {
+    const out = () => readdirSync(folder).includes("out.txt") && readFileSync(join(folder, "out.txt"), "utf8");
+    const killed = out();
+    expect([whole, false], where).toContain(killed);
+    if (!life.interrupted) {
+      expect([life.code, killed !== false, life.stdout], where).toEqual([0, true, ""]);
+      break;
+    }
+    const resumed = await lifeIn(folder, null, ["resume", "work"]);
+    // Before its start was recorded there is nothing to resume.
+    if (resumed.code === 1) continue;
+    const isOver = resumed.stderr.includes("nothing is unfinished");
+    seen.add(`${killed ? "whole" : "missing"}, ${isOver ? "over" : "resumed"}`);
+    expect(out() === whole, where).toBe(true);
+    expect(readdirSync(folder).sort(), where).toEqual(["home", "out.txt"]);
+  }
+  expect(seen).toEqual(new Set(["missing, resumed", "whole, resumed", "whole, over"]));
+}, 120_000);
+
+test("a call whose process is killed between its deadline and its record is over in time after the resume", async () => {
+  await using server = await startModelServer(() => ({ end: "stuck" }));
+  const call = 'await rlm_query("Slow", { context: "a", timeout_ms: 2000 })';
+  const cell = `${call}.catch(({ code, message }) => [code, message])`;
+  const timedOut = '["timeout", "the call took longer than 2000 ms"]\n';
+  const model = ["--model", "local/m", "--base-url", server.url, "--api-key-env", KEY_VARIABLE];
+  const exec = ["exec", "-e", cell, ...model, "-s", "work"];
+  // Each in a folder of its own: a first use of a store has operations that later ones do not have.
+  const [first, second] = [folderWith(), folderWith()];
+  const whole = await lifeIn(first, null, exec);
+  expect(whole).toMatchObject({ code: 0, stdout: timedOut });
+  // The last commit before the child is let go ends its ask. The call is recorded by the next one.
+  const operation = whole.operations.lastIndexOf("commit", whole.operations.indexOf("release")) + 1;
+  const killed = await lifeIn(second, { how: "operation", operation, side: "after", waitMs: 0 }, exec);
+  expect(killed, killed.operations.join(" ")).toMatchObject({ interrupted: true, stdout: "" });
+  expect(killed.operations).toHaveLength(operation);
+  const requests = server.requests.length;
+  expect(await lifeIn(second, null, ["resume", "work"])).toMatchObject({ code: 0, stdout: timedOut });
+  expect(server.requests).toHaveLength(requests);
+});
