@@ -18,7 +18,7 @@ test.concurrent.for(NEWEST_PI)(
     // The results of the first turn and of its cell's sub-call come before that of the second turn.
     const last = { at: "commit", record: "rlm_tool_result", side: "after", nth: 3 } as const;
     const task = { prompt: "ask it", call: { tool: "rlm_ask", args: { question } }, subCalls: 0 };
-    await killedAt(scene, start(file), { name: "in its last turn", by: last }, task);
+    await killedAt(scene, start(file), { by: last }, task);
     const pi = start(file);
     await pi.prompt(model.plan("look", exec("result = [found.length, said]")));
     const told = (prompt: string) => envelopeOf(resultTo(model.turns().at(-1), prompt));

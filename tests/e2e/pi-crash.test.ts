@@ -4,66 +4,32 @@ import { openStore } from "../../src/store/thread/thread.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
 import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.ts";
-import { cellTask, type KillPoint, killedAt, timesAsked } from "../support/pi-kill.ts";
+import { FAULT_VARIABLE, type PiFault } from "../support/pi-fault.ts";
+import { cellTask, type KillPoint, killedAt, type Task, timesAsked } from "../support/pi-kill.ts";
+import { envelopeOf, resultTo } from "../support/pi-model.ts";
 import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, PLAYS_ALL, printPi } from "../support/pi-process.ts";
-import { loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
+import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
+
+const entry = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ at: "entry", record, side });
+const commit = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ at: "commit", record, side });
 
 /**
  * `sent`: how often the two sub-calls are sent, all processes together; null: the cell never begins. `isInner`: a step of the
  * store, between two that are shown.
  */
 const POINTS: readonly (KillPoint & { readonly sent: readonly [number, number] | null; readonly isInner?: true })[] = [
-  {
-    name: "before the entry that the exec begins",
-    by: { at: "entry", record: "rlm_start", side: "before" },
-    sent: null,
-  },
-  { name: "after the tool's result", by: "the next turn", sent: [1, 1] },
-  {
-    name: "between the entry that the exec begins and the store's beginning",
-    by: { at: "entry", record: "rlm_start", side: "after" },
-    sent: [1, 1],
-  },
-  {
-    isInner: true,
-    name: "after the store's beginning",
-    by: { at: "commit", record: "rlm_start", side: "after" },
-    sent: [1, 1],
-  },
-  {
-    isInner: true,
-    name: "before the store has the calls",
-    by: { at: "commit", record: "rlm_tool_call", side: "before" },
-    sent: [1, 1],
-  },
-  {
-    name: "between the store's calls and their entries",
-    by: { at: "commit", record: "rlm_tool_call", side: "after" },
-    sent: [1, 1],
-  },
-  { name: "with both calls in flight", by: "its sub-calls", held: "of cell", sent: [2, 2] },
-  {
-    name: "with one result in the store and one call in flight",
-    by: { at: "commit", record: "rlm_tool_result", side: "after" },
-    held: "second of",
-    sent: [1, 2],
-  },
-  {
-    isInner: true,
-    name: "before the store has the end",
-    by: { at: "commit", record: "rlm_complete", side: "before" },
-    sent: [1, 1],
-  },
-  {
-    name: "between the store's end and its entry",
-    by: { at: "commit", record: "rlm_complete", side: "after" },
-    sent: [1, 1],
-  },
-  {
-    name: "between that entry and the tool's result",
-    by: { at: "entry", record: "rlm_complete", side: "after" },
-    sent: [1, 1],
-  },
+  { by: entry("rlm_start", "before"), sent: null },
+  { by: "the next turn", sent: [1, 1] },
+  { by: entry("rlm_start", "after"), sent: [1, 1] },
+  { by: commit("rlm_start", "after"), sent: [1, 1], isInner: true },
+  { by: commit("rlm_tool_call", "before"), sent: [1, 1], isInner: true },
+  { by: commit("rlm_tool_call", "after"), sent: [1, 1] },
+  { by: "its sub-calls", held: "of cell", sent: [2, 2] },
+  // One result is in the store, and one call in flight.
+  { by: commit("rlm_tool_result", "after"), held: "second of", sent: [1, 2] },
+  { by: commit("rlm_complete", "before"), sent: [1, 1], isInner: true },
+  { by: commit("rlm_complete", "after"), sent: [1, 1] },
+  { by: entry("rlm_complete", "after"), sent: [1, 1] },
 ];
 
 /**
@@ -84,9 +50,7 @@ test.concurrent.for(PI_LINES)(
   "Pi $version: a session is killed at steps of a cell, and each time the next process finishes it",
   { timeout: 240_000 },
   async (line) => {
-    await using scene = await piScene(line, {
-      files: CELL_FILES,
-    });
+    await using scene = await piScene(line, { files: CELL_FILES });
     const { model, home } = scene;
     const file = await loadedIn(scene);
     const points = pointsIn(line);
@@ -121,5 +85,74 @@ test.concurrent.for(PI_LINES)(
     await last.kill();
     await using store = await openStore(home.belay, {});
     expect(await findingsIn(store)).toEqual([]);
+  },
+);
+
+/** Recovery is killed at each of these, one after the other. */
+const WHILE_RECOVERING: readonly PiFault[] = [
+  commit("rlm_tool_result", "after"),
+  commit("rlm_complete", "after"),
+  entry("rlm_complete", "after"),
+];
+
+test.concurrent.for(NEWEST_PI)(
+  "Pi $version: recovery is killed again and again; the one after it goes on, and with auto_continue the turn does too",
+  { timeout: 120_000 },
+  async (line) => {
+    await using scene = await piScene(line, { files: CELL_FILES, settings: { auto_continue: true } });
+    const { model } = scene;
+    const file = await loadedIn(scene);
+    await killedAt(scene, scene.start(file), { by: "its sub-calls", held: "of cell" }, cellTask(0));
+    for (const fault of WHILE_RECOVERING) {
+      const pi = scene.start(file, { [FAULT_VARIABLE]: JSON.stringify(fault) });
+      expect(await pi.ended, pi.stderr()).toBe("SIGKILL");
+    }
+    const pi = scene.start(file);
+    await pi.until(({ type }) => type === "agent_end");
+    expect(toldOf(model.turns().at(-1), 0)).toEqual(cellResult(0, 0));
+    expect(timesAsked(scene, subCallsOf(0)[0])).toBeLessThanOrEqual(3);
+    expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1]);
+    expect(mirrored(file, "rlm_complete")).toHaveLength(2);
+  },
+);
+
+test.concurrent.for(NEWEST_PI)(
+  "Pi $version: loads, changes of memory and helpers, and queries are recovered as cells are",
+  { timeout: 120_000 },
+  async (line) => {
+    await using scene = await piScene(line, { files: CELL_FILES });
+    const { model, home, start } = scene;
+    const task = (tool: string, args: object, subCalls = 0): Task => ({
+      prompt: `use ${tool}`,
+      call: { tool, args },
+      subCalls,
+    });
+    const put = { op: "put", key: "a", value: 1 };
+    const query = { prompt: "what is TODO?", search_strategy: "regex" };
+    const killed: readonly [KillPoint["by"], Task][] = [
+      [commit("rlm_complete", "before"), task("rlm_load", { path: home.project })],
+      [commit("rlm_complete", "after"), task("rlm_memory_batch", { ops: [put, { op: "get", key: "a" }] })],
+      [entry("rlm_complete", "after"), task("rlm_helpers_add", { name: "one", code: "const one = 1;" })],
+      ["its sub-calls", task("rlm_query", query, 1)],
+    ];
+    const first = start();
+    const file = await first.sessionFile();
+    for (const [n, [by, work]] of killed.entries()) {
+      const held = by === "its sub-calls" ? { held: "" } : {};
+      await killedAt(scene, n === 0 ? first : start(file), { by, ...held }, work);
+    }
+
+    const last = start(file);
+    await last.prompt(
+      model.plan("look", exec("result = [memory.list(), one, find('TODO').matches.length, typeof total]")),
+    );
+    const request = model.turns().at(-1);
+    const told = (prompt: string) => envelopeOf(resultTo(request, prompt));
+    expect(told("use rlm_load")).toMatchObject({ success: true, stats: { document_count: 1 } });
+    expect(told("use rlm_memory_batch")).toMatchObject({ success: true, results: [{ ok: true }, { value: 1 }] });
+    expect(told("use rlm_helpers_add")).toMatchObject({ success: true });
+    expect(told("use rlm_query")).toMatchObject({ success: true, answer: expect.any(String) });
+    expect(told("look")).toMatchObject({ success: true, result_json: [["a"], 1, 2, "undefined"] });
+    expect([...resultsOnDisk(file).values()].map((texts) => texts.length)).toEqual([1, 1, 1, 1, 1]);
   },
 );

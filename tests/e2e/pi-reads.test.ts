@@ -28,7 +28,7 @@ test.concurrent.for(NEWEST_PI)(
       .then(({ id }) => first.send({ type: "extension_ui_response", id, confirmed: true }));
     const batch = { tool: "rlm_batch", args: { instructions: "Which word?", targets: [...names, "none.txt"] } };
     const fourth = { at: "commit", record: "rlm_tool_result", side: "after", nth: 4 } as const;
-    await killedAt(scene, first, { name: "in a batch", by: fourth }, { prompt: "read them", call: batch, subCalls: 0 });
+    await killedAt(scene, first, { by: fourth }, { prompt: "read them", call: batch, subCalls: 0 });
     const [question] = first.events.filter(({ method }) => method === "confirm");
     expect(question).toMatchObject({ title: "Have models read 11 objects?" });
 
@@ -42,7 +42,7 @@ test.concurrent.for(NEWEST_PI)(
     const query = { tool: "rlm_query", args: { prompt: asked, target: "large.txt" } };
     // The child's first turn and the second one's request are recorded.
     const inChild = { at: "commit", record: "rlm_tool_call", side: "after", nth: 3 } as const;
-    await killedAt(scene, second, { name: "in a child", by: inChild }, { prompt: "read it", call: query, subCalls: 0 });
+    await killedAt(scene, second, { by: inChild }, { prompt: "read it", call: query, subCalls: 0 });
 
     const third = start(file);
     const heard = model.plan(

@@ -7,7 +7,6 @@ import type { PiScene } from "./pi-scene.ts";
 
 /** Where a process is killed: beside a write of its own, or from outside when the server has been asked for this. */
 export interface KillPoint {
-  readonly name: string;
   readonly by: PiFault | "its sub-calls" | "the next turn";
   /** Part of the prompts that are not answered before the process is dead. */
   readonly held?: string;
@@ -27,7 +26,7 @@ export function cellTask(n: number): Task {
 
 /** Gives the process a task once it has finished what the one before left undone, and waits for its death. */
 export async function killedAt({ model }: PiScene, pi: Pi, point: KillPoint, task: Task): Promise<void> {
-  const { name, by, held } = point;
+  const { by, held } = point;
   // It goes out when recovery is over.
   await pi.prompt(model.plan(`before ${task.prompt}`));
   const hold = held === undefined ? undefined : model.hold(held);
@@ -42,7 +41,7 @@ export async function killedAt({ model }: PiScene, pi: Pi, point: KillPoint, tas
     );
     await pi.kill();
   }
-  expect(await pi.ended, `${name}\n${pi.stderr()}`).toBe("SIGKILL");
+  expect(await pi.ended, `${JSON.stringify(by)}\n${pi.stderr()}`).toBe("SIGKILL");
   hold?.release();
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -6,11 +6,20 @@ import { onTestFinished } from "vitest";
 /** Contents by relative path; a path that ends in `/` makes an empty folder. */
 export type Tree = Readonly<Record<string, string | Uint8Array>>;
 
-/** A folder of the test's own with these files, free of symlinks and removed when the test ends. */
-export function folderWith(tree: Tree = {}): string {
+/** Empty files at these paths. */
+export function empty(...paths: readonly string[]): Tree {
+  return Object.fromEntries(paths.map((path) => [path, ""]));
+}
+
+/**
+ * Makes a folder of the test's own, removed when the test ends. Its own path is free of symlinks.
+ * @param links targets of symlinks, by relative path
+ */
+export function folderWith(tree: Tree = {}, links: Readonly<Record<string, string>> = {}): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "belay-test-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   grow(folder, tree);
+  for (const [path, target] of Object.entries(links)) symlinkSync(target, join(folder, path));
   return folder;
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openResultFile } from "../../../../src/cli/batch/result-file.ts";
@@ -104,8 +104,7 @@ test("the file begins with what the store has, whatever it had, and is then foll
 });
 
 test("a link is followed, and the file keeps its mode", async () => {
-  const folder = folderWith({ "real.jsonl": "" });
-  symlinkSync("real.jsonl", join(folder, "link.jsonl"));
+  const folder = folderWith({ "real.jsonl": "" }, { "link.jsonl": "real.jsonl" });
   writeFileSync(join(folder, "real.jsonl"), "", { mode: 0o600 });
   const { jobs } = runOf(["done"]);
   await (await openResultFile(join(folder, "link.jsonl"), { run: "r", order: null, jobs, unordered: false })).close();

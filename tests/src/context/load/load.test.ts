@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import type { Context } from "../../../../src/context/context.ts";
@@ -81,20 +81,22 @@ test("byte order marks are dropped, all other bytes stay", async () => {
 });
 
 test("what a folder's load skips is reported with the reason; ignored files are not", async () => {
-  const folder = folderWith({
-    ".gitignore": "*.log",
-    "ignored.log": "\0",
-    "image.png": "\x89PNG\0",
-    "latin1.txt": Uint8Array.of(0x61, 0xe9),
-    "overlong.txt": Uint8Array.of(0xc0, 0xaf),
-    "surrogate.txt": Uint8Array.of(0xed, 0xa0, 0x80),
-    "utf16.txt": Uint8Array.of(0xff, 0xfe, 0x61, 0x00),
-    "large.txt": "x".repeat(10 * MB + 1),
-    "larger.txt": "x".repeat(12 * MB),
-    "just.txt": "x".repeat(10 * MB),
-    "ok.txt": "ok",
-  });
-  symlinkSync("/etc/passwd", join(folder, "link"));
+  const folder = folderWith(
+    {
+      ".gitignore": "*.log",
+      "ignored.log": "\0",
+      "image.png": "\x89PNG\0",
+      "latin1.txt": Uint8Array.of(0x61, 0xe9),
+      "overlong.txt": Uint8Array.of(0xc0, 0xaf),
+      "surrogate.txt": Uint8Array.of(0xed, 0xa0, 0x80),
+      "utf16.txt": Uint8Array.of(0xff, 0xfe, 0x61, 0x00),
+      "large.txt": "x".repeat(10 * MB + 1),
+      "larger.txt": "x".repeat(12 * MB),
+      "just.txt": "x".repeat(10 * MB),
+      "ok.txt": "ok",
+    },
+    { link: "/etc/passwd" },
+  );
   execFileSync("mkfifo", [join(folder, "pipe")]);
   const context = await loadIn(folder, ".");
   expect(context.documents.map(({ id }) => id)).toEqual([".gitignore", "just.txt", "ok.txt"]);
@@ -173,15 +175,16 @@ test("a path that is missing or outside is refused, for an append too", async ()
 });
 
 test("a symlink to a file in the roots is loaded by its own name", async () => {
-  const folder = folderWith({ "real.txt": "x", "d/": "" });
-  symlinkSync("../real.txt", join(folder, "d/link.txt"));
+  const folder = folderWith({ "real.txt": "x", "d/": "" }, { "d/link.txt": "../real.txt" });
   const context = await loadIn(folder, "d/link.txt");
   expect(context.documents).toMatchObject([{ id: "link.txt", path: join(folder, "d/link.txt") }]);
 });
 
 test("a folder without a file to load names what it left out", async () => {
-  const folder = folderWith({ "e/": "", "s/a.bin": "\0", "s/.gitignore": ".gitignore\n*.log\n", "s/x.log": "" });
-  symlinkSync("..", join(folder, "s/loop"));
+  const folder = folderWith(
+    { "e/": "", "s/a.bin": "\0", "s/.gitignore": ".gitignore\n*.log\n", "s/x.log": "" },
+    { "s/loop": ".." },
+  );
   await expect(loadIn(folder, "e")).rejects.toMatchObject({
     code: "path_not_found",
     message: "e has no text file to load: it is empty",

@@ -18,8 +18,7 @@ import { folderWith } from "../../../support/tree.ts";
 vi.setConfig({ testTimeout: 30_000 });
 
 test("a root that is a symlink is resolved once; the files below are found under it", () => {
-  const folder = folderWith({ "repo/file.txt": "x" });
-  symlinkSync("repo", join(folder, "link"));
+  const folder = folderWith({ "repo/file.txt": "x" }, { link: "repo" });
   const roots = openRoots(["link"], folder);
   expect(roots).toEqual([join(folder, "repo")]);
   expect(locate(roots, "link/file.txt", folder)).toBe(join(folder, "repo/file.txt"));
@@ -77,9 +76,7 @@ test("traversal, prefix confusion and symlinks out are refused with the words fo
 });
 
 test("/proc, /sys and /dev are refused under the root / and through a symlink", () => {
-  const folder = folderWith({ x: "" });
-  symlinkSync("/proc/self/environ", join(folder, "environ"));
-  symlinkSync("/dev", join(folder, "devices"));
+  const folder = folderWith({ x: "" }, { environ: "/proc/self/environ", devices: "/dev" });
   for (const path of [
     "/proc/self/environ",
     "/sys",
@@ -100,10 +97,7 @@ test("an empty path, one with NUL and an endless one are invalid arguments", () 
 });
 
 test("resolving symlink loops ends", () => {
-  const folder = folderWith();
-  symlinkSync("l/l/l/l", join(folder, "l"));
-  symlinkSync("b", join(folder, "a"));
-  symlinkSync("a", join(folder, "b"));
+  const folder = folderWith({}, { l: "l/l/l/l", a: "b", b: "a" });
   expect(isWithin(folder, canonical(join(folder, "l")))).toBe(true);
   expect(isWithin(folder, canonical(join(folder, "a/x")))).toBe(true);
 });
@@ -124,8 +118,7 @@ test("a file is read to its size at the open: what is appended later is not, a s
 });
 
 test("what is no regular file, vanished, or was replaced by a symlink is refused", () => {
-  const folder = folderWith({ "target.txt": "", "d/x": "" });
-  symlinkSync("target.txt", join(folder, "link"));
+  const folder = folderWith({ "target.txt": "", "d/x": "" }, { link: "target.txt" });
   execFileSync("mkfifo", [join(folder, "pipe")]);
   const reasonOf = (name: string) => withFile([folder], join(folder, name), () => ({ reason: "opened" }));
   expect(reasonOf("target.txt")).toEqual({ reason: "opened" });

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { walk } from "../../../../src/context/load/walk.ts";
-import { folderWith, grow, type Tree } from "../../../support/tree.ts";
+import { empty, folderWith, grow, type Tree } from "../../../support/tree.ts";
 
 const GIT_ENVIRONMENT = {
   PATH: process.env.PATH,
@@ -15,103 +15,64 @@ const GIT_ENVIRONMENT = {
 
 /** Nested rule files against nested names, each case with what gave other implementations trouble. */
 const RULE_CASES: Record<string, Tree> = {
-  "no rules": { "a.txt": "", "b/c.txt": "", ".hidden": "" },
+  "no rules": { ...empty("a.txt", "b/c.txt", ".hidden") },
   "a folder is pruned and nothing in it comes back": {
     ".gitignore": "build/\n!build/keep.txt",
-    "build/keep.txt": "",
-    "a/build/x": "",
+    ...empty("build/keep.txt", "a/build/x"),
   },
   "a nested negation": {
     ".gitignore": "*.log",
     "a/.gitignore": "!keep.log",
-    "a/keep.log": "",
-    "a/other.log": "",
-    "keep.log": "",
+    ...empty("a/keep.log", "a/other.log", "keep.log"),
   },
   "a nested file re-includes a folder": {
     ".gitignore": "build/",
     "a/.gitignore": "!build/",
-    "a/build/x": "",
-    "b/build/x": "",
+    ...empty("a/build/x", "b/build/x"),
   },
-  "a re-included folder's content": { ".gitignore": "/a/*\n!/a/b/", "a/x": "", "a/b/y": "", "a/b/c/z": "" },
+  "a re-included folder's content": { ".gitignore": "/a/*\n!/a/b/", ...empty("a/x", "a/b/y", "a/b/c/z") },
   anchored: {
     ".gitignore": "/only-top\nsub/exact",
-    "only-top": "",
-    "sub/only-top": "",
-    "sub/exact": "",
-    "deep/sub/exact": "",
+    ...empty("only-top", "sub/only-top", "sub/exact", "deep/sub/exact"),
   },
-  "a folder rule does not hit a file": { ".gitignore": "name/", name: "", "a/name/x": "" },
+  "a folder rule does not hit a file": { ".gitignore": "name/", ...empty("name", "a/name/x") },
   "a folder rule in a nested file holds at any depth": {
     "a/.gitignore": "gen/\n**/",
-    "a/b/gen/x": "",
-    "a/gen/x": "",
-    "gen/x": "",
-    "a/f": "",
+    ...empty("a/b/gen/x", "a/gen/x", "gen/x", "a/f"),
   },
   globstars: {
     ".gitignore": "**/gen\na/**/z\nlogs/**\n!logs/**/\n!logs/**/keep",
-    "x/gen/f": "",
-    gen: "",
-    "a/z": "",
-    "a/b/c/z": "",
-    "logs/keep": "",
-    "logs/d/keep": "",
-    "logs/d/drop": "",
+    ...empty("x/gen/f", "gen", "a/z", "a/b/c/z", "logs/keep", "logs/d/keep", "logs/d/drop"),
   },
-  "two stars alone": { "d/.gitignore": "**", "d/x": "", "d/e/y": "", z: "" },
+  "two stars alone": { "d/.gitignore": "**", ...empty("d/x", "d/e/y", "z") },
   spaces: {
     ".gitignore": "trail   \nkept\\ \nin side\n   \n  lead",
-    trail: "",
-    "kept ": "",
-    kept: "",
-    "in side": "",
-    "  lead": "",
-    lead: "",
+    ...empty("trail", "kept ", "kept", "in side", "  lead", "lead"),
   },
   escapes: {
     ".gitignore": "\\#hash\n\\!bang\n# comment\nst\\*r\n\\a",
-    "#hash": "",
-    "!bang": "",
-    " comment": "",
-    "st*r": "",
-    star: "",
-    a: "",
+    ...empty("#hash", "!bang", " comment", "st*r", "star", "a"),
   },
-  unicode: { ".gitignore": "größe.txt\n日本/\n*.ü", "größe.txt": "", "日本/x": "", "b.ü": "", "c.u": "" },
-  "a question mark is one byte": { ".gitignore": "x?y\nz??w", xéy: "", xay: "", zéw: "" },
+  unicode: { ".gitignore": "größe.txt\n日本/\n*.ü", ...empty("größe.txt", "日本/x", "b.ü", "c.u") },
+  "a question mark is one byte": { ".gitignore": "x?y\nz??w", ...empty("xéy", "xay", "zéw") },
   classes: {
     ".gitignore": "[a-c].txt\n[!d].md\n[[:digit:]]x\n[]]y",
-    "a.txt": "",
-    "d.txt": "",
-    "d.md": "",
-    "e.md": "",
-    "5x": "",
-    "]y": "",
+    ...empty("a.txt", "d.txt", "d.md", "e.md", "5x", "]y"),
   },
   "line ends and a byte order mark": {
     ".gitignore": "\ufeffone\r\ntwo\r\n\r\nthree",
-    one: "",
-    two: "",
-    three: "",
-    four: "",
+    ...empty("one", "two", "three", "four"),
   },
-  "odd rules": { ".gitignore": "/\n//\n!\n\\\nfoo\\\n*/x", a: "", foo: "", "b/x": "", "b/c/x": "" },
-  case: { ".gitignore": "README", README: "", readme: "" },
-  "all but some": { ".gitignore": "*\n!*/\n!*.md", "a.txt": "", "a.md": "", "b/c.md": "", "b/c.txt": "" },
+  "odd rules": { ".gitignore": "/\n//\n!\n\\\nfoo\\\n*/x", ...empty("a", "foo", "b/x", "b/c/x") },
+  case: { ".gitignore": "README", ...empty("README", "readme") },
+  "all but some": { ".gitignore": "*\n!*/\n!*.md", ...empty("a.txt", "a.md", "b/c.md", "b/c.txt") },
   "rules in a folder with special characters": {
     "[x]/.gitignore": "a\n/b",
-    "[x]/a": "",
-    "[x]/c/a": "",
-    "[x]/b": "",
-    "x/a": "",
     "s*r/.gitignore": "q",
-    "s*r/q": "",
-    "str/q": "",
+    ...empty("[x]/a", "[x]/c/a", "[x]/b", "x/a", "s*r/q", "str/q"),
   },
-  "line breaks in names": { ".gitignore": "*.log", "a\nb/c.log": "", "a\nb/c.txt": "" },
-  "rules of a rule file": { ".gitignore": ".gitignore\nx", "a/.gitignore": "y", "a/x": "", "a/y": "", "a/z": "" },
+  "line breaks in names": { ".gitignore": "*.log", ...empty("a\nb/c.log", "a\nb/c.txt") },
+  "rules of a rule file": { ".gitignore": ".gitignore\nx", "a/.gitignore": "y", ...empty("a/x", "a/y", "a/z") },
 };
 
 test.each(Object.entries(RULE_CASES))("%s: as git", async (_, tree) => {
@@ -179,16 +140,18 @@ test("a repository inside the folder has its own rules, and no .git is entered",
 });
 
 test("a rule file that is a symlink or too large, and rules that cost too much, are reported and not applied", async () => {
-  const folder = folderWith({
-    rules: "x",
-    "a/x": "",
-    "b/.gitignore": `x\n#${"-".repeat(256 * 1024)}`,
-    "b/x": "",
-    "c/.gitignore": `x\n**/a/**/b/**/c/**/d\n${"a/**/b/**/c/**/d\n".repeat(40)}y`,
-    "c/x": "",
-    "c/y": "",
-  });
-  symlinkSync("../rules", join(folder, "a/.gitignore"));
+  const folder = folderWith(
+    {
+      rules: "x",
+      "a/x": "",
+      "b/.gitignore": `x\n#${"-".repeat(256 * 1024)}`,
+      "b/x": "",
+      "c/.gitignore": `x\n**/a/**/b/**/c/**/d\n${"a/**/b/**/c/**/d\n".repeat(40)}y`,
+      "c/x": "",
+      "c/y": "",
+    },
+    { "a/.gitignore": "../rules" },
+  );
   const { files, skipped } = await walk([folder], folder, async () => {});
   const names = files.map(({ relative }) => relative);
   expect(names.filter((name) => !name.endsWith(".gitignore"))).toEqual(["a/x", "b/x", "rules"]);
@@ -201,23 +164,25 @@ test("a rule file that is a symlink or too large, and rules that cost too much, 
 
 test("symlinks: files under their own name, folders once, what leaves or loops is reported", async () => {
   const outside = folderWith({ "secret.txt": "", "sub/x": "" });
-  const folder = folderWith({ "real/a.txt": "", "other/c/d.txt": "", "walked/": "", ".git/config": "" });
-  const link = (target: string, path: string) => symlinkSync(target, join(folder, "walked", path));
-  link("../real/a.txt", "file");
-  link("../real", "folder");
-  link("../real", "same-folder");
-  link("../other/c", "c1");
-  link("..", "above");
-  link(".", "self");
-  link(outside, "out");
-  link(join(outside, "secret.txt"), "out-file");
-  link(join(outside, "missing"), "out-missing");
-  link("nowhere", "dangling");
-  link("loop-b", "loop-a");
-  link("loop-a", "loop-b");
-  link("../.git", "git");
-  link("/proc/self/environ", "proc");
-  link("/dev/zero", "zero");
+  const links = {
+    file: "../real/a.txt",
+    folder: "../real",
+    "same-folder": "../real",
+    c1: "../other/c",
+    above: "..",
+    self: ".",
+    out: outside,
+    "out-file": join(outside, "secret.txt"),
+    "out-missing": join(outside, "missing"),
+    dangling: "nowhere",
+    "loop-a": "loop-b",
+    "loop-b": "loop-a",
+    git: "../.git",
+    proc: "/proc/self/environ",
+    zero: "/dev/zero",
+  };
+  const walkedLinks = Object.fromEntries(Object.entries(links).map(([path, target]) => [`walked/${path}`, target]));
+  const folder = folderWith({ ...empty("real/a.txt", "other/c/d.txt", "walked/", ".git/config") }, walkedLinks);
   const { files, skipped } = await walk([folder], join(folder, "walked"), async () => {});
   expect(files).toEqual([
     { relative: "c1/d.txt", path: join(folder, "other/c/d.txt") },
@@ -242,15 +207,15 @@ test("symlinks: files under their own name, folders once, what leaves or loops i
 });
 
 test("a symlinked folder comes after the real ones, whatever the names", async () => {
-  const folder = folderWith({ "z/x": "" });
-  symlinkSync("z", join(folder, "a"));
+  const folder = folderWith({ "z/x": "" }, { a: "z" });
   expect(await walked(folder)).toEqual(["z/x"]);
 });
 
 test("rules hold for links too, and what is ignored is counted, not reported", async () => {
-  const folder = folderWith({ ".gitignore": "link*/\nfile\n*.fifo\nbuild", "elsewhere/x": "", "build/y": "" });
-  symlinkSync("/nowhere", join(folder, "file"));
-  symlinkSync("elsewhere", join(folder, "link"));
+  const folder = folderWith(
+    { ".gitignore": "link*/\nfile\n*.fifo\nbuild", "elsewhere/x": "", "build/y": "" },
+    { file: "/nowhere", link: "elsewhere" },
+  );
   execFileSync("mkfifo", [join(folder, "a.fifo")]);
   const { files, skipped, ignored } = await walk([folder], folder, async () => {});
   expect(files.map(({ relative }) => relative)).toEqual([".gitignore", "elsewhere/x"]);

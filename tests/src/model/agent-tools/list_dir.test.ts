@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, linkSync, symlinkSync } from "node:fs";
+import { chmodSync, linkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { readOnlyTools } from "../../../../src/model/agent-tools/index.ts";
@@ -38,15 +38,19 @@ test("list_dir: of several roots each is an entry, by the path that the tools ta
 
 test("list_dir: nothing outside of the roots is listed or told of, and symlinks within them are marked", async () => {
   const outside = folderWith({ secret: "key", "folder/x": "" });
-  const folder = folderWith({ "docs/x": "text", ".git/config": "c" });
-  symlinkSync(join(outside, "secret"), join(folder, "to-file"));
-  symlinkSync(join(outside, "folder"), join(folder, "to-folder"));
-  symlinkSync(join(outside, "nothing"), join(folder, "to-nothing"));
-  symlinkSync("/proc/self", join(folder, "to-proc"));
-  symlinkSync(".git", join(folder, "to-git"));
-  symlinkSync("loop", join(folder, "loop"));
-  symlinkSync("docs/x", join(folder, "x-link"));
-  symlinkSync(".", join(folder, "here"));
+  const folder = folderWith(
+    { "docs/x": "text", ".git/config": "c" },
+    {
+      "to-file": join(outside, "secret"),
+      "to-folder": join(outside, "folder"),
+      "to-nothing": join(outside, "nothing"),
+      "to-proc": "/proc/self",
+      "to-git": ".git",
+      loop: "loop",
+      "x-link": "docs/x",
+      here: ".",
+    },
+  );
   const shown = "docs/\nhere/ (symlink)\nx-link (4B, symlink)";
   expect(await text("list_dir", folder, {})).toBe(
     `${shown}\n\n[7 more left out: excluded by .gitignore, or not readable here]`,
