@@ -9,9 +9,9 @@ import type { CellFile, ExecKind } from "./journal/records.ts";
 import type { RemarkOptions } from "./stored/remarks.ts";
 
 export type Progress =
-  /** What a load has read so far. */
+  /** Files and bytes that a load has read so far. */
   | { readonly kind: "load"; readonly files: number; readonly bytes: number }
-  /** What a builtin is busy with, for people. */
+  /** The work of a builtin, for people. */
   | { readonly kind: "notice"; readonly text: string }
   /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
   | ({ readonly kind: "calls" } & CallProgress)
@@ -51,7 +51,7 @@ interface Keeping {
 interface CommonOptions extends RemarkOptions {
   /** Folders from which contexts may be loaded; default: `cwd`. */
   readonly roots?: readonly string[];
-  /** What relative paths are relative to; default: the process's. */
+  /** The folder of relative paths; default: the process's. */
   readonly cwd?: string;
   /** Limits of every exec of the session, unless it overrides them. */
   readonly limits?: Partial<ExecLimits>;
@@ -59,8 +59,8 @@ interface CommonOptions extends RemarkOptions {
   /** The guest's own heap, MB (default 128). What P takes when a cell touches it comes on top. */
   readonly memoryMb?: number;
   /**
-   * How long the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back;
-   * the next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
+   * Time that the machine stays when nothing is asked of the session, ms (default 60,000). Then its memory is given back; the
+   * next exec opens it again from the checkpoint, in some milliseconds. 0 gives it up at once; Infinity keeps it, unless
    * another session needs its thread.
    */
   readonly idleMs?: number;
@@ -85,9 +85,9 @@ interface CommonOptions extends RemarkOptions {
    * A deeper one fails in its cell with `depth_exceeded`.
    */
   readonly maxDepth?: number;
-  /** What sub-agents may be given beyond reading. */
+  /** Tools that sub-agents may be given beyond reading. */
   readonly subAgents?: SubAgentPolicy;
-  /** What happens to calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */
+  /** The treatment of calls that were in flight when the process ended: they are sent again (default), or fail in the cell. */
   readonly onRestart?: OnRestart;
   /** Takes answers of earlier identical plain calls (`tools: []`) from the store (default false). */
   readonly cache?: boolean;
@@ -136,7 +136,7 @@ export interface ExecOptions {
   readonly signal?: AbortSignal;
   /** Aborting stops the exec where it is: it is not over, and `resume` finishes it, in this process or another. */
   readonly suspend?: AbortSignal;
-  /** What tracebacks call the cell, such as its file; default: `<cell 3>`. */
+  /** The name of the cell in tracebacks, such as its file; default: `<cell 3>`. */
   readonly name?: string;
   /**
    * Takes the whole result of a cell that succeeds, as JSON of up to 100 MB, before the end of its exec is recorded; of a
@@ -157,12 +157,12 @@ export interface ExecOptions {
 export interface Unfinished {
   readonly exec_id: string;
   readonly kind: ExecKind;
-  /** What was asked: the cell, the question, the path. */
+  /** The input: the cell, the question, the path. */
   readonly input: Json;
   readonly rest: readonly CellFile[];
 }
 
-/** What sub-calls would take. Tokens and dollars are estimates. Dollars count only models with a known price. */
+/** The estimated cost of sub-calls. Tokens and dollars are estimates. Dollars count only models with a known price. */
 export interface CallEstimate {
   readonly sub_calls: number;
   /** Tokens of each call's first request: its prompt with the system prompt, the tools and the schema. */
@@ -246,7 +246,7 @@ export interface SessionHelpers {
   remove(name: string): Promise<boolean>;
 }
 
-/** What `resume` answers. */
+/** The answer of `resume`. */
 export type Resumed = ResumedExec | ResumedAsk;
 
 interface ResumedExec {
@@ -305,7 +305,7 @@ export interface Session extends AsyncDisposable {
     options: ReadingOptions & Pick<ExecOptions, "history" | "signal" | "suspend">,
   ): Promise<QueryEnvelope>;
   /**
-   * What a cell would take: runs it on a copy of the guest with placeholders for answers. Nothing is sent, changed or
+   * Estimates the cost of a cell: runs it on a copy of the guest with placeholders for answers. Nothing is sent, changed or
    * spent.
    */
   dryRun(code: string, options?: ExecOptions): Promise<DryRun>;
@@ -329,7 +329,7 @@ export interface Session extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** What `SessionStore.collect` drops. */
+/** Rules for `SessionStore.collect`. */
 export interface CollectOptions {
   /** Finished sessions without a name go after this time, ms (default: a day). */
   readonly anonymousMs?: number;

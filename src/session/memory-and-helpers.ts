@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Json } from "../../runtime/index.ts";
 import type { HelperEntry, Session } from "./api.ts";
 
-/** How the host reads and changes the guest's memory, or its helpers. */
+/** The host's access to the guest's memory, or to its helpers. */
 export interface Access {
   /** An exec of its own. */
   change(input: Json): Promise<Json>;
@@ -34,7 +34,7 @@ export function helpersOf({ change, read }: Access): Session["helpers"] {
   };
 }
 
-/** What the guest's prelude gives. */
+/** Answers of the guest's prelude. */
 const Keys = v.array(v.string());
 const Scripts = v.array(v.object({ name: v.string(), code: v.string(), set_aside: v.optional(v.string()) }));
 

@@ -173,7 +173,7 @@ function unfinishedIn(account: Account): Start | null {
   return (openAskIn(account) ?? interruptedIn(account))?.start ?? null;
 }
 
-/** Whether nothing has run since the newest ask ended. */
+/** True if nothing has run since the newest ask ended. */
 function isNewest({ ask, last }: Account): boolean {
   return ask?.complete != null && (!last || last.start.ask === ask.start.exec_id);
 }

@@ -159,7 +159,7 @@ export const SESSION_OPTIONS = options({
   ...REMARKS,
 } satisfies SchemaOf<HostedOptions>);
 
-/** What a session's option must be if it cannot have this value; null: it can. */
+/** The rule that a session's option breaks with this value; null: none. */
 export function optionProblem(option: string, value: unknown): string | null {
   const read = v.safeParse(SESSION_OPTIONS, { [option]: value }, { abortEarly: true });
   return read.success ? null : read.issues[0].message;

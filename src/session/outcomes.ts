@@ -18,12 +18,12 @@ export function envelopeOf(session: Session, outcome: ExecOutcome, name?: string
   return envelope(outcome.complete, { ...facts, files: new Map([...facts.files, ...own]) });
 }
 
-/** What `resume` answers for an exec that it has finished. */
+/** The answer of `resume` for an exec that it has finished. */
 export function finished(session: Session, start: Start, outcome: ExecOutcome): Resumed {
   return resumed("finished", start, "complete" in outcome ? envelopeOf(session, outcome) : null);
 }
 
-/** What `resume` answers for an exec that is over: the outcome that the journal has. */
+/** The answer of `resume` for an exec that is over: the outcome that the journal has. */
 export function replayed(session: Session, last: ExecRecords | null): Resumed | null {
   if (!last?.complete) return null;
   const { complete, start } = last;
@@ -48,7 +48,7 @@ function factsOf({ row, parts, state }: Session, unfinished: boolean): Required<
   };
 }
 
-/** What `resume` answers for an ask. */
+/** The answer of `resume` for an ask. */
 export function askResumed(how: Resumed["how"], answer: AskEnvelope): Resumed {
   return { how, kind: "ask", envelope: answer, rest: [] };
 }

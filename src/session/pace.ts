@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 
-/** How many pieces of work begin in one turn of the event loop: some ms of it. */
+/** The number of pieces of work that begin in one turn of the event loop: some ms of it. */
 const PER_TURN = 16;
 
 const waiting: (() => void)[] = [];

@@ -6,7 +6,7 @@ import { checkOptions, QUERY_OPTIONS, READING_OPTIONS } from "./options.ts";
 import { envelopeOf } from "./outcomes.ts";
 import type { Setup } from "./setup.ts";
 
-/** What cells shipped with Belay answer, on a machine that is thrown away. */
+/** Queries by cells shipped with Belay, on a machine that is thrown away. */
 export function queriesOver(setup: Setup, perform: Perform): Pick<Session, "query" | "readObjects"> {
   return {
     async query(prompt, options = {}) {

@@ -34,7 +34,7 @@ import { openTreePlaces, type Places } from "./sub-calls/places.ts";
 import type { Above, Answers } from "./sub-calls/port.ts";
 import type { RunPart } from "./sub-calls/run-part.ts";
 
-/** What a test or another host may replace. */
+/** Parts that a test or another host may replace. */
 export interface SessionParts {
   /** Entry of the machine's thread. */
   readonly machineEntry: URL;
@@ -43,7 +43,7 @@ export interface SessionParts {
   /** Stays open when the session is closed. */
   readonly store: Store;
   readonly origin: SessionRow["origin"];
-  /** What is kept with the session of this id, for a process that continues it. */
+  /** The settings that are kept with the session of this id, for a process that continues it. */
   readonly settings: (session: string) => Json;
   /** Answers calls instead of the models that the options name. */
   readonly answers: Answers;
@@ -58,13 +58,13 @@ export interface SessionParts {
   readonly job: Json;
   /** The run that the session of a job takes money from. */
   readonly run: RunPart;
-  /** What answers of plain calls are kept under, for a later session with the same; absent: the option `cache` says. */
+  /** The key of plain calls' answers, for a later session with the same; absent: the option `cache` decides. */
   readonly cacheScope: string;
   /** The session, if the caller has its lease already: then the caller gives it back. */
   readonly leased: Lease;
   /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
   readonly heldContext: (key: string) => Context | null;
-  /** Where the threads of its machines come from; default: those of the process. */
+  /** The source of its machines' threads; default: those of the process. */
   readonly machines: Machines;
   readonly clock: ExecParts["clock"];
   readonly newId: () => string;
@@ -82,20 +82,20 @@ export interface Setup {
   readonly parts: ExecParts;
   readonly models: Models;
   readonly askModels: AskModels;
-  /** What the session's guest was opened with: a dry run opens another one. */
+  /** The options with which the session's guest was opened: a dry run opens another one. */
   readonly guestOptions: GuestOptions;
   readonly indexFolder: IndexFolder;
   readonly granted: Granted;
   /** 0 for a session that a caller opened, one more than its parent's for a child. */
   readonly depth: number;
-  /** How deep children may be. */
+  /** The depth that children may have. */
   readonly maxDepth: number;
   readonly children: Children;
   /** Answers sub-calls as the session does, but by what an ask says of them. */
   answersBy(settings: CellSettings): Answers;
-  /** How a load of this session reads. */
+  /** The way in which a load of this session reads. */
   readonly loading: Omit<Loading, "signal">;
-  /** What the next exec starts from. */
+  /** The state from which the next exec starts. */
   state(): SessionState;
 }
 

@@ -16,7 +16,7 @@ export function conversationOf(
   return without(saidIn(rounds, added), elide);
 }
 
-/** All that was said, as long as nothing is left out. */
+/** The whole conversation, as long as nothing is left out. */
 export function saidIn(rounds: readonly Round[], added: Added): readonly Said[] {
   const question = rounds[0]?.turn ?? added.turn;
   const before = rounds.flatMap(({ turn, messages, outcome }): Said[] => [
@@ -27,7 +27,7 @@ export function saidIn(rounds: readonly Round[], added: Added): readonly Said[] 
   return said.map((one, at) => (at === said.length - 1 ? { ...one, canGo: false } : one));
 }
 
-/** What stays of an observation that is left out, UTF-16 units. */
+/** UTF-16 units that stay of an observation that is left out. */
 const KEPT_UNITS = 200;
 const LEFT_OUT = "[… left out; variables are still there]";
 

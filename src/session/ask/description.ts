@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Json } from "../../../runtime/index.ts";
 import type { Complete, Start, ToolResult } from "../journal/records.ts";
 
-/** What an ask was asked, and how it was answered. */
+/** The question of an ask, and its answer. */
 export interface AskDescription {
   readonly question: string;
   /** Its models, limits and protocol, which never change within it. */
@@ -22,9 +22,9 @@ export interface TurnDescription {
   /** The model was told to answer in text, since no code is run any more. */
   readonly closing: boolean;
   readonly protocol: "tools" | "fence" | null;
-  /** What it added to the conversation: the question, or what the model saw of the cells before. */
+  /** The messages that it added to the conversation: the question, or the observations of the cells before. */
   readonly messages: readonly string[];
-  /** What the model said; empty before its reply, and if it only asked for cells. */
+  /** The model's text; empty before its reply, and if it only asked for cells. */
   readonly text: string;
 }
 

@@ -13,7 +13,7 @@ export interface NamedModels {
  * would pay for what it names.
  */
 export interface AskModels {
-  /** What is kept with the ask: the names, signed with the user's key if there is one. */
+  /** The names that are kept with the ask, signed with the user's key if there is one. */
   sign(models: NamedModels): Json;
   /** The first that the opener does not have and that this user has not signed here; null: there is none. */
   foreign(models: NamedModels, signed: Json): string | null;

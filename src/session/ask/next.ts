@@ -15,7 +15,7 @@ export interface AskView {
   readonly question: string;
   /** The line under observations: turns done and what is left of the budget. */
   readonly footer: string;
-  /** What the budget has room for: a turn and the closing turn after it, the closing turn alone, or none. */
+  /** The room of the budget: for a turn and the closing turn after it, for the closing turn alone, or for none. */
   readonly room: "turn" | "closing" | "none";
   /** Why the answer that {@link candidate} gives does not fit the schema; null if it fits, or without a schema. */
   readonly misfit: string | null;
@@ -25,7 +25,7 @@ export interface AskView {
   readonly isRetry: boolean;
 }
 
-/** What comes next in an ask. */
+/** The next step of an ask. */
 export type Next =
   | {
       readonly kind: "turn";
@@ -66,7 +66,7 @@ export const TOOLS_REFUSED = "tools_refused";
 /** The provider refused a request that was longer than the model's window. */
 export const TOO_LONG = "request_too_long";
 
-/** What comes next: a pure function of what is recorded and of the view's few facts. */
+/** The next step: a pure function of the records and of the view's few facts. */
 export function next(ask: AskView): Next {
   const last = ask.rounds.at(-1);
   if (!last) return turnWith(ask, [user(ask.question)]);
@@ -89,7 +89,7 @@ export function candidate({ rounds }: Pick<AskView, "rounds">): Candidate | null
   return text === undefined ? null : { value: text, isText: true };
 }
 
-/** What a cell gave to `answer`, or the text of a reply. */
+/** The value that a cell gave to `answer`, or the text of a reply. */
 export interface Candidate {
   readonly value: Json;
   readonly isText: boolean;

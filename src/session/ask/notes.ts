@@ -1,4 +1,4 @@
-/** What Belay says to a root model between its turns. Recorded as it was sent, so a later build may say it differently. */
+/** Notes of Belay to a root model between its turns. Recorded as it was sent, so a later build may say it differently. */
 
 export const lastWithCode = "This is the last turn in which code is run: answer in it, or in plain text after it.";
 

@@ -7,7 +7,7 @@ const WHOLE_UNITS = 10_000;
 const FIRST_UNITS = 6_000;
 const LAST_UNITS = 3_000;
 
-/** What the root model sees of a cell that ran. */
+/** The observation of a cell that ran, as the root model gets it. */
 export function observationOf(envelope: ExecEnvelope): string {
   const { stdout, stderr, result_json, warnings } = envelope;
   const parts = [
@@ -45,7 +45,7 @@ export function footerOf(turns: number, most: number, left: RemainingBudget): st
   return `[turn ${turns} of ${most} done; left: ${remaining_sub_calls} sub-calls, ${remaining_tokens} tokens${dollars}]`;
 }
 
-/** What the model of an ask can do: it writes cells, and no setting is its own. */
+/** The cures that the model of an ask has: it writes cells, and no setting is its own. */
 const CURES: WarningCures = {
   moreMatches: "narrow the pattern, or count it with count(pattern)",
   moreOutput: "print less",

@@ -14,7 +14,7 @@ export function hasLooked(rounds: readonly Round[]): boolean {
   return rounds.some(({ cells }) => cells.some(({ success }) => success));
 }
 
-/** How many turns at the end ran the same cells with the same output, or said the same without a cell. */
+/** The number of turns at the end that ran the same cells with the same output, or said the same without a cell. */
 export function sameTurns(rounds: readonly Round[]): number {
   const ran = rounds.filter(({ outcome }) => outcome.ok);
   const last = keyOf(ran.at(-1));
@@ -30,7 +30,7 @@ function keyOf(round: Round | undefined): string | null {
   return JSON.stringify(round.cells.map(({ source, observation }) => [source, observation]));
 }
 
-/** How many cells at the end failed. One that could not be run counts: it was not JavaScript, or not of the tool. */
+/** The number of failed cells at the end. One that could not be run counts: it was not JavaScript, or not of the tool. */
 export function failedCells(rounds: readonly Round[]): number {
   const cells = rounds.flatMap(successesOf).toReversed();
   const succeeded = cells.indexOf(true);

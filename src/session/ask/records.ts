@@ -73,7 +73,7 @@ export function readAsk({ start }: AskRecords): AskInput {
   return parsed(AskInputSchema, start.input, "start of an ask");
 }
 
-/** What a turn was begun with. @throws RlmError `store_corrupt` for a record that no build has written */
+/** The input of a turn. @throws RlmError `store_corrupt` for a record that no build has written */
 export function readTurn(input: Json): TurnInput {
   return parsed(TurnInputSchema, input, "start of a turn");
 }

@@ -4,7 +4,7 @@ import type { ModelTurn, ToolUse } from "../../model/index.ts";
 /** The tool that a root model runs cells with. */
 export const CELL_TOOL = "rlm_exec";
 
-/** What a reply of the root model asks for. */
+/** The cells that a reply of the root model asks for. */
 export interface Reply {
   readonly text: string;
   /** In the order in which they are to run. */
@@ -19,7 +19,7 @@ export interface AskedCell {
   readonly asked: { readonly ok: true; readonly source: string } | { readonly ok: false; readonly problem: string };
 }
 
-/** What a reply asks for, by its tool calls, else by its first block of JavaScript. */
+/** Reads a reply by its tool calls, else by its first block of JavaScript. */
 export function readReply({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses">): Reply {
   if (toolUses.length > 0) return { text, cells: toolUses.map(cellOfUse), foreign: null };
   const blocks = blocksIn(text);
@@ -29,15 +29,15 @@ export function readReply({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses
 }
 
 /**
- * Where a reply is cut in the protocol of fenced blocks: after its first block of JavaScript. Models go on after the block
- * and invent its output. null: there is nothing behind it.
+ * The end of a reply in the protocol of fenced blocks: after its first block of JavaScript. Models go on after the block and
+ * invent its output. null: there is nothing behind it.
  */
 export function endOfFirstCell(text: string): number | null {
   const own = blocksIn(text).find(({ language }) => LANGUAGES.has(language));
   return own && own.end < text.trimEnd().length ? own.end : null;
 }
 
-/** What a reply says beside its cells: without the block that is run. */
+/** The text of a reply beside its cells: without the block that is run. */
 export function proseIn({ text, toolUses }: Pick<ModelTurn, "text" | "toolUses">): string {
   const own = toolUses.length > 0 ? undefined : blocksIn(text).find(({ language }) => LANGUAGES.has(language));
   return own ? `${text.slice(0, own.start).trimEnd()}\n${text.slice(own.end).trimStart()}`.trim() : text;

@@ -31,7 +31,7 @@ export interface TurnParts {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** What a turn came to, and what it took. */
+/** The result of a turn, and its cost. */
 export interface TurnTaken {
   readonly outcome: Round["outcome"];
   readonly usage: Usage;

@@ -6,7 +6,7 @@ import type { AskView } from "./next.ts";
 const LEAST_TURN = 1024;
 const LEAST_CLOSING = 256;
 
-/** What the budget has room for, and the output tokens that the next turn may take. */
+/** The room of the budget, and the output tokens that the next turn may take. */
 export interface Room {
   readonly room: AskView["room"];
   readonly turnTokens: number;

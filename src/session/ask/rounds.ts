@@ -1,10 +1,10 @@
 import type { GivenAnswer, Json, Thinking } from "../../../runtime/index.ts";
 import type { ModelMessage, ModelTurn } from "../../model/index.ts";
 
-/** How a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
+/** The way in which a root model runs cells: by calls of a tool, or in fenced blocks of its text. */
 export type Protocol = "tools" | "fence";
 
-/** What an ask was begun with. It never changes within the ask, whatever process continues it. */
+/** The settings of an ask. They never change within the ask, whatever process continues it. */
 export interface AskSettings {
   /** The root model, `provider/id`: a name, and no grant of a key or a server. */
   readonly model: string;
@@ -19,7 +19,7 @@ export interface AskSettings {
   readonly thinking: Thinking;
   /** 0 for an ask of a caller; a child is one deeper than its parent. */
   readonly depth: number;
-  /** How deep children may be. */
+  /** The depth that children may have. */
   readonly max_depth: number;
   /** JSON Schema that the answer fits, or null. */
   readonly schema: Json;
@@ -36,7 +36,7 @@ export interface Round {
   /** The model was told to answer in text: its tool calls are not run. */
   readonly closing: boolean;
   readonly protocol: Protocol;
-  /** What the turn adds to the conversation, as it was sent. */
+  /** The messages that the turn adds to the conversation, as they were sent. */
   readonly messages: readonly ModelMessage[];
   /** Turns whose observations are left out of the request. */
   readonly elide: readonly number[];
@@ -53,8 +53,8 @@ export interface FailedTurn {
 export interface RanCell {
   readonly source: string;
   readonly success: boolean;
-  /** What the model sees of it. */
+  /** The model's observation of it. */
   readonly observation: string;
-  /** What the cell gave to `answer`, if it succeeded. */
+  /** The value that the cell gave to `answer`, if it succeeded. */
   readonly answer: GivenAnswer | null;
 }

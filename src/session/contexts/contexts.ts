@@ -17,7 +17,7 @@ import { type ExcerptInput, loadExcerpt, readExcerptInput } from "./excerpts.ts"
 import type { Granted } from "./granted.ts";
 import { withOwnNames } from "./own-names.ts";
 
-/** What a load or append is asked for, as the journal has it: text at hand is only named. */
+/** The input of a load or append, as the journal has it: text at hand is only named. */
 export type LoadInput =
   | { readonly path: string /** Absolute. */; readonly roots: readonly string[] }
   | PathsInput
@@ -107,7 +107,7 @@ export function readLoadInput(input: Json): LoadInput {
   return path.success ? path.output : (readExcerptInput(input) ?? v.parse(NamedInput, input));
 }
 
-/** What a recorded load of files read. */
+/** The source that a recorded load of files read. */
 export function sourceIn(input: Extract<LoadInput, { readonly roots: readonly string[] }>): Source {
   return "path" in input ? { kind: "path", path: input.path } : { ...input, kind: "paths" };
 }

@@ -53,7 +53,7 @@ export async function loadExcerpt(
   return load(source, { ...options, roots: [] });
 }
 
-/** Where a range of the child's P lies in what the call gave: a range for each part that it touches. */
+/** The places of a range of the child's P in the context that the call gave: a range for each part that it touches. */
 export function rangesInParent(input: ExcerptInput, parent: Context | null, [start, end]: Range): readonly Range[] {
   if ("ranges" in input) {
     if (!parent) throw contextNotLoaded();

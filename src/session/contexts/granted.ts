@@ -10,7 +10,7 @@ export interface Granted {
   readonly roots: readonly string[];
   /** A load of this process names more. */
   allow(folders: readonly string[]): void;
-  /** What the folders that the journal names have in common with those that the caller names. */
+  /** The folders that lie in those that the journal names and in those that the caller names. */
   among(recorded: readonly string[]): string[];
 }
 

@@ -214,7 +214,7 @@ function sparing(calls: ExecCalls, { recorder, parts: { answers } }: Work): Exec
   };
 }
 
-/** What the exec has gathered so far. A store may come from somebody else: what it keeps cannot raise the limits. */
+/** The state that the exec has gathered so far. A store may come from somebody else: its state cannot raise the limits. */
 function stateOf(work: Work, request: CellRequest, from: Continuation | null): ExecState {
   const { limits } = work.parts;
   if (from?.at) return withinLimits(from.at.state, limits);

@@ -11,7 +11,7 @@ export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
   return [...new Set(ids)].reverse();
 }
 
-/** How an exec goes on from one of its checkpoints. @throws RlmError `checkpoint_lost` if the records do not fit */
+/** The continuation of an exec from one of its checkpoints. @throws RlmError `checkpoint_lost` if the records do not fit */
 export function continuationAt(
   row: CheckpointRow,
   records: Pick<ExecRecords, "calls" | "results">,
@@ -35,7 +35,7 @@ export function continuationAt(
   };
 }
 
-/** How an exec is run again from its start: the guest is given the recorded answers again. */
+/** The continuation of an exec from its start: the guest is given the recorded answers again. */
 export function continuationFromStart(records: ExecRecords): Continuation {
   const byId = new Map(records.calls.map((call) => [call.call_id, call]));
   return {
@@ -51,7 +51,7 @@ export function inFlight({ calls, results }: ExecRecords): string[] {
   return calls.map(({ call_id }) => call_id).filter((id) => !answered.has(id));
 }
 
-/** How long the exec had run by its records, ms. */
+/** Time that the exec had run by its records, ms. */
 export function elapsedIn(records: ExecRecords, extras: StepExtras | null): number {
   return records.results.reduce((most, { elapsed_ms }) => Math.max(most, elapsed_ms), extras?.elapsed_ms ?? 0);
 }

@@ -8,7 +8,7 @@ import { stepsOf } from "./interrupted.ts";
 import { restored } from "./reopening.ts";
 import { completeOf, type Work } from "./work.ts";
 
-/** What an exec's end is kept with. */
+/** Facts that are kept with an exec's end. */
 export interface Ending {
   readonly fields: Partial<Complete>;
   /** The context after the exec. */

@@ -53,6 +53,6 @@ export async function runLoop<Answered extends { readonly settlement: Settlement
   return broken.signal.aborted ? { ...slice, end: notRecorded(broken.signal.reason) } : slice;
 }
 
-/** How long calls may take to end when they are aborted. */
+/** Time that calls may take to end when they are aborted. */
 const CALL_OFF_MS = 1000;
 const SUSPEND_MS = 500;

@@ -10,7 +10,7 @@ import type {
   Waiting,
 } from "../../../runtime/index.ts";
 
-/** What the loop needs of a machine: to advance it until it rests. */
+/** The part of a machine that the loop needs: to advance it until it rests. */
 export type LoopMachine = Pick<Sandbox, "start" | "resume" | "settle" | "stop" | "end">;
 
 /** Keeps the records of a running exec. Each `keep` resolves when its commit is on disk. */
@@ -28,7 +28,7 @@ export interface LoopCalls<Answered> {
   answer(call: PendingCall, signal: AbortSignal): Promise<Answered>;
   /** The session's facts as they stand now. */
   facts(): Json;
-  /** How long the calls that are out may take to end when they are aborted, ms; undefined: as plain calls. */
+  /** Time that the calls that are out may take to end when they are aborted, ms; undefined: as plain calls. */
   callOffMs?(): number | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Replayed {
   readonly settlement: Settlement;
 }
 
-/** What an exec begins with: its start or a state in which it waits, and the answers recorded since, in their order. */
+/** The beginning of an exec: its start or a state in which it waits, and the answers recorded since, in their order. */
 export type Beginning =
   | { readonly kind: "start"; readonly input: ExecInput; readonly replay: readonly Replayed[] }
   | { readonly kind: "resume"; readonly input: ResumeInput; readonly replay: readonly Replayed[] };

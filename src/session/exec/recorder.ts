@@ -35,7 +35,7 @@ export interface Recorder {
   keep(capture: Capture, kept: Kept): Promise<void>;
   /** Takes note of an error that something else has met: the store may have failed there too. */
   noticed(error: unknown): void;
-  /** Whether the store has failed: a commit of this exec, or what was read for it. */
+  /** True if the store has failed: a commit of this exec, or what was read for it. */
   hasFailed(): boolean;
 }
 

@@ -2,9 +2,9 @@ import type { Context } from "../../context/index.ts";
 import type { Account } from "../journal/account.ts";
 import type { Position } from "../machine/machines.ts";
 
-/** What an exec starts from, and what it leaves. */
+/** The state from which an exec starts, and the state that it leaves. */
 export interface SessionState {
-  /** What the journal says, up to the last commit. */
+  /** The account of the journal, up to the last commit. */
   readonly account: Account;
   readonly context: Context | null;
 }

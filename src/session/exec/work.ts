@@ -11,7 +11,7 @@ import type { Recorder, RecorderParts } from "./recorder.ts";
 import type { ExecAsked, ExecRequest } from "./request.ts";
 import type { SessionState } from "./session-state.ts";
 
-/** All that an exec needs and that does not change from exec to exec. */
+/** The parts of an exec that do not change from exec to exec. */
 export interface ExecParts extends RecorderParts {
   readonly guest: Guest;
   readonly limits: ExecLimits;
@@ -48,7 +48,7 @@ export interface Work {
   readonly events: ToolOverrideEvent[];
 }
 
-/** What a session may still spend between execs: at its own level and above. */
+/** The budget that a session may still spend between execs: at its own level and above. */
 export function leftOf(
   { budget, above }: Pick<ExecParts, "budget" | "above">,
   { account }: SessionState,

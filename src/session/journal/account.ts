@@ -13,7 +13,10 @@ import {
 } from "./records.ts";
 import { NOTHING_SPARED, type Spared, sparedFor } from "./spared.ts";
 
-/** What a session's journal says of it: a fold over its records. A running session and one that is opened again use the same fold. */
+/**
+ * The facts that a session's journal has about it: a fold over its records. A running session and one that is opened again
+ * use the same fold.
+ */
 export interface Account {
   readonly ledger: Ledger;
   /** The state that the next exec starts from; null: a fresh guest without a context. */
@@ -207,7 +210,7 @@ export function firstLineOf({ kind, input, cell }: Start): string {
   return text.trimStart().split("\n", 1)[0] ?? "";
 }
 
-/** What names the input of kinds whose input is an object. */
+/** The name in the input of kinds whose input is an object. */
 const name = v.fallback(v.optional(v.string()), undefined);
 const Named = v.fallback(
   v.object({ path: name, name, prompt: name, question: name, turn: v.optional(v.number()) }),

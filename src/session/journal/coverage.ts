@@ -20,7 +20,7 @@ export interface Coverage {
   readonly whole?: true;
 }
 
-/** What a machine keeps of the coverage while its exec runs: the coverage itself, with its fields. */
+/** The coverage with its fields, which a machine keeps while its exec runs. */
 export const CoverageSchema = v.object({
   context_hash: v.string(),
   read: v.string(),

@@ -11,7 +11,7 @@ import {
 import type { RemainingBudget } from "./ledger.ts";
 import type { CellComplete, Complete } from "./records.ts";
 
-/** What an exec answers (spec §3.3), by its wire names. Error envelopes carry every field of a success. */
+/** The answer of an exec (spec §3.3), by its wire names. Error envelopes carry every field of a success. */
 export type ExecEnvelope = ExecSuccess | ExecFailure;
 
 interface ExecFields {
@@ -30,7 +30,7 @@ interface ExecFields {
   readonly limits_applied: ExecLimits;
   readonly tool_override_events: readonly ToolOverrideEvent[];
   readonly budget: RemainingBudget;
-  /** How often the exec was continued in a new process. */
+  /** The number of times that the exec was continued in a new process. */
   readonly resumed: number;
   readonly replayed_sub_calls: number;
 }
@@ -86,7 +86,7 @@ export function envelope(complete: CellComplete, facts: EnvelopeFacts): ExecEnve
   return { ...named, suggestion, resumable: true };
 }
 
-/** What a cell of an ask came to, as far as its record tells; null if it never ended. */
+/** The envelope of an ask's cell, as far as its record has it; null if it never ended. */
 export function envelopeOfCell({ end, state, ...complete }: Complete): ExecEnvelope | null {
   if (!end || !state) return null;
   return closedEnvelope({ ...complete, end, state }, fieldsOf({ ...complete, end, state }, NO_FACTS));
@@ -190,7 +190,7 @@ function fieldsOf(complete: CellComplete, facts: EnvelopeFacts): ExecFields {
   };
 }
 
-/** What a query answers (spec §3.4), with the facts of the exec. */
+/** The answer of a query (spec §3.4), with the facts of the exec. */
 export type QueryEnvelope =
   | (QueryRead &
       QueryFacts & {
@@ -201,7 +201,7 @@ export type QueryEnvelope =
   | (ExecFailure &
       QueryRead & {
         readonly answer: null;
-        /** What the model noted of each section that helps: what was paid for, if only the last call failed. */
+        /** The model's notes on each section that helps: the paid part, if only the last call failed. */
         readonly notes: readonly QueryNote[];
       });
 
@@ -210,7 +210,7 @@ type QueryFacts = Pick<
   "session_id" | "exec_id" | "warnings" | "execution_time_ms" | "budget" | "resumed" | "replayed_sub_calls"
 >;
 
-/** What a query read, also if it has no answer. Of one that read objects it has `results`. */
+/** The sections that a query read, also if it has no answer. If it read objects, there are `results`. */
 interface QueryRead extends Partial<ObjectsRead> {
   readonly sections_analyzed: number;
   /** The source of each: `path:line` of where it begins, with `:column` if that is within a line. */

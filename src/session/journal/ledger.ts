@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import type { JournalRecord, ToolCall, ToolResult } from "./records.ts";
 
-/** What a session may spend since its last load. */
+/** The limits of a session's spending since its last load. */
 export interface BudgetLimits {
   readonly max_tokens: number;
   readonly max_sub_calls: number;
@@ -10,7 +10,7 @@ export interface BudgetLimits {
   readonly max_cost_usd: number | null;
 }
 
-/** What a session has spent since its last load: a fold over its journal. */
+/** The spending of a session since its last load: a fold over its journal. */
 export interface Ledger {
   /** With those that are allotted to children whose calls are open. */
   readonly sub_calls: number;

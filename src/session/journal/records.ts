@@ -11,7 +11,7 @@ import type { SubCallTurn, ToolOverrideEvent, Usage } from "../../model/index.ts
 import type { Coverage } from "./coverage.ts";
 
 /**
- * What an exec does. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
+ * The kind of an exec. Every change of a session is an exec of one of these kinds. A `turn` is a request to the root model of
  * an ask. The `ask` itself runs nothing: its records stand around those of its turns and cells.
  */
 export type ExecKind = (typeof EXEC_KINDS)[number];
@@ -137,7 +137,7 @@ export interface ChildRecord {
 
 export interface Attempt {
   readonly code: string;
-  /** How long was waited before the next one, ms. */
+  /** Time before the next one, ms. */
   readonly waited_ms: number;
 }
 
@@ -149,9 +149,9 @@ export interface Complete {
   readonly error_code: string | null;
   /** Why an exec failed that ran no cell. */
   readonly error_message: string | null;
-  /** How the cell ended, its result or error; null for kinds that run none. */
+  /** The end of the cell, its result or error; null for kinds that run none. */
   readonly end: CellEnd | null;
-  /** What the exec gathered: output, warnings, counts; null for kinds that run no cell. */
+  /** The state that the exec gathered: output, warnings, counts; null for kinds that run no cell. */
   readonly state: ExecState | null;
   readonly events: readonly ToolOverrideEvent[];
   /** Calls made. */
@@ -168,11 +168,14 @@ export interface Complete {
   readonly context_hash: string | null;
   /** The key under which the store has that context. Absent in earlier records: the hash is the key. */
   readonly context_key?: string | null;
-  /** What a cell looked at of the context; absent without a context, for kinds that run no cell, and in earlier records. */
+  /**
+   * The stretches of the context that a cell looked at; absent without a context, for kinds that run no cell, and in earlier
+   * records.
+   */
   readonly coverage?: Coverage;
-  /** How an ask was answered; absent for other kinds, and for an ask that failed. */
+  /** The answer of an ask; absent for other kinds, and for an ask that failed. */
   readonly answer?: Json;
-  /** What ended an ask that is cancelled, such as the time of its call; absent if nothing said so, and in earlier records. */
+  /** The cause of an ask's cancellation, such as the time of its call; absent if there was none, and in earlier records. */
   readonly ended_by?: EndedBy;
   readonly at: number;
 }
@@ -186,7 +189,7 @@ export interface EndedBy {
 /** The record of an exec that ran a cell: all that its envelope is made of. */
 export type CellComplete = Complete & { readonly end: CellEnd; readonly state: ExecState };
 
-/** What a session says of itself in lists: of its whole life, not since the last load. */
+/** Facts of a session in lists: of its whole life, not since the last load. */
 export interface SessionFacts {
   /** `running`: an exec has begun and not ended; if no process holds the session, the exec is unfinished. */
   readonly status: "idle" | "running";
@@ -199,7 +202,7 @@ export interface SessionFacts {
   readonly last: { readonly exec_id: string; readonly kind: ExecKind; readonly input: string } | null;
 }
 
-/** What a checkpoint of an exec's end keeps beside its image: enough to continue if the image cannot be read. */
+/** Data that a checkpoint of an exec's end keeps beside its image: enough to continue if the image cannot be read. */
 export interface EndExtras {
   readonly kind: "end";
   readonly memory: { readonly [key: string]: Json };
@@ -215,7 +218,7 @@ export interface EndExtras {
   readonly cells: number;
 }
 
-/** What a checkpoint of an exec that waits for calls keeps beside its image. */
+/** Data that a checkpoint of an exec that waits for calls keeps beside its image. */
 export interface StepExtras {
   readonly kind: "step";
   readonly state: ExecState;

@@ -1,7 +1,7 @@
 import type { ExecRecords } from "./exec-records.ts";
 import { subCallsOf } from "./ledger.ts";
 
-/** What the answered sub-calls of some execs came to. */
+/** The results of the answered sub-calls of some execs. */
 export interface CallTree {
   /** Sub-calls of the execs and of all children below. */
   readonly sub_calls: number;

@@ -1,6 +1,6 @@
 import type { Context, TextData } from "../../context/index.ts";
 
-/** What the machine's thread is told: the session's context, or the conversation in which the next exec runs. */
+/** The message to the machine's thread: the session's context, or the conversation in which the next exec runs. */
 export type ContextMessage = TextMessage | { readonly history: HistoryText | null };
 
 /** A context on its way to the machine's thread: its text crosses as shared memory. */

@@ -11,7 +11,7 @@ export interface Conversation {
   read(): HistoryServices;
   begin(): void;
   resume(kept: Json): void;
-  /** What is kept of an exec, with the hash of the conversation once a cell has touched it. */
+  /** The kept state of an exec, with the hash of the conversation once a cell has touched it. */
   withTouched(kept: Json): Json;
 }
 

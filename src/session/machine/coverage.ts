@@ -11,7 +11,7 @@ export interface CoverageCount extends CoverageNotes {
   begin(): void;
   /** An exec goes on with what was kept of it. If that was nothing, or is of another context, there is no coverage of the exec. */
   resume(kept: Json): void;
-  /** What a resume goes on with; of an exec that is over, its coverage alone. */
+  /** The state that a resume goes on with; for an exec that is over, its coverage alone. */
   kept(isOver: boolean): Json;
 }
 
@@ -21,7 +21,7 @@ type ContextText = Pick<Context["text"], "slice" | "length">;
 export function openCoverage(text: ContextText, context_hash: string): CoverageCount {
   let count = countFrom(NOTHING, text);
   let isKnown = true;
-  /** What was kept last, while nothing was added since. */
+  /** The newest kept state, while nothing was added since. */
   let unchanged: Json = null;
 
   const stretches = ({ read, matched, sent, isWhole }: Count): Coverage => ({
@@ -117,7 +117,7 @@ interface Stretches {
   toString(): string;
 }
 
-/** How many stretches a context has. */
+/** The number of stretches of a context. */
 export const STRETCHES = 2048;
 
 /** @param length of the text, UTF-16 units. @param kept base64 of the bits that are set */

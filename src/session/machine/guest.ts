@@ -10,7 +10,7 @@ import {
 } from "./machines.ts";
 
 export interface GuestOptions extends MachineOptions {
-  /** How long an unused machine stays open, ms. */
+  /** Time that an unused machine stays open, ms. */
   readonly idleMs: number;
 }
 

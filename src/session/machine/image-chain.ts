@@ -49,7 +49,7 @@ export interface Captured {
   readonly answers: readonly Json[];
   /** Ids of the calls that the guest waits for. */
   readonly waiting: readonly string[];
-  /** How many pages changed. */
+  /** The number of changed pages. */
   readonly pages: number;
   /** The checkpoint is in the store. */
   kept(): void;

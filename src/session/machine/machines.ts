@@ -26,11 +26,11 @@ export interface MachineOptions {
   readonly store: Store;
   readonly newId: () => string;
   readonly onNotice: (text: string) => void;
-  /** Where the threads of machines come from; default: those of the process. */
+  /** The source of the machines' threads; default: those of the process. */
   readonly machines?: Machines;
 }
 
-/** Where a machine opens: a session's state between execs. */
+/** The place at which a machine opens: a session's state between execs. */
 export interface Position {
   /** The checkpoint of an exec's end; null: a fresh guest. */
   readonly checkpoint: string | null;
@@ -45,7 +45,7 @@ export interface Machine extends AsyncDisposable {
   readonly isWhole: boolean;
   /** Lends cells the conversation in which the next exec runs; null: there is none. */
   useHistory(history: GivenHistory | null): Promise<void>;
-  /** What could not be brought back when it was opened, for the next envelope. Empty after the first call. */
+  /** Warnings about losses when it was opened, for the next envelope. Empty after the first call. */
   takeWarnings(): readonly string[];
 }
 

@@ -7,7 +7,7 @@ export interface Passages {
   note(start: number): void;
   /** The passages of a prompt, as ranges of P: each goes on for as long as prompt and P are the same. */
   in(prompt: string): Iterable<readonly [start: number, end: number]>;
-  /** Where the known ranges begin, the oldest first, for `restore`. */
+  /** The beginnings of the known ranges, the oldest first, for `restore`. */
   kept(): string;
   restore(kept: string): void;
 }
@@ -57,7 +57,7 @@ export function openPassages(text: Pick<Context["text"], "slice" | "length">): P
     return prompt.startsWith(text.slice(start, start + HEAD_UNITS), at) ? start : undefined;
   }
 
-  /** How long prompt and P are the same from here on. */
+  /** The length for which prompt and P are the same from here on. */
   function sameFor(prompt: string, at: number, start: number): number {
     let same = HEAD_UNITS;
     for (;;) {

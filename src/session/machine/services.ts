@@ -13,7 +13,7 @@ import type { ContextMessage, TextMessage } from "./context-message.ts";
 import { type Conversation, openConversation } from "./conversation.ts";
 import { type CoverageCount, openCoverage } from "./coverage.ts";
 
-/** What builtins reach in the machine's thread: the context that the host sent last. */
+/** Services of builtins in the machine's thread: the context that the host sent last. */
 export interface MachineServices extends Services {
   use(message: TextMessage): void;
   readonly conversation: Conversation;
@@ -23,7 +23,7 @@ export interface MachineServices extends Services {
   close(): void;
 }
 
-/** What a session's machine puts into its guest: builtins over the context that the session sends. */
+/** The library that a session's machine puts into its guest: builtins over the context that the session sends. */
 export function openLibrary(defined?: readonly Builtin[]): Library<ContextMessage> {
   const services = openServices();
   const receive = (message: ContextMessage) => {

@@ -3,7 +3,7 @@ import type { CallDescription } from "./call-description.ts";
 import type { SessionDescription } from "./description.ts";
 import type { ExecDescription } from "./exec-description.ts";
 
-/** How long texts may be, UTF-16 units. */
+/** Lengths that texts may have, UTF-16 units. */
 export interface TextBounds {
   /** A longer text keeps three quarters of this from its beginning, and a quarter from its end. */
   readonly each: number;
@@ -26,7 +26,7 @@ export function withBoundedTexts(session: SessionDescription, bounds: TextBounds
 /** A value of more JSON than this many bounded texts is left out: null stands for it. */
 const LONGEST_VALUE = 16;
 
-/** What is left of `all`. The newest texts take from it first. */
+/** The rest of `all`. The newest texts take from it first. */
 interface Budget {
   left: number;
 }

@@ -4,7 +4,7 @@ import { NO_USAGE, type SubCallTurn, tokensOf, type Usage } from "../../model/in
 import type { Attempt, ChildRecord, ToolCall, ToolResult } from "../journal/records.ts";
 import type { SessionDescription } from "./description.ts";
 
-/** What the journal tells of one call. Times are ms since the epoch. */
+/** The journal's facts about one call. Times are ms since the epoch. */
 export interface CallDescription {
   readonly call_id: string;
   /** From 1, in its exec. */
@@ -13,7 +13,7 @@ export interface CallDescription {
   readonly name: string;
   /** The batch of its cell that it belongs to; null: none. */
   readonly batch: number | null;
-  /** What was asked; null for a call that asks no model. */
+  /** The prompt; null for a call that asks no model. */
   readonly prompt: string | null;
   /** Every argument, as the cell gave it. */
   readonly args: readonly Json[];
@@ -36,7 +36,7 @@ export interface CallDescription {
   readonly time_ms: number | null;
   readonly tokens: number;
   readonly cost_usd: number;
-  /** What the provider charged; of a call with a child all that the child has spent. */
+  /** The provider's charge; for a call with a child all that the child has spent. */
   readonly usage: Usage;
   /** The answer came from the cache. */
   readonly cached: boolean;
@@ -45,7 +45,7 @@ export interface CallDescription {
   /** Requests that failed and were sent again: how many, and each with its code and the wait after it. */
   readonly attempts: number;
   readonly retries: readonly Attempt[];
-  /** How often a resume sent it again because its answer was not recorded. */
+  /** The number of times that a resume sent it again because its answer was not recorded. */
   readonly resent: number;
   /** The replies of a sub-agent; null for a call that one reply answered, or if they are not recorded. */
   readonly turns: readonly SubCallTurn[] | null;
@@ -62,7 +62,7 @@ export interface ChildDescription {
   readonly sub_calls: number | null;
   readonly turns: number | null;
   readonly depth_reached: number | null;
-  /** All that the store tells of it; null if that was not asked for, or is left out. */
+  /** The store's description of it; null if that was not asked for, or is left out. */
   readonly description: SessionDescription | null;
 }
 

@@ -10,7 +10,7 @@ export function childName(parentId: string, callId: string): string {
   return `${parentId}.${callId}`;
 }
 
-/** Whether a name is that of a child: it begins with an id, which is a ULID, and a dot. */
+/** True if a name is that of a child: it begins with an id, which is a ULID, and a dot. */
 export function isChildName(name: string): boolean {
   return /^[0-9A-HJKMNP-TV-Z]{26}\./.test(name);
 }

@@ -8,17 +8,17 @@ import { childName } from "./children.ts";
 import { describeExecs, type ExecDescription } from "./exec-description.ts";
 import { type SessionSummary, sessionNamed, summaryOf } from "./sessions.ts";
 
-/** All that a store tells of a session: its execs with their calls, and its checkpoints. */
+/** The store's description of a session: its execs with their calls, and its checkpoints. */
 export interface SessionDescription extends Omit<SessionSummary, "execs"> {
   /** The checkpoint at which it stands; null before the first. */
   readonly head: string | null;
-  /** What it was begun with (model, limits …), never a key; null if nothing is recorded. */
+  /** The settings of its beginning (model, limits …), never a key; null if nothing is recorded. */
   readonly settings: Json;
   /** In journal order. */
   readonly execs: readonly ExecDescription[];
   /** The oldest first; `parent` makes a tree of them. */
   readonly checkpoints: readonly CheckpointDescription[];
-  /** What of it is missing or damaged, named line by line; only of a session that is described `partly`. */
+  /** The missing or damaged parts, named line by line; only if the session is described `partly`. */
   readonly damaged?: readonly string[];
 }
 
@@ -36,9 +36,9 @@ export interface CheckpointDescription {
   readonly head: boolean;
 }
 
-/** How much is told of a session. */
+/** Options of a description. */
 export interface Describing {
-  /** How many of the sessions are described that answer calls, on all levels together, those of the newest execs first. */
+  /** The number of sessions that answer calls and are described, on all levels together, those of the newest execs first. */
   readonly children?: number;
   /** If records or checkpoints are damaged, the others are told, and `damaged` names those. Default: it is refused. */
   readonly partly?: boolean;
@@ -86,7 +86,7 @@ async function wholeOf(store: Store, id: string): Promise<Awaited<ReturnType<Sto
   return { records, checkpoints, damaged: [] };
 }
 
-/** What an unfinished exec has printed and looked at stands in its newest checkpoint. */
+/** Adds the output and the coverage of an unfinished exec from its newest checkpoint. */
 function withCheckpoints(exec: ExecDescription, checkpoints: readonly CheckpointRow[]): ExecDescription {
   const isThere = checkpoints.some(({ id }) => id === exec.checkpoint_id);
   const told = isThere ? exec : { ...exec, checkpoint_id: null };

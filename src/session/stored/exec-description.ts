@@ -7,7 +7,7 @@ import { withFiles } from "../journal/envelope.ts";
 import { type Complete, type ExecKind, type Resume, readRecord, type Start } from "../journal/records.ts";
 import { type CallDescription, describeCall, type GatheredCall } from "./call-description.ts";
 
-/** What the journal tells of one exec. Times are ms since the epoch. */
+/** The journal's facts about one exec. Times are ms since the epoch. */
 export interface ExecDescription {
   readonly exec_id: string;
   /** From 1, in the session's whole life. */
@@ -28,7 +28,7 @@ export interface ExecDescription {
   readonly ended_at: number | null;
   /** Wall time, without that in which no process ran it, ms; of an ask that of its turns and cells. null: it is not over. */
   readonly time_ms: number | null;
-  /** How often it was continued in a new process, and each time. */
+  /** The number of times that it was continued in a new process, and each time. */
   readonly resumed: number;
   readonly resumes: readonly ResumeDescription[];
   /** Tokens of its calls; for an ask, of its turns and cells. */
@@ -36,7 +36,7 @@ export interface ExecDescription {
   readonly cost_usd: number;
   /** The request of a turn is a call of the turn. An ask makes none itself. */
   readonly calls: readonly CallDescription[];
-  /** What it printed; if it is unfinished, until its newest checkpoint. */
+  /** Its output; if it is unfinished, until its newest checkpoint. */
   readonly stdout: string;
   readonly stderr: string;
   readonly warnings: readonly string[];
@@ -47,7 +47,7 @@ export interface ExecDescription {
   readonly rest: readonly string[];
   /** The checkpoint of the state after it; null if it left none, or if that is dropped. */
   readonly checkpoint_id: string | null;
-  /** What it looked at of the context; null if that is not recorded. */
+  /** The stretches of the context that it looked at; null if that is not recorded. */
   readonly coverage: Coverage | null;
   /** Only of an ask. */
   readonly ask: AskDescription | null;

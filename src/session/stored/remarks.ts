@@ -3,11 +3,11 @@ import type { Json } from "../../../runtime/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 
 /**
- * What people say of a session, for people. A remark grants nothing and changes nothing, so it is kept beside the signed
+ * Remarks of people on a session, for people. A remark grants nothing and changes nothing, so it is kept beside the signed
  * settings. `openSession`, lists and the command take the remarks that stand here.
  */
 export interface RemarkOptions {
-  /** What the session is for: a line of up to 200 characters that lists show. An empty one takes it away. */
+  /** The purpose of the session: a line of up to 200 characters that lists show. An empty one takes it away. */
   readonly label?: string;
 }
 

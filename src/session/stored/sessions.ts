@@ -12,7 +12,7 @@ import { EXEC_KINDS, type JournalRecord, readRecord, type SessionFacts } from ".
 import { isChildName, refuseChild } from "./children.ts";
 import { remarksOf, type SessionRemarks, withRemarks } from "./remarks.ts";
 
-/** What lists say of a stored session. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
+/** Facts of a stored session in lists. Counts are of its whole life, cost in USD by price lists, times ms since the epoch. */
 export interface SessionSummary extends Omit<SessionFacts, "status">, SessionRemarks {
   readonly id: string;
   /** null for a session without one. */
@@ -105,7 +105,7 @@ async function lastSession(store: Listing, passedOver: (row: DamagedRow) => void
   return found;
 }
 
-/** Whether `@last`, and a command without a name, may mean it. Those of Pi and those of jobs are reached by Pi and by their run. */
+/** True if `@last`, and a command without a name, may mean it. Those of Pi and those of jobs are reached by Pi and by their run. */
 export function canBeChosen({ origin }: Pick<SessionRow, "origin">): boolean {
   return origin !== "pi" && origin !== "batch";
 }

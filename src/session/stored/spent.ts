@@ -8,7 +8,7 @@ import { type ChildRecord, type EndedBy, readRecord } from "../journal/records.t
 import { treeOf } from "../journal/tree.ts";
 import { childName } from "./children.ts";
 
-/** What a child has spent so far, whatever became of it: it is charged to the call that it answers. */
+/** The spending of a child so far, whatever became of it: it is charged to the call that it answers. */
 export interface Spent extends ChildRecord {
   /** Its own turns and sub-calls, and all that its children have spent. */
   readonly usage: Usage;
@@ -20,7 +20,7 @@ export interface Spent extends ChildRecord {
   readonly model: string;
   /** When its first request left, ms since the epoch; null: none has, or that is not recorded. */
   readonly sent_at: number | null;
-  /** What cancelled its ask; null: it is open, has ended otherwise, or that is not recorded. */
+  /** The cause of its ask's cancellation; null: it is open, has ended otherwise, or that is not recorded. */
   readonly ended_by: EndedBy | null;
 }
 

@@ -26,7 +26,7 @@ export interface AnswersOptions extends PlanOptions {
   readonly children: Pick<Children, "answer" | "discard" | "unrecorded">;
   /** For the session of a job, and those below it. */
   readonly run?: RunPart | undefined;
-  /** What children take over. */
+  /** The settings that children take over. */
   readonly settings: CellSettings;
   /** The host has chosen the model that calls get which name none. */
   readonly isChosen: boolean;

@@ -15,14 +15,14 @@ export interface Amount {
   readonly cost_usd: number;
 }
 
-/** What a call that is still open has spent in an earlier process: the ledger of its child. */
+/** The spending in an earlier process of a call that is still open: the ledger of its child. */
 export interface Unrecorded extends Amount {
   readonly callId: string;
 }
 
 /** The budget of one session while its calls are in flight, without those above it. */
 export interface BudgetLevel {
-  /** What may still be spent, without what is held. */
+  /** The budget that may still be spent, without what is held. */
   left(): RemainingBudget;
   /** Held by requests in flight. */
   held(): Amount;

@@ -9,7 +9,7 @@ export type { Unrecorded } from "./budget-level.ts";
  * closed in the same step in which its record enters the ledger, so nothing counts twice or not at all.
  */
 export interface Budget extends Pick<BudgetLevel, "held" | "close" | "follow"> {
-  /** What may still be spent, without what is held: at this level and at those above. */
+  /** The budget that may still be spent, without what is held: at this level and at those above. */
   left(): RemainingBudget;
   /** The budget as one call sees it. A child of the call stands on it. */
   open(callId: string): SharedBudget;

@@ -74,7 +74,10 @@ function openKeyed(scope: string, asking: Asking): (records: ExecRecords | null,
   };
 }
 
-/** What a plain call asks; null: what a sub-agent reads may have changed, and what a model finds by itself depends on its turns. */
+/**
+ * The question of a plain call; null: what a sub-agent reads may have changed, and what a model finds by itself depends on
+ * its turns.
+ */
 function askedBy(
   { prompt, system, schema, or_text, model, max_tokens, tools, context, thinking }: SubCallRequest,
   usual: Thinking,

@@ -3,7 +3,7 @@ import { type Clock, RlmError } from "../../../runtime/index.ts";
 import { failure, type SubCallError } from "../../model/index.ts";
 import type { CallContext } from "./port.ts";
 
-/** How long a call with context may take unless it says otherwise, ms. */
+/** Time that a call with context may take unless it says otherwise, ms. */
 const CHILD_MS = 600_000;
 
 /** The time of a call with context, ms. Time in which no process ran its child does not count. */
@@ -25,7 +25,7 @@ export function timeOf(
   return { wholeMs, leftMs: Math.max(0, wholeMs - taken), isOwn: timeout_ms <= most };
 }
 
-/** What ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
+/** The stop that ends a child before its answer. A child that is suspended is not ended: it goes on with its parent. */
 export interface ChildStop extends Disposable {
   /** Its reason is an RlmError. */
   readonly signal: AbortSignal;

@@ -29,7 +29,7 @@ export interface ChildrenOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly places: Places;
-  /** Where the threads of their machines come from. */
+  /** The source of their machines' threads. */
   readonly machines: Pick<Machines, "keepOneMore">;
   /** The depth of the session that makes the calls. Its children are one deeper. */
   readonly depth: number;
@@ -49,7 +49,7 @@ export interface ChildOf {
 
 export interface OpenChild {
   readonly session: Session;
-  /** Where a range of the child's P lies in what its call gave. */
+  /** The places of a range of the child's P in the context that its call gave. */
   toCaller(range: Range): readonly Range[];
 }
 
@@ -61,7 +61,7 @@ export interface Children {
   answer(call: ChildCall, request: ChildRequest, context: CallContext, settings: CellSettings): Promise<Answered>;
   /** Ends the child of a call that is given up, and answers what it has spent; null: the call has no child. */
   discard(callId: string, request: ChildRequest, settings: CellSettings): Promise<Answered | null>;
-  /** What calls that an earlier process left open have spent. */
+  /** The spending of calls that an earlier process left open. */
   unrecorded(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
   /** Resolves once no child is open. */
   closed(): Promise<void>;
@@ -137,7 +137,7 @@ async function answer(options: ChildrenOptions, name: string, asked: Asked): Pro
 
 type Settlement = Answered["settlement"];
 
-/** How a child was ended by a process that did not come to record it for the call; null: it was not. */
+/** The end of a child by a process that did not come to record it for the call; null: it was not ended. */
 function endedBefore({ ended_by: by }: Spent): Settlement | null {
   return by && isFailureCode(by.code) ? { ok: false, error: guestError(failure(by.code, by.message)) } : null;
 }
@@ -223,7 +223,7 @@ function withCites(
   return { answer, cites: cites.map((range) => ("of" in context ? [...range, OF_HISTORY] : [...range])) };
 }
 
-/** What the call is charged is what its child has spent, whatever came of it. */
+/** The answer to the call. Its charge is the child's spending, whatever came of it. */
 function answeredBy(settlement: Settlement, spent: Spent | null): Answered {
   if (!spent) return { settlement, record: FREE, cacheKey: null };
   const { usage, model, session, sub_calls, turns, depth_reached, sent_at } = spent;

@@ -5,7 +5,7 @@ import type { CallEstimate, DryRun } from "../api.ts";
 import { FREE, type SubCallPlan } from "./plan.ts";
 import type { Answered, Answers } from "./port.ts";
 
-/** What the model layer knows: what would be sent, what it takes, and what stands in place of an answer. */
+/** The model layer's part in a dry run: the requests, their cost, and placeholders for answers. */
 export interface DryRunModel {
   plan(request: SubCallRequest): Promise<SubCallPlan>;
   estimate(call: SubCall): Omit<CallEstimate, "sub_calls" | "children" | "child_sub_calls">;

@@ -3,9 +3,9 @@ import { failure, type RequestBudget } from "../../model/index.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
 
 /**
- * What a session and all its children share: places for requests to models, and for the guests of children. A call that waits
- * for a guest's place holds only places of the levels above. A call that has a request's place waits for the budget alone. So
- * no two calls wait for each other.
+ * Places that a session and all its children share: places for requests to models, and for the guests of children. A call
+ * that waits for a guest's place holds only places of the levels above. A call that has a request's place waits for the
+ * budget alone. So no two calls wait for each other.
  */
 export interface Places {
   /** Held from before a request is reserved until it is answered; never while a call waits to be sent again. */

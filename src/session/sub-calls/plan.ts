@@ -20,7 +20,7 @@ export interface PlanOptions {
   readonly policy: SubAgentPolicy;
 }
 
-/** What is sent for a call of a cell, or why nothing is. */
+/** The request of a cell's call, or the reason why there is none. */
 export type SubCallPlan =
   | { readonly ok: true; readonly call: SubCall; readonly event: ToolOverrideEvent | null }
   | { readonly ok: false; readonly answered: Answered };

@@ -7,7 +7,7 @@ import type { Places } from "./places.ts";
 
 /** Answers the calls of async builtins. */
 export interface Answers {
-  /** What the machine must know of sub-calls before a cell makes one: part of the exec's facts. */
+  /** Facts of sub-calls that the machine must know before a cell makes one: part of the exec's facts. */
   readonly facts: { readonly [name: string]: Json };
   /** The level of thinking of calls that name none. Absent: off. */
   readonly thinking?: Thinking;
@@ -20,17 +20,17 @@ export interface Answers {
   answer(call: PendingCall, context: CallContext): Promise<Answered>;
   /** The model that a call asks, `provider/id`; null: there is none. Absent: nobody knows. */
   modelOf?(call: Pick<PendingCall, "name" | "args">): string | null;
-  /** Whether a call that may have been carried out already can be made once more. */
+  /** True if a call that may have been carried out already can be made once more. */
   repeatable(call: PendingCall): boolean;
-  /** Whether an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */
+  /** True if an interrupted call goes on where it was, by a child, whatever is done with other calls. Absent: none does. */
   resumes?(call: Pick<PendingCall, "name" | "args">): boolean;
   /** Ends the child of a call that is given up, and answers what it has spent; null: it has none. Absent: there are no children. */
   discard?(call: PendingCall): Promise<Answered | null>;
-  /** What calls that an earlier process left open have spent, by the ledgers of their children. Absent: there are no children. */
+  /** The spending of calls that an earlier process left open, by the ledgers of their children. Absent: there are no children. */
   unrecorded?(callIds: readonly string[]): Promise<readonly Unrecorded[]>;
 }
 
-/** What an exec lends to the answering of one call. */
+/** The exec's part in the answering of one call. */
 export interface CallContext {
   readonly budget: SharedBudget;
   /** The level of thinking that the call was recorded with, for a call that names none. */
@@ -43,13 +43,13 @@ export interface CallContext {
   readonly timeOver: AbortSignal;
   /** The conversation that the exec's cell reads; null: there is none. */
   readonly history: Context | null;
-  /** What is left of the session's time, ms. */
+  /** The rest of the session's time, ms. */
   timeLeft(): number;
   /** Called when the call's first request has a place: it is being answered from now on. */
   begun(): void;
 }
 
-/** What a child session is given by the session whose call it answers. */
+/** The parts that a child session gets from the session whose call it answers. */
 export interface Above {
   /** The budget of the call: {@link CallContext.budget}. Each request of the child is held there too. */
   readonly budget: SharedBudget;
@@ -57,7 +57,7 @@ export interface Above {
   readonly places: Places;
   /** The child's: 1 for a child of a session that a caller opened. */
   readonly depth: number;
-  /** How deep children may be. */
+  /** The depth that children may have. */
   readonly maxDepth: number;
   /**
    * The child's own limits: sub-calls as they are allotted to its call, time as its call has. Tokens and dollars are those of the

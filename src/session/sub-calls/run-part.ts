@@ -4,7 +4,7 @@ import { ROOT_CALL, subCallsOf } from "../journal/ledger.ts";
 import type { ToolResult } from "../journal/records.ts";
 
 /**
- * What a run lends to the session of one of its jobs, and to all sessions below it: the run's money and the providers' rates. A
+ * The run's part in the session of one of its jobs, and in all sessions below it: the run's money and the providers' rates. A
  * request comes to it after the local budget, so nothing is held in the run for a request that its session refuses.
  */
 export interface RunPart {
@@ -19,7 +19,7 @@ export interface RunPart {
   answered(call: RunCall, trouble: SubCallError | null): Promise<void>;
   /** Holds the sub-call that a call with a context of its own counts as. null: it is held. */
   count(call: RunCall, signal: AbortSignal): Promise<SubCallError | null>;
-  /** What the commit of a call's record settles. */
+  /** The settlement that the commit of a call's record makes. */
   settles(call: string, spent: Settled["spent"]): Settled;
   /** The record of a call is committed. */
   recorded(call: string): void;
@@ -62,8 +62,8 @@ export function withRun(budget: RequestBudget, run: RunPart | undefined, call: R
 }
 
 /**
- * What a call took by its record, as its run counts it. What a child took is settled by the child's own records: the call itself is
- * one sub-call.
+ * The spending of a call by its record, as its run counts it. That of a child is settled by the child's own records: the call
+ * itself is one sub-call.
  */
 export function spentOn(result: ToolResult): Settled["spent"] {
   if (result.child) return { nanodollars: 0, tokens: 0, sub_calls: 1 };

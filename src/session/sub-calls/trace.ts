@@ -11,7 +11,7 @@ interface Traced {
   readonly misfit?: string;
 }
 
-/** What a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
+/** The data that a call's record keeps for a trace. The names of tools come from a model, so they are bounded. */
 export function traceOf(
   { sent_at, turns, misfit }: Traced,
   granted: readonly string[],
