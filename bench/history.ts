@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openSession } from "../src/index.ts";
-import { called, conversationsOf, filler, said, type Talk, talk } from "../tests/support/pi-conversation.ts";
+import { called, conversationsOf, filler, said, type Talk, talk } from "../tests/support/pi/conversation.ts";
 import type { Corpus } from "./corpus.ts";
 import { takeTurns, timed } from "./measure.ts";
 import type { Case, Report } from "./report.ts";

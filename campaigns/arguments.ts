@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { PI_LINES, type PiLine } from "../tests/support/pi-process.ts";
+import { PI_LINES, type PiLine } from "../tests/support/pi/process.ts";
 
 /**
  * Runs a script with what `read` makes of its arguments; bad arguments are answered with the usage line and exit code 2.

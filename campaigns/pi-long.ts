@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { bundleCommands } from "../tests/support/command.ts";
-import type { PiLine } from "../tests/support/pi-process.ts";
+import type { PiLine } from "../tests/support/pi/process.ts";
 import { piLines, script, seedOf, wholeNumber } from "./arguments.ts";
 import { HARDSHIPS } from "./pi/hardships.ts";
 import { type LongReport, longTalk, type Strategy } from "./pi/long.ts";

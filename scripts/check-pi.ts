@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newUserOf } from "../tests/support/pi-installed.ts";
-import type { PiLine } from "../tests/support/pi-process.ts";
+import { newUserOf } from "../tests/support/pi/installed.ts";
+import type { PiLine } from "../tests/support/pi/process.ts";
 import { install, installPacked } from "./package.ts";
 import { mustRun } from "./process.ts";
 

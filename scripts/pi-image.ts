@@ -1,10 +1,10 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../tests/support/model-server.ts";
-import { piHome } from "../tests/support/pi-home.ts";
-import { PI_LINES } from "../tests/support/pi-process.ts";
-import { EXTENSION } from "../tests/support/pi-scene.ts";
-import { piTerminal } from "../tests/support/pi-terminal.ts";
+import { piHome } from "../tests/support/pi/home.ts";
+import { PI_LINES } from "../tests/support/pi/process.ts";
+import { EXTENSION } from "../tests/support/pi/scene.ts";
+import { piTerminal } from "../tests/support/pi/terminal.ts";
 import { ROOT } from "./process.ts";
 import { terminalImage } from "./terminal-image.ts";
 

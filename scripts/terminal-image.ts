@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PiTerminal } from "../tests/support/pi-terminal.ts";
+import type { PiTerminal } from "../tests/support/pi/terminal.ts";
 import { ROOT } from "./process.ts";
 import { terminalPage } from "./terminal-page.ts";
 

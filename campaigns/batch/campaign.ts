@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { openStore } from "../../src/store/index.ts";
-import { TRY_STEPS } from "../../tests/support/kill-step.ts";
+import { TRY_STEPS } from "../../tests/support/jobs/kill-step.ts";
 import { startModelServer } from "../../tests/support/model-server.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 import { askedOf, endOf, idsOf, LINE, NAME, OUT, startCommand, undisturbedRun, writeInputs } from "./command.ts";

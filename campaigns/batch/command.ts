@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { COMPILED, CRASHING_COMMAND } from "../../tests/support/command.ts";
-import { KILL_VARIABLE } from "../../tests/support/kill-step.ts";
+import { KILL_VARIABLE } from "../../tests/support/jobs/kill-step.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
 import type { BatchPlan } from "./campaign.ts";
 import type { Asked } from "./judge.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../src/store/thread/thread.ts";
-import { findingsInStore } from "../../tests/support/crash-store-check.ts";
+import { findingsInStore } from "../../tests/support/crash/store-check.ts";
 import { openPool } from "../../tests/support/pool.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 import { difference, lastingLine } from "./compare.ts";

@@ -1,4 +1,4 @@
-import type { Kill } from "../../tests/support/crash-life.ts";
+import type { Kill } from "../../tests/support/crash/life.ts";
 import type { RunPlan } from "./run.ts";
 
 /** Where processes are killed: at operations on the store, at random times, or now so, now so. */

@@ -1,6 +1,6 @@
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
-import { KEY_VARIABLE, type Kill, type Life, live } from "../../tests/support/crash-life.ts";
+import { KEY_VARIABLE, type Kill, type Life, live } from "../../tests/support/crash/life.ts";
 import { type Journaled, journaled } from "./journal.ts";
 import type { CrashProgram } from "./programs.ts";
 import { type CrashRequest, type CrashServer, keyOf } from "./server.ts";

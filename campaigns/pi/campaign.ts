@@ -3,10 +3,10 @@ import { readRecord } from "../../src/session/journal/records.ts";
 import { everySession } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
-import { CELL_FILES, cellOf, promptOf } from "../../tests/support/pi-cells.ts";
-import { FAULT_VARIABLE, type PiFault } from "../../tests/support/pi-fault.ts";
-import type { Pi, PiLine } from "../../tests/support/pi-process.ts";
-import { loadedIn, type PiScene, piScene } from "../../tests/support/pi-scene.ts";
+import { CELL_FILES, cellOf, promptOf } from "../../tests/support/pi/cells.ts";
+import { FAULT_VARIABLE, type PiFault } from "../../tests/support/pi/fault.ts";
+import type { Pi, PiLine } from "../../tests/support/pi/process.ts";
+import { loadedIn, type PiScene, piScene } from "../../tests/support/pi/scene.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 import { judged, type Settled } from "./judge.ts";
 

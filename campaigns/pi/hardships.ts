@@ -1,5 +1,5 @@
-import type { PiFault } from "../../tests/support/pi-fault.ts";
-import { entriesIn, type Pi } from "../../tests/support/pi-process.ts";
+import type { PiFault } from "../../tests/support/pi/fault.ts";
+import { entriesIn, type Pi } from "../../tests/support/pi/process.ts";
 
 /** What a conversation has gone through when its facts are looked for. */
 export type Hardship = "the talk" | "a compaction" | "a fork" | "a restart" | "a kill at an epoch";

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
-import { cellResult, toldOf } from "../../tests/support/pi-cells.ts";
-import { entriesIn } from "../../tests/support/pi-process.ts";
-import { mirrored, type PiScene, resultsOnDisk } from "../../tests/support/pi-scene.ts";
+import { cellResult, toldOf } from "../../tests/support/pi/cells.ts";
+import { entriesIn } from "../../tests/support/pi/process.ts";
+import { mirrored, type PiScene, resultsOnDisk } from "../../tests/support/pi/scene.ts";
 
 /** Prompts whose answer the store had when a process died, and how often they had been asked by then. */
 export type Settled = Map<string, number>;

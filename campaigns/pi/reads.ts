@@ -4,8 +4,8 @@ import { ROOT } from "../../scripts/process.ts";
 import { digest } from "../../src/read-cache/index.ts";
 import { TEST_EXTENSION } from "../../tests/support/command.ts";
 import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../../tests/support/model-server.ts";
-import { piHome } from "../../tests/support/pi-home.ts";
-import { entriesIn, type PiLine, startPi } from "../../tests/support/pi-process.ts";
+import { piHome } from "../../tests/support/pi/home.ts";
+import { entriesIn, type PiLine, startPi } from "../../tests/support/pi/process.ts";
 import { seededRandom } from "../../tests/support/seeded-random.ts";
 
 export interface ReadsOptions {

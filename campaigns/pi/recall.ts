@@ -1,6 +1,6 @@
 import type { ScriptedAnswer } from "../../tests/support/model-server.ts";
-import { envelopeOf } from "../../tests/support/pi-model.ts";
-import { entriesIn, type Pi } from "../../tests/support/pi-process.ts";
+import { envelopeOf } from "../../tests/support/pi/model.ts";
+import { entriesIn, type Pi } from "../../tests/support/pi/process.ts";
 
 /** How many facts each of the two ways to the conversation led to, in the message in which the file was read. */
 export interface Recall {

@@ -7,7 +7,7 @@ import { PI_KEYS, readPiConfig } from "../../src/config/pi.ts";
 import { PI_DEFAULTS } from "../../src/config/pi-origins.ts";
 import { completions } from "../../src/pi/view/commands.ts";
 import { TOOLS_BUDGET } from "../../src/tools/index.ts";
-import { PI_LINES } from "../support/pi-process.ts";
+import { PI_LINES } from "../support/pi/process.ts";
 import { folderWith } from "../support/tree.ts";
 
 const page = (name: string) => readFileSync(join(ROOT, "docs", name), "utf8");

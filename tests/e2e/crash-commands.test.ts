@@ -6,8 +6,8 @@ import { systemClock } from "../../runtime/index.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
-import { KEY_VARIABLE, type Kill, type Life, live } from "../support/crash-life.ts";
-import { findingsInStore } from "../support/crash-store-check.ts";
+import { KEY_VARIABLE, type Kill, type Life, live } from "../support/crash/life.ts";
+import { findingsInStore } from "../support/crash/store-check.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
 

@@ -8,7 +8,7 @@ import { openStore } from "../../src/store/thread/thread.ts";
 import { belay, ENV, finished, type Run } from "../src/cli/belay.ts";
 import { belayHere } from "../src/cli/in-process.ts";
 import { COMMAND } from "../support/command.ts";
-import { findingsInStore } from "../support/crash-store-check.ts";
+import { findingsInStore } from "../support/crash/store-check.ts";
 import { startModelServer } from "../support/model-server.ts";
 
 const KB = 1024;

@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { readRecord } from "../../src/session/index.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { KILLED_WORKER } from "../support/command.ts";
-import { TRY_STEPS } from "../support/kill-step.ts";
-import { runScene } from "../support/run-scene.ts";
+import { TRY_STEPS } from "../support/jobs/kill-step.ts";
+import { runScene } from "../support/jobs/run.ts";
 import { folderWith } from "../support/tree.ts";
 
 const CELL = `

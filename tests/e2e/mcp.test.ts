@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { CRASHING_COMMAND } from "../support/command.ts";
-import { CRASH_VARIABLE, type CrashPoint } from "../support/crash-point.ts";
+import { CRASH_VARIABLE, type CrashPoint } from "../support/crash/point.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 import { folderWith } from "../support/tree.ts";
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { packWithoutTypes } from "../../scripts/package.ts";
 import { mustRun, ROOT, run } from "../../scripts/process.ts";
-import { newUserOf } from "../support/pi-installed.ts";
-import { subCallAnswer } from "../support/pi-model.ts";
-import { NEWEST_PI } from "../support/pi-process.ts";
-import { HAS_TMUX } from "../support/pi-terminal.ts";
+import { newUserOf } from "../support/pi/installed.ts";
+import { subCallAnswer } from "../support/pi/model.ts";
+import { NEWEST_PI } from "../support/pi/process.ts";
+import { HAS_TMUX } from "../support/pi/terminal.ts";
 
 // The tarball that npm would publish, installed into an empty folder. `npm run check:package` looks at its types, and tries it over a server.
 

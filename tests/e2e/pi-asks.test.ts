@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { CELL_FILES } from "../support/pi-cells.ts";
-import { killedAt } from "../support/pi-kill.ts";
-import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { NEWEST_PI } from "../support/pi-process.ts";
-import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
+import { CELL_FILES } from "../support/pi/cells.ts";
+import { killedAt } from "../support/pi/kill.ts";
+import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import { NEWEST_PI } from "../support/pi/process.ts";
+import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi/scene.ts";
 
 const LOOK = `var found = find("TODO").matches; var said = await llm_query("look", { tools: [] }); print(found.length)`;
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
-import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { entriesIn, NEWEST_PI, type Pi, type PiEvent } from "../support/pi-process.ts";
-import { exec, mirrored, type PiScene, piScene } from "../support/pi-scene.ts";
+import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import { entriesIn, NEWEST_PI, type Pi, type PiEvent } from "../support/pi/process.ts";
+import { exec, mirrored, type PiScene, piScene } from "../support/pi/scene.ts";
 
 test.concurrent.for(NEWEST_PI)(
   "Pi $version: variables, memory, helpers and context are those of the branch",

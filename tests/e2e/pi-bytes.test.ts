@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type LongScene, longScene, promptOf, UNANSWERED } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { FAULT_VARIABLE, type PiFault } from "../support/pi-fault.ts";
-import { entriesIn, NEWEST_PI, PI_LINES, type Pi, type PiEntry, type PiLine, startPi } from "../support/pi-process.ts";
+import { FAULT_VARIABLE, type PiFault } from "../support/pi/fault.ts";
+import { entriesIn, NEWEST_PI, PI_LINES, type Pi, type PiEntry, type PiLine, startPi } from "../support/pi/process.ts";
 
 // One long conversation on each line of Pi: what a request says is what the branch says, whatever happens in between.
 

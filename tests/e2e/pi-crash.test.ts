@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { openStore } from "../../src/store/thread/thread.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi-cells.ts";
-import { FAULT_VARIABLE, type PiFault } from "../support/pi-fault.ts";
-import { cellTask, type KillPoint, killedAt, type Task, timesAsked } from "../support/pi-kill.ts";
-import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, PLAYS_ALL, printPi } from "../support/pi-process.ts";
-import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi-scene.ts";
+import { CELL_FILES, cellResult, subCallsOf, toldOf } from "../support/pi/cells.ts";
+import { FAULT_VARIABLE, type PiFault } from "../support/pi/fault.ts";
+import { cellTask, type KillPoint, killedAt, type Task, timesAsked } from "../support/pi/kill.ts";
+import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import { entriesIn, NEWEST_PI, PI_LINES, type PiLine, PLAYS_ALL, printPi } from "../support/pi/process.ts";
+import { exec, loadedIn, mirrored, piScene, resultsOnDisk } from "../support/pi/scene.ts";
 
 const entry = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ at: "entry", record, side });
 const commit = (record: PiFault["record"], side: PiFault["side"]): PiFault => ({ at: "commit", record, side });

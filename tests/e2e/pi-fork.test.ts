@@ -4,9 +4,9 @@ import * as ai from "@mariozechner/pi-ai";
 import * as tui from "@mariozechner/pi-tui";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
-import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import type { PiLine } from "../support/pi-process.ts";
-import { exec, piScene } from "../support/pi-scene.ts";
+import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import type { PiLine } from "../support/pi/process.ts";
+import { exec, piScene } from "../support/pi/scene.ts";
 import { folderWith } from "../support/tree.ts";
 
 const SCOPE = "node_modules/@mariozechner";

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { objectId } from "../../src/context/index.ts";
 import { FIRST_RUN_FILE } from "../../src/pi/view/index.ts";
-import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { entriesIn, OLDEST_PI } from "../support/pi-process.ts";
-import { piScene } from "../support/pi-scene.ts";
+import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import { entriesIn, OLDEST_PI } from "../support/pi/process.ts";
+import { piScene } from "../support/pi/scene.ts";
 
 const FACT = "remember: the code word is heron";
 

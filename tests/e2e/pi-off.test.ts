@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { longScene, promptOf } from "../../campaigns/pi/long.ts";
 import { FIRST_RUN_FILE } from "../../src/pi/view/index.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { entriesIn, OLDEST_PI, type Pi, startPi } from "../support/pi-process.ts";
+import { entriesIn, OLDEST_PI, type Pi, startPi } from "../support/pi/process.ts";
 
 const TURNS = 5;
 /** What Pi keeps of a conversation that it compacts. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Hardship } from "../../campaigns/pi/hardships.ts";
 import { longScene, longTalk, promptOf } from "../../campaigns/pi/long.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { entriesIn, OLDEST_PI, PI_LINES, startPi } from "../support/pi-process.ts";
+import { entriesIn, OLDEST_PI, PI_LINES, startPi } from "../support/pi/process.ts";
 
 const WINDOW = 32_000;
 

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "../../scripts/process.ts";
 import { TEST_EXTENSION } from "../support/command.ts";
-import { resultTo } from "../support/pi-model.ts";
-import { entriesIn, NEWEST_PI, OLDEST_PI, type Pi, type PiLine, startPi } from "../support/pi-process.ts";
-import { type PiScene, piScene } from "../support/pi-scene.ts";
+import { resultTo } from "../support/pi/model.ts";
+import { entriesIn, NEWEST_PI, OLDEST_PI, type Pi, type PiLine, startPi } from "../support/pi/process.ts";
+import { type PiScene, piScene } from "../support/pi/scene.ts";
 
 const V1 = Array.from({ length: 61 }, (_, n) => `const value${n + 1} = "${"x".repeat(20)}";`).join("\n");
 const V2 = V1.replace("value30 ", "other ");
@@ -139,7 +139,7 @@ test.concurrent.for(OLDEST_PI)(
   },
 );
 
-const OTHER = join(ROOT, "tests/support/pi-other-extension.ts");
+const OTHER = join(ROOT, "tests/support/pi/other-extension.ts");
 
 test.concurrent.for(
   NEWEST_PI.flatMap((line) => [

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { killedAt } from "../support/pi-kill.ts";
-import { envelopeOf, resultTo } from "../support/pi-model.ts";
-import { NEWEST_PI } from "../support/pi-process.ts";
-import { exec, loadedIn, mirrored, piScene } from "../support/pi-scene.ts";
+import { killedAt } from "../support/pi/kill.ts";
+import { envelopeOf, resultTo } from "../support/pi/model.ts";
+import { NEWEST_PI } from "../support/pi/process.ts";
+import { exec, loadedIn, mirrored, piScene } from "../support/pi/scene.ts";
 
 const COUNT = 11;
 const small = (at: number) => `part ${at}: the word is bird${at}\n`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { PI_LINES } from "../support/pi-process.ts";
-import { EXTENSION, exec, piScene } from "../support/pi-scene.ts";
-import { HAS_TMUX, piTerminal } from "../support/pi-terminal.ts";
+import { PI_LINES } from "../support/pi/process.ts";
+import { EXTENSION, exec, piScene } from "../support/pi/scene.ts";
+import { HAS_TMUX, piTerminal } from "../support/pi/terminal.ts";
 
 const CELL = `const { matches } = find("TODO");
 const first = await llm_query("one", { tools: [] });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { envelopeOf, resultsIn, resultTo, toolsIn } from "../support/pi-model.ts";
-import { entriesIn, NEWEST_PI } from "../support/pi-process.ts";
-import { exec, mirrored, piScene } from "../support/pi-scene.ts";
+import { envelopeOf, resultsIn, resultTo, toolsIn } from "../support/pi/model.ts";
+import { entriesIn, NEWEST_PI } from "../support/pi/process.ts";
+import { exec, mirrored, piScene } from "../support/pi/scene.ts";
 
 test.concurrent.for(NEWEST_PI)(
   "Pi $version: a cancelled cell is over; tools can be switched off and on",

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { envelopeOf, type PlannedCall, resultTo, subCallAnswer, toolsIn } from "../support/pi-model.ts";
-import { entriesIn, NEWEST_PI } from "../support/pi-process.ts";
-import { exec, piScene } from "../support/pi-scene.ts";
+import { envelopeOf, type PlannedCall, resultTo, subCallAnswer, toolsIn } from "../support/pi/model.ts";
+import { entriesIn, NEWEST_PI } from "../support/pi/process.ts";
+import { exec, piScene } from "../support/pi/scene.ts";
 
 const FILES = {
   "guide.md": "# Guide\n\nTODO: write the guide\n",

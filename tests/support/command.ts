@@ -21,22 +21,22 @@ export const QUICK: readonly string[] = [
 export const COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "src/cli/main.js")];
 
 /** As COMMAND, over a store that kills the process where it is told to. */
-export const CRASHING_COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/crash-cli.js")];
+export const CRASHING_COMMAND: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/crash/cli.js")];
 
 /** A worker that ends itself after a step of a try. */
-export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/killed-worker.js")];
+export const KILLED_WORKER: readonly string[] = [...QUICK, join(BUNDLED, "tests/support/jobs/killed-worker.js")];
 
 /** The Pi extension with the tests' commands around it. */
-export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi-extension.js");
+export const TEST_EXTENSION = join(BUNDLED, "tests/support/pi/extension.js");
 
 /** Bundles the commands and the extension of today's sources; to be done once before any of them is started. */
 export async function bundleCommands(): Promise<void> {
   hidePi();
   await bundle(BUNDLED, [
     ...ENTRIES,
-    "tests/support/crash-cli",
-    "tests/support/killed-worker",
-    "tests/support/pi-extension",
+    "tests/support/crash/cli",
+    "tests/support/jobs/killed-worker",
+    "tests/support/pi/extension",
   ]);
 }
 

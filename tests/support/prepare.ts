@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mustRun } from "../../scripts/process.ts";
 import { bundleCommands, COMMAND, COMPILED } from "./command.ts";
-import { PI_LINES } from "./pi-process.ts";
+import { PI_LINES } from "./pi/process.ts";
 
 /** Vitest calls it before the tests. */
 export default async function prepareCommands(): Promise<void> {

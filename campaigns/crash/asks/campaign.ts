@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../../src/store/index.ts";
-import { findingsInStore } from "../../../tests/support/crash-store-check.ts";
+import { findingsInStore } from "../../../tests/support/crash/store-check.ts";
 import { seededRandom } from "../../../tests/support/seeded-random.ts";
 import { planOf } from "../plan.ts";
 import { judgeAsk } from "./judge.ts";

@@ -1,5 +1,5 @@
 import type { Store } from "../../../src/store/index.ts";
-import { KEY_VARIABLE, type Kill, type Life, live } from "../../../tests/support/crash-life.ts";
+import { KEY_VARIABLE, type Kill, type Life, live } from "../../../tests/support/crash/life.ts";
 import { keyOf } from "../server.ts";
 import { type Family, familyOf, NO_FAMILY } from "./family.ts";
 import { type AskedRequest, QUESTION, type TreeServer } from "./tree.ts";

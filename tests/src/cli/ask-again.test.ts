@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { cell } from "../../support/ask-scene.ts";
+import { cell } from "../../support/ask/scene.ts";
 import { type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";

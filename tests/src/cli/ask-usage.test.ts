@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { cell } from "../../support/ask-scene.ts";
+import { cell } from "../../support/ask/scene.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
 import { belay } from "./belay.ts";

@@ -4,7 +4,7 @@ import { showSession } from "../../../src/cli/store/show.ts";
 import { showCall, showExec } from "../../../src/cli/store/show-exec.ts";
 import type { ExecDescription, SessionDescription } from "../../../src/index.ts";
 import { describeExecs } from "../../../src/session/stored/exec-description.ts";
-import { askJournal, childJournal, openJournal, startAsk, turn } from "../../support/ask-journal.ts";
+import { askJournal, childJournal, openJournal, startAsk, turn } from "../../support/ask/journal.ts";
 
 const NOW = 3_600_000;
 const PAGE = { now: NOW, all: false };

@@ -8,7 +8,7 @@ import type { WorkProgress } from "../../../src/jobs/index.ts";
 import { processParts } from "../../../src/jobs/process-parts.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
 import { giveUpJob } from "../../../src/jobs/worker.ts";
-import { runScene } from "../../support/run-scene.ts";
+import { runScene } from "../../support/jobs/run.ts";
 import { folderWith } from "../../support/tree.ts";
 
 vi.setConfig({ testTimeout: 30_000 });

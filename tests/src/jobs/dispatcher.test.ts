@@ -6,7 +6,7 @@ import { openPgBoss } from "../../../src/jobs/pg-boss/dispatcher.ts";
 import { queueFigures } from "../../../src/jobs/pg-boss/figures.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
 import { giveUpJob } from "../../../src/jobs/worker.ts";
-import { DONE, jobScene } from "../../support/job-scene.ts";
+import { DONE, jobScene } from "../../support/jobs/scene.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 
 const ticket = (n: number, more: Partial<Ticket> = {}): Ticket => ({ run: "R", n, rank: n, ...more });

@@ -3,7 +3,7 @@ import { processParts } from "../../../src/jobs/process-parts.ts";
 import { tryJob } from "../../../src/jobs/try.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { failingStore } from "../../support/failing-store.ts";
-import { runScene } from "../../support/run-scene.ts";
+import { runScene } from "../../support/jobs/run.ts";
 
 const CELL = 'const a = await llm_query("a", { tools: [] }); [a, await llm_query("b", { tools: [] })]';
 

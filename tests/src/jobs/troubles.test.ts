@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { checkModel } from "../../../src/jobs/check-model.ts";
 import type { WorkProgress } from "../../../src/jobs/index.ts";
 import { openTroubles } from "../../../src/jobs/troubles.ts";
-import { runScene } from "../../support/run-scene.ts";
+import { runScene } from "../../support/jobs/run.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 

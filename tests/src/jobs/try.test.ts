@@ -11,7 +11,7 @@ import {
   type Knobs,
   SPEC,
   UNFINISHED,
-} from "../../support/job-scene.ts";
+} from "../../support/jobs/scene.ts";
 
 /** The verdict of a try, and what it did. */
 async function tried(knobs: Knobs = {}) {

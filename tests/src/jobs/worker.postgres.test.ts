@@ -3,9 +3,9 @@ import { systemClock } from "../../../runtime/index.ts";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
+import { type RunSceneOptions, runScene, stopOnce } from "../../support/jobs/run.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
-import { type RunSceneOptions, runScene, stopOnce } from "../../support/run-scene.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -127,7 +127,7 @@ describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "workers whose tickets pg-b
     });
     const { url, submit, works, jobs, results, server } = await queueScene(ASK, { around });
     const { run } = await submit([0, 1, 2, 3]);
-    const childEntry = new URL("../../support/crashing-child-entry.ts", import.meta.url);
+    const childEntry = new URL("../../support/jobs/crashing-child-entry.ts", import.meta.url);
     const told = await works({ run, place: url, childEntry });
     expect(await results(run)).toEqual(["a0b0", null, "a2b2", "a3b3"]);
     expect((await jobs(run))[1]).toMatchObject({

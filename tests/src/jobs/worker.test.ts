@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { dueJobs } from "../../../src/jobs/sweep.ts";
 import type { Store } from "../../../src/store/index.ts";
-import { runScene, stopOnce } from "../../support/run-scene.ts";
+import { runScene, stopOnce } from "../../support/jobs/run.ts";
 import { storeAround } from "../../support/store-around.ts";
 import { folderWith } from "../../support/tree.ts";
 

@@ -4,7 +4,7 @@ import { objectId } from "../../../src/context/index.ts";
 import { readBranch } from "../../../src/pi/branch/entries.ts";
 import { storedContext } from "../../../src/session/index.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { conversationsOf, readTurns, talk } from "../../support/pi-conversation.ts";
+import { conversationsOf, readTurns, talk } from "../../support/pi/conversation.ts";
 import { folderWith } from "../../support/tree.ts";
 import { type FakePi, fakePi } from "./fake-pi.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { announcementsOn } from "../../../src/pi/events.ts";
-import { readTurns, talk } from "../../support/pi-conversation.ts";
-import { following } from "../../support/pi-following.ts";
+import { readTurns, talk } from "../../support/pi/conversation.ts";
+import { following } from "../../support/pi/following.ts";
 import { fakePi } from "./fake-pi.ts";
 
 test("other extensions are told of each epoch, whoever asked for it", () => {

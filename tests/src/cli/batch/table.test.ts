@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { csvLine, tableLines } from "../../../../src/cli/batch/result-table.ts";
 import type { JobPage, JobRow } from "../../../../src/store/index.ts";
 import { collected } from "../../../support/collected.ts";
-import { JOB } from "../../../support/job-scene.ts";
+import { JOB } from "../../../support/jobs/scene.ts";
 import { scene } from "./scene.ts";
 
 test("what a line of a table quotes is read again as it was", () => {

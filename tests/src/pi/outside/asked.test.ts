@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Compact } from "../../../../src/pi/outside/asked.ts";
-import { filler, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
-import { following, stubsIn, WISH } from "../../../support/pi-following.ts";
+import { filler, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
+import { following, stubsIn, WISH } from "../../../support/pi/following.ts";
 
 /** A conversation of four reads, and its next prompt. */
 function shortTalk(): Talk {

@@ -4,7 +4,7 @@ import { applyOutside } from "../../../../src/pi/outside/apply.ts";
 import { readOutside } from "../../../../src/pi/outside/branch.ts";
 import { findCopies } from "../../../../src/pi/outside/copies.ts";
 import { messagesOf, type PiMessage } from "../../../../src/pi/outside/message.ts";
-import { called, filler, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
+import { called, filler, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 const IMAGE = { type: "image", data: "iVBOR", mimeType: "image/png" };
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { tokensIn } from "../../../../src/pi/outside/keys.ts";
 import { estimate } from "../../../../src/pi/outside/size.ts";
-import { filler, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
-import { following, OFF, stubsIn, WISH } from "../../../support/pi-following.ts";
+import { filler, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
+import { following, OFF, stubsIn, WISH } from "../../../support/pi/following.ts";
 
 /** A conversation of which nothing went out yet, too large for the window. */
 function largeTalk(turns = 14): Talk {

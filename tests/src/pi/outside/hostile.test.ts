@@ -4,8 +4,8 @@ import { applyOutside } from "../../../../src/pi/outside/apply.ts";
 import { readOutside } from "../../../../src/pi/outside/branch.ts";
 import { keyOf } from "../../../../src/pi/outside/keys.ts";
 import type { PiMessage } from "../../../../src/pi/outside/message.ts";
-import { called, filler, orphansIn, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
-import { following, stubsIn, WISH } from "../../../support/pi-following.ts";
+import { called, filler, orphansIn, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
+import { following, stubsIn, WISH } from "../../../support/pi/following.ts";
 
 // What a file, a provider, or whoever wrote a session's file may do to the rules.
 

@@ -5,7 +5,7 @@ import { inParts, readEntries } from "../../../../src/pi/outside/entries.ts";
 import { keyOf } from "../../../../src/pi/outside/keys.ts";
 import type { PiMessage } from "../../../../src/pi/outside/message.ts";
 import { triggerOf } from "../../../../src/pi/outside/outlook.ts";
-import { called, filler, RULES, readTurns, said, type Talk, talk } from "../../../support/pi-conversation.ts";
+import { called, filler, RULES, readTurns, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 const isStub = ({ content, output }: PiMessage) => JSON.stringify([content, output]).includes("[RLM externalized: ");
 const textsOf = (sent: readonly PiMessage[]) => sent.map((message) => JSON.stringify(message));

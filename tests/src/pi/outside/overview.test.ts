@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { rememberedIds } from "../../../../src/pi/outside/keys.ts";
 import { overviewOf, type SaidObject } from "../../../../src/pi/outside/overview.ts";
-import { readTurns, type Talk, talk } from "../../../support/pi-conversation.ts";
-import { following, WISH } from "../../../support/pi-following.ts";
+import { readTurns, type Talk, talk } from "../../../support/pi/conversation.ts";
+import { following, WISH } from "../../../support/pi/following.ts";
 
 const seen = (self: Talk) => overviewOf(self.branch, rememberedIds());
 const states = ({ objects }: { objects: readonly SaidObject[] }) => objects.map(({ is }) => is).join(" ");

@@ -6,7 +6,7 @@ import { applyOutside, fates } from "../../../../src/pi/outside/apply.ts";
 import { readOutside } from "../../../../src/pi/outside/branch.ts";
 import { objectText } from "../../../../src/pi/outside/keys.ts";
 import type { PiMessage } from "../../../../src/pi/outside/message.ts";
-import { called, filler, orphansIn, said, type Talk, talk } from "../../../support/pi-conversation.ts";
+import { called, filler, orphansIn, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 /** What happens in a conversation, one after the other. */
 type Step =

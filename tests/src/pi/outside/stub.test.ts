@@ -4,7 +4,7 @@ import { readOutside } from "../../../../src/pi/outside/branch.ts";
 import type { EpochEntry } from "../../../../src/pi/outside/entries.ts";
 import { keyOf, objectText } from "../../../../src/pi/outside/keys.ts";
 import type { PiMessage } from "../../../../src/pi/outside/message.ts";
-import { called, filler, said, type Talk, talk } from "../../../support/pi-conversation.ts";
+import { called, filler, said, type Talk, talk } from "../../../support/pi/conversation.ts";
 
 const FACTS = {
   v: 1,

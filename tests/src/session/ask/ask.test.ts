@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore, type SessionOptions } from "../../../../src/index.ts";
-import { askScene, cell } from "../../../support/ask-scene.ts";
+import { askScene, cell } from "../../../support/ask/scene.ts";
 import type { ModelScript, ScriptedAnswer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 

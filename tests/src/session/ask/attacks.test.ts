@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AskOptions, SessionOptions } from "../../../../src/index.ts";
-import { askScene, cell } from "../../../support/ask-scene.ts";
+import { askScene, cell } from "../../../support/ask/scene.ts";
 import type { ScriptedAnswer } from "../../../support/model-server.ts";
 
 const LOOK = cell("print(P.length)");

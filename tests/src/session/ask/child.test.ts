@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openSessionWith } from "../../../../src/session/index.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
 import type { Store } from "../../../../src/store/index.ts";
-import { replyWith as cell, EMPTY, type Scripts, treeScene as scene } from "../../../support/ask-tree.ts";
+import { replyWith as cell, EMPTY, type Scripts, treeScene as scene } from "../../../support/ask/tree.ts";
 import type { Around } from "../../../support/store-around.ts";
 
 /** How the asks of a session's children and of theirs ended, in the order of their calls. */

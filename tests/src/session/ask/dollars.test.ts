@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { openModels } from "../../../../src/model/index.ts";
 import { describeSession, type SessionDescription } from "../../../../src/session/index.ts";
-import { replyWith, type Scripts, treeScene } from "../../../support/ask-tree.ts";
+import { replyWith, type Scripts, treeScene } from "../../../support/ask/tree.ts";
 import type { ScriptedAnswer, SeenRequest } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openSession, openStore } from "../../../../src/index.ts";
 import { openStore as openJournals } from "../../../../src/store/index.ts";
-import { cell } from "../../../support/ask-scene.ts";
+import { cell } from "../../../support/ask/scene.ts";
 import { type ModelScript, startModelServer } from "../../../support/model-server.ts";
 import { folderWith } from "../../../support/tree.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { describeExecs, type ExecDescription } from "../../../../src/session/stored/exec-description.ts";
-import { askJournal } from "../../../support/ask-journal.ts";
+import { askJournal } from "../../../support/ask/journal.ts";
 import { journals } from "../../../support/journals.ts";
 
 const byId = (execs: readonly ExecDescription[]) => new Map(execs.map((exec) => [exec.exec_id, exec]));

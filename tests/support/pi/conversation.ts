@@ -1,13 +1,13 @@
-import type { BranchEntry } from "../../src/pi/branch/entries.ts";
-import { type Conversations, openConversations } from "../../src/pi/conversation.ts";
-import { nextMessages, readOutside } from "../../src/pi/outside/branch.ts";
-import { findCopies } from "../../src/pi/outside/copies.ts";
-import { OUTSIDE_ENTRY } from "../../src/pi/outside/entries.ts";
-import { type ObjectIds, rememberedIds } from "../../src/pi/outside/keys.ts";
-import { callsOf, messagesOf, type PiMessage } from "../../src/pi/outside/message.ts";
-import { type Outlook, outlook, type Rules } from "../../src/pi/outside/outlook.ts";
-import { overviewOf } from "../../src/pi/outside/overview.ts";
-import { NO_STATE } from "../../src/pi/runs/board.ts";
+import type { BranchEntry } from "../../../src/pi/branch/entries.ts";
+import { type Conversations, openConversations } from "../../../src/pi/conversation.ts";
+import { nextMessages, readOutside } from "../../../src/pi/outside/branch.ts";
+import { findCopies } from "../../../src/pi/outside/copies.ts";
+import { OUTSIDE_ENTRY } from "../../../src/pi/outside/entries.ts";
+import { type ObjectIds, rememberedIds } from "../../../src/pi/outside/keys.ts";
+import { callsOf, messagesOf, type PiMessage } from "../../../src/pi/outside/message.ts";
+import { type Outlook, outlook, type Rules } from "../../../src/pi/outside/outlook.ts";
+import { overviewOf } from "../../../src/pi/outside/overview.ts";
+import { NO_STATE } from "../../../src/pi/runs/board.ts";
 
 /** A text block, as Pi has it. */
 export const said = (text: string) => ({ type: "text", text }) as const;

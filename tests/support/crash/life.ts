@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { COMPILED, CRASHING_COMMAND } from "./command.ts";
-import { CRASH_CHANNEL, CRASH_VARIABLE, type CrashPoint } from "./crash-point.ts";
+import { COMPILED, CRASHING_COMMAND } from "../command.ts";
+import { CRASH_CHANNEL, CRASH_VARIABLE, type CrashPoint } from "./point.ts";
 
 /** How a process is to end before its time. `random`: by a signal from outside, that long after it has opened its store. */
 export type Kill =

@@ -2,8 +2,8 @@ import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import type { PiHome } from "./pi-home.ts";
-import type { PiLine } from "./pi-process.ts";
+import type { PiHome } from "./home.ts";
+import type { PiLine } from "./process.ts";
 
 /** Pi as a person sees it, in a terminal of tmux. */
 export interface PiTerminal extends AsyncDisposable {

@@ -1,5 +1,5 @@
-import { DEFAULT_EXEC_LIMITS, type Json, noOutput } from "../../runtime/index.ts";
-import { NO_USAGE } from "../../src/model/index.ts";
+import { DEFAULT_EXEC_LIMITS, type Json, noOutput } from "../../../runtime/index.ts";
+import { NO_USAGE } from "../../../src/model/index.ts";
 import type {
   Complete,
   ExecKind,
@@ -8,7 +8,7 @@ import type {
   Start,
   ToolCall,
   ToolResult,
-} from "../../src/session/journal/records.ts";
+} from "../../../src/session/journal/records.ts";
 
 /** Records as a session writes them, a second apart. */
 export function openJournal(began: number) {

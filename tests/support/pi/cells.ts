@@ -1,6 +1,6 @@
-import type { SeenRequest } from "./model-server.ts";
-import { envelopeOf, type PlannedCall, resultTo, subCallAnswer } from "./pi-model.ts";
-import { exec } from "./pi-scene.ts";
+import type { SeenRequest } from "../model-server.ts";
+import { envelopeOf, type PlannedCall, resultTo, subCallAnswer } from "./model.ts";
+import { exec } from "./scene.ts";
 
 /** Files over which the cells run. */
 export const CELL_FILES = { "notes.txt": "TODO: the first\nTODO: the second\n" };

@@ -1,10 +1,10 @@
 import { onTestFinished } from "vitest";
-import type { Models } from "../../src/model/index.ts";
-import type { HostedOptions } from "../../src/session/api.ts";
-import { openSessionWith } from "../../src/session/index.ts";
-import { openStore, type Store } from "../../src/store/index.ts";
-import { type ScriptedAnswer, type SeenRequest, startModelServer } from "./model-server.ts";
-import { type Around, storeAround } from "./store-around.ts";
+import type { Models } from "../../../src/model/index.ts";
+import type { HostedOptions } from "../../../src/session/api.ts";
+import { openSessionWith } from "../../../src/session/index.ts";
+import { openStore, type Store } from "../../../src/store/index.ts";
+import { type ScriptedAnswer, type SeenRequest, startModelServer } from "../model-server.ts";
+import { type Around, storeAround } from "../store-around.ts";
 
 process.env.ASK_KEY = "k";
 const TEXT = Array.from({ length: 200 }, (_, at) => `line ${at}: ${at === 137 ? "the code is 4711" : "nothing"}`).join(

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { cellOf, promptOf, subCallsOf } from "./pi-cells.ts";
-import type { PiFault } from "./pi-fault.ts";
-import { type PlannedCall, resultTo } from "./pi-model.ts";
-import type { Pi } from "./pi-process.ts";
-import type { PiScene } from "./pi-scene.ts";
+import { cellOf, promptOf, subCallsOf } from "./cells.ts";
+import type { PiFault } from "./fault.ts";
+import { type PlannedCall, resultTo } from "./model.ts";
+import type { Pi } from "./process.ts";
+import type { PiScene } from "./scene.ts";
 
 /** Where a process is killed: beside a write of its own, or from outside when the server has been asked for this. */
 export interface KillPoint {

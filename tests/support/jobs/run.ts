@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from "vitest";
-import type { Clock, Json } from "../../runtime/index.ts";
+import type { Clock, Json } from "../../../runtime/index.ts";
 import {
   type Dispatcher,
   newSpec,
@@ -9,9 +9,9 @@ import {
   type WorkerSession,
   type WorkProgress,
   work,
-} from "../../src/jobs/index.ts";
-import { type JobRow, type RunLimits, type RunRow, type Store, shareStore } from "../../src/store/index.ts";
-import { type ModelScript, type ModelServer, startModelServer } from "./model-server.ts";
+} from "../../../src/jobs/index.ts";
+import { type JobRow, type RunLimits, type RunRow, type Store, shareStore } from "../../../src/store/index.ts";
+import { type ModelScript, type ModelServer, startModelServer } from "../model-server.ts";
 
 const UNLIMITED: RunLimits = { nanodollars: null, tokens: null, sub_calls: null };
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { ROOT } from "../../scripts/process.ts";
-import { TEST_EXTENSION } from "./command.ts";
-import { type PiHome, type PiHomeOptions, piHome } from "./pi-home.ts";
-import { type PiModel, type PiModelOptions, startPiModel } from "./pi-model.ts";
-import { entriesIn, type Pi, type PiEntry, type PiLine, startPi } from "./pi-process.ts";
+import { ROOT } from "../../../scripts/process.ts";
+import { TEST_EXTENSION } from "../command.ts";
+import { type PiHome, type PiHomeOptions, piHome } from "./home.ts";
+import { type PiModel, type PiModelOptions, startPiModel } from "./model.ts";
+import { entriesIn, type Pi, type PiEntry, type PiLine, startPi } from "./process.ts";
 
 /** The product's extension, as it stands in the checkout. */
 export const EXTENSION = join(ROOT, "src/pi/index.ts");

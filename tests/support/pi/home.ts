@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { FIRST_RUN_FILE } from "../../src/pi/view/index.ts";
-import { COMPILED } from "./command.ts";
+import { FIRST_RUN_FILE } from "../../../src/pi/view/index.ts";
+import { COMPILED } from "../command.ts";
 
 /** Folders of a user who has started Pi once before. Pi, and its store, see no others. */
 export interface PiHome extends Disposable {

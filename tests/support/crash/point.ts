@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { Store } from "../../src/store/port.ts";
-import { storeAround, WRITES } from "./store-around.ts";
+import type { Store } from "../../../src/store/port.ts";
+import { storeAround, WRITES } from "../store-around.ts";
 
 /** Where a process kills itself: at the n-th operation that writes, counted over the life of the process. */
 export interface CrashPoint {
@@ -12,7 +12,7 @@ export interface CrashPoint {
   readonly waitMs: number;
 }
 
-/** The variable that holds a crash point as JSON. Only `crash-cli.ts` reads it. */
+/** The variable that holds a crash point as JSON. Only `crash/cli.ts` reads it. */
 export const CRASH_VARIABLE = "BELAY_CRASH_POINT";
 
 /** Where the process tells of what it does, a line each: `store` once it is open, then the name of each operation. */

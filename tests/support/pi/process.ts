@@ -1,9 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../../scripts/process.ts";
-import { QUICK } from "./command.ts";
-import type { PiHome } from "./pi-home.ts";
+import { ROOT } from "../../../scripts/process.ts";
+import { QUICK } from "../command.ts";
+import type { PiHome } from "./home.ts";
 
 /** A release line of Pi: the last under its old name, and a later one under its new name. */
 export interface PiLine {

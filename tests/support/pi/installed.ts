@@ -1,8 +1,8 @@
-import { mustRun } from "../../scripts/process.ts";
-import { envelopeOf, resultTo } from "./pi-model.ts";
-import { type PiLine, type PiPrinted, printPi } from "./pi-process.ts";
-import { exec, piScene } from "./pi-scene.ts";
-import { piTerminal } from "./pi-terminal.ts";
+import { mustRun } from "../../../scripts/process.ts";
+import { envelopeOf, resultTo } from "./model.ts";
+import { type PiLine, type PiPrinted, printPi } from "./process.ts";
+import { exec, piScene } from "./scene.ts";
+import { piTerminal } from "./terminal.ts";
 
 /** Someone who has installed a package in Pi by its folder, and uses it for the first time. */
 export interface NewUser extends AsyncDisposable {

@@ -1,8 +1,8 @@
-import type { Epoch } from "../../src/pi/events.ts";
-import type { PiContext } from "../../src/pi/host.ts";
-import { openOutside } from "../../src/pi/outside/follow.ts";
-import type { PiMessage } from "../../src/pi/outside/message.ts";
-import type { Talk } from "./pi-conversation.ts";
+import type { Epoch } from "../../../src/pi/events.ts";
+import type { PiContext } from "../../../src/pi/host.ts";
+import { openOutside } from "../../../src/pi/outside/follow.ts";
+import type { PiMessage } from "../../../src/pi/outside/message.ts";
+import type { Talk } from "./conversation.ts";
 
 /** The extension's side of a conversation whose model has a window of 8,000 tokens, unless told otherwise. */
 export function following(self: Talk, { settings = {}, append = () => {}, window = 8000 }: FollowingOptions = {}) {

@@ -1,4 +1,4 @@
-import type { Step, Store } from "../../src/store/index.ts";
+import type { Step, Store } from "../../../src/store/index.ts";
 
 /** What a submitter or a try has done. Each lies between two others: docs/durability.md has their order. */
 export type KillStep = (typeof KILL_STEPS)[number];
@@ -9,7 +9,7 @@ export const TRY_STEPS = ["session", "begin", "loaded", "reserve", "give", "answ
 /** `added`: the jobs have their rows, and nobody has offered them. `offered`: they have their tickets, and none was begun. */
 export const KILL_STEPS = ["added", "offered", ...TRY_STEPS] as const;
 
-/** The variable that names a step and which of its kind is the last: `finish:3`. Only `crash-cli.ts` reads it. */
+/** The variable that names a step and which of its kind is the last: `finish:3`. Only `crash/cli.ts` reads it. */
 export const KILL_VARIABLE = "BELAY_KILL_STEP";
 
 /** Makes stores that end this process once the step that the variable names is on disk. */

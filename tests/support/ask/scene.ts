@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
-import { openSession, type SessionOptions } from "../../src/index.ts";
-import { type ModelScript, type ScriptedAnswer, startModelServer } from "./model-server.ts";
+import { openSession, type SessionOptions } from "../../../src/index.ts";
+import { type ModelScript, type ScriptedAnswer, startModelServer } from "../model-server.ts";
 
 process.env.ASK_KEY = "k";
 

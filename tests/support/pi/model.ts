@@ -1,4 +1,4 @@
-import { type ModelServer, type ScriptedAnswer, type SeenRequest, startModelServer } from "./model-server.ts";
+import { type ModelServer, type ScriptedAnswer, type SeenRequest, startModelServer } from "../model-server.ts";
 
 /** A tool call that the model makes. */
 export interface PlannedCall {

@@ -1,6 +1,6 @@
 // A process that works on one run over a folder, and kills itself right after one step of a try is on disk.
-import { openInProcess, openRuns, work } from "../../src/jobs/index.ts";
-import { type Store, shareStore } from "../../src/store/index.ts";
+import { openInProcess, openRuns, work } from "../../../src/jobs/index.ts";
+import { type Store, shareStore } from "../../../src/store/index.ts";
 import { KILL_STEPS, killing } from "./kill-step.ts";
 
 const [folder = "", baseUrl = "", name = "", step = ""] = process.argv.slice(2);
