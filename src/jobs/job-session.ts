@@ -57,29 +57,31 @@ export async function leaseJob(parts: JobSessionsParts, found: JobOfRun): Promis
 }
 
 async function leaseOf({ store, clock }: JobSessionsParts, { session: id, begun_at }: JobRow): Promise<Lease> {
-  const made = { id, name: null, origin: "batch", settings: null, at: clock.now() } as const;
+  const make = () =>
+    store.create({ id, name: null, origin: "batch", settings: null, at: clock.now() }).catch((error: unknown) => {
+      const code = error instanceof RlmError ? error.code : null;
+      // No session of Belay has such an id.
+      if (code === "invalid_argument") throw notItsOwn(id);
+      if (code !== "session_exists") throw error;
+      return null;
+    });
   // The first try makes the session, unless an earlier one came that far.
-  const fresh = begun_at === null ? await unlessThere(store.create(made)) : null;
+  const fresh = begun_at === null ? await make() : null;
   if (fresh) return fresh;
   const row = await store.find(id);
   if (row && (row.id !== id || row.origin !== "batch")) throw notItsOwn(id);
-  return row ? store.lease(id) : store.create(made);
-}
-
-async function unlessThere(making: Promise<Lease>): Promise<Lease | null> {
-  try {
-    return await making;
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "session_exists") return null;
-    throw error;
-  }
+  return (row ? null : await make()) ?? store.lease(id);
 }
 
 /** A row that was tampered with must not have its script run in the session of a person. */
 function notItsOwn(id: string): RlmError {
-  return new RlmError("store_corrupt", `the session ${id}, which one of its jobs names, is not that of a job`, {
-    suggestion: "Somebody has changed the rows of the run: submit it again under another name.",
-  });
+  return new RlmError(
+    "store_corrupt",
+    `the session ${JSON.stringify(id)}, which one of its jobs names, is not that of a job`,
+    {
+      suggestion: "Somebody has changed the rows of the run: submit it again under another name.",
+    },
+  );
 }
 
 interface Opening {

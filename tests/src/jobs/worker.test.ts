@@ -396,7 +396,10 @@ test("a hostile row grants nothing: neither a server, nor a key, nor a limit abo
   expect(result[1]).toBe(2000);
 });
 
-test("a hostile row that names the session of a person changes nothing of it, and its run is paused", async () => {
+test.each([
+  ["the session of a person", "01PERSON"],
+  ["no session that can be made", "01^"],
+])("a hostile row that names %s changes nothing of it, and its run is paused", async (_named, session) => {
   const { submit, works, store } = await runScene("globalThis.mine = 1");
   const own = { id: "01PERSON", name: null, origin: "command", settings: null, at: 0 } as const;
   await store.create(own);
@@ -407,7 +410,7 @@ test("a hostile row that names the session of a person changes nothing of it, an
       ...kept.jobs,
       async read(key) {
         const found = await kept.jobs.read(key);
-        return found && { ...found, job: { ...found.job, session: own.id } };
+        return found && { ...found, job: { ...found.job, session } };
       },
     },
   });
