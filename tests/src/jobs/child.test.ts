@@ -36,7 +36,7 @@ async function scene(script: Parameters<typeof runScene>[1] = {}) {
   return { run, server, results, jobs, works, store, told, suspend, ticket, options };
 }
 
-const entry = (name: string) => new URL(`../../support/${name}.ts`, import.meta.url);
+const entry = (name: string) => new URL(`../../support/jobs/${name}.ts`, import.meta.url);
 
 test("a job that ends its process costs no more than that try, and the next process goes on with what is recorded", async () => {
   const { run, server, results, told, ticket, options } = await scene();
