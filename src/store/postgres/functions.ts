@@ -1,6 +1,9 @@
 import { SEAL_FINAL } from "../rows/job-seal.ts";
 import { RAISED } from "./failure.ts";
 
+/** ms since the epoch, by the server's clock. */
+export const NOW = "clock_ms()";
+
 /** The functions of the schema. Each migration replaces them all by those of this build. */
 export const FUNCTIONS = `
   -- ms since the epoch, by the server's clock, now and not when the transaction began.

@@ -52,7 +52,8 @@ export function amountColumns(of: Sum) {
   return [`${of}_usd`, `${of}_tokens`, `${of}_calls`] as const;
 }
 
-export const fieldsOfAmount = ({ nanodollars, tokens, sub_calls }: RunLimits) => [nanodollars, tokens, sub_calls];
+export const fieldsOfAmount = ({ nanodollars, tokens, sub_calls }: RunLimits) =>
+  [nanodollars, tokens, sub_calls] as const;
 
 export const NOTHING: Amount = { nanodollars: 0, tokens: 0, sub_calls: 0 };
 

@@ -7,7 +7,7 @@ import { fieldsOfAmount } from "../../rows/jobs.ts";
 import { number } from "../../rows/seal.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import type { Server } from "../connection.ts";
-import { NOW } from "./sql.ts";
+import { NOW } from "../functions.ts";
 
 const HELD: readonly Held[] = ["held", "wait", "nanodollars", "tokens", "sub_calls"];
 

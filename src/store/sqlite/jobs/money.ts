@@ -4,13 +4,13 @@ import { intervalOf, mayHold, minus, plus } from "../../jobs/money.ts";
 import type { Amount, Held, Hold, JobKey, Rate, Settled } from "../../jobs/port.ts";
 import { amountColumns, fieldsOfAmount, NOTHING } from "../../rows/jobs.ts";
 import { number, type Row } from "../../rows/seal.ts";
+import { readRun } from "../../sql/runs.ts";
 import type { Database } from "../database.ts";
-import { readRun } from "./runs.ts";
 
 /** Holds an amount of the run's before a request is sent. */
 export function reserve(database: Database, hold: Hold): Held {
   const { run, n, call, attempt, fence, amount } = hold;
-  const purse = readRun(database, run);
+  const purse = database.perform(readRun(run));
   const answer = mayHold(purse, amount);
   if (answer !== "held") return answer;
   const kept = "INSERT INTO holds (run, n, call, attempt, fence, usd, tokens, calls) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
@@ -26,13 +26,13 @@ export function give(database: Database, { run, n, call, attempt }: Omit<Hold, "
   if (!row) return;
   const set = "UPDATE holds SET usd = ?, tokens = ?, calls = ? WHERE run = ? AND n = ? AND call = ? AND attempt = ?";
   database.run(set, ...fieldsOfAmount(spent), ...key);
-  setSum(database, run, "held", plus(minus(readRun(database, run).held, heldBy(row)), spent));
+  setSum(database, run, "held", plus(minus(database.perform(readRun(run)).held, heldBy(row)), spent));
 }
 
 /** The record of a call is kept in the same transaction: its holds go, and run and job get what it spent. */
 export function settle(database: Database, { run, n, call, spent }: Settled): void {
   const free = take(database, "call = ?", run, n, call);
-  const purse = readRun(database, run);
+  const purse = database.perform(readRun(run));
   setSum(database, run, "held", minus(purse.held, free));
   setSum(database, run, "spent", plus(purse.spent, spent));
   const sums = amountColumns("spent").map((column) => `${column} = ${column} + ?`);
@@ -47,12 +47,12 @@ export function settle(database: Database, { run, n, call, spent }: Settled): vo
 export function doubt(database: Database, { run, n }: JobKey): void {
   const left = take(database, "? IS NULL", run, n, null);
   if (left === NOTHING) return;
-  const purse = readRun(database, run);
+  const purse = database.perform(readRun(run));
   setSum(database, run, "held", minus(purse.held, left));
   setSum(database, run, "doubtful", plus(purse.doubtful, left));
 }
 
-/** Takes holds of a job away; answers their sum. */
+/** Takes holds of a job away; returns their sum. */
 function take(database: Database, which: string, run: string, n: number, value: string | null): Amount {
   const rows = database.all(`DELETE FROM holds WHERE run = ? AND n = ? AND ${which} RETURNING *`, run, n, value);
   return rows.map(heldBy).reduce(plus, NOTHING);

@@ -81,7 +81,7 @@ test.skipIf(NO_POSTGRES)(
     await using reader = await openStore(url);
     const writing = { isOver: false };
     const write = async () => {
-      for (let n = 0; n < 20; n++) {
+      for (let n = 0; n < 6; n++) {
         await writer.create(sessionOf(`S${n}`));
         for (let at = 0; at < 5; at++) {
           const checkpoint = checkpointOf(`C${n}-${at}`, { pages: pagesOf([at], n), kind: "end" });
@@ -101,4 +101,5 @@ test.skipIf(NO_POSTGRES)(
     await written;
     expect(found).toEqual([]);
   },
+  60_000,
 );

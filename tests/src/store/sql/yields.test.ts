@@ -19,7 +19,9 @@ function forgotten(source: string, plans: ReadonlySet<string | undefined>): stri
     .filter(
       ({ 0: name, index }) =>
         plans.has(name) &&
-        !/(yield\* |function\* |async |perform\( ?|performed\(\(\) => |\.)$/.test(code.slice(0, index)),
+        !/(yield\* |function\* |async |perform\( ?|performed\(\(\) => |changing\(\(own\) => |\.)$/.test(
+          code.slice(0, index),
+        ),
     )
     .map(({ index }) => code.slice(Math.max(0, index - 20), index + 40));
 }

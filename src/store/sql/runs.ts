@@ -1,0 +1,117 @@
+import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../jobs/port.ts";
+import { LOWEST_RANK, rankOf } from "../jobs/rank.ts";
+import { runDiffers, runNotFound } from "../jobs/refusals.ts";
+import type { DamagedRow } from "../port.ts";
+import { damagedAmong } from "../rows/damaged.ts";
+import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../rows/job-input.ts";
+import { amountColumns, decodeRun, fieldsOfAmount, RUN_COLUMNS, SHOWN_RUN } from "../rows/jobs.ts";
+import { number, text } from "../rows/seal.ts";
+import { atMost } from "./jobs.ts";
+import { all, get, list, oneOf, type Part, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
+
+const SHOWN = raw(`SELECT ${SHOWN_RUN} FROM runs`);
+
+/**
+ * Makes the run, or returns the one of its name, with this specification.
+ * @param now the clock of the store
+ * @throws RlmError `run_differs`
+ */
+export function* openRun(wanted: NewRun, now: Part): Plan<{ readonly run: RunRow; readonly made: boolean }> {
+  const { id, name, queue, share, hash, limits } = wanted;
+  const spec = JSON.stringify(wanted.spec);
+  // The highest rank of a running job, else the lowest of a waiting one: a new run begins at once.
+  const first = yield* get(sql`SELECT coalesce((SELECT max(rank) FROM jobs WHERE state = 'running'),
+    (SELECT min(rank) FROM jobs WHERE state = 'waiting')) AS rank`);
+  const rank = typeof first?.rank === "number" ? first.rank : LOWEST_RANK;
+  const added = yield* get(sql`INSERT INTO runs (${raw([...RUN_COLUMNS, ...amountColumns("lim")].join(", "))})
+    VALUES (${list([id, name, queue, share, spec, hash, "open", null, now, rank, ...fieldsOfAmount(limits)])})
+    ON CONFLICT (name) DO NOTHING RETURNING *`);
+  if (added) return { run: decodeRun(added), made: true };
+  const known = yield* get(sql`UPDATE runs SET spec = ${spec} WHERE name = ${name} AND hash = ${hash} RETURNING *`);
+  if (!known) throw runDiffers(name);
+  return { run: decodeRun(known), made: false };
+}
+
+/** @throws RlmError `run_not_found`, `store_corrupt` */
+export function* readRun(id: string): Plan<RunRow> {
+  const row = yield* get(sql`${SHOWN} WHERE id = ${id}`);
+  if (row) return decodeRun(row);
+  throw runNotFound(id);
+}
+
+export function* findRun(nameOrId: string): Plan<RunRow | null> {
+  const row = yield* get(sql`${SHOWN} WHERE name = ${nameOrId} OR id = ${nameOrId}
+    ORDER BY name = ${nameOrId} DESC LIMIT 1`);
+  return row ? decodeRun(row) : null;
+}
+
+/** The newest first, behind the run with this id. */
+export function* listRuns({ after, limit, without = [] }: RunPage): Plan<RunRow[]> {
+  const behind = after === null ? sql`` : sql`AND id < ${after}`;
+  const rows = yield* all(sql`${SHOWN} WHERE NOT (id ${oneOf(without)}) ${behind}
+    ORDER BY id DESC LIMIT ${atMost(limit)}`);
+  return rows.map(decodeRun);
+}
+
+/** Runs whose rows cannot be read, the newest first. */
+export function* damagedRuns(): Plan<DamagedRow[]> {
+  const rows = yield* all(sql`${SHOWN} ORDER BY id DESC`);
+  return damagedAmong(rows, decodeRun, (row) => ({ id: text(row, "id"), label: `run ${row.name} (${row.id})` }));
+}
+
+export function* setLimits(id: string, limits: RunLimits): Plan<void> {
+  const [usd, tokens, calls] = fieldsOfAmount(limits);
+  const set = sql`lim_usd = ${usd}, lim_tokens = ${tokens}, lim_calls = ${calls}`;
+  if ((yield* run(sql`UPDATE runs SET ${set} WHERE id = ${id}`)) === 0) throw runNotFound(id);
+}
+
+/** Adds jobs behind those that the run has. Two submitters of one run take turns. @param now the clock of the store */
+export function* addJobs(of: string, jobs: readonly NewJob[], now: Part): Plan<AddedJob[]> {
+  const row = yield* get(sql`${SHOWN} WHERE id = ${of} ${spelled(sql``, sql`FOR UPDATE`)}`);
+  if (!row) throw runNotFound(of);
+  const [first, share] = [number(row, "first_rank"), number(row, "share")];
+  const last = yield* get(sql`SELECT coalesce(max(n) + 1, 0) AS n FROM jobs WHERE run = ${of}`);
+  const there = yield* all(sql`SELECT id, n FROM jobs WHERE run = ${of} AND id ${oneOf(jobs.map(({ id }) => id))}`);
+  const known = new Map(there.map((one) => [text(one, "id"), number(one, "n")]));
+  let n = last ? number(last, "n") : 0;
+  const added: AddedJob[] = [];
+  for (const job of jobs) {
+    const { id, session, context } = job;
+    const before = known.get(id);
+    added.push({ n: before ?? n, isNew: before === undefined });
+    if (before !== undefined) continue;
+    known.set(id, n);
+    const input = packed(JSON.stringify(job.input));
+    yield* run(sql`INSERT INTO jobs (run, n, id, state, rank, changed_at, session, input, context, asked)
+      VALUES (${list([of, n, id, "waiting", rankOf(first, n, share), now, session, input, context, sumOfAsked(of, job)])})`);
+    n += 1;
+  }
+  return added;
+}
+
+export function* knownJobs(of: string, jobs: readonly Asked[]): Plan<(KnownJob | null)[]> {
+  const ids = jobs.map(({ id }) => id);
+  const rows = yield* all(sql`SELECT ${raw(KNOWN_COLUMNS)} FROM jobs WHERE run = ${of} AND id ${oneOf(ids)}`);
+  const byId = new Map(rows.map((row) => [text(row, "id"), row]));
+  const contexts = new Set(jobs.flatMap(({ context }) => context ?? []));
+  const kept = yield* all(sql`SELECT hash, parts FROM contexts WHERE hash ${oneOf(contexts)}`);
+  const partsOf = new Map<string | null, string>(kept.map((row) => [text(row, "hash"), text(row, "parts")]));
+  return jobs.map((job) => {
+    const row = byId.get(job.id);
+    return row ? knownOf(row, job, partsOf.get(job.context) ?? null) : null;
+  });
+}
+
+/** The name of a run, whose row may be damaged, and the sessions of its jobs. @throws RlmError `run_not_found` */
+export function* sessionsOf(id: string): Plan<{ readonly name: string; readonly sessions: readonly string[] }> {
+  const row = yield* get(sql`SELECT name FROM runs WHERE id = ${id}`);
+  if (!row) throw runNotFound(id);
+  const jobs = yield* all(sql`SELECT session FROM jobs WHERE run = ${id}`);
+  return { name: text(row, "name"), sessions: jobs.map((job) => text(job, "session")) };
+}
+
+/** Drops a run with its jobs. Their sessions are dropped before. */
+export function* dropRun(id: string): Plan<void> {
+  for (const table of ["holds", "jobs"]) yield* run(sql`DELETE FROM ${raw(table)} WHERE run = ${id}`);
+  yield* run(sql`DELETE FROM runs WHERE id = ${id}`);
+}
