@@ -397,11 +397,11 @@ test("a hostile row grants nothing: neither a server, nor a key, nor a limit abo
 });
 
 test.each([
-  ["the session of a person", "01PERSON"],
-  ["no session that can be made", "01^"],
-])("a hostile row that names %s changes nothing of it, and its run is paused", async (_named, session) => {
+  ["the session of a person", "01PERSON", "01PERSON"],
+  ["no session that can be made", "01OTHER", "01^"],
+])("a hostile row that names %s changes no session, and its run is paused", async (_named, id, session) => {
   const { submit, works, store } = await runScene("globalThis.mine = 1");
-  const own = { id: "01PERSON", name: null, origin: "command", settings: null, at: 0 } as const;
+  const own = { id, name: null, origin: "command", settings: null, at: 0 } as const;
   await store.create(own);
   await store.release(own.id);
   const around = (kept: Store): Store => ({
