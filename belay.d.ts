@@ -223,7 +223,7 @@ interface SearchHit {
 interface DocumentEntry {
   /** Relative path; names the document in peek_doc. */
   id: string;
-  /** Where it was loaded from. */
+  /** The path that it was loaded from. */
   path: string;
   /** UTF-16 units. */
   size: number;
@@ -305,7 +305,7 @@ interface SubCallOptions {
   /** With schema: an answer that does not fit it, also after one repair, is given as text. */
   or_text?: boolean;
 }
-/** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
+/** The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;
   /** True if the same call may succeed if it is made again. */

@@ -18,7 +18,7 @@ export const list_docs = defineBuiltin({
   types: `interface DocumentEntry {
   /** Relative path; names the document in peek_doc. */
   id: string;
-  /** Where it was loaded from. */
+  /** The path that it was loaded from. */
   path: string;
   /** UTF-16 units. */
   size: number;

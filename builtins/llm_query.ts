@@ -42,7 +42,7 @@ export const llm_query = defineGuestBuiltin({
   /** With schema: an answer that does not fit it, also after one repair, is given as text. */
   or_text?: boolean;
 }
-/** What a sub-call rejects with; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
+/** The error of a sub-call; also BudgetExceededError, PolicyViolationError, SubCallTimeoutError, ReentrancyError. */
 interface SubAgentError extends Error {
   code: string;
   /** True if the same call may succeed if it is made again. */

@@ -1,7 +1,7 @@
 import type { Json } from "../runtime/index.ts";
 import type { ExecSuccess, QueryEnvelope } from "./session/index.ts";
 
-/** What an error has in place of each field of an exec that ran: it was refused before it began. */
+/** The fields of an error in place of those of an exec that ran: it was refused before it began. */
 export const NOTHING_RUN = {
   session_id: null,
   exec_id: null,
@@ -19,7 +19,7 @@ export const NOTHING_RUN = {
   replayed_sub_calls: 0,
 } as const satisfies Readonly<Record<Exclude<keyof ExecSuccess, "success">, Json>>;
 
-/** What an error of a query has in place of each of its fields: see `NOTHING_RUN`. */
+/** The fields of a query's error in place of its own: see `NOTHING_RUN`. */
 export const NOTHING_READ = {
   answer: null,
   notes: [],

@@ -1,7 +1,7 @@
 import { type ExecLimits, LIMITS } from "../runtime/index.ts";
 import { amount } from "./platform/figures.ts";
 
-/** What can be done about warnings, in the words of the command or of Pi. Each is a clause. */
+/** Cures for warnings, in the words of the command or of Pi. Each is a clause. */
 export interface WarningCures {
   readonly moreMatches: string;
   readonly moreOutput: string;
@@ -14,7 +14,7 @@ export interface WarningCures {
 }
 
 interface Situation {
-  /** What the warning says after its code. */
+  /** The text of the warning after its code. */
   readonly detail: string;
   /** The limits that held, as far as they are known. */
   readonly limits: Partial<ExecLimits>;
@@ -70,7 +70,7 @@ function exceeding(detail: string, fate: string): string {
   return limit === undefined ? `more than ${fate}` : `${has}, and ${limit} of it ${fate}`;
 }
 
-/** What the runtime says of a limit that no setting changes. */
+/** The words of the runtime about a limit that no setting changes. */
 const EARLIER_BUILD = " in a session of an earlier build";
 
 function tooLarge({ detail, cures }: Situation): string {

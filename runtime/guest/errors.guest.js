@@ -55,7 +55,7 @@
     return names;
   }
 
-  /** What the host learns of a thrown value, as JSON text. */
+  /** The host's view of a thrown value, as JSON text. */
   function describe(thrown) {
     try {
       return described(thrown);

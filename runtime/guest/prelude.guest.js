@@ -55,7 +55,7 @@
       });
       return stringify(messages);
     },
-    /** Whether the machine still allocates, calls and renders. */
+    /** True if the machine still allocates, calls and renders. */
     check() {
       const probe = newList();
       for (let i = 0; i < 1000; i++) append(probe, i);

@@ -42,7 +42,7 @@
     return prototype === ObjectPrototype || prototype === ArrayPrototype || prototype === null;
   };
 
-  /** What JSON would silently lose about this value, or "" if JSON keeps it. */
+  /** The loss that JSON would silently make of this value, or "" if JSON keeps it. */
   function lossOf(value) {
     switch (typeof value) {
       case "function":

@@ -7,7 +7,7 @@ const { instructions, objects, together, model, inline_tokens, max_tokens, max_t
 /** Objects that one model reads. */
 const readings = together ? [objects] : objects.map((object) => [object]);
 
-/** What a model answers of what it has read. */
+/** The form of a model's answer about what it has read. */
 const SCHEMA = {
   type: "object",
   properties: {

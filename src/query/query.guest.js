@@ -53,7 +53,7 @@ function sampleOf(sections) {
     : `${sections.length} sections at equal distances were read, ${share} % of the context`;
 }
 
-/** What other words find that a model names once, together with the question's own. */
+/** The sections that other words find, which a model names once, together with the question's own. */
 async function chosenByOtherWords(found) {
   // One call for the words, one for a section.
   if (SECTIONS.wordsOf(question).length === 0 || callsForReading() < 2) return found;
@@ -89,7 +89,7 @@ function wordsIn(text) {
   return [...new Set(words)].slice(0, 12);
 }
 
-/** What a model notes of each section; sections that do not help give none. Rejects if every call failed. */
+/** The model's notes on each section; sections that do not help give none. Rejects if every call failed. */
 async function notesOf(cited) {
   const answers = await Promise.allSettled(
     cited.map(({ start, end, cite: source }) =>

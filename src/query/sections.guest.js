@@ -14,7 +14,7 @@
     return [...new Set(words)].filter((word) => !STOP_WORDS.has(word.toLowerCase())).slice(0, 24);
   }
 
-  /** What a pattern looks for: what stands in quotes, else the words. */
+  /** The terms of a pattern: the quoted ones, else the words. */
   function termsOf(text) {
     const quoted = [...text.matchAll(/["'`]([^"'`\n]{2,80})["'`]/g)].map(([, inside]) => inside);
     return quoted.length > 0 ? [...new Set(quoted)] : wordsOf(text).slice(0, 12);
@@ -98,7 +98,7 @@
     return byWords();
   }
 
-  /** Whether the words of a question find little: no section, or fewer than half of them stand in P in any form. */
+  /** True if the words of a question find little: no section, or fewer than half of them stand in P in any form. */
   function findLittle(prompt, { sections, isSure }) {
     if (sections.length === 0) return true;
     if (isSure) return false;

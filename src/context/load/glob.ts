@@ -3,8 +3,8 @@ import { compileFind, escapePattern, type FindPattern, find } from "../find/find
 import { textFromString } from "../text/text.ts";
 
 /**
- * Whether each path (relative, with `/`) matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A pattern
- * holds at any depth; one that begins with `/` or `./` only at the top. All paths are matched in one pass of the
+ * Tells for each path (relative, with `/`) whether it matches the glob: `*`, `?`, `[…]`, `{a,b}`, `**` for any folders. A
+ * pattern holds at any depth; one that begins with `/` or `./` only at the top. All paths are matched in one pass of the
  * linear-time engine, since the pattern is the model's. Throws RlmError for a pattern that it cannot compile.
  */
 export function matchGlob(pattern: string, paths: readonly string[]): boolean[] {

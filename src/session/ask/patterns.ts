@@ -1,7 +1,7 @@
 import { readReply } from "./reply.ts";
 import type { Round } from "./rounds.ts";
 
-/** Whether a reply had no cell: a text, or one with a block in another language; null if it had one, or if it failed. */
+/** The kind of a reply without a cell: a text, or one with a block in another language; null if it had one, or if it failed. */
 export function textAlone({ outcome }: Round): "plain" | "with a block" | null {
   if (!outcome.ok) return null;
   const { cells, foreign } = readReply(outcome.reply);
@@ -9,7 +9,7 @@ export function textAlone({ outcome }: Round): "plain" | "with a block" | null {
   return foreign === null ? "plain" : "with a block";
 }
 
-/** Whether a cell has succeeded: the model has seen something. */
+/** True if a cell has succeeded: the model has seen something. */
 export function hasLooked(rounds: readonly Round[]): boolean {
   return rounds.some(({ cells }) => cells.some(({ success }) => success));
 }
