@@ -21,7 +21,7 @@ export interface AskView {
   readonly misfit: string | null;
   /** The value in that answer that fits the schema; undefined without a schema: the answer is then taken as it is. */
   readonly fitting: Json | undefined;
-  /** A provider's failure was told before: the turn is asked for again. */
+  /** True if the caller already knows of the provider's failure. The turn is then sent again. */
   readonly isRetry: boolean;
 }
 

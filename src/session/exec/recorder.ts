@@ -14,7 +14,7 @@ export interface RecorderParts {
   readonly session: string;
   readonly store: Store;
   readonly clock: Clock;
-  /** For the session of a job, and those below it: it is told what calls took when their records are kept. */
+  /** Receives the cost of calls when their records are committed, in the session of a job and those below it. */
   readonly run?: RunPart;
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
   /** Called with the session's new state after each commit. */
@@ -35,7 +35,7 @@ export interface Recorder {
   keep(capture: Capture, kept: Kept): Promise<void>;
   /** Takes note of an error that something else has met: the store may have failed there too. */
   noticed(error: unknown): void;
-  /** True if the store has failed: a commit of this exec, or what was read for it. */
+  /** True if a commit of this exec, or a read for it, has failed. */
   hasFailed(): boolean;
 }
 
