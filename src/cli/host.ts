@@ -1,6 +1,6 @@
 import type { Store } from "../store/index.ts";
 
-/** What a command gets from outside; tests hand in a store that they can watch or end. */
+/** Parts that a command gets from outside; tests pass a store that they can watch or end. */
 export interface Host {
   /** Opens the store in this folder; null: one in memory. @throws RlmError `store_failed` and the like */
   openStore(folder: string | null): Promise<Store>;

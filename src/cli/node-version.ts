@@ -1,7 +1,7 @@
 /** The oldest Node that runs Belay: the first 22 with `styleText`, `node:sqlite` and type stripping as used here. */
 export const OLDEST_NODE = "22.19.0";
 
-/** What is wrong with this version of Node and how to cure it, or null. */
+/** The problem of this version of Node and its cure, or null. */
 export function nodeProblem(version: string): string | null {
   const given = numbers(version);
   const oldest = numbers(OLDEST_NODE);

@@ -24,7 +24,7 @@ export interface Stop extends Disposable {
   readonly exitCode: number | undefined;
   /** Nothing more can be written. */
   close(exitCode: number): void;
-  /** What the process waits for if it must end in the middle of its work. */
+  /** Work that the process waits for if it must end in the middle. */
   readonly leaving: Leaving;
 }
 

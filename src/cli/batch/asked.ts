@@ -15,7 +15,7 @@ import { type OutPlace, outPlace } from "./results.ts";
 import { checkRunPrice, ratesIn } from "./run-limits.ts";
 import { type RunStore, runStore } from "./run-store.ts";
 
-/** What `belay batch` was asked for: flags and settings, checked as far as they can be without reading a file. */
+/** The arguments of `belay batch`: flags and settings, checked as far as they can be without reading a file. */
 export interface AskedRun {
   readonly script: string;
   readonly jobs: string;

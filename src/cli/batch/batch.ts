@@ -52,7 +52,7 @@ async function batchUntil(asked: AskedRun, host: Host, terminal: Terminal, stop:
 
 const LEFT_OUT_SHOWN = 10;
 
-/** So many jobs stand for all of them. */
+/** The number of jobs that are tried in place of all. */
 const TRIED = 3;
 
 /** `--dry-run`: runs the first jobs with placeholders for answers, and prints what all of them would take. Gives the exit code. */
@@ -87,7 +87,7 @@ interface Estimate {
   readonly cost_usd: number;
 }
 
-/** What the tried jobs take, multiplied. */
+/** The cost of all jobs, by that of the tried ones. */
 function estimateOf(tried: readonly DryRun[], jobs: number): Estimate {
   const of = (name: keyof Estimate) => {
     const sum = tried.reduce((total, { estimate }) => total + estimate[name], 0);

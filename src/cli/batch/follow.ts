@@ -24,7 +24,7 @@ interface Following {
 const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
 
-/** How a run stood when it was looked at last. */
+/** A run and its counts, at the last look. */
 export interface Stood {
   readonly run: RunRow;
   readonly counts: Counts;
@@ -60,7 +60,7 @@ async function lookAt({ jobs, run: id, clock, look }: Following): Promise<Stood>
   return stood;
 }
 
-/** How a run stands now. @throws RlmError if there is none */
+/** A run and its counts now. @throws RlmError if there is none */
 export async function standOf(jobs: Pick<Jobs, "run" | "counts">, id: string): Promise<Stood> {
   const run = await jobs.run(id);
   if (run) return { run, counts: await jobs.counts(id) };
@@ -69,7 +69,7 @@ export async function standOf(jobs: Pick<Jobs, "run" | "counts">, id: string): P
   });
 }
 
-/** Whether no job runs, and none will by itself. */
+/** True if no job runs, and none will by itself. */
 async function isOver({ jobs, run: id, isAlone }: Following, { run, counts }: Stood): Promise<boolean> {
   if (counts.running + counts.cancelling > 0) return false;
   if (run.state === "paused") return true;
@@ -77,7 +77,7 @@ async function isOver({ jobs, run: id, isAlone }: Following, { run, counts }: St
   return isAlone === true && (await leftToOtherBuild(jobs, id)) > 0;
 }
 
-/** Whether one of its parked jobs goes on by itself, such as when its provider may be asked again. */
+/** True if one of its parked jobs goes on by itself, such as when its provider may be asked again. */
 export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<boolean> {
   const parked = await jobs.list(run, { states: ["parked"], from: 0, limit: 1000 });
   return parked.some(({ run_at }) => run_at !== null);
@@ -86,7 +86,7 @@ export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<b
 const PAGE = 1000;
 
 /**
- * How many jobs of a run wait for the build of Belay that began them, if these alone are left; 0: this build can go on with
+ * The number of jobs that wait for the build of Belay that began them, if these alone are left; 0: this build can go on with
  * others, which wait too, or no job waits.
  */
 export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {

@@ -9,7 +9,7 @@ import { isHandedOver, openFile } from "../input/sources.ts";
 import { csvRows } from "./csv.ts";
 import { type Input, jsonLines } from "./jsonl.ts";
 
-/** What `--jobs` names. */
+/** The inputs that `--jobs` names. */
 interface Inputs {
   /** Files are the contexts of their jobs. */
   readonly kind: "values" | "files";

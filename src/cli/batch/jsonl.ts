@@ -41,7 +41,7 @@ interface Line {
   readonly text: string;
 }
 
-/** What is wrong with one line of what the user gave. `at` says where: `line 3 of jobs.jsonl`. */
+/** The problem of one line of the user's input. `at` is its place: `line 3 of jobs.jsonl`. */
 export class BadLine extends Error {
   readonly at: string;
   readonly cure: string | null;

@@ -17,7 +17,7 @@ import { openIds, type Spool, spool } from "./spool.ts";
 interface ReadJobs extends AsyncDisposable {
   readonly mode: ContextMode;
   readonly spool: Spool;
-  /** What of a folder is not among them. */
+  /** Files of a folder that are not among them. */
   readonly leftOut: readonly string[];
 }
 

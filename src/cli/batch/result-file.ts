@@ -8,7 +8,7 @@ import { openResultLines, type ResultLines, type ResultsAsked } from "./result-l
 export interface ResultFile {
   /** Writes the lines of jobs that have ended since. After a failure it does nothing: the file is written again later. */
   follow(): Promise<void>;
-  /** What keeps it from being whole; null: nothing. */
+  /** The error that keeps it from being whole, or null. */
   readonly problem: RlmError | null;
   /** Waits until all is on disk. */
   close(): Promise<void>;

@@ -29,7 +29,7 @@ const PAGE = 1000;
 export const isOver = (state: JobState) => FINAL.includes(state);
 
 export function openResultLines(asked: ResultsAsked): ResultLines {
-  /** Of those before it, each line was given; of those behind it, these. */
+  /** Each line before `first` was given; behind it, those of `beyond`. */
   let first = 0;
   const beyond = new Set<number>();
   return {

@@ -9,11 +9,11 @@ import { openResultFile, type ResultFile } from "./result-file.ts";
 import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
 import { tableLines } from "./result-table.ts";
 
-/** Where the results of a run are written while it goes on. */
+/** The place to which the results of a run are written while it goes on. */
 export interface Results {
   /** Writes the lines of jobs that have ended since. */
   follow(): Promise<void>;
-  /** What keeps the file from being whole; null: nothing. */
+  /** The error that keeps the file from being whole, or null. */
   readonly problem: RlmError | null;
   close(): Promise<void>;
 }

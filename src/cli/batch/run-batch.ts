@@ -68,7 +68,7 @@ function submittedLine({ run, order, added }: Submitted): string {
   return `run ${run.name}: ${amount(all, "job")}${of}`;
 }
 
-/** What the flags say of jobs that are over; a run that was paused goes on. Answers how many jobs are tried again. */
+/** Resumes a paused run, and does what the flags ask with jobs that are over. Returns the number of jobs that are tried again. */
 async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs: Jobs): Promise<number> {
   const states = [
     ...(own.retryFailed ? ["failed" as const] : []),

@@ -21,7 +21,7 @@ export interface Among {
 }
 
 /**
- * What is said of a run at the end: the last line is what to type next.
+ * Lines about a run at its end: the last one is the line to type next.
  * @param problem what keeps the results from being whole
  */
 export function endLines(asked: AskedRun, stood: Stood, problem: RlmError | null, among: Among): string[] {
@@ -82,7 +82,7 @@ function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {
   return [pausedText(run), `continue with: ${again}${higher}`];
 }
 
-/** What is said when the user has stopped the command. */
+/** The line for a user who has stopped the command. */
 export function stoppedLine({ line, own }: AskedRun, { counts }: Stood): string {
   const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
   // Workers go on.
@@ -108,7 +108,7 @@ function reachedFlag({ why }: Pick<RunRow, "why">): string | null {
   return limit === null ? null : `--${RUN_LIMITS[limit].name}`;
 }
 
-/** Why a run is paused, as a line for people. */
+/** The reason why a run is paused, as a line for people. */
 export function pausedText({ why, limits }: Pick<RunRow, "why" | "limits">): string {
   if (why === null) return "paused";
   if (!isOutOfMoney({ why })) return `paused: ${inFlags(why)}`;

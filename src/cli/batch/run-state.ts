@@ -2,12 +2,12 @@ import { compact, dollars } from "../../platform/figures.ts";
 import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 
-/** Where a run stands, at an instant of a clock of this process (ms). */
+/** The state of a run, at an instant of a clock of this process (ms). */
 export interface Standing {
   readonly at: number;
   readonly counts: Counts;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
-  /** Why most of the failed jobs failed; null or absent: it is not known. */
+  /** The reason why most of the failed jobs failed; null or absent: it is not known. */
   readonly reason?: Reason | null;
 }
 
@@ -64,13 +64,13 @@ function left(ms: number): string {
   return minutes < 90 ? `${Math.max(1, Math.round(minutes))} min` : `${(minutes / 60).toFixed(1)} h`;
 }
 
-/** How fast a run goes. null: not known yet. */
+/** The speed of a run. null: not known yet. */
 interface Speed {
   readonly callsPerSecond: number | null;
   readonly leftMs: number | null;
 }
 
-/** What is before this counts no more. */
+/** Looks that are older do not count. */
 const WINDOW_MS = 60_000;
 /** A shorter time says little. */
 const LEAST_MS = 2000;
@@ -94,7 +94,7 @@ export function openSpeed(): (now: Standing) => Speed {
   };
 }
 
-/** How a run stands, for programs. */
+/** The state of a run, for programs. */
 export function standingJson({ counts, run }: Pick<Standing, "counts" | "run">): object {
   return {
     jobs: jobsJson(counts),

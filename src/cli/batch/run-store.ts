@@ -13,7 +13,7 @@ export interface RunStore {
   readonly place: string;
   /** A database that many processes work on. */
   readonly isServer: boolean;
-  /** How people are told of it: without a password. */
+  /** The place as people see it: without a password. */
   readonly shown: string;
   /** `--store …` for a line that `commandLine` makes; nothing if it is the usual one, or BELAY_STORE names it. */
   readonly flags: readonly string[];

@@ -4,7 +4,7 @@ import { newSpec, type RunSpec } from "../../jobs/index.ts";
 import { readCells } from "../input/cells.ts";
 import type { AskedRun } from "./asked.ts";
 
-/** What each job of the run does. Nothing in it is a key or a place. */
+/** The work of each job of the run. Nothing in it is a key or a place. */
 export function specOf({ settings, own, options, rates }: AskedRun, script: Script, context: ContextMode): RunSpec {
   const { max_execution_ms, max_output_bytes, max_find_results, max_result_bytes } = settings;
   const { max_tokens, max_sub_calls, max_time_ms, max_cost_usd } = settings;
@@ -53,7 +53,7 @@ export async function nextName(name: string, isTaken: (name: string) => Promise<
   return `${name}-${number}`;
 }
 
-/** What each job runs. */
+/** The script that each job runs. */
 interface Script {
   /** The file, for tracebacks. */
   readonly name: string;

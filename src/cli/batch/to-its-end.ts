@@ -25,7 +25,7 @@ export interface OpenRun {
   readonly offering: Promise<void>;
 }
 
-/** How the work and the following came out. */
+/** The outcome of working on a run and following it. */
 export interface End {
   readonly stood: Stood;
   readonly results: Pick<Results, "problem">;

@@ -103,7 +103,7 @@ const PAGE = 1000;
 interface Idling {
   readonly jobs: Pick<Jobs, "runs" | "counts" | "list">;
   readonly queues: readonly string[];
-  /** Whether a job runs here. */
+  /** True if a job runs here. */
   isBusy(): boolean;
   readonly signal: AbortSignal;
 }

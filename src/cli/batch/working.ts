@@ -50,7 +50,7 @@ export function startWorking({ settings, models, ...asked }: WorkAsked): Working
   };
 }
 
-/** What this process brings to the sessions of jobs, by its own flags and settings. */
+/** Options that this process gives to the sessions of jobs, by its own flags and settings. */
 export function workerSession(settings: Settings, models: readonly string[] | null): WorkerSession {
   const { model: _, ...own } = sessionOptions(settings);
   const indexDir = indexFolder(process.env);

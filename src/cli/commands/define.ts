@@ -9,7 +9,7 @@ export interface Command {
   readonly summary: string;
   /** Further paragraphs of `belay help NAME`. */
   readonly details: readonly string[];
-  /** What it takes beside flags. */
+  /** Arguments that it takes beside flags. */
   readonly takes?: {
     /** The words of the usage line, such as `[SESSION]`. */
     readonly usage: string;

@@ -29,7 +29,7 @@ export async function completionCommand(
 /** Words that may stand in a place, each with its explanation, or their kind. */
 type Offered = Exclude<Completion, readonly string[]> | readonly (readonly [word: string, help: string])[];
 
-/** What may stand in place of the last word. @param typed the words behind `belay` */
+/** Words that may stand in place of the last one. @param typed the words behind `belay` */
 export function offered(typed: readonly string[], commands: Commands): Offered {
   const names = [
     ...commands.map(({ name, summary }) => [name, summary] as const),

@@ -58,7 +58,7 @@ async function inFolder<T>(stop: Stop, work: (folder: string) => Promise<T>): Pr
   }
 }
 
-/** What `belay demo --ask` found, as --json prints it. */
+/** The findings of `belay demo --ask`, as --json prints them. */
 interface Asked {
   readonly model: string;
   readonly question: string;

@@ -11,7 +11,7 @@ export interface ScriptedModel extends AsyncDisposable {
   allow(answers: number): void;
 }
 
-/** How long each answer takes, ms: enough to be seen. */
+/** The time of each answer, ms: enough to be seen. */
 const ANSWER_MS = 150;
 /** More than a question about a letter has. */
 const MAX_BODY_BYTES = 100_000;

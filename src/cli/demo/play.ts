@@ -10,7 +10,7 @@ import { openScriptedModel, type ScriptedModel } from "./model.ts";
 import { broken, MODEL, type Stage, say, showCommand, startBelay, succeeded, writeLetters } from "./stage.ts";
 import { ASK, EXPLORE, LETTERS, RECORDED, scriptedAnswer } from "./text.ts";
 
-/** What the demo found, as --json prints it. */
+/** The findings of the demo, as --json prints them. */
 export interface Found {
   readonly model: string;
   readonly explored: Json;
@@ -68,7 +68,7 @@ export async function play(stage: Stage): Promise<Found> {
 
 const INTRODUCTION = `It works on ${COUNT} short letters in a temporary folder. The model is scripted: a part of this command that goes by words. It needs no key and no network, and it is not clever.`;
 
-/** How often the journal is looked at, ms. */
+/** The time between two looks at the journal, ms. */
 const LOOK_MS = 20;
 
 /** Starts the cell that asks, and kills its process as soon as the journal has some of the answers. */

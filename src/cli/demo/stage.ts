@@ -11,7 +11,7 @@ import type { Output, Style } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
 import { LETTERS } from "./text.ts";
 
-/** Where a demo plays. */
+/** The store and terminal of a demo. */
 export interface Stage {
   /** Gets the letters, the cell and the store. */
   readonly folder: string;

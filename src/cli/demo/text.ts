@@ -14,7 +14,7 @@ export const LETTERS: Readonly<Record<string, string>> = {
   "12-lea.txt": "The invoice shows a price that I never agreed to. Please correct it.",
 };
 
-/** How many answers are recorded before the demo kills the process. */
+/** The number of answers that are recorded before the demo kills the process. */
 export const RECORDED = 5;
 
 /** A cell that looks around, without a model. */
@@ -32,7 +32,7 @@ for (const answer of results) counts[answer] = (counts[answer] ?? 0) + 1;
 result = counts;
 `;
 
-/** What `belay demo --ask` asks. */
+/** The question of `belay demo --ask`. */
 export const QUESTION = "How many of the letters are complaints?";
 
 /** The replies of the model that is asked, turn by turn. */

@@ -7,7 +7,7 @@ import type { Check } from "./doctor.ts";
 
 type Found = Omit<Check, "name">;
 
-/** Whether the server of a store can be used, and whether what it keeps is safe there. */
+/** Checks that the server of a store can be used, and that its data is safe there. */
 export async function checkServer(url: string): Promise<Found> {
   try {
     return judged(await lookAtServer(url));
@@ -17,7 +17,7 @@ export async function checkServer(url: string): Promise<Found> {
   }
 }
 
-/** Whether the queue beside the store can be used, and the tickets in it. A store that no run uses needs none. */
+/** Checks the queue beside the store, and the tickets in it. A store without runs needs none. */
 export async function checkQueue(url: string): Promise<Found> {
   try {
     const figures = await queueFigures(url);

@@ -27,7 +27,7 @@ export interface StorePlace {
 
 type Found = Omit<Check, "name">;
 
-/** Whether the folder can be written, and by whom. */
+/** Checks that the folder can be written, and by the user alone. */
 export async function checkFolder(folder: string): Promise<Found> {
   const isThere = existsSync(folder);
   for (const each of [folder, join(folder, "index"), join(folder, "locks")]) {
@@ -44,7 +44,7 @@ export async function checkFolder(folder: string): Promise<Found> {
   };
 }
 
-/** Why no file can be made in this folder, or null. Tries it, and leaves nothing behind. */
+/** The reason why no file can be made in this folder, or null. Tries it, and leaves nothing behind. */
 function writingProblem(folder: string): string | null {
   let made: string | null = null;
   try {
@@ -132,7 +132,7 @@ const PARTS: Readonly<Record<Verified["part"], string>> = {
   strays: "rows without an owner",
 };
 
-/** All that is read: its name, and what is told of it beside its sessions. */
+/** The store that is read: its name, and facts beside its sessions. */
 interface Whole {
   readonly shown: string;
   facts(): string;

@@ -3,7 +3,7 @@ import { nearest } from "../../platform/nearest.ts";
 import { type Flag, spellings, typedForm } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
-/** What was typed, in its order: `option` is null for a positional argument. */
+/** An argument, as it was typed: `option` is null for a positional one. */
 export interface Argument {
   readonly option: string | null;
   readonly value: string;
@@ -12,7 +12,7 @@ export interface Argument {
 /** The checked arguments of one command. */
 export interface Arguments {
   readonly inOrder: readonly Argument[];
-  /** What was typed without a flag. */
+  /** Arguments without a flag. */
   readonly positionals: readonly string[];
   /** All of them as they were typed. */
   readonly typed: readonly string[];

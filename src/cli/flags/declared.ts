@@ -233,7 +233,7 @@ export const SESSION_FLAGS: readonly Flag[] = [
   QUIET,
 ];
 
-/** How a result is written: as JSON, a line of JSON for each item, rows of a table, or a string as it is. */
+/** Forms of a result: JSON, a line of JSON for each item, rows of a table, or a string as it is. */
 export const FORMATS = ["json", "jsonl", "csv", "raw"] as const;
 export type Format = (typeof FORMATS)[number];
 

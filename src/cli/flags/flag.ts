@@ -8,7 +8,7 @@ export interface Flag<Value = unknown> {
   readonly short?: string;
   readonly type: Type<Value>;
   readonly help: string;
-  /** Where a long help lists it; without a heading it belongs to its command alone. */
+  /** The heading in a long help; without a heading it belongs to its command alone. */
   readonly heading?: Heading;
   /** Names of flags that cannot be given together with it. */
   readonly excludes?: readonly string[];
@@ -20,7 +20,7 @@ export interface Flag<Value = unknown> {
   readonly kept?: Kept;
 }
 
-/** How a recorded flag counts if its signature does not. */
+/** The effect of a recorded flag whose signature is not valid. */
 export interface Kept {
   /** The value that holds if the flag was never given. */
   readonly usual: string | boolean;
@@ -31,7 +31,7 @@ export interface Kept {
 export const HEADINGS = ["input", "run", "model", "session", "limits", "output"] as const;
 export type Heading = (typeof HEADINGS)[number];
 
-/** What a flag takes: how its value is called, completed and read. */
+/** The type of a flag's value: its name, its completion and its parser. */
 export interface Type<Value> {
   /** Stands for the value in help and messages; null: the flag is a switch. */
   readonly word: string | null;
@@ -42,11 +42,11 @@ export interface Type<Value> {
   readonly isPath?: true;
   /** @param texts in the order in which they were typed; none if the flag was not given @param fail makes the error */
   read(texts: readonly string[], fail: (value: string, takes: string) => Error): Value;
-  /** Whether a stored value is one of this type. */
+  /** True if a stored value is one of this type. */
   accepts(value: unknown): boolean;
 }
 
-/** What a shell offers for a value. */
+/** The words that a shell offers for a value. */
 export type Completion = "nothing" | "anything" | "files" | "sessions" | readonly string[];
 
 /** Lets TypeScript infer what a flag gives. */
@@ -122,7 +122,7 @@ export function count(most = Number.MAX_SAFE_INTEGER): Type<number | undefined> 
 /** `send or fail`, `json, jsonl, csv or raw`. */
 const listed = (words: readonly string[]) => words.join(", ").replace(/, ([^,]*)$/, " or $1");
 
-/** How a flag can be typed: `--quiet` and `-q`. */
+/** Spellings of a flag: `--quiet` and `-q`. */
 export function spellings({ name, short }: Flag): string[] {
   return [`--${name}`, ...(short ? [`-${short}`] : [])];
 }

@@ -11,7 +11,7 @@ const FORMATS = ["jsonl", "csv"] as const;
 /** The form of results: a line of JSON for each, or one table. */
 export type Format = (typeof FORMATS)[number];
 
-/** What the whole run may spend. */
+/** Limits of a whole run. */
 export const RUN_LIMITS = {
   nanodollars: flag({
     name: "run-max-cost-usd",
@@ -54,7 +54,7 @@ export function queueIn(typed: string): string | undefined {
   return /^[A-Za-z][\w-]{0,39}$/.test(typed) ? typed : undefined;
 }
 
-/** Where the results of a run go; exec calls it --output. `-` is stdout. */
+/** The place of a run's results; exec calls it --output. `-` is stdout. */
 export const OUT = {
   out: flag({
     name: "out",
@@ -88,7 +88,7 @@ const CALL_CONCURRENCY = flag({
   help: "sub-calls of one job in flight at once (default 5)",
 });
 
-/** What belongs to one session that the user names. */
+/** Flags of one session that the user names. */
 const NOT_OF_BATCH: readonly string[] = [
   ...["session", "no-store", "reload", "append", "discard", "verbose", "concurrency", "root"],
   OPTION_FLAGS.label.name,

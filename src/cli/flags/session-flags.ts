@@ -23,7 +23,7 @@ import type { Flag } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 import { checkName, settingsIn, storePlace } from "./values.ts";
 
-/** What the flags of a command that opens a session ask for. */
+/** The flags of a command that opens a session. */
 export interface SessionFlags {
   readonly command: string;
   readonly contexts: readonly string[];
@@ -31,15 +31,15 @@ export interface SessionFlags {
   readonly settings: AskedSettings;
   /** Absolute; null: a store in memory. */
   readonly store: string | null;
-  /** Whether --store was given: lines for the user repeat it. */
+  /** True if --store was given: lines for the user repeat it. */
   readonly isStoreNamed: boolean;
   readonly session: string | null;
-  /** What -c does to a session that has another context. */
+  /** The effect of -c on a session that has another context. */
   readonly change: "reload" | "append" | null;
   readonly discard: boolean;
   /** Options of the session. */
   readonly options: OptionFlags;
-  /** Where the result goes, if the command has one. */
+  /** The place of the result, if the command has one. */
   readonly output: ResultPlace;
   readonly quiet: boolean;
   readonly verbose: boolean;
@@ -49,7 +49,7 @@ export interface SessionFlags {
 
 export type OptionFlags = Given<typeof OPTION_FLAGS>;
 
-/** Where the last result of a command goes: null for `file` is stdout, for `format` as people read it. */
+/** The place of a command's last result: null for `file` is stdout, for `format` as people read it. */
 export interface ResultPlace {
   /** Absolute. */
   readonly file: string | null;

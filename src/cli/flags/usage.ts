@@ -1,7 +1,7 @@
 import { hasSecret, withoutPasswords } from "../../platform/store-place.ts";
 import { inLine } from "../../platform/visible.ts";
 
-/** What was typed cannot be run. */
+/** A typed line that cannot be run. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   /** A line that can be typed: the correction, or what explains the command. */

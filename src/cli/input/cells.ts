@@ -118,7 +118,7 @@ export function checkScripts(args: readonly Argument[]): void {
 
 const SHOWN = 3;
 
-/** Whether a file can be meant as a cell. What cannot be read is reported later, when it is read. */
+/** True if a file can be meant as a cell. A file that cannot be read is reported later, when it is read. */
 function isScript(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   // A pipe, such as that of <(command), can be read only once.

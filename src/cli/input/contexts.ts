@@ -16,7 +16,7 @@ import type { SessionFlags } from "../flags/session-flags.ts";
 import type { ProgressLine } from "../render/progress.ts";
 import { contextSource, type OneSource } from "./sources.ts";
 
-/** What `-c` names, with what is needed to read it. */
+/** The contexts that `-c` names, and the parts that read them. */
 export interface Contexts {
   readonly paths: readonly string[];
   readonly roots: readonly string[];
@@ -64,7 +64,7 @@ export async function bringContexts(
   }
 }
 
-/** Whether the session holds anything that a load would take away. */
+/** True if the session has anything that a load would take away. */
 async function hasRun({ journal }: Target): Promise<boolean> {
   return (await journal()).some(({ record }) => {
     const kind: unknown = "kind" in record ? record.kind : undefined;

@@ -117,7 +117,7 @@ function piped(source: string, path: string, flags: Typed): string {
   return `${source} > ${quoted(file)} && ${lineWith(path, [file], flags)}`;
 }
 
-/** What was typed, with other contexts in place of this one. */
+/** The typed line, with other contexts in place of this one. */
 function lineWith(path: string, others: readonly string[], { command, typed }: Typed): string {
   const at = typed.findIndex((word, index) => word === path && /^(-c|--context)$/.test(typed[index - 1] ?? ""));
   const contexts = others.flatMap((other) => ["-c", other]);

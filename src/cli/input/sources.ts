@@ -35,10 +35,10 @@ function reached(path: string): Stats {
   }
 }
 
-/** What one `-c` names. */
+/** The source that one `-c` names. */
 export type OneSource = Exclude<LoadSource, LoadPaths>;
 
-/** What `-c` names: a path, or stdin as the document `stdin`. @throws RlmError `context_too_large` */
+/** The source that `-c` names: a path, or stdin as the document `stdin`. @throws RlmError `context_too_large` */
 export async function contextSource(path: string, signal: AbortSignal): Promise<OneSource> {
   if (path !== "-") return path;
   const text = await readStdin(LIMITS.contextBytes, signal);

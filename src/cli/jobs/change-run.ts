@@ -97,7 +97,7 @@ async function jobsNamed(asked: JobsAsked, run: RunRow, ids: readonly string[]):
   return named;
 }
 
-/** How many jobs `retry --fresh` gives up: they were begun and wait, or are parked. */
+/** The number of jobs that `retry --fresh` gives up: they were begun and wait, or are parked. */
 async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonly JobRow[]): Promise<number> {
   if (verb !== "retry" || !asked.own.fresh) return 0;
   if (named.length > 0) return named.filter(isBegun).length;

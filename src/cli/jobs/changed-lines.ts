@@ -5,7 +5,7 @@ import { type ChangeAsked, type JobsAsked, jobsLine } from "./jobs-asked.ts";
 /** States of jobs that nobody tries, and that may have been begun. */
 export const HELD_UP: readonly JobState[] = ["waiting", "parked"];
 
-/** What became of a run. */
+/** The state of a run before and after a change. */
 export interface Changed {
   readonly run: RunRow;
   readonly before: Counts;
@@ -18,7 +18,7 @@ export interface Changed {
   readonly named: readonly JobRow[];
 }
 
-/** What people are told of it. */
+/** Lines that tell people of a change. */
 export function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], changed: Changed): string[] {
   const { run, before, begun, now, named, isRaised } = changed;
   const line = `the line of belay batch that began ${run.name} continues it`;

@@ -11,7 +11,7 @@ import { commandLine } from "../flags/usage.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
 
-/** What `belay jobs` was asked for, over its open store. */
+/** The arguments of `belay jobs`, and its open store. */
 export interface JobsAsked {
   readonly args: Arguments;
   readonly own: JobsFlags;

@@ -44,7 +44,7 @@ function report(error: RlmError, terminal: Terminal, args: Arguments, { exitCode
   else showFailure(error, terminal);
 }
 
-/** What the arguments ask for. @throws UsageError */
+/** The work that the arguments ask for. @throws UsageError */
 function workOf(args: Arguments, own: JobsFlags): (asked: JobsAsked) => Promise<number> {
   const [first, ...rest] = args.positionals;
   const verb = VERBS.find((known) => known === first);

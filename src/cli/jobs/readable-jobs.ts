@@ -41,7 +41,7 @@ export function showDamage(asked: JobsAsked, damaged: readonly DamagedOfRun[]): 
   if (error) showFailure(error, asked.terminal);
 }
 
-/** How a command ended that came upon these rows, for programs. */
+/** The outcome of a command that met these rows, for programs. */
 export function damageJson(asked: JobsAsked, damaged: readonly DamagedOfRun[]): object {
   return { ...outcomeOf(errorOf(asked, damaged)), ...(damaged.length > 0 ? { damaged } : {}) };
 }

@@ -1,7 +1,7 @@
 import { isRecord } from "../../platform/json.ts";
 import type { JobRow, Jobs } from "../../store/index.ts";
 
-/** Why jobs have failed: those with equal reasons together. */
+/** A reason why jobs have failed, and the number of those jobs. */
 export interface Reason {
   readonly error_code: string;
   /** The message of the first of them. */

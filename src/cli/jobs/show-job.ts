@@ -38,7 +38,7 @@ async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string)
   });
 }
 
-/** What a row has was checked when it was sealed; JSON of its own it is not. */
+/** A row was checked when it was sealed, but it may not be JSON. */
 function jsonIn(text: string | null): unknown {
   return text === null ? null : parseJson(text);
 }

@@ -70,7 +70,7 @@ async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, pages
   if (one) stdout.write(`one of them: ${jobsLine(asked, run.name, one.id)}\n`, "dim");
 }
 
-/** Why jobs failed, the most frequent reason first: `79 × schema_mismatch: the answer does not fit …`. */
+/** Reasons of failed jobs, the most frequent one first: `79 × schema_mismatch: the answer does not fit …`. */
 async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Promise<void> {
   const reasons = openReasons();
   for (let page = await list(0, PAGE); page.length > 0; page = await list((page.at(-1)?.n ?? 0) + 1, PAGE)) {
@@ -108,7 +108,7 @@ const COLUMNS = [...BEFORE, "left"] as const;
 const WITH_INPUTS = [...BEFORE, "left", "left"] as const;
 const STYLES: Readonly<Record<string, Style>> = { failed: "red", running: "green", parked: "yellow" };
 
-/** Why a job failed or waits, on one line. */
+/** The reason why a job failed or waits, on one line. */
 async function whyOf(job: JobRow): Promise<string> {
   const error = isRecord(job.told) && typeof job.told.error === "string" ? job.told.error : null;
   return oneLine(error ?? (await waitText(job)) ?? "-", WHY_UNITS);

@@ -20,7 +20,7 @@ interface Server {
   readonly folder: string;
 }
 
-/** How a server opens its store and its sessions. */
+/** Opens the store and the sessions of a server. */
 export function openingOf({ args, host, folder }: Server): Pick<SessionSource, "openStore" | "open"> {
   const { stderr } = processTerminal(() => {});
   return {

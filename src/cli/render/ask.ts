@@ -28,7 +28,7 @@ export function turnOverLine(progress: TurnProgress): string {
   return `${INDENT.repeat(depth)}${nameOf(progress)}  ${parts.join(" · ")}`;
 }
 
-/** What the model said in a turn, or the cell that it ran last and what came of it: for `--verbose`. */
+/** The model's text in a turn, or the cell that it ran last with its output: for `--verbose`. */
 export function turnText(progress: TurnProgress): string {
   const { phase, depth, detail } = progress;
   const last = detail.cells.at(-1);
@@ -37,7 +37,7 @@ export function turnText(progress: TurnProgress): string {
   return told.replaceAll(/^(?=.)/gm, INDENT.repeat(depth));
 }
 
-/** How far each level of children stands to the right. */
+/** The indent of each level of children. */
 const INDENT = "  ";
 
 /** `turn 3`; of a child with the number of its call, since several may run at once: `call 2, turn 3`. */

@@ -3,7 +3,7 @@ import { amount, compact, duration, elapsed, priced } from "../../platform/figur
 import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
-/** What the sub-calls of a cell or query took. */
+/** The cost of the sub-calls of a cell or query. */
 export interface CallsTaken {
   readonly done: number;
   /** Given up: they were in flight when it ended. */

@@ -10,7 +10,7 @@ import { type Output, type Terminal, writeData } from "./terminal.ts";
 import { prettyJson, showValue } from "./value.ts";
 import { isResultLeftOut, warningText } from "./warnings.ts";
 
-/** What is done with the result of an exec. */
+/** The way in which the result of an exec is delivered. */
 export interface Showing {
   /** The format of the last result, which then is all that stdout has; null: as people read it. */
   readonly format: Format | null;

@@ -10,7 +10,7 @@ import { inFlags } from "./wording.ts";
 
 type Told = Pick<ExecFailure, "error_code" | "traceback" | "suggestion">;
 
-/** Why a cell or query failed. */
+/** The failure of a cell or query. */
 export function showError(failure: Told, taken: CallsTaken | null, { stderr }: Terminal): void {
   if (failure.error_code === "cancelled") {
     const calls = taken ? `: ${amount(taken.done, "sub-call")} done, ${taken.unfinished} given up` : "";
@@ -42,7 +42,7 @@ function failureFields({ code, message, suggestion }: RlmError) {
   return { success: false, error_code: code, error_message: withoutPasswords(message), suggestion: cure };
 }
 
-/** What cannot be read of what a command is about; null: all is whole. @param lines one for each row or stretch of rows */
+/** The error for rows that cannot be read; null: all can. @param lines one for each row or stretch of rows */
 export function damageError(
   lines: readonly string[],
   { rest = "Only what can be read is shown", cure = DROP_SESSION } = {},
@@ -65,5 +65,5 @@ export function passedOver(stderr: Output): (row: { readonly problem: string }) 
 const DROP_SESSION = `${remedy("removeSession")} that is`;
 const SHOWN = 10;
 
-/** How such a command ended, for programs. */
+/** The outcome of such a command, for programs. */
 export const outcomeOf = (damage: RlmError | null) => (damage ? failureFields(damage) : { success: true });

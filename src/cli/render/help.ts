@@ -104,7 +104,7 @@ example
 `;
 }
 
-/** So many options can be taken in without headings. */
+/** The number of options that people can read without headings. */
 const WITHOUT_HEADINGS = 10;
 
 /** The options as help lists them: a long list under headings. */
@@ -143,7 +143,7 @@ function usageOf(options: readonly Flag[]): string[] {
 const shortest = ({ name, short, type: { word } }: Flag) =>
   `${short ? `-${short}` : `--${name}`}${word === null ? "" : ` ${word}`}`;
 
-/** Where the texts of options begin; on a narrow terminal they stand under their options. */
+/** The column in which the texts of options begin; on a narrow terminal they are under their options. */
 const MARGIN = 30;
 const NARROW_MARGIN = 8;
 const NARROW = 70;

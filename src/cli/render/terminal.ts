@@ -9,7 +9,7 @@ export interface Output {
   readonly isTerminal: boolean;
   /** Characters in a line, for layout. */
   readonly columns: number;
-  /** Whether styles show: a terminal that is not dumb, and no NO_COLOR. */
+  /** True if styles show: on a terminal that is not dumb, without NO_COLOR. */
   readonly colours: boolean;
   /** Text as a person reads it: on a terminal styled; what steers or hides is a code point on a terminal and elsewhere. */
   paint(text: string, style?: Style): string;

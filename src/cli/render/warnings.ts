@@ -68,7 +68,7 @@ export function skippedLine({ count, files, reasons }: Skipped, isVerbose = fals
   return [summary, ...lines].join("\n");
 }
 
-/** What an append has left out, on top of what was left out before. */
+/** Files that an append has left out, beside those that were left out before. */
 export function skippedSince(before: Skipped | undefined, now: Skipped): Skipped {
   if (!before) return now;
   const { reasons } = now;

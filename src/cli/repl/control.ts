@@ -3,7 +3,7 @@ import { showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
 import { type Leaving, onSignals, openLeaving } from "../stop.ts";
 
-/** What keys and signals do to a REPL, and the work that they interrupt. */
+/** Keys and signals of a REPL, and the work that they interrupt. */
 export interface Control extends Disposable {
   /** Set once something has asked the REPL to end. */
   readonly exitCode: number | undefined;
@@ -13,7 +13,7 @@ export interface Control extends Disposable {
   interrupt(): void;
   /** Ends the REPL with this exit code; a second time, the process. */
   end(exitCode: number): void;
-  /** What the process waits for if it must end in the middle of its work. */
+  /** Work that the process waits for if it must end in the middle. */
   readonly leaving: Leaving;
   /** The reader of the input says what Ctrl-C does while nothing runs, and how to stop reading. */
   attach(reader: { interrupted(): void; stop(): void }): void;

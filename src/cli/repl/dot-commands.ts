@@ -9,7 +9,7 @@ import type { CliSession } from "../session/session.ts";
 import { type DotHelp, describe, helpNames, overview } from "./help.ts";
 import { contextLine, showHelpers, showMemory, showPlace, showStats } from "./show.ts";
 
-/** What a dot-command works with. */
+/** The session, terminal and settings that a dot-command works with. */
 export interface DotScope {
   readonly opened: CliSession;
   readonly terminal: Terminal;

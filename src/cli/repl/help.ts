@@ -2,7 +2,7 @@ import { builtins } from "../../../builtins/index.ts";
 import { paragraph } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 
-/** What help tells of a dot-command. */
+/** The help of a dot-command. */
 export interface DotHelp {
   readonly name: string;
   readonly argument: string;

@@ -9,7 +9,7 @@ import type { Control } from "./control.ts";
 
 /** The lines of the input, one at a time. */
 export interface Lines extends Disposable {
-  /** Whether a person types at a terminal: then there are prompts, completion and a history. */
+  /** True if a person types at a terminal: then there are prompts, completion and a history. */
   readonly isInteractive: boolean;
   /** The next line; undefined at the end of the input. `dropped`: Ctrl-C took back what was typed so far. */
   next(prompt: string): Promise<string | { readonly dropped: true } | undefined>;

@@ -132,7 +132,7 @@ function dotCommandMeant(source: string, envelope: ExecEnvelope): string | undef
   return word === "quit" ? "exit" : DOT_COMMANDS.find(({ name }) => name === word)?.name;
 }
 
-/** Whether a cell ends before its code does: a bracket, template or comment is open, or an operand is missing. */
+/** True if the code of a cell is not complete: a bracket, template or comment is open, or an operand is missing. */
 export function isIncomplete(source: string): boolean {
   const asScript = problemOf(source);
   if (asScript === null) return false;

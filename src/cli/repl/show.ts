@@ -23,7 +23,7 @@ export function showStats(session: Session, output: Output): boolean {
   return true;
 }
 
-/** How the session is called and how it is continued. */
+/** Prints the session's name, and the line that continues it. */
 export function showPlace({ session, kept, replCommand }: CliSession, output: Output): undefined {
   if (!kept) output.write("this session is not kept; --session NAME keeps one\n");
   else output.write(`${displayName(session)}\n${replCommand()}\n`);

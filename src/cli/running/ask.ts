@@ -80,7 +80,7 @@ export function endOfAsk(
   return stop.exitCode ?? (answer.success ? 0 : 1);
 }
 
-/** Whether an ask can be resumed. */
+/** True if the ask can be resumed. */
 export const isOpen = (answer: AskEnvelope): boolean => !answer.success && answer.resumable === true;
 
 function questionOf(args: Arguments): string {

@@ -11,7 +11,7 @@ export interface Delivery {
   readonly asked: { readonly deliver?: (json: string) => Promise<void> };
   /** For an outcome that was recorded before: its exec is over, and only what is kept of it can be written. @throws RlmError */
   again(envelope: ExecEnvelope | QueryEnvelope): Promise<void>;
-  /** What was written, or null. */
+  /** The written result, or null. */
   written(): Written | null;
 }
 
@@ -20,7 +20,7 @@ export interface Written {
   readonly bytes: number;
 }
 
-/** What a delivery knows of its session. */
+/** Facts of a session that its delivery needs. */
 export interface Delivering {
   readonly output: ResultPlace;
   readonly session: Pick<Session, "id">;

@@ -100,9 +100,9 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Where a result goes. */
+/** The target of a result. */
 export interface Target {
-  /** Where a link leads. */
+  /** The path that a link leads to. */
   readonly path: string;
   /** Permissions; null if nothing is there yet. */
   readonly mode: number | null;
@@ -123,7 +123,7 @@ export function targetOf(path: string): Target {
 
 const besides = (path: string, run: string) => join(dirname(path), `.${basename(path)}.${run}.part`);
 
-/** Why a result cannot be written to this path. */
+/** The error of a result that cannot be written to this path. */
 export function outputFailed(path: string, error: unknown): RlmError {
   if (error instanceof RlmError) return error;
   const code = errorCode(error);

@@ -14,7 +14,7 @@ import type { CliSession } from "../session/session.ts";
 import type { Stop } from "../stop.ts";
 import { openDelivery, type Written } from "./delivery.ts";
 
-/** How the outcome of cells and queries is told. */
+/** The form in which the outcome of cells and queries is printed. */
 export interface Report {
   /** False if the result does not fit its format, which is then told. */
   envelope(envelope: ExecEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
@@ -64,7 +64,7 @@ export function envelopeIn(resumed: Resumed | null): ExecEnvelope | QueryEnvelop
   return resumed && resumed.kind !== "ask" ? resumed.envelope : null;
 }
 
-/** What a command does with the outcome of an exec. */
+/** Handles the outcome of an exec. */
 export interface Ending {
   /** Cells that are still to be run. */
   readonly rest: readonly Cell[];

@@ -15,7 +15,7 @@ export interface Keeping {
   readonly settings: KeptSettings;
   /** Roots that the session recorded and that do not exist any more. */
   readonly gone: readonly string[];
-  /** What the row is to keep; null: it stays as it is. */
+  /** Settings that the row is to keep; null: it stays as it is. */
   signed(session: string): Json;
   /**
    * The user names one more context: the row keeps that it may be read. Comes before the load itself. A load in place of the

@@ -16,7 +16,7 @@ export interface KeptSettings {
   readonly cwd: string;
   /** Options that flags have filled. */
   readonly options: OptionFlags;
-  /** Where the last result goes. */
+  /** The place of the last result. */
   readonly output: ResultPlace;
   /** The command has chosen the model, since nothing named one. */
   readonly isModelChosen: boolean;
@@ -69,7 +69,7 @@ export function rowOf(
   return JSON.parse(JSON.stringify({ settings, cwd, output, ...chosen, ...Object.fromEntries(fields), ...more }));
 }
 
-/** What is to be kept: the settings that hold now, its roots and contexts as absolute paths. */
+/** Settings that are to be kept: those that hold now, with roots and contexts as absolute paths. */
 export function settingsToKeep(
   settings: Settings,
   { contexts, options }: Pick<SessionFlags, "contexts" | "options">,
@@ -104,7 +104,7 @@ export function withRoot(kept: KeptSettings, path: string): KeptSettings {
   return { ...kept, settings: { ...kept.settings, roots: [...new Set([...roots, resolve(path)])] } };
 }
 
-/** What is kept, as the session takes it. */
+/** The kept settings, as the session takes them. */
 export function optionsOf({ settings, cwd, options, isModelChosen }: KeptSettings): SessionOptions {
   const indexDir = indexFolder(process.env);
   return {

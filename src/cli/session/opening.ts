@@ -7,13 +7,13 @@ import { type CliSession, type Opening, openCliSession } from "./session.ts";
 
 /** A session, ready for what the user asked for. */
 interface Ready extends CliSession {
-  /** What the user asks for was begun before: it is to be resumed. */
+  /** True if an earlier command has begun the same: it is to be resumed. */
   readonly isBegun: boolean;
 }
 
-/** What is done once a session is open, before it is ready. */
+/** Arguments with which a session is opened and made ready. */
 interface Readying extends Opening {
-  /** What is to be run; without it unfinished execs are left alone. */
+  /** The work that is to be run; without it unfinished execs are left alone. */
   readonly asked?: Asked | null;
 }
 
@@ -75,13 +75,13 @@ export async function closeWithGc(opened: CliSession, isHurried: boolean): Promi
   await opened[Symbol.asyncDispose]();
 }
 
-/** What the user wants to run. It decides whether an unfinished exec is the same. */
+/** The work that the user wants to run. It decides whether an unfinished exec is the same. */
 interface Asked {
   readonly kind: "cell" | "query" | "ask";
   readonly input: string;
 }
 
-/** How the user may go on with a session that has an unfinished exec. */
+/** Ways in which the user can go on with a session that has an unfinished exec. */
 interface Unfinishing {
   readonly session: Session;
   /** null: it is only opened. */

@@ -14,7 +14,7 @@ import { KEPT_FLAGS, type KeptSettings, keptSettings } from "./kept-settings.ts"
 /** The settings that a session's row records. A store may come from somebody else, so they count only if signed. */
 export type Recorded =
   | { readonly kept: KeptSettings; readonly doubt: null }
-  /** Why it does not count, as a sentence's end. */
+  /** The reason why it does not count, as a sentence's end. */
   | { readonly kept: null; readonly doubt: string; readonly refused: KeptSettings };
 
 /** null for a session that the command did not make. */
@@ -27,7 +27,7 @@ export function recordedSettings(row: SessionRow, signer: Signer): Recorded | nu
 
 /** Recorded settings that do not count, as far as this command has others. */
 export interface Doubted {
-  /** Whether the user has said nothing yet on some of them: what was recorded is then left as it is. */
+  /** True if the user has not decided on some of them yet: the recorded settings then stay as they are. */
   readonly isOpen: boolean;
   /** Names all of them, with what to type. */
   warn(stderr: Output): void;
@@ -111,7 +111,7 @@ function otherOptions(refused: KeptSettings, now: KeptSettings, { options }: Ses
   });
 }
 
-/** Where the result goes and where the cells run: these grant nothing. */
+/** The place of the result and the folder of the cells: these grant nothing. */
 function otherPlaces({ output: { file, format }, cwd }: KeptSettings, now: KeptSettings): Other[] {
   const others: Other[] = [];
   if (file !== null && file !== now.output.file) {

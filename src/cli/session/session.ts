@@ -11,7 +11,7 @@ import type { SessionRow, Store } from "../../store/index.ts";
 import type { ResultPlace, SessionFlags } from "../flags/session-flags.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { bringContexts } from "../input/contexts.ts";
+import { bringContexts, type Target } from "../input/contexts.ts";
 import { checkContexts } from "../input/path-cures.ts";
 import { checkPaths, contextSource } from "../input/sources.ts";
 import { passedOver } from "../render/failure.ts";
@@ -28,10 +28,10 @@ import { checkPrice, readSettings, withModel } from "./settings.ts";
 /** A session of the command: it loads what the user names and says on stderr what takes long. */
 export interface CliSession extends AsyncDisposable {
   readonly session: Session;
-  /** Where it is kept; null: it ends with the process. */
+  /** The store that keeps it; null: it ends with the process. */
   readonly kept: { readonly store: Store; readonly folder: string } | null;
   readonly progress: ProgressLine;
-  /** Where the last result goes. */
+  /** The place of the last result. */
   readonly output: ResultPlace;
   readonly limits: ExecLimits;
   /** `belay resume NAME`, with these flags. */
@@ -46,7 +46,7 @@ export interface CliSession extends AsyncDisposable {
   checkRecorded(): void;
 }
 
-/** What a session is opened with. */
+/** Arguments with which a session is opened. */
 export interface Opening {
   readonly flags: SessionFlags;
   readonly host: Host;
@@ -122,33 +122,7 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   const parts = kept && signer && { store: kept.store, origin: "command" as const, signer };
   const session = await openSessionWith(options, { ...parts, settings: keeping.signed });
   const { roots = [] } = now.settings;
-  // A session goes on in the folder in which it was begun.
-  const isElsewhere = process.cwd() !== now.cwd;
-  const place = (source: LoadSource) => (typeof source === "string" && isElsewhere ? resolve(source) : source);
-
-  async function loadSource(
-    source: LoadSource,
-    path: string,
-    kind: "load" | "append",
-    signal: AbortSignal,
-  ): Promise<void> {
-    const name = path === "-" ? "stdin" : path;
-    const before = kind === "append" ? session.stats()?.skipped : undefined;
-    progress.begin(name);
-    try {
-      const options = { signal, roots: path === "-" ? [] : [resolve(path)] };
-      const { stats } = await (kind === "load"
-        ? session.load(place(source), options)
-        : session.loadAppend(place(source), options));
-      progress.end();
-      if (kind === "load") progress.reset();
-      const line = skippedLine(skippedSince(before, stats.skipped), flags.verbose);
-      if (line !== null && !flags.quiet) stderr.write(`${inLine(name)}: ${line}\n`, "dim");
-    } finally {
-      progress.end();
-    }
-  }
-
+  const loadSource = loaderOf({ session, progress, cwd: now.cwd }, opening);
   return {
     session,
     kept,
@@ -176,7 +150,34 @@ async function openIn(kept: CliSession["kept"], row: SessionRow | null, opening:
   };
 }
 
-/** Whether the command goes on with what an earlier one began. */
+/** Loads sources into a session, with progress and a line about files that are left out. */
+function loaderOf(
+  { session, progress, cwd }: Pick<CliSession, "session" | "progress"> & { readonly cwd: string },
+  { flags, terminal: { stderr } }: Opening,
+): Target["load"] {
+  // A session goes on in the folder in which it was begun.
+  const isElsewhere = process.cwd() !== cwd;
+  const place = (source: LoadSource) => (typeof source === "string" && isElsewhere ? resolve(source) : source);
+  return async (source, path, kind, signal) => {
+    const name = path === "-" ? "stdin" : path;
+    const before = kind === "append" ? session.stats()?.skipped : undefined;
+    progress.begin(name);
+    try {
+      const options = { signal, roots: path === "-" ? [] : [resolve(path)] };
+      const { stats } = await (kind === "load"
+        ? session.load(place(source), options)
+        : session.loadAppend(place(source), options));
+      progress.end();
+      if (kind === "load") progress.reset();
+      const line = skippedLine(skippedSince(before, stats.skipped), flags.verbose);
+      if (line !== null && !flags.quiet) stderr.write(`${inLine(name)}: ${line}\n`, "dim");
+    } finally {
+      progress.end();
+    }
+  };
+}
+
+/** True if the command goes on with an exec of an earlier one. */
 function willBeTakenUp({ flags, choose }: Opening, row: SessionRow | null): boolean {
   return choose !== undefined || (row !== null && summaryOf(row).status === "unfinished" && !flags.discard);
 }

@@ -59,7 +59,7 @@ export const noList = (baseUrl: string): RlmError =>
 
 type SettingsAsked = Pick<SessionFlags, "command" | "settings" | "typed">;
 
-/** Where this process's settings come from. */
+/** Places of this process's settings. */
 export function configPlaces(): ConfigPlaces {
   const { env } = process;
   return { cwd: process.cwd(), env, userFile: join(homeFolder(env), "config.json") };

@@ -6,7 +6,7 @@ import { callLines, firstWords } from "../render/calls.ts";
 import { type Column, cut, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 
-/** How a page is made. `now`: ms since the epoch. `all`: nothing is left out. */
+/** Options of a page. `now`: ms since the epoch. `all`: nothing is left out. */
 export interface Page {
   readonly now: number;
   readonly all: boolean;
@@ -136,7 +136,7 @@ function newest(execs: readonly ExecDescription[], most: number) {
   return { shown, left: execs.length - shown.length };
 }
 
-/** How deep each exec stands in the tree, by its number: those above come first. */
+/** The depth of each exec in the tree, by its number: those above come first. */
 function depthsOf(execs: readonly ExecDescription[]): ReadonlyMap<number, number> {
   const depths = new Map<number, number>();
   for (const { number, parent } of execs) depths.set(number, parent === null ? 0 : (depths.get(parent) ?? 0) + 1);

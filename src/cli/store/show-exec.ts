@@ -132,7 +132,7 @@ export function showCall(
 
 const LEAST_WAIT_MS = 100;
 
-/** How long the call waited for a place before its first request left, if that can be told and is worth it. */
+/** The time that the call waited for a place before its first request left, if that is known and long enough. */
 function waitOf({ asked_at, sent_at, resent }: CallDescription): string[] {
   const waited = sent_at === null || resent > 0 ? 0 : sent_at - asked_at;
   return waited < LEAST_WAIT_MS ? [] : [`waited ${duration(waited)} for a place`];

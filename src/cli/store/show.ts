@@ -57,13 +57,13 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
   return isWhole ? code : 1;
 }
 
-/** What is damaged of the session, and of those that answer its calls. */
+/** Damage of the session, and of those that answer its calls. */
 function damagedIn({ damaged = [], execs }: SessionDescription): string[] {
   const below = execs.flatMap(({ calls }) => calls.map(({ child }) => child?.description ?? null));
   return [...damaged, ...below.flatMap((child) => (child ? damagedIn(child) : []))];
 }
 
-/** How many sessions are described that answer calls: each is read from the store. */
+/** The number of described sessions that answer calls: each is read from the store. */
 const CHILDREN = 50;
 const ALL_CHILDREN = 1000;
 
