@@ -6,7 +6,7 @@ import type { BatchFlags } from "../commands/batch.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import type { Host } from "../host.ts";
 import { showDryRun } from "../render/dry-run.ts";
-import { failureJson, showFailure } from "../render/failure.ts";
+import { reportFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { type AskedRun, askedRun } from "./asked.ts";
@@ -27,14 +27,9 @@ async function reported(stop: Stop, args: Arguments, host: Host, own: BatchFlags
     asked = await askedRun(args, own);
     return await batchUntil(asked, host, terminal, stop);
   } catch (error) {
-    if (!(error instanceof RlmError)) {
-      // Reading stdin that is aborted throws an error of its own.
-      if (stop.signal.aborted) return 1;
-      throw error;
-    }
-    if (asked?.json) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
-    else showFailure(error, terminal);
-    return 1;
+    // Reading stdin that is aborted throws an error of its own.
+    if (stop.signal.aborted && !(error instanceof RlmError)) return 1;
+    return reportFailure(error, terminal, asked?.json === true);
   }
 }
 

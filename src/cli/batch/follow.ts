@@ -1,6 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import type { Counts, Jobs, RunRow } from "../../store/index.ts";
+import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
 import type { Standing } from "./run-state.ts";
 
@@ -91,18 +92,14 @@ const PAGE = 1000;
  */
 export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
   let left = 0;
-  for (let from = 0; ; ) {
-    const page = await jobs.list(run, { states: ["waiting", "parked"], from, limit: PAGE });
-    for (const { state, run_at, engine } of page) {
-      // Parked without an instant: it goes on when its run is resumed.
-      if (state === "parked" && run_at === null) continue;
-      if (!(await isOfAnotherBuild(engine))) return 0;
-      left += 1;
-    }
-    const last = page.at(-1);
-    if (!last) return left;
-    from = last.n + 1;
+  const list = (from: number) => jobs.list(run, { states: ["waiting", "parked"], from, limit: PAGE });
+  for await (const { state, run_at, engine } of jobsOf(list)) {
+    // Parked without an instant: it goes on when its run is resumed.
+    if (state === "parked" && run_at === null) continue;
+    if (!(await isOfAnotherBuild(engine))) return 0;
+    left += 1;
   }
+  return left;
 }
 
 /** Waits that end when something happens. */

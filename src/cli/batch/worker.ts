@@ -11,7 +11,7 @@ import { DEFAULT_QUEUE, OF_WORKER } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { showFailure } from "../render/failure.ts";
+import { reportFailure } from "../render/failure.ts";
 import { processClock } from "../render/status-line.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { configPlaces } from "../session/settings.ts";
@@ -38,9 +38,7 @@ export function workerCommand(args: Arguments, host: Host, own: WorkerFlags): Pr
     try {
       return await workUntil({ args, host, own, terminal, stop, place });
     } catch (error) {
-      if (!(error instanceof RlmError)) throw error;
-      showFailure(error, terminal);
-      return 1;
+      return reportFailure(error, terminal, false);
     }
   });
 }

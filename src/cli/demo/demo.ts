@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Json, RlmError } from "../../index.ts";
+import type { Json } from "../../index.ts";
 import { amount, duration } from "../../platform/figures.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { DemoFlags } from "../commands/demo.ts";
@@ -9,7 +9,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { failureJson, showFailure } from "../render/failure.ts";
+import { reportFailure } from "../render/failure.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { type Stop, untilStopped } from "../stop.ts";
 import { openScriptedModel } from "./model.ts";
@@ -38,10 +38,7 @@ export function demoCommand(args: Arguments, host: Host, { ask = false }: DemoFl
         if (stop.exitCode) terminal.stderr.write("stopped; nothing of the demo is left\n");
         return stop.exitCode ?? 1;
       }
-      if (!(error instanceof RlmError)) throw error;
-      if (isJson) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
-      else showFailure(error, terminal);
-      return 1;
+      return reportFailure(error, terminal, isJson);
     }
   });
 }

@@ -15,8 +15,7 @@ import { processTerminal, type Style } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
 import { checkPrice, configPlaces, modelsOf } from "../session/settings.ts";
 import { version } from "../version.ts";
-import { checkMcp } from "./mcp.ts";
-import { checkQueue, checkServer } from "./server.ts";
+import { checkMcp, checkQueue, checkServer } from "./servers.ts";
 import { checkFolder, checkKey, checkSessions, type StorePlace } from "./store.ts";
 
 /** `belay doctor`: prints every check with its cure. Gives exit code 1 if one failed. */

@@ -1,4 +1,4 @@
-import { closeSync, constants, createReadStream, fstatSync, openSync, type Stats, statSync } from "node:fs";
+import { closeSync, constants, createReadStream, existsSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { Socket } from "node:net";
 import { resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -6,6 +6,7 @@ import { LIMITS, type LoadPaths, type LoadSource, RlmError } from "../../index.t
 import { errorCode } from "../../platform/errors.ts";
 import { megabytes } from "../../platform/figures.ts";
 import type { Arguments } from "../flags/arguments.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 
 /**
@@ -113,3 +114,27 @@ export async function lookedIn({ paths }: LookedFor, signal: AbortSignal): Promi
 
 /** Folders that may be read for it. */
 export const rootsOf = ({ paths }: LookedFor) => [process.cwd(), ...paths.map((path) => resolve(path))];
+
+/** The question of `ask` or `query`, which is their one argument. @throws UsageError, also without a context to ask about */
+export function questionOf(
+  args: Arguments,
+  command: "ask" | "query",
+  { contexts, session }: Pick<SessionFlags, "contexts" | "session">,
+): string {
+  const [question = "", ...others] = args.positionals;
+  const rest = contexts.length > 0 ? asContexts(contexts) : ["-c", "."];
+  const wrong = (problem: string, ...tryThis: string[]) => new UsageError(problem, commandLine([command, ...tryThis]));
+  if (question.trim() === "") throw wrong("no question given", "What is this about?", "-c", ".");
+  // A shell makes several arguments of `-c *.log`.
+  if (others.length > 0 && contexts.length > 0 && others.every((path) => existsSync(path))) {
+    const shown = asContexts(others);
+    throw wrong(`each -c takes one path; did you mean ${shown.join(" ")}?`, question, ...rest, ...shown);
+  }
+  if (others.length > 0) {
+    throw wrong("the question is several arguments; put it in quotes", args.positionals.join(" "), ...rest);
+  }
+  if (contexts.length > 0 || session !== null) return question;
+  throw wrong("no context given", ...args.typed, ...rest);
+}
+
+const asContexts = (paths: readonly string[]) => paths.flatMap((path) => ["-c", path]);

@@ -2,7 +2,6 @@ import { readConfig } from "../../config/index.ts";
 import { RlmError } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
 import type { Models } from "../../model/index.ts";
-import { isRecord } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
 import { type Change, type JobRow, type RunLimits, type RunRow, readablePart } from "../../store/index.ts";
 import { limitsIn } from "../batch/asked.ts";
@@ -11,14 +10,16 @@ import { runJson } from "../batch/run-state.ts";
 import { openDispatcher } from "../batch/run-store.ts";
 import { configPlaces, modelsOf } from "../session/settings.ts";
 import { changedLines, HELD_UP } from "./changed-lines.ts";
-import { type ChangeAsked, type JobsAsked, jobsLine, printJson, runNamed, type Verb } from "./jobs-asked.ts";
+import { type ChangeAsked, type JobsAsked, jobNamed, modelIn, printJson, runNamed, type Verb } from "./jobs-asked.ts";
+import { jobsOf } from "./readable-jobs.ts";
 
 /** Cancels, retries, pauses, resumes or drops a run, or jobs of it. Gives the exit code. @throws RlmError */
 export async function changeRun(asked: JobsAsked, { verb, run: name, ids }: ChangeAsked): Promise<number> {
   const { store, terminal, json, place } = asked;
   if (verb === "rm") return removeRun(asked, name);
   const run = await runNamed(store, name, place);
-  const named = await jobsNamed(asked, run, ids);
+  const named: JobRow[] = [];
+  for (const id of ids) named.push(await jobNamed(asked, run, id, "; nothing was changed"));
   const typed = limitsIn(asked.args);
   checkRunPrice(typed, modelIn(run), modelsOfHost());
   const limits = raised(typed, run.limits);
@@ -53,10 +54,6 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
   return 0;
 }
 
-function modelIn({ spec }: RunRow): string | null {
-  return isRecord(spec) && typeof spec.model === "string" ? spec.model : null;
-}
-
 /** The line that works on the run may leave out the server that this host's settings name. */
 function modelsOfHost(): Pick<Models, "price">[] {
   const settings = readConfig({}, configPlaces());
@@ -77,38 +74,14 @@ function priceOf(models: Models, name: string | null): ReturnType<Models["price"
   }
 }
 
-/** @throws RlmError `invalid_argument` before anything is changed */
-async function jobsNamed(asked: JobsAsked, run: RunRow, ids: readonly string[]): Promise<readonly JobRow[]> {
-  const named: JobRow[] = [];
-  for (const id of ids) {
-    const job = await asked.store.jobs.find(run.id, id);
-    if (job) {
-      named.push(job);
-      continue;
-    }
-    throw new RlmError(
-      "invalid_argument",
-      `job ${JSON.stringify(id)} not found in run ${run.name}; nothing was changed`,
-      {
-        suggestion: `\`${jobsLine(asked, run.name)}\` lists its jobs.`,
-      },
-    );
-  }
-  return named;
-}
-
 /** The number of jobs that `retry --fresh` gives up: they were begun and wait, or are parked. */
 async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonly JobRow[]): Promise<number> {
   if (verb !== "retry" || !asked.own.fresh) return 0;
   if (named.length > 0) return named.filter(isBegun).length;
   let begun = 0;
-  for (let from = 0; ; ) {
-    const page = await asked.store.jobs.list(run.id, { states: HELD_UP, from, limit: PAGE });
-    begun += page.filter(isBegun).length;
-    const last = page.at(-1);
-    if (!last) return begun;
-    from = last.n + 1;
-  }
+  const list = (from: number) => asked.store.jobs.list(run.id, { states: HELD_UP, from, limit: PAGE });
+  for await (const job of jobsOf(list)) if (isBegun(job)) begun += 1;
+  return begun;
 }
 
 const PAGE = 1000;

@@ -1,6 +1,7 @@
 import { RlmError } from "../../index.ts";
 import { isOfAnotherBuild } from "../../jobs/index.ts";
 import { age } from "../../platform/figures.ts";
+import { isRecord } from "../../platform/json.ts";
 import { nearest } from "../../platform/nearest.ts";
 import { jsonText } from "../../platform/visible.ts";
 import { type JobRow, type JobState, type RunRow, readablePart, type Store } from "../../store/index.ts";
@@ -50,6 +51,20 @@ export async function runNamed({ jobs }: Pick<Store, "jobs">, name: string, plac
   throw new RlmError("run_not_found", `the store has no run ${name}${meant ? `; did you mean ${meant}?` : ""}`, {
     suggestion: `\`${commandLine(["jobs", ...flags])}\` lists the runs.`,
   });
+}
+
+/** @param then what follows if there is none, for the message @throws RlmError `invalid_argument` */
+export async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string, then = ""): Promise<JobRow> {
+  const job = await asked.store.jobs.find(run, id);
+  if (job) return job;
+  throw new RlmError("invalid_argument", `job ${JSON.stringify(id)} not found in run ${name}${then}`, {
+    suggestion: `\`${jobsLine(asked, name)}\` lists its jobs.`,
+  });
+}
+
+/** The model that a run names, or null. */
+export function modelIn({ spec }: Pick<RunRow, "spec">): string | null {
+  return isRecord(spec) && typeof spec.model === "string" ? spec.model : null;
 }
 
 /** The refusal of a row, told with the name and the id of its run. */

@@ -10,14 +10,13 @@ import { JSON_OUTPUT } from "../flags/declared.ts";
 import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { failureJson, showFailure } from "../render/failure.ts";
-import { type Output, processTerminal, type Terminal } from "../render/terminal.ts";
-import { type Stop, untilStopped } from "../stop.ts";
+import { reportFailure } from "../render/failure.ts";
+import { type Output, processTerminal } from "../render/terminal.ts";
+import { untilStopped } from "../stop.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, printJson, runNamed, VERBS, type Verb } from "./jobs-asked.ts";
-import { listRuns } from "./list-runs.ts";
+import { listRuns, showCosts } from "./list-runs.ts";
 import { damagedJobs, damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
-import { showCosts } from "./show-costs.ts";
 import { showJob } from "./show-job.ts";
 import { showRun, watchRun } from "./show-run.ts";
 
@@ -31,17 +30,11 @@ export function jobsCommand(args: Arguments, host: Host, own: JobsFlags): Promis
       await using store = await openRunStore(place, host);
       return await work({ args, own, terminal, stop, store, place, json: args.get(JSON_OUTPUT) });
     } catch (error) {
-      if (!(error instanceof RlmError)) throw error;
-      report(error, terminal, args, stop);
-      return 1;
+      // The reader of stdout has gone.
+      if (stop.exitCode === 0 && error instanceof RlmError) return 1;
+      return reportFailure(error, terminal, args.get(JSON_OUTPUT));
     }
   });
-}
-
-function report(error: RlmError, terminal: Terminal, args: Arguments, { exitCode }: Stop): void {
-  if (exitCode === 0) return;
-  if (args.get(JSON_OUTPUT)) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
-  else showFailure(error, terminal);
 }
 
 /** The work that the arguments ask for. @throws UsageError */

@@ -24,6 +24,11 @@ export function openReadableJobs(jobs: Pick<Jobs, "damaged">, run: string): Read
   };
 }
 
+/** All jobs that a list of pages has. @param list the jobs from this number on, as many as it gives at once */
+export async function* jobsOf(list: (from: number) => Promise<readonly JobRow[]>): AsyncIterable<JobRow> {
+  for (let page = await list(0); page.length > 0; page = await list((page.at(-1)?.n ?? 0) + 1)) yield* page;
+}
+
 /** A row of a run or of one of its jobs that cannot be read. */
 export interface DamagedOfRun {
   /** Its name; of a run whose row is damaged its id. */

@@ -1,4 +1,4 @@
-import { type Json, RlmError } from "../../index.ts";
+import type { Json } from "../../index.ts";
 import { ago, amount, dollars } from "../../platform/figures.ts";
 import { isRecord, parseJson } from "../../platform/json.ts";
 import { inLine } from "../../platform/visible.ts";
@@ -6,7 +6,7 @@ import type { JobRow, RunRow } from "../../store/index.ts";
 import { commandLine } from "../flags/usage.ts";
 import { prettyJson } from "../render/value.ts";
 import { inFlags } from "../render/wording.ts";
-import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
+import { type JobsAsked, jobNamed, printJson, runNamed, waitText } from "./jobs-asked.ts";
 import { jobJson } from "./readable-jobs.ts";
 
 /** One job: what it was given, how it ended, what it took. Gives the exit code: 1 if it failed or was cancelled, 3 if it is not over. */
@@ -27,15 +27,6 @@ export async function showJob(asked: JobsAsked, name: string, id: string): Promi
   else await showText(asked, run, job, { input, result });
   if (job.state === "done") return 0;
   return job.state === "failed" || job.state === "cancelled" ? 1 : 3;
-}
-
-/** @throws RlmError `invalid_argument` */
-async function jobNamed(asked: JobsAsked, { id: run, name }: RunRow, id: string): Promise<JobRow> {
-  const job = await asked.store.jobs.find(run, id);
-  if (job) return job;
-  throw new RlmError("invalid_argument", `job ${JSON.stringify(id)} not found in run ${name}`, {
-    suggestion: `\`${jobsLine(asked, name)}\` lists its jobs.`,
-  });
 }
 
 /** A row was checked when it was sealed, but it may not be JSON. */

@@ -9,10 +9,10 @@ import { openRunProgress } from "../batch/run-progress.ts";
 import { progressText, runExitCode, runJson, stateOf } from "../batch/run-state.ts";
 import { QUIET } from "../flags/declared.ts";
 import { processClock } from "../render/status-line.ts";
-import { table } from "../render/table.ts";
+import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { damagedJobs, damageJson, jobJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { damagedJobs, damageJson, jobJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
 import { openReasons, openTopReason, type Reason } from "./reasons.ts";
 
 const SHOWN = 50;
@@ -73,9 +73,7 @@ async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, pages
 /** Reasons of failed jobs, the most frequent one first: `79 × schema_mismatch: the answer does not fit …`. */
 async function showReasons({ terminal: { stdout } }: JobsAsked, list: List): Promise<void> {
   const reasons = openReasons();
-  for (let page = await list(0, PAGE); page.length > 0; page = await list((page.at(-1)?.n ?? 0) + 1, PAGE)) {
-    reasons.add(page);
-  }
+  for await (const job of jobsOf((from) => list(from, PAGE))) reasons.add([job]);
   const cells = reasons
     .all()
     .map(({ count, error_code, error }) => [
@@ -98,9 +96,7 @@ async function showJobs({ terminal: { stdout }, own, store }: JobsAsked, rows: r
     whys[at] ?? "-",
   ]);
   const titles = ["job", "state", "calls", "cost", ...(inputs ? ["input"] : []), "why"];
-  const [header = "", ...lines] = table([titles, ...cells], inputs ? WITH_INPUTS : COLUMNS, stdout);
-  stdout.write(`${header}\n`, "dim");
-  for (const [at, line] of lines.entries()) stdout.write(`${line}\n`, STYLES[rows[at]?.state ?? ""]);
+  showTable(titles, cells, inputs ? WITH_INPUTS : COLUMNS, stdout, (at) => STYLES[rows[at]?.state ?? ""]);
 }
 
 const BEFORE = ["left", "left", "right", { align: "right", drop: 1 }] as const;

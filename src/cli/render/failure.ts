@@ -31,6 +31,14 @@ export function showFailure(error: RlmError, { stderr }: Terminal): void {
   stderr.write(`suggestion: ${inLine(withoutPasswords(inFlags(error.suggestion)))}\n`);
 }
 
+/** Reports a failure of a command. Gives the exit code. @throws the error itself if it is not an RlmError */
+export function reportFailure(error: unknown, terminal: Terminal, isJson: boolean): number {
+  if (!(error instanceof RlmError)) throw error;
+  if (isJson) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
+  else showFailure(error, terminal);
+  return 1;
+}
+
 /** Such a failure as one JSON object, with every field of an exec's error envelope. */
 export function failureJson(error: RlmError, session_id: string | null): string {
   return jsonText({ ...failureFields(error), ...NOTHING_RUN, session_id });

@@ -1,5 +1,5 @@
 import { inLine } from "../../platform/visible.ts";
-import type { Output } from "./terminal.ts";
+import type { Output, Style } from "./terminal.ts";
 
 /** A column of a table: its alignment, and whether a narrow terminal leaves it out. */
 export type Column =
@@ -27,6 +27,19 @@ export function table(given: Rows, columns: readonly Column[], output: Place = W
     const texts = kept.map(({ at, column, width }) => aligned(row[at] ?? "", column, width));
     return cut(texts.join(GAP).trimEnd(), output);
   });
+}
+
+/** Prints a table with its titles. @param styleOf the style of a row, by its place */
+export function showTable(
+  titles: readonly string[],
+  rows: Rows,
+  columns: readonly Column[],
+  output: Output,
+  styleOf: (at: number) => Style | undefined = () => undefined,
+): void {
+  const [head = "", ...lines] = table([titles, ...rows], columns, output);
+  output.write(`${head}\n`, "dim");
+  for (const [at, line] of lines.entries()) output.write(`${line}\n`, styleOf(at));
 }
 
 type Place = Pick<Output, "isTerminal" | "columns">;

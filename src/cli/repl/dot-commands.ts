@@ -6,8 +6,17 @@ import type { Terminal } from "../render/terminal.ts";
 import { showValue } from "../render/value.ts";
 import { openDelivery } from "../running/delivery.ts";
 import type { CliSession } from "../session/session.ts";
-import { type DotHelp, describe, helpNames, overview } from "./help.ts";
-import { contextLine, showHelpers, showMemory, showPlace, showStats } from "./show.ts";
+import {
+  contextLine,
+  type DotHelp,
+  describe,
+  helpNames,
+  overview,
+  showHelpers,
+  showMemory,
+  showPlace,
+  showStats,
+} from "./show.ts";
 
 /** The session, terminal and settings that a dot-command works with. */
 export interface DotScope {

@@ -7,8 +7,8 @@ import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
 import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
-import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
+import { questionOf } from "../input/sources.ts";
 import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/ask.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 import { envelopeInFlags } from "../render/wording.ts";
@@ -26,10 +26,7 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
 async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags): Promise<number> {
   const terminal = processTerminal(stop.close);
   const flags = sessionFlags(args, "ask");
-  const question = questionOf(args);
-  if (flags.contexts.length === 0 && flags.session === null) {
-    throw new UsageError("no context given", commandLine(["ask", ...args.typed, "-c", "."]));
-  }
+  const question = questionOf(args, "ask", flags);
   const { schema: file, ...options } = own;
   const isJson = args.get(JSON_OUTPUT);
   const report = isJson ? jsonReport(terminal) : textReport(terminal);
@@ -82,18 +79,6 @@ export function endOfAsk(
 
 /** True if the ask can be resumed. */
 export const isOpen = (answer: AskEnvelope): boolean => !answer.success && answer.resumable === true;
-
-function questionOf(args: Arguments): string {
-  const [question = "", ...others] = args.positionals;
-  if (question.trim() === "") {
-    throw new UsageError("no question given", commandLine(["ask", "What is this about?", "-c", "."]));
-  }
-  if (others.length === 0) return question;
-  throw new UsageError(
-    "the question is several arguments; put it in quotes",
-    commandLine(["ask", args.positionals.join(" "), "-c", "."]),
-  );
-}
 
 /** @throws RlmError `path_not_found`, `invalid_argument` */
 async function schemaIn(file: string): Promise<Json> {

@@ -6,7 +6,7 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
-import { failureJson, showFailure } from "../render/failure.ts";
+import { reportFailure, showFailure } from "../render/failure.ts";
 import { processTerminal, type Terminal } from "../render/terminal.ts";
 
 /** Opens the store in this place (null: in memory). @throws RlmError `store_failed` for a place that cannot be used */
@@ -40,10 +40,7 @@ export async function showingFailures(args: Arguments, work: (terminal: Terminal
     await work(terminal);
     return closed ?? 0;
   } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    if (args.get(JSON_OUTPUT)) terminal.stdout.writeRaw(`${failureJson(error, null)}\n`);
-    else showFailure(error, terminal);
-    return 1;
+    return reportFailure(error, terminal, args.get(JSON_OUTPUT));
   }
 }
 

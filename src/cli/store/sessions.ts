@@ -9,7 +9,7 @@ import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
 import { damageError, outcomeOf } from "../render/failure.ts";
-import { type Column, table } from "../render/table.ts";
+import { type Column, showTable } from "../render/table.ts";
 import type { Output, Style } from "../render/terminal.ts";
 import { showingDamage, showingFailures, withStore } from "./opened-store.ts";
 
@@ -100,16 +100,15 @@ export function showSessions(all: readonly SessionSummary[], now: number, output
   const found = all.slice(0, most);
   const columns = [...COLUMNS, ...remarksIn(found), LAST];
   const rows = found.map((session) => columns.map(({ text }) => text(session, now)));
-  const [header = "", ...lines] = table(
-    [columns.map((column) => column.header), ...rows],
+  const titles = columns.map(({ header }) => header);
+  const styleOf = (at: number) => STYLES[found[at]?.status ?? "idle"];
+  showTable(
+    titles,
+    rows,
     columns.map(({ column }) => column),
     output,
+    styleOf,
   );
-  output.write(`${header}\n`, "dim");
-  for (const [index, line] of lines.entries()) {
-    const { status } = found[index] ?? {};
-    output.write(`${line}\n`, status && STYLES[status]);
-  }
   if (all.length > found.length) output.write(`${amount(all.length - found.length, "session")} more: --all\n`, "dim");
   const open = all.find(({ status }) => status === "unfinished");
   if (open) output.write(`unfinished: belay resume ${displayName(open)}\n`);

@@ -6,7 +6,10 @@ import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
-vi.mock("../../../src/cli/doctor/mcp.ts", () => ({ checkMcp: async () => ({ state: "ok", detail: "not started" }) }));
+vi.mock("../../../src/cli/doctor/servers.ts", async (original) => ({
+  ...(await original<object>()),
+  checkMcp: async () => ({ state: "ok", detail: "not started" }),
+}));
 
 type Check = { readonly name: string; readonly state: string; readonly detail: string; readonly cure?: string };
 

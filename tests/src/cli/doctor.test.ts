@@ -2,16 +2,16 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
-import { checkMcp } from "../../../src/cli/doctor/mcp.ts";
+import { checkMcp } from "../../../src/cli/doctor/servers.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { folderWith } from "../../support/tree.ts";
 import { finished, startBelay, temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 // A server is a process that loads all modules: it is started only where the check of it is looked at.
-vi.mock("../../../src/cli/doctor/mcp.ts", async (original) => {
-  const module = await original<typeof import("../../../src/cli/doctor/mcp.ts")>();
-  return { checkMcp: vi.fn(module.checkMcp) };
+vi.mock("../../../src/cli/doctor/servers.ts", async (original) => {
+  const module = await original<typeof import("../../../src/cli/doctor/servers.ts")>();
+  return { ...module, checkMcp: vi.fn(module.checkMcp) };
 });
 
 /** The command, without a server. */
