@@ -8,40 +8,15 @@ import { folderWith } from "../../support/tree.ts";
 import { temporaryFolder } from "./belay.ts";
 
 test.each([
-  "f(",
-  "[1,",
-  "{ a: 1,",
-  "{ a: 1, b:",
-  "{ let x = 1;",
-  "const f = () => {",
-  "x =",
-  "a +",
-  "`one",
-  "`${",
-  "/* so",
-  "await",
-  "if (a)",
-  "for (const a of b) {\n",
-  "f( // open",
-  "'a\\",
+  ...["f(", "[1,", "{ a: 1,", "{ a: 1, b:", "{ let x = 1;", "const f = () => {", "x =", "a +", "`one", "`${"],
+  ...["/* so", "await", "if (a)", "for (const a of b) {\n", "f( // open", "'a\\"],
 ])("%j goes on", (source) => {
   expect(isIncomplete(source)).toBe(true);
 });
 
 test.each([
-  "1",
-  "{ a: 1 }",
-  "{ a: 1, b: [2] }",
-  "{ let x = 1; }",
-  "await f()",
-  "return 1",
-  "// only a comment",
-  "f()) ",
-  "let let = 1",
-  "'open string",
-  "/open regex",
-  "import x from 'y'",
-  "{ a: 1, b: }",
+  ...["1", "{ a: 1 }", "{ a: 1, b: [2] }", "{ let x = 1; }", "await f()", "return 1", "// only a comment", "f()) "],
+  ...["let let = 1", "'open string", "/open regex", "import x from 'y'", "{ a: 1, b: }"],
 ])("%j is all there is", (source) => {
   expect(isIncomplete(source)).toBe(false);
 });

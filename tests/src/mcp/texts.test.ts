@@ -117,14 +117,7 @@ test("an answer begins with what matters, and ends with long texts, ids and limi
     "limits_applied",
   ]);
   expect(order({ ...given, error_code: "js_error", error_message: "m", suggestion: "s" })).toEqual([
-    "success",
-    "warnings",
-    "error_code",
-    "error_message",
-    "suggestion",
-    "stdout",
-    "exec_id",
-    "session_id",
+    ...["success", "warnings", "error_code", "error_message", "suggestion", "stdout", "exec_id", "session_id"],
     "limits_applied",
   ]);
   expect(order({ ...given, stdout: "x".repeat(9_000) }, 1_800)).toEqual(["success", "warnings", "stdout", "exec_id"]);

@@ -9,14 +9,7 @@ import { suffixOf } from "../../../src/read-cache/suffix.ts";
 import { folderWith } from "../../support/tree.ts";
 
 test.for([
-  ".env",
-  ".env.local",
-  "Server.PEM",
-  "id_rsa",
-  "id_ed25519.pub",
-  "x.key",
-  ".npmrc",
-  "credentials.json",
+  ...[".env", ".env.local", "Server.PEM", "id_rsa", "id_ed25519.pub", "x.key", ".npmrc", "credentials.json"],
   "auth.json",
 ])("%s is never looked at", (name) => {
   expect(isSensitive(join("/p", name), [])).toBe(true);

@@ -10,25 +10,9 @@ import { cellDescription } from "../../../src/tools/rlm_exec.ts";
 import { folderWith } from "../../support/tree.ts";
 
 const NAMES = [
-  "rlm_load",
-  "rlm_load_append",
-  "rlm_ingest",
-  "rlm_exec",
-  "rlm_query",
-  "rlm_batch",
-  "rlm_extract",
-  "rlm_ask",
-  "rlm_peek",
-  "rlm_search",
-  "rlm_stats",
-  "rlm_helpers_add",
-  "rlm_helpers_list",
-  "rlm_helpers_remove",
-  "rlm_memory_put",
-  "rlm_memory_get",
-  "rlm_memory_batch",
-  "rlm_memory_list",
-  "rlm_memory_clear",
+  ...["rlm_load", "rlm_load_append", "rlm_ingest", "rlm_exec", "rlm_query", "rlm_batch", "rlm_extract", "rlm_ask"],
+  ...["rlm_peek", "rlm_search", "rlm_stats", "rlm_helpers_add", "rlm_helpers_list", "rlm_helpers_remove"],
+  ...["rlm_memory_put", "rlm_memory_get", "rlm_memory_batch", "rlm_memory_list", "rlm_memory_clear"],
 ];
 
 const never = new AbortController().signal;

@@ -227,14 +227,8 @@ function generated(): string[] {
 }
 
 test.each([
-  "readFile",
-  "http2Server error",
-  "the",
-  "検索 index",
-  "how to parse a token of sha256",
-  "max_bytes größe",
-  "errors parsing tokens",
-  "write writeFile the the the",
+  ...["readFile", "http2Server error", "the", "検索 index", "how to parse a token of sha256", "max_bytes größe"],
+  ...["errors parsing tokens", "write writeFile the the the"],
 ])("ranks and scores as BM25 computed by hand: %s", (query) => {
   const contents = generated();
   const source = sourceOf(...contents);

@@ -157,10 +157,8 @@ test("status says what there is", async () => {
     [
       "RLM is off: the model is not offered its tools (/rlm on)",
       "context      /a/docs · 30 documents · 1,234,567 characters (~309k tokens)",
-      "running      rlm_exec running 10 s",
-      "budget left  47 sub-calls · 499k tokens · 4 min 58 s",
-      "checkpoints  2, at CCCCCCCC",
-      "session      1SESSION",
+      ...["running      rlm_exec running 10 s", "budget left  47 sub-calls · 499k tokens · 4 min 58 s"],
+      ...["checkpoints  2, at CCCCCCCC", "session      1SESSION"],
     ].join("\n"),
   );
 });
@@ -281,20 +279,8 @@ test("what goes wrong is said with what to do about it", async () => {
 test("arguments are completed until they are whole", () => {
   const names = (typed: string) => completions(typed)?.map(({ value }) => value) ?? null;
   expect(names("")).toEqual([
-    "status",
-    "on",
-    "off",
-    "off --compact",
-    "externalize",
-    "clear",
-    "cancel",
-    "store",
-    "inspect",
-    "trace",
-    "trace --jsonl",
-    "sessions",
-    "checkpoints",
-    "config",
+    ...["status", "on", "off", "off --compact", "externalize", "clear", "cancel", "store", "inspect", "trace"],
+    ...["trace --jsonl", "sessions", "checkpoints", "config"],
   ]);
   expect(names("c")).toEqual(["clear", "cancel", "checkpoints", "config"]);
   expect(names("CH")).toEqual(["checkpoints"]);
