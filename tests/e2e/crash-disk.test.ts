@@ -1,6 +1,5 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ROOT, run } from "../../scripts/process.ts";
@@ -10,6 +9,7 @@ import { belayHere } from "../src/cli/in-process.ts";
 import { COMMAND } from "../support/command.ts";
 import { findingsInStore } from "../support/crash/store-check.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { folderWith } from "../support/tree.ts";
 
 const KB = 1024;
 const isRoot = process.getuid?.() === 0;
@@ -36,15 +36,9 @@ const EXPECTED: readonly number[] = (() => {
   });
 })();
 
-function temporary(name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), `belay-${name}-`));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** A file system in memory of this size, bytes; gone when the test ends. */
 function smallDisk(bytes: number): string {
-  const folder = temporary("disk");
+  const folder = folderWith();
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "none", folder]);
   onTestFinished(() => {
     execFileSync("umount", [folder]);
@@ -52,13 +46,11 @@ function smallDisk(bytes: number): string {
   return folder;
 }
 
-const canMount = isRoot && mountsWork();
-
-function mountsWork(): boolean {
-  const folder = mkdtempSync(join(tmpdir(), "belay-mount-"));
-  const works = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", folder]).status === 0;
+/** True if this process may mount a file system in memory. */
+function canMount(): boolean {
+  const folder = folderWith();
+  const works = isRoot && spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", folder]).status === 0;
   if (works) spawnSync("umount", [folder]);
-  rmSync(folder, { recursive: true, force: true });
   return works;
 }
 
@@ -80,38 +72,37 @@ async function wentOn(home: string, url: string): Promise<unknown> {
   return envelopeOf(stdout).result_json;
 }
 
-test.skipIf(!canMount)(
-  "a full disk: a clear error, nothing half, and the session goes on with space (needs root to mount)",
-  async () => {
-    await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));
-    const disk = smallDisk(24 * 1024 * KB);
-    const ends = [
-      { free: 0, expected: "store_failed" },
-      { free: 700, expected: "checkpoint_failed" },
-      { free: 3000, expected: null },
-    ];
-    for (const { free, expected } of ends) {
-      const home = join(disk, "home");
-      mkdirSync(home);
-      fillBut(disk, free * KB);
-      const args = ["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(server.url)];
-      const { code, stdout, stderr } = await belay(args, { home, env });
-      const envelope = envelopeOf(stdout);
-      rmSync(join(disk, "filler"));
-      const { error_code = null, error_message, suggestion } = envelope;
-      expect([code, error_code], `${free} KB: ${stdout}${stderr}`).toEqual([expected === null ? 0 : 1, expected]);
-      if (expected === null) expect(envelope.result_json).toEqual(EXPECTED);
-      else {
-        expect(error_message, `${free} KB`).toMatch(/full|space|ENOSPC/i);
-        expect(suggestion, `${free} KB`).not.toBe("");
-      }
-      expect(await wentOn(home, server.url), `${free} KB`).toEqual(EXPECTED);
-      expect(await verified(home), `${free} KB`).toEqual([]);
-      rmSync(home, { recursive: true });
+test("a full disk: a clear error, nothing half, and the session goes on with space (needs root to mount)", async ({
+  skip,
+}) => {
+  skip(!canMount(), "no file system can be mounted");
+  await using server = await startModelServer(({ prompt }) => ({ text: `to ${prompt}` }));
+  const disk = smallDisk(24 * 1024 * KB);
+  const ends = [
+    { free: 0, expected: "store_failed" },
+    { free: 700, expected: "checkpoint_failed" },
+    { free: 3000, expected: null },
+  ];
+  for (const { free, expected } of ends) {
+    const home = join(disk, "home");
+    mkdirSync(home);
+    fillBut(disk, free * KB);
+    const args = ["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(server.url)];
+    const { code, stdout, stderr } = await belay(args, { home, env });
+    const envelope = envelopeOf(stdout);
+    rmSync(join(disk, "filler"));
+    const { error_code = null, error_message, suggestion } = envelope;
+    expect([code, error_code], `${free} KB: ${stdout}${stderr}`).toEqual([expected === null ? 0 : 1, expected]);
+    if (expected === null) expect(envelope.result_json).toEqual(EXPECTED);
+    else {
+      expect(error_message, `${free} KB`).toMatch(/full|space|ENOSPC/i);
+      expect(suggestion, `${free} KB`).not.toBe("");
     }
-  },
-  240_000,
-);
+    expect(await wentOn(home, server.url), `${free} KB`).toEqual(EXPECTED);
+    expect(await verified(home), `${free} KB`).toEqual([]);
+    rmSync(home, { recursive: true });
+  }
+}, 240_000);
 
 /** Leaves so many bytes free, by a file named filler. */
 function fillBut(disk: string, free: number): void {
@@ -126,7 +117,7 @@ test("files that cannot grow: writes are cut short, and the session goes on when
     { blocks: 700, expected: "checkpoint_failed" },
   ];
   for (const { blocks, expected } of ends) {
-    const home = temporary("short");
+    const home = folderWith();
     // In units of 512 bytes, for every file that the process writes.
     const line = `ulimit -f ${blocks}; exec "$0" "$@"`;
     const args = ["exec", "-e", CELL, "--json", "--quiet", "--session", "grown", ...flagsOf(server.url)];
@@ -141,7 +132,7 @@ test("files that cannot grow: writes are cut short, and the session goes on when
 }, 240_000);
 
 test("a store that may not be written: the command says so, and goes on when it may", async () => {
-  const home = temporary("denied");
+  const home = folderWith();
   // Root may write everything; the user nobody may not.
   const user = isRoot ? { uid: 65_534, gid: 65_534 } : {};
   if (isRoot) chownSync(home, 65_534, 65_534);

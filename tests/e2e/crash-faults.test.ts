@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { RlmError } from "../../src/index.ts";
 import type { Session } from "../../src/session/api.ts";
 import { openSessionWith } from "../../src/session/session.ts";
@@ -10,14 +10,12 @@ import { openStore } from "../../src/store/thread/thread.ts";
 import { findingsIn } from "../../src/store/verify-store.ts";
 import { DISK_FAILURES, type FailingOptions, failingStore } from "../support/failing-store.ts";
 import { lengthAnswers } from "../support/length-answers.ts";
+import { folderWith, grow } from "../support/tree.ts";
 
 const CONTEXTS = mkdtempSync(join(tmpdir(), "belay-contexts-"));
 
-beforeAll(() => {
-  writeFileSync(join(CONTEXTS, "a.txt"), "the first document");
-  writeFileSync(join(CONTEXTS, "b.txt"), "the second");
-  return () => rmSync(CONTEXTS, { recursive: true });
-});
+grow(CONTEXTS, { "a.txt": "the first document", "b.txt": "the second" });
+afterAll(() => rmSync(CONTEXTS, { recursive: true }));
 
 const open = (store: Store, session: string) =>
   openSessionWith({ session, cwd: CONTEXTS }, { store, answers: lengthAnswers() });
@@ -133,9 +131,7 @@ test.each([
   async ({ lasting }) => {
     const stands = await standsOf();
     const failed = new Set<string>();
-    const folder = mkdtempSync(join(tmpdir(), "belay-faults-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    await using store = await openStore(folder);
+    await using store = await openStore(folderWith());
     // Where all later ones fail too, one in five tells the same.
     for (let nth = 1; ; nth += lasting ? 5 : 1) {
       const name = `s${nth}`;

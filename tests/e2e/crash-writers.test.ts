@@ -1,17 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { belay, finished, startBelay } from "../src/cli/belay.ts";
 import { startModelServer } from "../support/model-server.ts";
+import { folderWith } from "../support/tree.ts";
 
 const KEY = { MY_KEY: "fake-key" };
 
-function home(): string {
-  const folder = mkdtempSync(join(tmpdir(), "belay-writers-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+const flagsOf = (session: string, url: string) =>
+  `--json --quiet --session ${session} --model local/scripted --base-url ${url} --api-key-env MY_KEY`.split(" ");
 
 test("a second process is told who has the session, and goes on with it once the first was killed", async () => {
   let release = false;
@@ -20,23 +15,13 @@ test("a second process is told who has the session, and goes on with it once the
     asked.resolve();
     return release ? { text: "at last" } : { end: "stuck", text: "" };
   });
-  const options = { home: home(), env: KEY };
-  const flags = [
-    "--session",
-    "shared",
-    "--model",
-    "local/scripted",
-    "--base-url",
-    server.url,
-    "--api-key-env",
-    "MY_KEY",
-  ];
-  const cell = 'let seen = 1; await llm_query("hold", { tools: [] })';
-  const first = startBelay(["exec", "-e", cell, "--json", "--quiet", ...flags], options);
+  const options = { home: folderWith(), env: KEY };
+  const exec = ["exec", "-e", 'let seen = 1; await llm_query("hold", { tools: [] })', ...flagsOf("shared", server.url)];
+  const first = startBelay(exec, options);
   const end = finished(first);
   await asked.promise;
   const [again, other, resumed, look] = await Promise.all([
-    belay(["exec", "-e", cell, "--json", "--quiet", ...flags], options),
+    belay(exec, options),
     belay(["exec", "-e", "seen", "--quiet", "--session", "shared"], options),
     belay(["resume", "shared", "--json"], options),
     belay(["sessions", "--json"], options),
@@ -72,13 +57,12 @@ test("calls in flight at the end of a process fail where the user says so, and t
     }
     return { text: `to ${prompt}` };
   });
-  const options = { home: home(), env: KEY };
-  const flags = ["--session", "s", "--model", "local/scripted", "--base-url", server.url, "--api-key-env", "MY_KEY"];
+  const options = { home: folderWith(), env: KEY };
   const cell = `
     const first = await llm_query("first", { tools: [] });
     const second = await llm_query("second", { tools: [] }).catch(({ code, message }) => ({ code, message }));
     result = [first, second, await llm_query("third", { tools: [] })];`;
-  const child = startBelay(["exec", "-e", cell, "--json", "--quiet", ...flags], options);
+  const child = startBelay(["exec", "-e", cell, ...flagsOf("s", server.url)], options);
   const end = finished(child);
   await asked.promise;
   child.kill("SIGKILL");

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { crashCampaign } from "../../campaigns/crash/campaign.ts";
 import { crashPrograms } from "../../campaigns/crash/programs.ts";
 import { printed } from "../../campaigns/crash/report.ts";
+import { folderWith } from "../support/tree.ts";
 
 // `npm run crash` kills in all programs, as often as it is told to. Here three of them are.
 const KILLS = 6;
@@ -13,19 +11,10 @@ const PROGRAMS = crashPrograms().filter(({ name }) => KILLED.includes(name));
 const SEED = 4711;
 
 test(`${KILLS} kills: what killed and resumed processes come to is what an uninterrupted one does`, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "belay-crash-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const said: string[] = [];
   const report = await crashCampaign({
-    folder,
-    programs: PROGRAMS,
-    seed: SEED,
-    until: { kills: KILLS },
-    at: "both",
-    most: 4,
-    jobs: 2,
-    apart: false,
-    say: (line) => said.push(line),
+    ...{ folder: folderWith(), programs: PROGRAMS, seed: SEED, until: { kills: KILLS } },
+    ...{ at: "both", most: 4, jobs: 2, apart: false, say: (line) => said.push(line) },
   });
   console.log(printed(report));
   expect(report.mismatches, said.join("\n")).toEqual([]);
