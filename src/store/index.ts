@@ -40,7 +40,7 @@ export type {
 } from "./port.ts";
 export { readServerUrl } from "./postgres/url.ts";
 export { readablePart } from "./readable-part.ts";
-export { textKey } from "./rows/answer.ts";
+export { textKey } from "./sql/cache.ts";
 export { shareStore } from "./thread/shared.ts";
 export { openStore } from "./thread/thread.ts";
 export { findingsIn, type Verified, verifyStore } from "./verify-store.ts";

@@ -1,12 +1,12 @@
 import { checkpointLost, misuse } from "../failure.ts";
 import type { NewCheckpoint, Step } from "../port.ts";
 import { fieldsOfCheckpoint } from "../rows/checkpoint.ts";
-import { sealOfRecord } from "../rows/journal.ts";
 import { packText } from "../rows/pack.ts";
 import { type PackedPages, packPages } from "../rows/pages.ts";
 import { type Row, seal } from "../rows/seal.ts";
 import { fieldsOf, type Session } from "../rows/session.ts";
-import { hashesIn } from "../rows/uses.ts";
+import { sealOfRecord } from "../sql/journal.ts";
+import { hashesIn } from "../sql/uses.ts";
 import type { Server } from "./connection.ts";
 import { codeOf, isCut, leaseLost, RAISED } from "./failure.ts";
 

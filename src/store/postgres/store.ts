@@ -4,9 +4,7 @@ import type { NewSession, Step, VerifiedPage, VerifyPart } from "../port.ts";
 import { baselineOf, shown } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
 import { number, text } from "../rows/seal.ts";
-import { blank, decodeSession } from "../rows/session.ts";
-import { hashesIn } from "../rows/uses.ts";
-import { checkSessionId } from "../session-id.ts";
+import { blank, checkSessionId, decodeSession } from "../rows/session.ts";
 import { keepText, readAnswer } from "../sql/cache.ts";
 import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
@@ -23,10 +21,9 @@ import {
   shownSession,
 } from "../sql/sessions.ts";
 import type { Plan } from "../sql/sql.ts";
-import { addUses } from "../sql/uses.ts";
+import { addUses, hashesIn } from "../sql/uses.ts";
 import { type Verifying, verify } from "../sql/verify.ts";
 import type { Method, SentLease, WireMethods } from "../thread/methods.ts";
-import { checkServer } from "./check-server.ts";
 import { insertBaseline } from "./checkpoints.ts";
 import { commit, type Leased } from "./commit.ts";
 import { connect, type Server } from "./connection.ts";
@@ -34,6 +31,7 @@ import { leaseLost } from "./failure.ts";
 import { deleteFamily, gc } from "./gc.ts";
 import { jobMethods } from "./jobs/index.ts";
 import { type LeaseParts, type Leases, openLeases } from "./leases.ts";
+import { checkServer } from "./look.ts";
 import { migrate } from "./migrate.ts";
 
 /** A store on a server, as it works in the store's thread. */

@@ -1,3 +1,5 @@
+import { RlmError } from "../../../runtime/errors.ts";
+import type { Json } from "../../../runtime/index.ts";
 import { corrupt } from "../failure.ts";
 import type { NewSession } from "../port.ts";
 import { unpackText } from "./pack.ts";
@@ -84,3 +86,15 @@ const ORIGINS = [
   "mcp",
   "pi",
 ] as const satisfies readonly NewSession["origin"][];
+
+/** True if the session says that an exec has begun and not ended. */
+export function isRunning(facts: Json): boolean {
+  return typeof facts === "object" && facts !== null && Reflect.get(facts, "status") === "running";
+}
+
+/** Ids become names of files, so they are looked at first. @throws RlmError `invalid_argument` */
+export function checkSessionId(id: string): void {
+  if (/^[0-9A-Za-z-]{1,64}$/.test(id)) return;
+  const suggestion = "Session ids are ULIDs: 1 to 64 letters, digits and hyphens.";
+  throw new RlmError("invalid_argument", `${JSON.stringify(id)} is not a valid session id`, { suggestion });
+}

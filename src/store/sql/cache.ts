@@ -1,7 +1,7 @@
 import type { Json } from "../../../runtime/index.ts";
 import type { GcRule, Step } from "../port.ts";
-import { answerOf, TEXT_MS, textKey } from "../rows/answer.ts";
-import { seal } from "../rows/seal.ts";
+import { unpackText } from "../rows/pack.ts";
+import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import { get, type Plan, packed, run, sql } from "./sql.ts";
 
 export function* keepAnswers(answers: NonNullable<Step["cache"]>): Plan<void> {
@@ -30,4 +30,16 @@ export function* dropOldAnswers({ namedMs, now }: Pick<GcRule, "namedMs" | "now"
   // Keys from `text:` up to the next character after the colon.
   const texts = sql`DELETE FROM cache WHERE key >= 'text:' AND key < 'text;' AND at < ${now - TEXT_MS}`;
   return answers + (yield* run(texts));
+}
+
+/** The key of a text that is kept by the SHA-256 of it. */
+export const textKey = (hash: string) => `text:${hash}`;
+
+/** Texts are kept for so long, ms, whatever becomes of answers. */
+const TEXT_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** The answer's JSON; null if the row is damaged. */
+export function answerOf(row: Row): string | null {
+  const content = unpackText(row, "value");
+  return content !== null && isSealed(row, [value(row, "key"), content, value(row, "at")]) ? content : null;
 }

@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import type { Json } from "../../../runtime/index.ts";
 import { contextLost, misuse } from "../failure.ts";
 import type { StoredContext } from "../port.ts";
-import { type ContextHead, readHead } from "../rows/context.ts";
-import { CHUNK_BYTES, pack, unpack } from "../rows/pack.ts";
+import { CHUNK_BYTES, pack, unpack, unpackText } from "../rows/pack.ts";
 import { PLACES } from "../rows/pages.ts";
-import { number, seal, text } from "../rows/seal.ts";
+import { isSealed, number, type Row, seal, text, value } from "../rows/seal.ts";
 import { all, get, type Plan, packed, raw, run, spelled, sql } from "./sql.ts";
 
 /**
@@ -132,3 +131,18 @@ const insertedChunk = (hash: string, chunk: number, bytes: Uint8Array) =>
     sql`(place, bytes) SELECT n * ${places} + ${chunk}, ${bytes} FROM parts WHERE hash = ${hash}`,
     sql`(part, chunk, bytes) VALUES (${hash}, ${chunk}, ${bytes})`,
   )}`;
+
+interface ContextHead {
+  /** Hashes. */
+  readonly parts: readonly string[];
+  readonly index: Json;
+}
+
+/** The context without its bytes; null if it is damaged. */
+export function readHead(row: Row): ContextHead | null {
+  const [facts, listed] = [unpackText(row, "facts"), unpackText(row, "parts")];
+  if (facts === null || listed === null || !isSealed(row, [value(row, "hash"), value(row, "parts"), facts]))
+    return null;
+  const parts: readonly string[] = JSON.parse(listed);
+  return { parts, index: JSON.parse(facts) };
+}

@@ -2,12 +2,11 @@ import { checkpointNotFound } from "../failure.ts";
 import type { NewSession } from "../port.ts";
 import type { Checkpoint } from "../rows/checkpoint.ts";
 import { blank, type Session } from "../rows/session.ts";
-import { hashesIn } from "../rows/uses.ts";
 import { reachedBy } from "./checkpoints.ts";
 import { insertRecords, packedRecords, readRecords } from "./journal.ts";
 import { insertSession, readSession } from "./sessions.ts";
 import { get, oneOf, type Plan, run, spelled, sql } from "./sql.ts";
-import { copyUses } from "./uses.ts";
+import { copyUses, hashesIn } from "./uses.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export function* fork(parentId: string, checkpoint: string | null, wanted: NewSession): Plan<void> {

@@ -1,6 +1,5 @@
+import { RlmError } from "../../../runtime/errors.ts";
 import type { AddedJob, Asked, KnownJob, NewJob, NewRun, RunLimits, RunPage, RunRow } from "../jobs/port.ts";
-import { LOWEST_RANK, rankOf } from "../jobs/rank.ts";
-import { runDiffers, runNotFound } from "../jobs/refusals.ts";
 import type { DamagedRow } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { KNOWN_COLUMNS, knownOf, sumOfAsked } from "../rows/job-input.ts";
@@ -114,4 +113,31 @@ export function* sessionsOf(id: string): Plan<{ readonly name: string; readonly 
 export function* dropRun(id: string): Plan<void> {
   for (const table of ["holds", "jobs"]) yield* run(sql`DELETE FROM ${raw(table)} WHERE run = ${id}`);
   yield* run(sql`DELETE FROM runs WHERE id = ${id}`);
+}
+
+/** The rank of a run that begins while none is open. */
+const LOWEST_RANK = -2_000_000_000;
+
+/** Steps of rank from one job of a run to the next, at a share of 1. */
+const STEP = 8;
+
+/** The rank of job number `n` of a run: runs that are open together advance in proportion to their shares. */
+function rankOf(first: number, n: number, share: number): number {
+  return first + Math.ceil((STEP * n) / share);
+}
+
+function runDiffers(name: string): RlmError {
+  return new RlmError("run_differs", `the run ${name} was begun with another script, model, limits or contexts`, {
+    suggestion: "Choose another name for this run, or submit what the run was begun with.",
+  });
+}
+
+export function runNotFound(id: string): RlmError {
+  return new RlmError("run_not_found", `the store has no run ${id}`, { suggestion: "`belay jobs` lists the runs." });
+}
+
+export function runIsBusy(name: string): RlmError {
+  return new RlmError("session_busy", `jobs of the run ${name} are being tried`, {
+    suggestion: "Cancel the run, or wait until it is over.",
+  });
 }

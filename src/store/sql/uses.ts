@@ -1,5 +1,4 @@
 import { text } from "../rows/seal.ts";
-import { contextHashesIn } from "../rows/uses.ts";
 import { all, oneOf, type Plan, run, sql } from "./sql.ts";
 
 /** Notes that a session uses those of the hashes that are contexts of the store. */
@@ -20,4 +19,37 @@ export function* unnotedUses(session: string, records: unknown): Plan<readonly s
   const missed = yield* all(sql`SELECT hash FROM contexts WHERE hash ${oneOf(contextHashesIn(records))}
     AND hash NOT IN (SELECT hash FROM uses WHERE session = ${session})`);
   return missed.map((row) => text(row, "hash"));
+}
+
+const HASH = /\b[0-9a-f]{64}\b/g;
+const HASH_UNITS = 64;
+
+/** All in texts and names of JSON that may be the key of a context. The contexts of the store tell which are. */
+export function hashesIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value === "string") {
+    if (value.length >= HASH_UNITS) for (const [hash] of value.matchAll(HASH)) found.add(hash);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, one] of Object.entries(value)) {
+      hashesIn(name, found);
+      hashesIn(one, found);
+    }
+  }
+  return found;
+}
+
+/** Keys that JSON gives as those of contexts, by the names `context_key` and, in records of earlier builds, `context_hash`. */
+function contextHashesIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== "object" || value === null) return found;
+  for (const [name, one] of Object.entries(value)) {
+    if (NAMES.has(name) && typeof one === "string") found.add(one);
+    contextHashesIn(one, found);
+  }
+  return found;
+}
+
+const NAMES: ReadonlySet<string> = new Set(["context_key", "context_hash"]);
+
+/** The finding of verify about a session whose journal names contexts that gc would drop. */
+export function missedUses(hashes: readonly string[]): string {
+  return `its journal names contexts that it is not known to use, so that gc would drop them: ${hashes.join(", ")}`;
 }

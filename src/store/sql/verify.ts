@@ -1,21 +1,19 @@
+import { messageOf } from "../../platform/errors.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { VerifyPart } from "../port.ts";
-import { answerOf } from "../rows/answer.ts";
 import { decodeCheckpoint, wholeCheckpoints } from "../rows/checkpoint.ts";
-import { readHead } from "../rows/context.ts";
-import { flawsOf } from "../rows/job-flaws.ts";
-import { PLACES } from "../rows/pages.ts";
+import { inputOf } from "../rows/job-input.ts";
+import { decodeRun, resultOf } from "../rows/jobs.ts";
 import { number, type Row, text } from "../rows/seal.ts";
-import { decodeSession } from "../rows/session.ts";
-import { SUMS, wrongSumsIn } from "../rows/sums.ts";
-import { missedUses } from "../rows/uses.ts";
-import { isRunning } from "../running.ts";
+import { decodeSession, isRunning } from "../rows/session.ts";
+import { answerOf } from "./cache.ts";
 import { CHECKPOINT, hasCheckpoint, pagesAreWhole, readableCheckpoints } from "./checkpoints.ts";
-import { readPart } from "./contexts.ts";
+import { readHead, readPart } from "./contexts.ts";
 import { readableRecords } from "./journal.ts";
 import { BUSY, holderIn } from "./sessions.ts";
-import { all, get, type Plan, raw, type Statement, spelled, sql } from "./sql.ts";
-import { unnotedUses } from "./uses.ts";
+import { all, get, type Plan, raw, type Statement, sql } from "./sql.ts";
+import { missedUses, unnotedUses } from "./uses.ts";
+import { strays, wrongSums } from "./whole-tables.ts";
 
 /** The side of a database in `verify`. */
 export interface Verifying {
@@ -73,7 +71,7 @@ export function* verify(
 ): Plan<string | null> {
   const paged = PAGED[part];
   if (!paged) {
-    findings.push(...(part === "file" ? own.file() : part === "sums" ? yield* sums() : yield* strays()));
+    findings.push(...(part === "file" ? own.file() : part === "sums" ? yield* wrongSums() : yield* strays()));
     return null;
   }
   const keys = (yield* all(paged.keys(after))).map((row) => text(row, "key"));
@@ -151,35 +149,19 @@ function jobOf(key: string): readonly [run: string, n: number] {
   return [key.slice(at + 1), Number(key.slice(0, at))];
 }
 
-function* sums(): Findings {
-  return (yield* all(raw(SUMS))).flatMap(wrongSumsIn);
-}
-
-/** Rows whose owner is gone: no reader comes upon them, but they take space. */
-function* strays(): Findings {
-  const findings: string[] = [];
-  for (const [what, rows] of STRAYS) {
-    const counted = yield* get(sql`SELECT count(*) AS n FROM ${rows}`);
-    const n = counted ? number(counted, "n") : 0;
-    if (n > 0) findings.push(`${n} ${what}`);
+/** Lines for people that say what is wrong with a whole row of `runs` or `jobs`; none: nothing that shows. */
+function flawsOf(row: Row | undefined, kind: "run" | "job"): string[] {
+  if (!row) return [];
+  const named = kind === "run" ? `run ${String(row.name)}` : `job ${String(row.id)} of run ${String(row.run)}`;
+  try {
+    if (kind === "run") decodeRun(row);
+    else {
+      resultOf(row);
+      inputOf(row, { run: text(row, "run"), n: number(row, "n") });
+    }
+    return [];
+  } catch (error) {
+    const problem = messageOf(error);
+    return [problem.includes(named) ? problem : `${named}: ${problem}`];
   }
-  return findings;
 }
-
-const STRAYS: readonly (readonly [what: string, rows: Statement])[] = [
-  ["records belong to no session", sql`journal WHERE session NOT IN (SELECT id FROM sessions)`],
-  ["noted uses belong to no session", sql`uses WHERE session NOT IN (SELECT id FROM sessions)`],
-  ["jobs belong to no run", sql`jobs WHERE run NOT IN (SELECT id FROM runs)`],
-  ["reached checkpoints are missing", sql`reach WHERE checkpoint NOT IN (SELECT n FROM checkpoints)`],
-  [
-    "pages belong to no checkpoint",
-    sql`pages WHERE ${spelled(raw(`place / ${PLACES}`), raw("checkpoint"))} NOT IN (SELECT n FROM checkpoints)`,
-  ],
-  [
-    "chunks belong to no part",
-    sql`chunks WHERE ${spelled(
-      raw(`place / ${PLACES} NOT IN (SELECT n FROM parts)`),
-      raw("part NOT IN (SELECT hash FROM parts)"),
-    )}`,
-  ],
-];

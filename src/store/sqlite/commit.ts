@@ -1,16 +1,15 @@
 import { misuse } from "../failure.ts";
 import type { Step } from "../port.ts";
 import { packPages } from "../rows/pages.ts";
-import type { Session } from "../rows/session.ts";
-import { hashesIn } from "../rows/uses.ts";
+import { seal } from "../rows/seal.ts";
+import { CHANGING, fieldsOf, type Session } from "../rows/session.ts";
 import { keepAnswers } from "../sql/cache.ts";
 import { insertRecords, packedRecords } from "../sql/journal.ts";
-import { readSession } from "../sql/sessions.ts";
-import { addUses } from "../sql/uses.ts";
+import { notFound, readSession } from "../sql/sessions.ts";
+import { addUses, hashesIn } from "../sql/uses.ts";
 import { insertCheckpoint, letGo } from "./checkpoints.ts";
 import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
-import { updateSession } from "./sessions.ts";
 
 /**
  * Keeps a step, all of it or nothing. Answers the session's new row.
@@ -51,3 +50,12 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
 function changedAt({ changed_at }: Session, { records, checkpoint, cache }: Step): number {
   return records?.at(-1)?.at ?? checkpoint?.at ?? cache?.at(-1)?.at ?? changed_at;
 }
+
+/** Writes the columns that change in the life of a session. @throws RlmError `session_not_found` */
+export function updateSession(database: Database, session: Session): void {
+  const fields = CHANGING.map((column) => session[column]);
+  const written = database.run(UPDATE, ...fields, seal(fieldsOf(session)), session.id);
+  if (written === 0) throw notFound(session.id);
+}
+
+const UPDATE = `UPDATE sessions SET ${CHANGING.map((column) => `${column} = ?`).join(", ")}, sha256 = ? WHERE id = ?`;

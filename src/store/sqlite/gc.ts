@@ -6,9 +6,9 @@ import { reachedBy } from "../sql/checkpoints.ts";
 import { deleteFamily, dropUnreached, pastSessions, sweep } from "../sql/gc.ts";
 import { familyOf, readSession } from "../sql/sessions.ts";
 import { letGo } from "./checkpoints.ts";
+import { updateSession } from "./commit.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
-import { updateSession } from "./sessions.ts";
 
 /** Drops what the rule lets go and what nothing reaches, then gives the space back. */
 export function gc(database: Database, leases: Leases, rule: GcRule): Collected {

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { RlmError } from "../../../runtime/errors.ts";
-import { checkSessionId } from "../session-id.ts";
+import { checkSessionId } from "../rows/session.ts";
 import { isLocked, type Lock, openFileLocks } from "./file-locks.ts";
 
 /** The leases of sessions. */

@@ -3,11 +3,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { RlmError } from "../../../runtime/errors.ts";
 import { makeFolder } from "../../platform/make-folder.ts";
+import { unpackText } from "../rows/pack.ts";
+import { text } from "../rows/seal.ts";
+import { addUses, hashesIn } from "../sql/uses.ts";
 import { connect, type Database } from "./database.ts";
 import { createPrivately } from "./file-locks.ts";
 import { alone } from "./lease.ts";
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION, USES_VERSION } from "./schema.ts";
-import { noteEarlierUses } from "./uses.ts";
 
 /** The folder, in that of the store, in which a store keeps its locks. */
 export const LOCKS_FOLDER = "locks";
@@ -93,3 +95,36 @@ function migrate(database: Database, from: number): void {
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`);
   });
 }
+
+/** Notes what the sessions of an earlier build use: all that is kept of them is read. */
+function noteEarlierUses(database: Database): void {
+  for (const row of database.all("SELECT id FROM sessions")) {
+    const id = text(row, "id");
+    let named: ReadonlySet<string>;
+    try {
+      named = namedIn(database, id);
+    } catch {
+      // The file is damaged where its texts are: gc drops nothing that it may need.
+      database.run("INSERT OR IGNORE INTO uses (session, hash) SELECT ?, hash FROM contexts", id);
+      continue;
+    }
+    database.perform(addUses(id, named));
+  }
+}
+
+function namedIn(database: Database, session: string): ReadonlySet<string> {
+  const named = new Set<string>();
+  for (const sql of KEPT) {
+    for (const row of database.each(sql, session)) {
+      for (const column of Object.keys(row)) hashesIn(unpackText(row, column), named);
+    }
+  }
+  return named;
+}
+
+/** Texts of a session. */
+const KEPT = [
+  "SELECT facts, settings FROM sessions WHERE id = ?",
+  "SELECT content FROM journal WHERE session = ?",
+  "SELECT meta, beside FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach WHERE session = ?)",
+] as const;

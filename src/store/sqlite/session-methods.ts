@@ -3,9 +3,7 @@ import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
 import { misuse } from "../failure.ts";
 import type { NewSession, SessionRow } from "../port.ts";
-import { blank, type Session } from "../rows/session.ts";
-import { hashesIn } from "../rows/uses.ts";
-import { checkSessionId } from "../session-id.ts";
+import { blank, checkSessionId, type Session } from "../rows/session.ts";
 import { fork } from "../sql/fork.ts";
 import { readable, readJournal } from "../sql/journal.ts";
 import {
@@ -18,13 +16,12 @@ import {
   readSession,
   shownSession,
 } from "../sql/sessions.ts";
-import { addUses } from "../sql/uses.ts";
+import { addUses, hashesIn } from "../sql/uses.ts";
 import type { SyncMethods } from "../thread/methods.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
 import { removeSession } from "./gc.ts";
 import type { Leases } from "./lease.ts";
-import { type Holder, noteHolder } from "./sessions.ts";
 
 type SessionMethods = Pick<
   SyncMethods,
@@ -132,3 +129,10 @@ function takeLease(database: Database, leases: Leases, id: string): void {
     suggestion,
   });
 }
+
+/** Notes the process that has the lease. Messages show it; no decision depends on it. */
+function noteHolder(database: Database, id: string, holder: Holder): void {
+  database.run("UPDATE sessions SET pid = ?, host = ? WHERE id = ?", holder.pid, holder.host, id);
+}
+
+export type Holder = NonNullable<SessionRow["holder"]>;

@@ -1,19 +1,23 @@
 import { join } from "node:path";
-import { guarded } from "../failure.ts";
+import { RlmError } from "../../../runtime/errors.ts";
+import { messageOf } from "../../platform/errors.ts";
+import { guarded, thrownBy } from "../failure.ts";
+import type { VerifiedPage, VerifyPart } from "../port.ts";
 import { baselineOf, shown } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
+import { type Row, text } from "../rows/seal.ts";
 import { keepText, readAnswer } from "../sql/cache.ts";
 import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
+import { verify as verifyPart } from "../sql/verify.ts";
 import type { SyncMethods, SyncStore } from "../thread/methods.ts";
 import { insertCheckpoint } from "./checkpoints.ts";
+import type { Database } from "./database.ts";
 import { gc } from "./gc.ts";
 import { jobMethods } from "./jobs/index.ts";
-import { openFileLeases, openMemoryLeases } from "./lease.ts";
+import { type Leases, openFileLeases, openMemoryLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
-import { type Access, sessionMethods } from "./session-methods.ts";
-import type { Holder } from "./sessions.ts";
-import { verify } from "./verify.ts";
+import { type Access, type Holder, sessionMethods } from "./session-methods.ts";
 
 /**
  * Opens the store in a folder, which is made if it is missing; null: a store in memory.
@@ -75,4 +79,28 @@ function contextMethods({ database, guard, reading }: Access): ContextMethods {
     cached: (key) => reading(() => database.perform(readAnswer(key))),
     keepText: (hash, text, at) => guard(() => database.perform(keepText(hash, text, at))),
   };
+}
+
+/** Checks a page of a part. If the file itself is damaged, each part may be unreadable in its own way: it ends with that line. */
+function verify(database: Database, leases: Leases, part: VerifyPart, after: string | null): VerifiedPage {
+  const own = {
+    busy: (session: Row) => leases.busy(text(session, "id")),
+    file: () => integrity(database),
+    messageOf: lineOf,
+  };
+  const findings: string[] = [];
+  try {
+    return { next: database.perform(verifyPart(part, after, own, findings)), findings };
+  } catch (error) {
+    return { next: null, findings: [...findings, lineOf(error)] };
+  }
+}
+
+function integrity(database: Database): string[] {
+  const lines = database.all("PRAGMA integrity_check").map((row) => text(row, "integrity_check"));
+  return lines.filter((line) => line !== "ok").map((line) => `database: ${line}`);
+}
+
+function lineOf(error: unknown): string {
+  return error instanceof RlmError ? error.message : `database: ${messageOf(thrownBy(error))}`;
 }

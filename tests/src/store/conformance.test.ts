@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { GcRule, Store } from "../../../src/store/port.ts";
-import { textKey } from "../../../src/store/rows/answer.ts";
+import { textKey } from "../../../src/store/sql/cache.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { findingsIn } from "../../../src/store/verify-store.ts";
 import { listed } from "../../support/listed.ts";

@@ -1,5 +1,4 @@
 import type { Jobs } from "../../jobs/port.ts";
-import { runIsBusy } from "../../jobs/refusals.ts";
 import { damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "../../sql/jobs.ts";
 import {
   addJobs,
@@ -9,6 +8,7 @@ import {
   knownJobs,
   listRuns,
   openRun,
+  runIsBusy,
   sessionsOf,
   setLimits,
 } from "../../sql/runs.ts";
@@ -19,9 +19,8 @@ import type { Server } from "../connection.ts";
 import { NOW } from "../functions.ts";
 import { deleteFamily } from "../gc.ts";
 import type { Leases } from "../leases.ts";
-import { countJobs, dueJobs } from "./jobs.ts";
+import { countJobs, dueJobs, tryMethods } from "./jobs.ts";
 import { moneyMethods } from "./money.ts";
-import { tryMethods } from "./tries.ts";
 
 /** The store's methods for runs and their jobs. Instants are those of the server's clock. */
 export function jobMethods(server: Server, leases: Leases): Pick<WireMethods, `jobs.${keyof Jobs}`> {

@@ -1,4 +1,3 @@
-import { runIsBusy } from "../../jobs/refusals.ts";
 import { deleteFamily } from "../../sql/gc.ts";
 import { atMost, damagedJobs, findJob, listJobs, readInput, readJobOfRun, readResult } from "../../sql/jobs.ts";
 import {
@@ -9,6 +8,7 @@ import {
   knownJobs,
   listRuns,
   openRun,
+  runIsBusy,
   sessionsOf,
   setLimits,
 } from "../../sql/runs.ts";
@@ -16,9 +16,8 @@ import type { Plan } from "../../sql/sql.ts";
 import { type Changing, changeRun, putBack, replaceJobs } from "../../sql/tries.ts";
 import type { SyncJobs } from "../../thread/methods.ts";
 import type { Access } from "../session-methods.ts";
-import { countJobs, dueJobs } from "./jobs.ts";
+import { begin, countJobs, dueJobs, finish, lapse, sealFinal } from "./jobs.ts";
 import { give, hush, reserve, slot } from "./money.ts";
-import { begin, finish, lapse, sealFinal } from "./tries.ts";
 
 /** The store's methods for runs and their jobs. @param now the clock, ms since the epoch */
 export function jobMethods({ database, leases, guard, reading }: Access, now: () => number): SyncJobs {

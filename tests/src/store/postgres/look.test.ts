@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { checkServer } from "../../../../src/store/postgres/check-server.ts";
 import type { Server } from "../../../../src/store/postgres/connection.ts";
+import { checkServer } from "../../../../src/store/postgres/look.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
