@@ -1,8 +1,7 @@
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
-import { number, seal, text } from "../rows/seal.ts";
-import { fieldsOf } from "../rows/session.ts";
-import { deleteFamily as dropFamily, type Past, pastSessions, sweep, wholeSession } from "../sql/gc.ts";
+import { number, text } from "../rows/seal.ts";
+import { deleteFamily as dropFamily, type Past, pastSessions, sweep } from "../sql/gc.ts";
 import type { Server, Sql } from "./connection.ts";
 import type { Leases } from "./leases.ts";
 
@@ -49,25 +48,6 @@ export async function deleteFamily(sql: Sql, id: string): Promise<readonly strin
   const family = await sql.perform(dropFamily(id));
   await sql.run("DELETE FROM leases WHERE session = ANY($1)", family);
   return family;
-}
-
-/** Drops the checkpoints of a session and of its children: it stands at its beginning then, with its journal. A damaged one keeps them. */
-export async function dropImages(sql: Sql, id: string): Promise<void> {
-  for (const row of await sql.all("SELECT * FROM sessions WHERE id IN (SELECT family($1))", id)) {
-    const session = wholeSession(row);
-    if (!session) continue;
-    const reached = `DELETE FROM reach r USING checkpoints c WHERE r.session = $1 AND c.n = r.checkpoint RETURNING c.n, c.id`;
-    const gone = await sql.all(reached, session.id);
-    // The newest first: one is the base of those behind it.
-    for (const one of gone.sort((a, b) => number(b, "n") - number(a, "n"))) {
-      await sql.get("SELECT drop_unneeded($1)::text AS gone", text(one, "id"));
-    }
-    const bare = { ...session, head: null, checkpoints: 0 };
-    await sql.run(
-      "UPDATE sessions SET head = NULL, checkpoints = 0, sha256 = $2 WHERE id = $1",
-      ...[session.id, seal(fieldsOf(bare))],
-    );
-  }
 }
 
 async function sizeOf(server: Server): Promise<number> {

@@ -1,8 +1,8 @@
 import type { Collected, GcRule } from "../port.ts";
 import { keepMs } from "../rows/jobs.ts";
 import { PLACES } from "../rows/pages.ts";
-import { number, type Row, text } from "../rows/seal.ts";
-import { decodeSession, isRunning, type Session } from "../rows/session.ts";
+import { number, type Row, seal, text } from "../rows/seal.ts";
+import { decodeSession, fieldsOf, isRunning, type Session } from "../rows/session.ts";
 import { dropOldAnswers } from "./cache.ts";
 import { dropContexts } from "./contexts.ts";
 import { familyOf } from "./sessions.ts";
@@ -36,7 +36,7 @@ export function* pastSessions(rule: GcRule): Plan<Past[]> {
   }
 }
 
-export function wholeSession(row: Row): Session | null {
+function wholeSession(row: Row): Session | null {
   try {
     return decodeSession(row);
   } catch {
@@ -72,6 +72,22 @@ export function* deleteFamily(id: string): Plan<readonly string[]> {
   return family;
 }
 
+/** Drops the checkpoints of a session and of its children: it stands at its beginning then, with its journal. A damaged one keeps them. */
+export function* dropImages(id: string, own: { dropUnneeded(checkpoint: string): Plan<void> }): Plan<void> {
+  for (const one of yield* familyOf(id)) {
+    const row = yield* get(sql`SELECT * FROM sessions WHERE id = ${one}`);
+    const session = row ? wholeSession(row) : null;
+    if (!session) continue;
+    // The newest first: one is the base of those behind it.
+    const reached = yield* all(sql`SELECT c.id FROM reach r JOIN checkpoints c ON c.n = r.checkpoint
+      WHERE r.session = ${one} ORDER BY c.n DESC`);
+    yield* run(sql`DELETE FROM reach WHERE session = ${one}`);
+    for (const checkpoint of reached) yield* own.dropUnneeded(text(checkpoint, "id"));
+    const sha256 = seal(fieldsOf({ ...session, head: null, checkpoints: 0 }));
+    yield* run(sql`UPDATE sessions SET head = NULL, checkpoints = 0, sha256 = ${sha256} WHERE id = ${one}`);
+  }
+}
+
 /**
  * Drops what nothing reaches, and answers that are too old. A session that is open somewhere may be about to name a context or a
  * baseline: then these stay.
@@ -81,16 +97,16 @@ export function* sweep(rule: GcRule, anyOpen: boolean): Plan<Pick<Collected, "ch
   const contexts = anyOpen ? 0 : yield* dropContexts();
   // The next session starts from the newest baseline.
   const newest = sql`SELECT max(n) FROM checkpoints WHERE session IS NULL`;
-  if (!anyOpen) yield* dropUnneeded(sql`session IS NULL AND n < (${newest})`);
+  if (!anyOpen) yield* dropBut(sql`session IS NULL AND n < (${newest})`);
   return { checkpoints, contexts, cached: yield* dropOldAnswers(rule) };
 }
 
 /** Drops checkpoints that no session reaches and that no reached one is based on. Returns how many they were. */
 export function* dropUnreached(): Plan<number> {
-  return yield* dropUnneeded(sql`session IS NOT NULL`);
+  return yield* dropBut(sql`session IS NOT NULL`);
 }
 
-function* dropUnneeded(which: Statement): Plan<number> {
+function* dropBut(which: Statement): Plan<number> {
   const rows = yield* all(sql`WITH RECURSIVE needed (id) AS (
       SELECT id FROM checkpoints WHERE n IN (SELECT checkpoint FROM reach)
       UNION SELECT c.base FROM checkpoints c JOIN needed d ON c.id = d.id WHERE c.base IS NOT NULL)

@@ -1,28 +1,79 @@
 import { ulid } from "ulid";
-import type { Back, Change, JobKey, NewJob, Tried } from "../jobs/port.ts";
+import type { Back, Change, JobKey, NewJob, Outcome, Tried, Try } from "../jobs/port.ts";
 import { sumOfAsked } from "../rows/job-input.ts";
 import { triedOf } from "../rows/jobs.ts";
-import { number } from "../rows/seal.ts";
+import { number, text } from "../rows/seal.ts";
+import { dropImages } from "./gc.ts";
 import { readRun } from "./runs.ts";
-import { all, oneOf, type Part, type Plan, packed, run, spelled, sql } from "./sql.ts";
+import { all, get, oneOf, type Part, type Plan, packed, run, type Statement, spelled, sql } from "./sql.ts";
 
 /** The side of a database in changes of jobs. */
 export interface Changing {
   /** The clock of the store, ms since the epoch. */
   readonly now: Part;
+  /** Changes the job. If it is changed, amounts that earlier tries held become doubtful. */
+  doubting(update: Statement, job: JobKey): Plan<boolean>;
+  /** Drops a checkpoint that no session reaches, and the bases that only it needed. */
+  dropUnneeded(checkpoint: string): Plan<void>;
   /** Seals a job that has become final. A server does so by itself. */
   seal?(job: JobKey): Plan<void>;
 }
 
+/** A try takes the job; what earlier tries held becomes doubtful. false: the job is final, or parked until it is resumed. */
+export function* begin(job: JobKey, taking: Try, { now, doubting }: Changing): Plan<boolean> {
+  const { ticket, fence, engine, lapses, answers } = taking;
+  return yield* doubting(
+    sql`UPDATE jobs SET state = CASE state WHEN 'cancelling' THEN state ELSE 'running' END, why = NULL, run_at = NULL,
+        ticket = ${ticket}, fence = ${fence}, engine = coalesce(${engine}, engine), lapses = ${lapses}, answers = ${answers},
+        begun_at = coalesce(begun_at, ${now}), changed_at = ${now}
+      WHERE run = ${job.run} AND n = ${job.n} AND fence <= ${fence} ${notNewer(fence)}
+        AND (state IN ('waiting', 'running', 'cancelling') OR (state = 'parked' AND run_at IS NOT NULL))`,
+    job,
+  );
+}
+
+/** false: another try has taken the job, or it is final. */
+export function* finish(job: JobKey, fence: number, outcome: Outcome, own: Changing): Plan<boolean> {
+  const result = outcome.result === null ? null : packed(outcome.result);
+  const isFinished = yield* own.doubting(
+    sql`UPDATE jobs SET state = ${outcome.state}, why = NULL, result = ${result},
+      told = ${packed(JSON.stringify(outcome.told))}, ended_at = ${own.now}, changed_at = ${own.now} ${underFence(job, fence)}`,
+    job,
+  );
+  if (!isFinished) return false;
+  if (own.seal) yield* own.seal(job);
+  if (outcome.dropsImages) {
+    const row = yield* get(sql`SELECT session FROM jobs WHERE run = ${job.run} AND n = ${job.n}`);
+    if (row) yield* dropImages(text(row, "session"), own);
+  }
+  return true;
+}
+
 /** The try gives the job back. One that is being cancelled stays so. false: another try has taken it. */
-export function* putBack({ run: of, n }: JobKey, fence: number, back: Back, { now }: Changing): Plan<boolean> {
-  // A server goes by the fence of the session too, if it is there.
-  const newer = sql`AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = jobs.session AND s.fence > ${fence})`;
+export function* putBack(job: JobKey, fence: number, back: Back, { now }: Changing): Plan<boolean> {
   const changed = yield* run(sql`UPDATE jobs SET state = CASE state WHEN 'cancelling' THEN state ELSE ${back.state} END,
       why = ${back.why}, run_at = ${back.afterMs > 0 ? sql`${now} + ${back.afterMs}` : null},
-      attempts = attempts + ${back.counts ? 1 : 0}, changed_at = ${now}
-    WHERE run = ${of} AND n = ${n} AND fence = ${fence} AND state IN ('running', 'cancelling') ${spelled(sql``, newer)}`);
+      attempts = attempts + ${back.counts ? 1 : 0}, changed_at = ${now} ${underFence(job, fence)}`);
   return changed === 1;
+}
+
+const underFence = (job: JobKey, fence: number) => sql`WHERE run = ${job.run} AND n = ${job.n} AND fence = ${fence}
+  AND state IN ('running', 'cancelling') ${notNewer(fence)}`;
+
+/** A server goes by the fence of the job's session too, if that is there. */
+const notNewer = (fence: number) =>
+  spelled(sql``, sql`AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = jobs.session AND s.fence > ${fence})`);
+
+/** Numbers of the jobs that run, with their sessions. */
+export function* runningJobs(id: string): Plan<readonly { readonly n: number; readonly session: string }[]> {
+  const rows = yield* all(sql`SELECT n, session FROM jobs WHERE run = ${id} AND state IN ('running', 'cancelling')`);
+  return rows.map((row) => ({ n: number(row, "n"), session: text(row, "session") }));
+}
+
+/** Counts a lapse of each of the jobs. Returns how many they are. */
+export function* countLapses(id: string, numbers: readonly number[], { now }: Changing): Plan<number> {
+  return yield* run(sql`UPDATE jobs SET lapses = lapses + 1, changed_at = ${now},
+    state = CASE state WHEN 'cancelling' THEN state ELSE 'waiting' END WHERE run = ${id} AND n ${oneOf(numbers)}`);
 }
 
 /** Returns the jobs that somebody tries now. @throws RlmError `run_not_found` */

@@ -4,6 +4,7 @@ import { packText } from "../rows/pack.ts";
 import { type PackedPages, PLACES } from "../rows/pages.ts";
 import { number, type Row, seal, textOrNull } from "../rows/seal.ts";
 import { hasCheckpoint } from "../sql/checkpoints.ts";
+import { get, type Plan, run, sql } from "../sql/sql.ts";
 import type { Database } from "./database.ts";
 
 /** @throws RlmError `checkpoint_lost` if its base is missing */
@@ -33,26 +34,20 @@ export function letGo(database: Database, session: string, ids: readonly string[
     const row = database.get("SELECT n, base FROM checkpoints WHERE id = ?", id);
     if (!row) continue;
     gone += database.run("DELETE FROM reach WHERE session = ? AND checkpoint = ?", session, number(row, "n"));
-    dropUnneeded(database, id);
+    database.perform(dropUnneeded(id));
   }
   return gone;
 }
 
-/** Drops the checkpoint, and the bases that only it needed. */
-function dropUnneeded(database: Database, id: string): void {
-  let next: string | null = id;
-  while (next !== null) {
-    const needed = `SELECT n, base FROM checkpoints c WHERE id = ? AND session IS NOT NULL
+/** Drops a checkpoint that no session reaches, and the bases that only it needed. */
+export function* dropUnneeded(id: string): Plan<void> {
+  for (let next: string | null = id; next !== null; ) {
+    const row: Row | undefined = yield* get(sql`DELETE FROM checkpoints AS c WHERE id = ${next} AND session IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM reach WHERE checkpoint = c.n)
-      AND NOT EXISTS (SELECT 1 FROM checkpoints d WHERE d.base = c.id)`;
-    const row: Row | undefined = database.get(needed, next);
+      AND NOT EXISTS (SELECT 1 FROM checkpoints d WHERE d.base = c.id) RETURNING n, base`);
     if (!row) return;
-    deleteCheckpoint(database, number(row, "n"));
+    const from = number(row, "n") * PLACES;
+    yield* run(sql`DELETE FROM pages WHERE place >= ${from} AND place < ${from + PLACES}`);
     next = textOrNull(row, "base");
   }
-}
-
-function deleteCheckpoint(database: Database, n: number): void {
-  database.run("DELETE FROM checkpoints WHERE n = ?", n);
-  database.run("DELETE FROM pages WHERE place >= ? AND place < ?", n * PLACES, (n + 1) * PLACES);
 }

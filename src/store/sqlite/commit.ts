@@ -29,7 +29,7 @@ export function commit(database: Database, id: string, step: Step, known?: Sessi
     if (head !== null && drop.includes(head)) throw misuse(`${head} is the head of session ${id}`);
     const gone = letGo(database, id, drop);
     database.perform(keepAnswers(cache));
-    for (const settled of step.settle ?? []) settle(database, settled);
+    for (const settled of step.settle ?? []) database.perform(settle(settled));
     const next = {
       ...session,
       head,
@@ -52,7 +52,7 @@ function changedAt({ changed_at }: Session, { records, checkpoint, cache }: Step
 }
 
 /** Writes the columns that change in the life of a session. @throws RlmError `session_not_found` */
-export function updateSession(database: Database, session: Session): void {
+function updateSession(database: Database, session: Session): void {
   const fields = CHANGING.map((column) => session[column]);
   const written = database.run(UPDATE, ...fields, seal(fieldsOf(session)), session.id);
   if (written === 0) throw notFound(session.id);

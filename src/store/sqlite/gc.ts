@@ -1,12 +1,7 @@
-import { RlmError } from "../../../runtime/errors.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { Collected, GcRule } from "../port.ts";
 import { number, text } from "../rows/seal.ts";
-import { reachedBy } from "../sql/checkpoints.ts";
 import { deleteFamily, dropUnreached, pastSessions, sweep } from "../sql/gc.ts";
-import { familyOf, readSession } from "../sql/sessions.ts";
-import { letGo } from "./checkpoints.ts";
-import { updateSession } from "./commit.ts";
 import type { Database } from "./database.ts";
 import type { Leases } from "./lease.ts";
 
@@ -47,20 +42,6 @@ export function removeSession(database: Database, id: string): readonly string[]
   });
   giveBack(database);
   return gone;
-}
-
-/** Drops the checkpoints of a session and of its children: it stands at its beginning then, with its journal. A damaged one keeps them. */
-export function dropImages(database: Database, id: string): void {
-  for (const one of database.perform(familyOf(id))) {
-    try {
-      const session = database.perform(readSession(one));
-      const reached = database.perform(reachedBy(session)).map((checkpoint) => checkpoint.id);
-      letGo(database, one, reached);
-      updateSession(database, { ...session, head: null, checkpoints: 0 });
-    } catch (error) {
-      if (!(error instanceof RlmError)) throw error;
-    }
-  }
 }
 
 function rolledBack<T>(database: Database, back: boolean, work: () => T): T {

@@ -12,23 +12,21 @@ import {
   sessionsOf,
   setLimits,
 } from "../../sql/runs.ts";
-import { raw } from "../../sql/sql.ts";
-import { type Changing, changeRun, putBack, replaceJobs } from "../../sql/tries.ts";
+import { begin, changeRun, countLapses, finish, putBack, replaceJobs, runningJobs } from "../../sql/tries.ts";
 import type { WireMethods } from "../../thread/methods.ts";
 import type { Server } from "../connection.ts";
-import { NOW } from "../functions.ts";
 import { deleteFamily } from "../gc.ts";
 import type { Leases } from "../leases.ts";
-import { countJobs, dueJobs, tryMethods } from "./jobs.ts";
+import { CHANGING, countJobs, dueJobs } from "./jobs.ts";
 import { moneyMethods } from "./money.ts";
 
 /** The store's methods for runs and their jobs. Instants are those of the server's clock. */
 export function jobMethods(server: Server, leases: Leases): Pick<WireMethods, `jobs.${keyof Jobs}`> {
   return {
-    "jobs.open": (run) => server.write((sql) => sql.perform(openRun(run, OWN.now))),
-    "jobs.add": (run, jobs) => server.write((sql) => sql.perform(addJobs(run, jobs, OWN.now))),
+    "jobs.open": (run) => server.write((sql) => sql.perform(openRun(run, CHANGING.now))),
+    "jobs.add": (run, jobs) => server.write((sql) => sql.perform(addJobs(run, jobs, CHANGING.now))),
     "jobs.known": (run, jobs) => server.perform(knownJobs(run, jobs)),
-    "jobs.replace": (run, jobs) => server.write((sql) => sql.perform(replaceJobs(run, jobs, OWN))),
+    "jobs.replace": (run, jobs) => server.write((sql) => sql.perform(replaceJobs(run, jobs, CHANGING))),
     "jobs.run": (nameOrId) => server.perform(findRun(nameOrId)),
     "jobs.runs": (page) => server.perform(listRuns(page)),
     "jobs.damagedRuns": () => server.perform(damagedRuns()),
@@ -39,17 +37,25 @@ export function jobMethods(server: Server, leases: Leases): Pick<WireMethods, `j
     "jobs.input": (key) => server.perform(readInput(key)),
     "jobs.result": (key) => server.perform(readResult(key)),
     "jobs.counts": (run, without) => countJobs(server, run, without),
-    "jobs.put": (key, fence, back) => server.perform(putBack(key, fence, back, OWN)),
-    "jobs.change": (run, change) => server.write((sql) => sql.perform(changeRun(run, change, OWN))),
+    "jobs.put": (key, fence, back) => server.perform(putBack(key, fence, back, CHANGING)),
+    "jobs.change": (run, change) => server.write((sql) => sql.perform(changeRun(run, change, CHANGING))),
     "jobs.limit": (run, limits) => server.perform(setLimits(run, limits)),
     "jobs.remove": (run) => removeRun(server, run),
     "jobs.due": (page) => dueJobs(server, page),
-    ...tryMethods(server, leases),
+    "jobs.begin": (key, taking) => server.perform(begin(key, taking, CHANGING)),
+    "jobs.finish": (key, fence, outcome) =>
+      outcome.dropsImages
+        ? server.write((sql) => sql.perform(finish(key, fence, outcome, CHANGING)))
+        : server.perform(finish(key, fence, outcome, CHANGING)),
+    async "jobs.lapse"(run) {
+      const running = await server.perform(runningJobs(run));
+      const busy = await leases.busy(running.map(({ session }) => session));
+      const lapsed = running.filter(({ session }) => !busy.has(session)).map(({ n }) => n);
+      return server.perform(countLapses(run, lapsed, CHANGING));
+    },
     ...moneyMethods(server),
   };
 }
-
-const OWN: Changing = { now: raw(NOW) };
 
 /** @throws RlmError `session_busy` if a job of it is being tried, `run_not_found` */
 function removeRun(server: Server, run: string): Promise<void> {
