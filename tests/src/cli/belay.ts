@@ -1,9 +1,9 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
-import { globSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, vi } from "vitest";
 import { COMMAND, COMPILED } from "../../support/command.ts";
+import { folderWith } from "../../support/tree.ts";
 
 /** Variables for a command. */
 export const ENV = { ...process.env, NODE_COMPILE_CACHE: COMPILED };
@@ -13,6 +13,16 @@ export interface Run {
   readonly stdout: string;
   readonly stderr: string;
 }
+
+/** What it printed, as JSON. */
+export const json = ({ stdout }: Pick<Run, "stdout">) => JSON.parse(stdout);
+
+/** The JSON of each line that it printed. */
+export const jsonLines = ({ stdout }: Pick<Run, "stdout">) =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 
 export interface RunOptions {
   readonly cwd?: string;
@@ -36,7 +46,7 @@ export async function belay(args: readonly string[], options: RunOptions = {}): 
 
 /** Starts the command with stdin left open. */
 export function startBelay(args: readonly string[], { cwd, home, env: more }: RunOptions = {}): ChildProcess {
-  const env = { ...ENV, BELAY_HOME: home ?? join(temporaryFolder(), "home"), ...more };
+  const env = { ...ENV, BELAY_HOME: home ?? join(folderWith(), "home"), ...more };
   return spawn(process.execPath, [...COMMAND, ...args], { ...(cwd === undefined ? {} : { cwd }), env });
 }
 
@@ -67,7 +77,7 @@ const SCRIPT = "script";
 export const hasTerminal = spawnSync(SCRIPT, ["--version"]).status === 0;
 
 /** Starts the command on a terminal without colours, which is its stdout and stderr. */
-export function startOnTerminal(args: string, home = join(temporaryFolder(), "home")): ChildProcessWithoutNullStreams {
+export function startOnTerminal(args: string, home = join(folderWith(), "home")): ChildProcessWithoutNullStreams {
   const env = { ...ENV, BELAY_HOME: home, TERM: "xterm", NO_COLOR: "1" };
   return spawn(SCRIPT, ["-qec", belayLine(args), "/dev/null"], { env });
 }
@@ -75,11 +85,4 @@ export function startOnTerminal(args: string, home = join(temporaryFolder(), "ho
 /** A line for a shell that runs the command. */
 export function belayLine(args: string): string {
   return `${[process.execPath, ...COMMAND].map((word) => `'${word}'`).join(" ")} ${args}`;
-}
-
-/** An empty folder that goes when the test ends. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "belay-cli-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }

@@ -5,7 +5,8 @@ import { COMMANDS } from "../../../src/cli/commands/index.ts";
 import { offered as offeredFor } from "../../../src/cli/completion/completion.ts";
 import { spellings } from "../../../src/cli/flags/flag.ts";
 import { openSession } from "../../../src/index.ts";
-import { belay, belayLine, ENV, temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, belayLine, ENV } from "./belay.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
@@ -28,7 +29,7 @@ function offered(words: readonly string[], home: string): string[] {
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
 
 test.skipIf(!hasBash)("bash completes commands, options, choices and names of sessions", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   for (const session of ["letters", "the été"]) {
     await using made = await openSession({ store: home, session });
     await made.exec("1");

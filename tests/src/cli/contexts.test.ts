@@ -6,10 +6,8 @@ import { checkPaths } from "../../../src/cli/input/sources.ts";
 import { openSession } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { folderWith } from "../../support/tree.ts";
-import { finished, type Run, startBelay } from "./belay.ts";
+import { finished, json, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
-
-const json = ({ stdout }: Run) => JSON.parse(stdout);
 
 test("a session goes on with its variables, and -c must be what it has", async () => {
   const folder = folderWith({ "docs/a.md": "alpha", "more.md": "beta" });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { gcOnceADay } from "../../../src/cli/store/gc.ts";
 import type { GcRule } from "../../../src/store/port.ts";
-import { temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
 
 const DAY = 86_400_000;
 
@@ -17,7 +17,7 @@ function recordingStore() {
 }
 
 test("sessions without a name are looked after once a day, also by a clock that was set back", async () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   const store = recordingStore();
   const noon = 1_700_000_000_000;
   const times = [noon, noon + 1000, noon + DAY - 1000, noon + DAY, noon + DAY + 5, noon - DAY];
@@ -27,7 +27,7 @@ test("sessions without a name are looked after once a day, also by a clock that 
 });
 
 test("what goes wrong there does not fail the command", async () => {
-  const folder = join(temporaryFolder(), "gone");
+  const folder = join(folderWith(), "gone");
   const store = recordingStore();
   await gcOnceADay(store, folder, 0);
   expect(store.rules).toEqual([]);

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ROOT } from "../../../scripts/process.ts";
 import { openScriptedModel } from "../../../src/cli/demo/model.ts";
-import { belay, finished, startBelay, temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay, finished, startBelay } from "./belay.ts";
 
 /** What differs from run to run. */
 const plain = (text: string) =>
@@ -19,8 +20,8 @@ test("the demo prints what docs/durability.md shows, whatever the user's setting
     /```console\n\$ (?:npx belay-rlm|belay) demo\n(.*?)```/s.exec(
       readFileSync(join(ROOT, "docs/durability.md"), "utf8"),
     ) ?? [];
-  const home = join(temporaryFolder(), "home");
-  const TMPDIR = temporaryFolder();
+  const home = join(folderWith(), "home");
+  const TMPDIR = folderWith();
   const settings = { BELAY_MAX_SUB_CALLS: "1", BELAY_MODEL: "local/other", HTTP_PROXY: "http://127.0.0.1:9" };
   const run = await belay(["demo"], { home, env: { ...settings, TMPDIR } });
   expect({ ...run, stdout: plain(run.stdout) }).toEqual({ code: 0, stdout: plain(shown), stderr: "" });
@@ -31,7 +32,7 @@ test("the demo prints what docs/durability.md shows, whatever the user's setting
 test("the demo of an ask prints what docs/command.md shows, and leaves nothing", async () => {
   const page = readFileSync(join(ROOT, "docs/command.md"), "utf8");
   const [, shown = ""] = /```console\n\$ belay demo --ask\n(.*?)\n```\n\n/s.exec(page) ?? [];
-  const TMPDIR = temporaryFolder();
+  const TMPDIR = folderWith();
   const run = await belay(["demo", "--ask"], { env: { TMPDIR } });
   expect(run).toMatchObject({ code: 0, stderr: "" });
   expect(plain(run.stdout)).toContain(plain(shown));
@@ -41,7 +42,7 @@ test("the demo of an ask prints what docs/command.md shows, and leaves nothing",
 });
 
 test("Ctrl-C ends the demo with its processes and its folder", async () => {
-  const TMPDIR = temporaryFolder();
+  const TMPDIR = folderWith();
   const child = startBelay(["demo"], { env: { TMPDIR } });
   onTestFinished(() => void child.kill("SIGKILL"));
   let below: number[] = [];

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import { SCHEMA_VERSION } from "../../../src/store/postgres/schema.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
-import { temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "./in-process.ts";
 
 vi.mock("../../../src/cli/doctor/servers.ts", async (original) => ({
@@ -14,7 +14,7 @@ vi.mock("../../../src/cli/doctor/servers.ts", async (original) => ({
 type Check = { readonly name: string; readonly state: string; readonly detail: string; readonly cure?: string };
 
 async function doctor(url: string) {
-  const { code, stdout } = await belayHere(["doctor", "--json", "--store", url], { home: temporaryFolder() });
+  const { code, stdout } = await belayHere(["doctor", "--json", "--store", url], { home: folderWith() });
   const checks: readonly Check[] = JSON.parse(stdout).checks;
   const named = (wanted: string) => checks.find(({ name }) => name === wanted);
   return { code, stdout, store: named("store"), sessions: named("sessions"), key: named("key"), queue: named("queue") };
@@ -41,7 +41,7 @@ test.skipIf(NO_POSTGRES)("doctor looks at a server and changes nothing; then it 
   const schemas = `SELECT 1 FROM pg_namespace WHERE nspname = '${schema}'`;
   expect(await statement(url, schemas)).toBe(0);
 
-  const home = temporaryFolder();
+  const home = folderWith();
   const ran = await belayHere(["exec", "-e", "1 + 1", "-s", "kept", "--store", url], { home });
   expect(ran).toMatchObject({ code: 0, stdout: "2\n" });
   const kept = await doctor(url);

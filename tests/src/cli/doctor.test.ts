@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { checkMcp } from "../../../src/cli/doctor/servers.ts";
 import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
 import { folderWith } from "../../support/tree.ts";
-import { finished, startBelay, temporaryFolder } from "./belay.ts";
+import { finished, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 // A server is a process that loads all modules: it is started only where the check of it is looked at.
@@ -21,7 +21,7 @@ function doctor(...[args, options]: Parameters<typeof belayHere>) {
 }
 
 test("doctor names every check, and cures what is wrong with the store folder", async () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   const shared = join(folder, "shared");
   mkdirSync(shared);
   chmodSync(shared, 0o755);
@@ -59,7 +59,7 @@ test("doctor names every check, and cures what is wrong with the store folder", 
 });
 
 test("doctor says why a server does not start", async () => {
-  const { stdout } = await belayHere(["doctor", "--json"], { home: temporaryFolder(), env: { BELAY_SESSION: "a/b" } });
+  const { stdout } = await belayHere(["doctor", "--json"], { home: folderWith(), env: { BELAY_SESSION: "a/b" } });
   expect(JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "mcp")).toEqual({
     name: "mcp",
     state: "failed",
@@ -86,7 +86,7 @@ test("doctor looks at the settings, and whether there is a key for the model", a
 });
 
 test("doctor reads the whole store, and finds what is damaged there", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const sessions = async () => {
     const run = await doctor(["--json", "--store", home]);
     const { checks } = JSON.parse(run.stdout);
@@ -118,7 +118,7 @@ test.runIf(process.platform === "linux")("no command hangs if its store would li
     return finished(child).finally(() => clearTimeout(deadline));
   };
   const [named, index, looked] = await Promise.all([
-    run(["exec", "-e", "1", "--json", "--store", "/proc/x"], temporaryFolder()),
+    run(["exec", "-e", "1", "--json", "--store", "/proc/x"], folderWith()),
     run(["exec", "-e", "search('a')", "-c", "-", "--no-store"], "/proc"),
     run(["doctor"], "/proc/x"),
   ]);

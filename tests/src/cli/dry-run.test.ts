@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { showDryRun } from "../../../src/cli/render/dry-run.ts";
-import type { Output } from "../../../src/cli/render/terminal.ts";
 import type { DryRun, ExecEnvelope } from "../../../src/index.ts";
+import { recorded } from "./recorded.ts";
 
 const ENVELOPE: ExecEnvelope = {
   success: true,
@@ -23,15 +23,9 @@ const ENVELOPE: ExecEnvelope = {
 
 /** What is written to stdout and stderr. */
 function shown(estimate: DryRun["estimate"], envelope: ExecEnvelope = ENVELOPE): [string, string] {
-  const written = { stdout: "", stderr: "" };
-  const output = (name: keyof typeof written): Output => {
-    const write = (text: string) => {
-      written[name] += text;
-    };
-    return { isTerminal: false, columns: 80, colours: false, paint: (text) => text, write, writeRaw: write };
-  };
-  showDryRun({ envelope, estimate }, { stdout: output("stdout"), stderr: output("stderr") });
-  return [written.stdout, written.stderr];
+  const [stdout, stderr] = [recorded(), recorded()];
+  showDryRun({ envelope, estimate }, { stdout: stdout.output, stderr: stderr.output });
+  return [stdout.text(), stderr.text()];
 }
 
 const flat = { children: 0, child_sub_calls: 0 };

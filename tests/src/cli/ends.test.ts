@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
-import { belayLine, finished, type Run, startBelay, temporaryFolder, untilSearched } from "./belay.ts";
+import { belayLine, finished, jsonLines, type Run, startBelay, untilSearched } from "./belay.ts";
 
 /** Sends a signal to a command once its second cell runs, which loops. */
 async function interrupted(args: readonly string[], signal: NodeJS.Signals): Promise<Run> {
@@ -17,7 +17,7 @@ async function interrupted(args: readonly string[], signal: NodeJS.Signals): Pro
 }
 
 test("the first Ctrl-C ends the run: a session that is kept is suspended, another cancelled", async () => {
-  const store = join(temporaryFolder(), "store");
+  const store = join(folderWith(), "store");
   const [text, json, unkept] = await Promise.all([
     interrupted(["-s", "loop", "--store", store], "SIGINT"),
     interrupted(["--json"], "SIGTERM"),
@@ -25,10 +25,7 @@ test("the first Ctrl-C ends the run: a session that is kept is suspended, anothe
   ]);
   const line = `belay resume loop --store ${store}`;
   expect(text).toEqual({ code: 130, stdout: "ready\n", stderr: `suspended; continue with: ${line}\n` });
-  const envelopes = json.stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+  const envelopes = jsonLines(json);
   expect(json).toMatchObject({ code: 143, stderr: "" });
   const resume = `belay resume ${envelopes[0].session_id.slice(-8)}`;
   const suggestion = `\`${resume}\` finishes it.`;
@@ -45,7 +42,7 @@ test("Ctrl-C while stdin is awaited ends the run", async () => {
 });
 
 test("a reader that goes away ends the run quietly", async () => {
-  const path = join(temporaryFolder(), "long.txt");
+  const path = join(folderWith(), "long.txt");
   writeFileSync(path, "line\n".repeat(100_000));
   const child = startBelay(["exec", "-q", "-c", path, "-e", "P", "-e", "P", "-e", "print(P); for (;;) {}"]);
   child.stdin?.end();

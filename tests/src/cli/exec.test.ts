@@ -2,7 +2,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
-import { belay, temporaryFolder } from "./belay.ts";
+import { belay, jsonLines } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const CORPUS = {
@@ -30,7 +30,7 @@ test("the context comes from stdin", async () => {
 
 test("search keeps its index in the store folder and prints nothing but the result", async () => {
   const cwd = folderWith(CORPUS);
-  const home = join(temporaryFolder(), "deep", "home");
+  const home = join(folderWith(), "deep", "home");
   const args = ["exec", "-q", "-c", "docs", "-e", 'search("open session")[0].text'];
   const run = await belayHere(args, { cwd, home });
   expect(run).toEqual({ code: 0, stdout: "# Alpha\nThe openSession function opens a session.\n", stderr: "" });
@@ -69,10 +69,7 @@ test("cells run in the order given, in one session, until one fails", async () =
   expect(text.stdout).toBe('["one", "eval", "three"]\n');
   expect(text.stderr).toMatch(/^TypeError: .*\n {4}at <cell 4>:1:\d+\nsuggestion: .*\n/);
   expect(text.stderr).toMatch(/\nstopped at cell 4 of 5 \(-e\); 1 cell not run\n$/);
-  const envelopes = json.stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+  const envelopes = jsonLines(json);
   expect(json).toMatchObject({ code: 1, stderr: "" });
   expect(envelopes.map(({ success }) => success)).toEqual([true, true, true, false]);
   expect(new Set(envelopes.map(({ session_id }) => session_id)).size).toBe(1);

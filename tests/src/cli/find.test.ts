@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hitsIn, placeLine, placesIn } from "../../../src/cli/render/value.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, temporaryFolder } from "./belay.ts";
+import { belay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const LONG = `${"x".repeat(9000)} ERROR\tlast`;
@@ -18,7 +18,7 @@ const LOGS = {
 
 test("find prints each line that matches once and whole, by its place in this folder, and keeps nothing", async () => {
   const cwd = folderWith(LOGS);
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const all = await belayHere(["find", "ERROR"], { cwd, home });
   expect(all).toEqual({
     code: 0,
@@ -61,7 +61,7 @@ test("search prints the best places first, and keeps an index alone", async () =
     "docs/b.md": "# Cancelling\n\nA cell is cancelled with Esc.\n",
     "docs/c.md": `A cell.\n${"filler\n".repeat(300)}`,
   });
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const found = await belayHere(["search", "cancelled cells"], { cwd, home });
   expect(found).toMatchObject({ code: 0, stderr: "" });
   expect(found.stdout).toMatch(/^docs\/b\.md:1: # Cancelling A cell is cancelled with Esc\.\ndocs\/c\.md:1: A cell\. /);

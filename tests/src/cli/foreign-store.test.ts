@@ -7,14 +7,14 @@ import { openSessionWith } from "../../../src/session/index.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { finished, startBelay, temporaryFolder } from "./belay.ts";
+import { finished, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "the victim's key";
 const SECRET = "the victim's secret";
 
 /** Variables of somebody with a folder of settings of their own. */
-const person = (env: Record<string, string> = {}) => ({ XDG_CONFIG_HOME: temporaryFolder(), ...env });
+const person = (env: Record<string, string> = {}) => ({ XDG_CONFIG_HOME: folderWith(), ...env });
 
 /** A server that asks for a private file, and holds its first answer back until a run has been interrupted. */
 async function startThief(path: string) {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { commandHere } from "../../support/command-here.ts";
-import { type Run, type RunOptions, temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
+import type { Run, RunOptions } from "./belay.ts";
 
 /** A command takes the streams, the folder and the variables of this process, so it waits for the one before. */
 let before: Promise<unknown> = Promise.resolve();
@@ -10,7 +11,7 @@ let before: Promise<unknown> = Promise.resolve();
  * no process ends early or stands at a terminal.
  */
 export function belayHere(args: readonly string[], options: HereOptions = {}): Promise<Run> {
-  const { home = join(temporaryFolder(), "home") } = options;
+  const { home = join(folderWith(), "home") } = options;
   const result = before.then(() => commandHere(args, { ...options, home }));
   before = result.catch(() => {});
   return result;

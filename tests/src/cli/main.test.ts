@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { nodeProblem, OLDEST_NODE } from "../../../src/cli/node-version.ts";
 import { silenceSqliteWarning } from "../../../src/platform/sqlite-warning.ts";
-import { belay, temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
+import { belay } from "./belay.ts";
 
 test("a Node that is too old is refused in one line", () => {
   for (const old of ["20.20.2", "22.18.9", "9.99.0"]) {
@@ -15,8 +16,8 @@ test("a Node that is too old is refused in one line", () => {
 });
 
 test("compiled modules are kept in a store folder that is there, and only there", async () => {
-  const home = temporaryFolder();
-  const open = join(temporaryFolder(), "open");
+  const home = folderWith();
+  const open = join(folderWith(), "open");
   mkdirSync(join(open, "compiled"), { recursive: true });
   chmodSync(join(open, "compiled"), 0o777);
   const env = { NODE_COMPILE_CACHE: "" };

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "key-of-the-user-123";
@@ -14,7 +13,7 @@ const CHOSEN = "no model was named, so openai/gpt-6-luna was asked; --model name
 function userOf(url: string, keys: Readonly<Record<string, string>> = { OPENAI_API_KEY: KEY }) {
   const openai = { baseUrl: url, api: "openai-completions", models: [{ id: "gpt-6-luna" }] };
   const PI_CODING_AGENT_DIR = folderWith({ "models.json": JSON.stringify({ providers: { openai } }) });
-  return { env: { PI_CODING_AGENT_DIR, ...keys }, home: join(temporaryFolder(), "home") };
+  return { env: { PI_CODING_AGENT_DIR, ...keys }, home: join(folderWith(), "home") };
 }
 
 test("without a key belay models names the variables to set; with one it lists that provider's models", async () => {
@@ -82,7 +81,7 @@ test("recorded settings that do not count get no other model", async () => {
   const user = userOf(server.url);
   const named = ["--model", "openai/gpt-6-luna"];
   await belayHere(["exec", "-s", "a", "-e", "1", ...named], user);
-  const stranger = { ...user, env: { ...user.env, XDG_CONFIG_HOME: temporaryFolder() } };
+  const stranger = { ...user, env: { ...user.env, XDG_CONFIG_HOME: folderWith() } };
   const later = await belayHere([...CALL, "-s", "a", "-q"], stranger);
   expect(later.code).toBe(1);
   expect(later.stderr).toContain("no model is configured for sub-calls");

@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../support/tree.ts";
-import { temporaryFolder } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const LARGE = '"x".repeat(3_000_000)';
@@ -42,7 +41,7 @@ test("what is left out ends with code 3, a number and a flag, and the flag bring
 });
 
 test("--format prints the last result alone, and one that does not fit is printed by the line that is told", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const cell = 'print("aside"); [{ a: [1] }]';
   const [lines, misfit, unkept] = await Promise.all([
     belayHere(["exec", "-e", "'first'", "-e", cell, "--format", "jsonl"]),
@@ -59,7 +58,7 @@ test("--format prints the last result alone, and one that does not fit is printe
 });
 
 test("a result that does not fit its file leaves the exec to be resumed, into the same file", async () => {
-  const [home, cwd] = [join(temporaryFolder(), "home"), folderWith()];
+  const [home, cwd] = [join(folderWith(), "home"), folderWith()];
   const file = join(cwd, "out.csv");
   const args = ["exec", "-e", `let large = [${LARGE}]; large`, "-o", "out.csv", "--format", "csv", "-s", "work"];
   const misfit = await belayHere(args, { home, cwd });
@@ -72,7 +71,7 @@ test("a result that does not fit its file leaves the exec to be resumed, into th
 });
 
 test("a FILE that cannot be written is refused before the cell runs", async () => {
-  const [home, cwd] = [join(temporaryFolder(), "home"), folderWith({ file: "" })];
+  const [home, cwd] = [join(folderWith(), "home"), folderWith({ file: "" })];
   const refused = await belayHere(["exec", "-e", "1", "-s", "work", "-o", "file/out.txt"], { home, cwd });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(/^error: .*file\/out\.txt cannot be written: ENOTDIR \(output_failed\)\n/);

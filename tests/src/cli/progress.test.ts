@@ -2,15 +2,13 @@ import { expect, test } from "vitest";
 import { turnText } from "../../../src/cli/render/ask.ts";
 import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
 import { openProgress, openTurnLines } from "../../../src/cli/render/progress.ts";
-import type { Output } from "../../../src/cli/render/terminal.ts";
 import type { CallProgress, Progress } from "../../../src/index.ts";
 import { compact, dollars } from "../../../src/platform/figures.ts";
+import { recorded } from "./recorded.ts";
 
 /** An output that keeps what is written, and a clock that the test moves. */
 function record(isTerminal: boolean) {
-  const written: string[] = [];
-  const write = (text: string) => void written.push(text);
-  const output: Output = { isTerminal, columns: 80, colours: false, paint: (text) => text, write, writeRaw: write };
+  const { output, written } = recorded({ isTerminal });
   const clock = { now: 0, tick: () => {}, isTicking: false };
   function every(ms: number, work: () => void) {
     clock.isTicking = true;

@@ -5,7 +5,6 @@ import { complete } from "../../../src/cli/repl/completion.ts";
 import { openHistory } from "../../../src/cli/repl/lines.ts";
 import { isIncomplete } from "../../../src/cli/repl/repl.ts";
 import { folderWith } from "../../support/tree.ts";
-import { temporaryFolder } from "./belay.ts";
 
 test.each([
   ...["f(", "[1,", "{ a: 1,", "{ a: 1, b:", "{ let x = 1;", "const f = () => {", "x =", "a +", "`one", "`${"],
@@ -33,7 +32,7 @@ test("completion knows builtins, their members, dot-commands and paths", () => {
 });
 
 test("history comes back newest first, without repeats and blanks, and is cut when it is long", () => {
-  const env = { BELAY_HOME: join(temporaryFolder(), "home") };
+  const env = { BELAY_HOME: join(folderWith(), "home") };
   const history = openHistory(env);
   for (const line of ["one", "one", "  ", "two", "one"]) history.add(line);
   expect(openHistory(env).lines).toEqual(["one", "two", "one"]);

@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { finished, hasTerminal, startOnTerminal, temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
+import { finished, hasTerminal, startOnTerminal } from "./belay.ts";
 
 test.skipIf(!hasTerminal)("a terminal has prompts, completion, a private history and escaped controls", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const terminal = startOnTerminal("repl", home);
   // What to type once the screen, since the last thing typed, ends so.
   const steps: [seen: RegExp, type: string][] = [

@@ -14,10 +14,10 @@ import {
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { checkResultFile, writeResultFile } from "../../../src/cli/running/result-file.ts";
-import { temporaryFolder } from "./belay.ts";
+import { folderWith } from "../../support/tree.ts";
 
 test("a file is replaced whole, with its permissions, and nothing else is left", async () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   const file = join(folder, "out.json");
   writeFileSync(file, "before");
   chmodSync(file, 0o640);
@@ -31,7 +31,7 @@ test("a file is replaced whole, with its permissions, and nothing else is left",
 });
 
 test("a piece that fails leaves the file as it was", async () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   const file = join(folder, "out.txt");
   writeFileSync(file, "before");
   function* broken(): Iterable<string> {
@@ -46,7 +46,7 @@ test("a piece that fails leaves the file as it was", async () => {
 });
 
 test("a link stays a link, and a device is written to", async () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   mkdirSync(join(folder, "real"));
   symlinkSync("real/out.txt", join(folder, "link"));
   writeFileSync(join(folder, "real/out.txt"), "");
@@ -58,7 +58,7 @@ test("a link stays a link, and a device is written to", async () => {
 });
 
 test("what cannot be written is refused before anything runs, and leaves nothing", () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   const refused = (path: string) => {
     try {
       checkResultFile(path);
@@ -76,7 +76,7 @@ test("what cannot be written is refused before anything runs, and leaves nothing
 });
 
 test("a FIFO is written to once somebody reads it, and nobody waits for that", async () => {
-  const file = join(temporaryFolder(), "pipe");
+  const file = join(folderWith(), "pipe");
   execFileSync("mkfifo", [file]);
   await expect(writeResultFile(file, ["x"], "run")).rejects.toMatchObject({
     code: "output_failed",

@@ -4,15 +4,8 @@ import { expect, test } from "vitest";
 import { openSession } from "../../../src/index.ts";
 import { type ModelServer, type ScriptedAnswer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, type Run, type RunOptions, startBelay, temporaryFolder } from "./belay.ts";
+import { belay, finished, json, jsonLines, type RunOptions, startBelay } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
-
-const json = ({ stdout }: Run) => JSON.parse(stdout);
-const jsonLines = ({ stdout }: Run) =>
-  stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
 
 /** Answers a prompt with itself in capitals; `slow` prompts only once `isFast` is set. */
 async function startSlowServer() {
@@ -42,7 +35,7 @@ const CELL = `print("begun"); const one = ${ask("one")}; const two = ${ask("slow
 test("a suspended run is resumed with its settings: nothing that was answered is sent again", async () => {
   await using slow = await startSlowServer();
   const { server, pace, flags } = slow;
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const cwd = folderWith({ "a.js": CELL, "b.js": "result = [two, P.length]", "docs/x.md": "12345" });
   const args = ["exec", "a.js", "b.js", "-c", "docs/x.md", "-s", "work", "-q", ...flags];
   const suspended = await endedAt(server, 2, "SIGINT", args, { home, cwd });
@@ -50,7 +43,7 @@ test("a suspended run is resumed with its settings: nothing that was answered is
   expect(suspended).toEqual({ code: 130, stdout: "", stderr });
   pace.isFast = true;
   // From another folder, without a flag, and by no name: it is the only one that is unfinished.
-  const resumed = await belayHere(["resume"], { home, cwd: temporaryFolder() });
+  const resumed = await belayHere(["resume"], { home, cwd: folderWith() });
   expect(resumed).toEqual({
     code: 0,
     stdout: 'begun\n["ONE", "SLOW TWO"]\n["SLOW TWO", 5]\n',
@@ -67,7 +60,7 @@ test("a suspended run is resumed with its settings: nothing that was answered is
 test("the same command resumes what it began, another is refused, --discard gives it up", async () => {
   await using slow = await startSlowServer();
   const { server, pace, flags } = slow;
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const run = (...args: string[]) => belayHere(["exec", ...args, "-s", "work", "-q", "--json"], { home });
   const killed = await endedAt(server, 2, "SIGKILL", ["exec", "-e", CELL, "-s", "work", ...flags], { home });
   expect(killed).toMatchObject({ code: null, stdout: "" });
@@ -93,7 +86,7 @@ test("the same command resumes what it began, another is refused, --discard give
 test("a call in flight fails in the cell where the session was begun with --on-restart fail", async () => {
   await using slow = await startSlowServer();
   const { server, flags } = slow;
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const code = `try { ${ask("slow")} } catch (error) { result = error.code }`;
   const args = ["exec", "-e", code, "-s", "work", "--on-restart", "fail", ...flags];
   await endedAt(server, 1, "SIGKILL", args, { home });
@@ -106,7 +99,7 @@ test("a query that was suspended is resumed as a query", async () => {
     text: prompt.includes("Notes from") ? "Blue [a.md:2]." : "It says blue.",
     ...(index === 0 ? { delayMs: 60_000 } : {}),
   }));
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const cwd = folderWith({ "docs/a.md": "# Doors\nThe door is blue.\n" });
   const args = ["query", "Which colour has the door?", "-c", "docs", "--model", "local/m", "--base-url", server.url];
   const suspended = await endedAt(server, 1, "SIGHUP", [...args, "--json"], { home, cwd });
@@ -118,7 +111,7 @@ test("a query that was suspended is resumed as a query", async () => {
 });
 
 test("a loop that was suspended begins again, within the limits that are given then", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   let isSent = false;
   const suspended = await belay(["exec", "-e", "let n = 20; n", "-e", "for (;;) n++", "-s", "work", "-q"], {
     home,
@@ -135,7 +128,7 @@ test("a loop that was suspended begins again, within the limits that are given t
 });
 
 test("cells that were to follow are run where a run ended between two of them", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const session = await openSession({ store: home, session: "work" });
   await session.exec("let n = 20; n", { rest: [{ name: "b.js", source: "n + 1" }] });
   await session.close();
@@ -147,7 +140,7 @@ test("cells that were to follow are run where a run ended between two of them", 
 });
 
 test("there is nothing to resume, and a session that does not exist has near ones", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const none = await belayHere(["resume"], { home });
   expect(none).toMatchObject({ code: 1, stdout: "" });
   expect(none.stderr).toMatch(/^error: no session found to resume \(session_not_found\)\nsuggestion: /);

@@ -6,10 +6,8 @@ import { openStore } from "../../../src/store/index.ts";
 import { startModelServer } from "../../support/model-server.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { type Run, temporaryFolder } from "./belay.ts";
+import { json } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
-
-const json = ({ stdout }: Run) => JSON.parse(stdout);
 
 /** A session in which these cells have run, without a process of its own. */
 async function made(home: string, session: string, cells: readonly string[]): Promise<void> {
@@ -19,7 +17,7 @@ async function made(home: string, session: string, cells: readonly string[]): Pr
 
 test("sessions are listed and shown", async () => {
   await using server = await startModelServer(() => ({ text: "yes", usage: { prompt: 90, completion: 10 } }));
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const run = (...args: string[]) => belayHere(args, { home });
   expect(await run("sessions")).toEqual({
     code: 0,
@@ -71,7 +69,7 @@ test("sessions are listed and shown", async () => {
 });
 
 test("sessions are forked and dropped", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const run = (...args: string[]) => belayHere(args, { home });
   await made(home, "main", ["let n = 1", "n = 2"]);
   const [first] = json(await run("show", "main", "--json")).session.checkpoints;
@@ -97,7 +95,7 @@ test("sessions are forked and dropped", async () => {
 });
 
 test("gc says what would go, then drops it; a session in use stays", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const run = (...args: string[]) => belayHere(args, { home });
   expect((await run("gc")).stdout).toBe("nothing to drop\n");
   await made(home, "old", ["1"]);
@@ -124,7 +122,7 @@ test("gc does not count bytes on a server, which keeps the space", async ({ skip
 });
 
 test("once a day a command drops sessions without a name that are a day old", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   await belayHere(["exec", "-e", "1"], { home });
   const marker = join(home, "collected");
   const made = statSync(marker).mtimeMs;
@@ -139,7 +137,7 @@ test("once a day a command drops sessions without a name that are a day old", as
 });
 
 test("--store and --no-store say where a session is kept", async () => {
-  const folder = temporaryFolder();
+  const folder = folderWith();
   const [home, store] = [join(folder, "home"), join(folder, "store")];
   const run = (...args: string[]) => belayHere(args, { home });
   expect((await run("exec", "-e", "let n = 7", "-s", "a", "--store", store)).code).toBe(0);
@@ -183,7 +181,7 @@ test("a label is shown by sessions and show; a session goes on with it until ano
 });
 
 test("a child is shown by its name, and goes on and away with its parent alone", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const { id } = await openSession({ store: home, session: "main" }).then(async (opened) => {
     await opened.exec("1");
     await opened.close();

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { ShowFlags } from "../../../src/cli/commands/show.ts";
-import type { Output } from "../../../src/cli/render/terminal.ts";
 import { showSessions } from "../../../src/cli/store/sessions.ts";
 import { showSession, treeOf } from "../../../src/cli/store/show.ts";
 import { detailOf, showCall, showExec } from "../../../src/cli/store/show-exec.ts";
 import type { CallDescription, CheckpointDescription, SessionDescription } from "../../../src/index.ts";
+import { recorded } from "./recorded.ts";
 
 const checkpoint = (id: string, parent: string | null): CheckpointDescription => ({
   ...{ id, parent, exec_id: "e", kind: "end", at: 0, pages: 3, bytes: 2048, head: id === "e" },
@@ -26,21 +26,12 @@ test("checkpoints are a list, and what was left behind stands under its parent",
 });
 
 test("on a narrow terminal no line of a session without long paths is wider than it", () => {
-  const { output, written } = record();
+  const { output, written } = recorded();
   showSession({ ...SESSION, execs: [], context: null }, PAGE, { ...output, isTerminal: true, columns: 60 });
   const lines = written.join("").split("\n");
   expect(lines.filter((line) => line.length > 60)).toEqual([]);
   expect(lines.join(" ")).toContain("`belay fork SESSION@CHECKPOINT` goes on from another)");
 });
-
-function record(): { output: Output; written: string[] } {
-  const written: string[] = [];
-  const write = (text: string) => void written.push(text);
-  return {
-    written,
-    output: { isTerminal: false, columns: 80, colours: false, paint: (text) => text, write, writeRaw: write },
-  };
-}
 
 const HOUR = 3_600_000;
 const PAGE = { now: 3 * HOUR, all: false };
@@ -91,7 +82,7 @@ const SESSION: SessionDescription = {
 };
 
 test("a session is shown with its calls, and with the line that resumes it", () => {
-  const { output, written } = record();
+  const { output, written } = recorded();
   showSession(SESSION, PAGE, output);
   expect(written.join("")).toBe(`big  unfinished
 id        01X
@@ -115,7 +106,7 @@ unfinished: belay resume big
 });
 
 test("an exec and a call are shown whole", () => {
-  const { output, written } = record();
+  const { output, written } = recorded();
   const [exec] = SESSION.execs;
   if (!exec) throw new Error("there is no exec");
   showExec(exec, "big", 3 * HOUR, output);
@@ -162,7 +153,7 @@ ${LONG}
 });
 
 test("a turn of an ask, which has no prompt of its own, is not said to be asked null", () => {
-  const { written, output } = record();
+  const { written, output } = recorded();
   const [exec] = SESSION.execs;
   const [call] = exec?.calls ?? [];
   if (!exec || !call) throw new Error("the session has no call");
@@ -190,7 +181,7 @@ test("an exec or call is named by its number, and one that is not there is an er
 });
 
 test("twenty sessions are shown, and how many more there are", () => {
-  const { output, written } = record();
+  const { output, written } = recorded();
   const all = Array.from({ length: 23 }, (_, at) => ({
     ...SESSION,
     execs: 1,
@@ -204,7 +195,7 @@ test("twenty sessions are shown, and how many more there are", () => {
 });
 
 test("the list names the first source, and the session that can be resumed", () => {
-  const { output, written } = record();
+  const { output, written } = recorded();
   showSessions([{ ...SESSION, execs: 12 }], 3 * HOUR, output, 20);
   expect(written.join("")).toBe(`session  status      changed  context  execs  calls  tokens    cost    size  last
 big      unfinished      1 h  docs +1     12      2     12k  $0.042  3.0 MB  go()

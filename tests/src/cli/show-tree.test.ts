@@ -5,16 +5,15 @@ import { showCall, showExec } from "../../../src/cli/store/show-exec.ts";
 import type { ExecDescription, SessionDescription } from "../../../src/index.ts";
 import { describeExecs } from "../../../src/session/stored/exec-description.ts";
 import { askJournal, childJournal, openJournal, startAsk, turn } from "../../support/ask/journal.ts";
+import { recorded } from "./recorded.ts";
 
 const NOW = 3_600_000;
 const PAGE = { now: NOW, all: false };
 
 function shown(write: (output: Output) => void, columns?: number): string {
-  const written: string[] = [];
-  const add = (text: string) => void written.push(text);
-  const isTerminal = columns !== undefined;
-  write({ isTerminal, columns: columns ?? 100, colours: false, paint: (text) => text, write: add, writeRaw: add });
-  return written.join("");
+  const { output, text } = recorded({ isTerminal: columns !== undefined, columns: columns ?? 100 });
+  write(output);
+  return text();
 }
 
 function sessionOf(execs: readonly ExecDescription[], more: Partial<SessionDescription> = {}): SessionDescription {

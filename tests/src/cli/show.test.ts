@@ -4,6 +4,7 @@ import { jsonParts, prettyJson, showValue } from "../../../src/cli/render/value.
 import { skippedLine, skippedSince } from "../../../src/cli/render/warnings.ts";
 import type { Json } from "../../../src/index.ts";
 import { visible } from "../../../src/platform/visible.ts";
+import { recorded } from "./recorded.ts";
 
 const json = fc.jsonValue().map((value): Json => JSON.parse(JSON.stringify(value)));
 
@@ -45,20 +46,10 @@ test("what fits into a line stands in one", () => {
 
 /** What a value looks like on a terminal without colours, or in a pipe. */
 function shown(value: Json, isTerminal: boolean): string {
-  let text = "";
-  const write = (part: string) => {
-    text += part;
-  };
-  const paint = (part: string) => (isTerminal ? visible(part) : part);
-  showValue(value, {
-    isTerminal,
-    columns: 200,
-    colours: false,
-    paint,
-    write: (part) => write(paint(part)),
-    writeRaw: write,
-  });
-  return text;
+  const { output, text } = recorded({ isTerminal, columns: 200 });
+  const write = (part: string) => output.writeRaw(isTerminal ? visible(part) : part);
+  showValue(value, { ...output, write });
+  return text();
 }
 
 test("places are lines on a terminal, as rg prints them, and JSON elsewhere", () => {

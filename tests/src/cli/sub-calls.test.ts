@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type ModelServer, startModelServer } from "../../support/model-server.ts";
 import { folderWith } from "../../support/tree.ts";
-import { belay, finished, hasTerminal, type Run, startBelay, startOnTerminal } from "./belay.ts";
+import { belay, finished, hasTerminal, json, type Run, startBelay, startOnTerminal } from "./belay.ts";
 import { belayHere } from "./in-process.ts";
 
 const KEY = "fake-key-4711-of-the-tests";
@@ -12,8 +12,6 @@ const CALL = 'await llm_query("hi", { tools: [] })';
 /** Options that lead to this server. */
 const at = ({ url }: ModelServer) => ["--quiet", "--model", "local/scripted", "--base-url", url];
 const cell = (code: string) => ["exec", "-e", code];
-const json = ({ stdout }: Run) => JSON.parse(stdout);
-
 test("an answer is printed, and the key is sent but never shown", async () => {
   const denial = { status: 401, body: JSON.stringify({ error: { message: `bad key ${KEY}` } }) };
   // The SDK would print on stderr what it cannot parse.

@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { tryJob } from "../../../src/jobs/try.ts";
 import { giveUpJob } from "../../../src/jobs/worker.ts";
+import type { JobRow } from "../../../src/store/index.ts";
 import {
   aborted,
   DONE,
   failedWith,
   fault,
   JOB,
+  type JobScene,
   jobScene,
   type Knobs,
   SPEC,
@@ -19,6 +21,24 @@ async function tried(knobs: Knobs = {}) {
   const verdict = await tryJob(scene.parts, scene.ticket);
   return { verdict, log: scene.log, row: scene.row };
 }
+
+/** Has somebody else change the row of the job. */
+const becomes =
+  (change: Partial<JobRow>) =>
+  ({ row }: JobScene) => {
+    if (row) row.job = { ...row.job, ...change };
+  };
+
+type Cell = NonNullable<Knobs["cell"]>;
+
+/** A cell that works until this has suspended it. */
+const suspendedBy =
+  (why: (scene: JobScene, park: Parameters<Cell>[2]) => void): Cell =>
+  async ({ suspend }, scene, park) => {
+    why(scene, park);
+    await aborted(suspend);
+    return UNFINISHED;
+  };
 
 const HELD = ["read", "lease S", "begin T under 1"];
 
@@ -85,25 +105,12 @@ test("a release that fails changes no verdict", async () => {
 });
 
 test("a job that became final before it was begun is left as it is", async () => {
-  const { verdict, log } = await tried({
-    at: {
-      begin: ({ row }) => {
-        if (row) row.job = { ...row.job, state: "cancelled" };
-      },
-    },
-  });
+  const { verdict, log } = await tried({ at: { begin: becomes({ state: "cancelled" }) } });
   expect([verdict, log]).toEqual(["over", [...HELD, "read", "release"]]);
 });
 
 test("a row that waits with the fence of no lease is damaged: its run is paused, and names the job", async () => {
-  const damagedAs = (state: "waiting" | "running") =>
-    tried({
-      at: {
-        lease: ({ row }) => {
-          if (row) row.job = { ...row.job, state, fence: 2 ** 31 };
-        },
-      },
-    });
+  const damagedAs = (state: "waiting" | "running") => tried({ at: { lease: becomes({ state, fence: 2 ** 31 }) } });
   const { verdict, log } = await damagedAs("waiting");
   expect(verdict).toBe("over");
   expect(log.find((line) => line.startsWith("change"))).toMatch(/^change pause the row of job ".*" is damaged/);
@@ -114,8 +121,8 @@ test("a row that waits with the fence of no lease is damaged: its run is paused,
 
 test("whose fence is old changes nothing: the other try finishes the job", async () => {
   const { verdict, row, log } = await tried({
-    cell: async (_signals, { row }) => {
-      if (row) row.job = { ...row.job, fence: 9, ticket: "U" };
+    cell: async (_signals, scene) => {
+      becomes({ fence: 9, ticket: "U" })(scene);
       return DONE;
     },
   });
@@ -189,11 +196,7 @@ test("a job that is being cancelled is not run: what was interrupted is given up
 test("a job that is cancelled between the first look and its beginning ends cancelled", async () => {
   const { row, log } = await tried({
     job: { state: "running" },
-    at: {
-      begin: ({ row }) => {
-        if (row) row.job = { ...row.job, state: "cancelling" };
-      },
-    },
+    at: { begin: becomes({ state: "cancelling" }) },
   });
   expect(row?.job.state).toBe("cancelled");
   expect(log).not.toContain("run");
@@ -216,12 +219,10 @@ test("a ticket that changes is a hint to read the row: the cell is cancelled if 
 
 test("a try whose ticket is another one's by now stops, and changes nothing", async () => {
   const { verdict, log } = await tried({
-    cell: async ({ suspend }, { row, changed }) => {
-      if (row) row.job = { ...row.job, ticket: "U", fence: 7 };
-      changed.abort();
-      await aborted(suspend);
-      return UNFINISHED;
-    },
+    cell: suspendedBy((scene) => {
+      becomes({ ticket: "U", fence: 7 })(scene);
+      scene.changed.abort();
+    }),
   });
   expect(verdict).toEqual({ againMs: 5000, lapses: 0 });
   expect(log.at(-2)).toBe("left null null");
@@ -246,40 +247,20 @@ test("a row that cannot be read when the ticket changes stops nothing", async ()
   expect(row?.job.state).toBe("done");
 });
 
-const untilSuspended: NonNullable<Knobs["cell"]> = async ({ suspend }) => {
-  await aborted(suspend);
-  return UNFINISHED;
-};
-
 test("a worker that stops suspends the job, which waits again, and gives the ticket back at once", async () => {
-  const { verdict, log } = await tried({
-    cell: (signals, scene, park) => {
-      scene.stopped.abort();
-      return untilSuspended(signals, scene, park);
-    },
-  });
+  const { verdict, log } = await tried({ cell: suspendedBy(({ stopped }) => stopped.abort()) });
   expect(verdict).toEqual({ againMs: 0 });
   expect(log).toContain("put waiting null 0");
 });
 
 test("after 23 hours a job is suspended and its ticket given back", async () => {
-  const { verdict, log } = await tried({
-    cell: (signals, scene, park) => {
-      scene.pass(23 * 3600_000);
-      return untilSuspended(signals, scene, park);
-    },
-  });
+  const { verdict, log } = await tried({ cell: suspendedBy(({ pass }) => pass(23 * 3600_000)) });
   expect(verdict).toEqual({ againMs: 0 });
   expect(log).toContain("put waiting null 0");
 });
 
 test("a job without money is parked, and its run paused before", async () => {
-  const { verdict, log } = await tried({
-    cell: (signals, scene, park) => {
-      park("budget");
-      return untilSuspended(signals, scene, park);
-    },
-  });
+  const { verdict, log } = await tried({ cell: suspendedBy((_scene, park) => park("budget")) });
   expect(verdict).toBe("over");
   expect(log.slice(-5)).toEqual([
     "close",
@@ -291,12 +272,7 @@ test("a job without money is parked, and its run paused before", async () => {
 });
 
 test("a job whose provider wants a long wait is parked for as long", async () => {
-  const { verdict, log } = await tried({
-    cell: (signals, scene, park) => {
-      park("provider");
-      return untilSuspended(signals, scene, park);
-    },
-  });
+  const { verdict, log } = await tried({ cell: suspendedBy((_scene, park) => park("provider")) });
   expect(verdict).toEqual({ againMs: 300_000 });
   expect(log).toContain("put parked provider 300000");
 });

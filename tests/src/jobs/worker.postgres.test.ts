@@ -3,7 +3,7 @@ import { systemClock } from "../../../runtime/index.ts";
 import { openPgBoss } from "../../../src/jobs/index.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
-import { type RunSceneOptions, runScene, stopOnce } from "../../support/jobs/run.ts";
+import { type RunSceneOptions, runScene, stopOnce, withJobs } from "../../support/jobs/run.ts";
 import { freshStoreUrl, NO_POSTGRES } from "../../support/postgres/server.ts";
 import { openSql } from "../../support/postgres/sql.ts";
 
@@ -55,18 +55,15 @@ test.skipIf(NO_POSTGRES)("over a server, a try that was replaced changes nothing
   const place = await freshStoreUrl();
   await using other = await shareStore(place);
   let isTaken = false;
-  const around = (kept: Store): Store => ({
-    ...kept,
-    jobs: {
-      ...kept.jobs,
+  const around = (kept: Store) =>
+    withJobs(kept, {
       async finish(key, fence, outcome) {
         // As if the lease had lapsed: another try has taken the session and begun the job.
         if (!isTaken) await replaced(key, fence);
         isTaken = true;
         return kept.jobs.finish(key, fence, outcome);
       },
-    },
-  });
+    });
   async function replaced(key: Parameters<Store["jobs"]["finish"]>[0], fence: number) {
     const found = await other.jobs.read(key);
     const session = found?.job.session ?? "";
@@ -114,17 +111,14 @@ const ended = () => new TypeError("the process ended");
 
 describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "workers whose tickets pg-boss hands out", () => {
   test("a job that ends every process that tries it is a dead letter, and its neighbours are done", async () => {
-    const around = (kept: Store): Store => ({
-      ...kept,
-      jobs: {
-        ...kept.jobs,
+    const around = (kept: Store) =>
+      withJobs(kept, {
         async begin(key, taking) {
           const isBegun = await kept.jobs.begin(key, taking);
           if (key.n === 1 && taking.lapses <= 5) throw ended();
           return isBegun;
         },
-      },
-    });
+      });
     const { url, submit, works, jobs, results, server } = await queueScene(ASK, { around });
     const { run } = await submit([0, 1, 2, 3]);
     const childEntry = new URL("../../support/jobs/crashing-child-entry.ts", import.meta.url);
@@ -142,10 +136,8 @@ describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "workers whose tickets pg-b
   test("a worker that dies between the end of a job and that of its ticket: the next try finds the job final", async () => {
     const again = Promise.withResolvers<void>();
     let isOver = false;
-    const around = (kept: Store): Store => ({
-      ...kept,
-      jobs: {
-        ...kept.jobs,
+    const around = (kept: Store) =>
+      withJobs(kept, {
         async read(key) {
           if (key.n === 0 && isOver) again.resolve();
           return kept.jobs.read(key);
@@ -156,8 +148,7 @@ describe.skipIf(NO_POSTGRES !== null)(NO_POSTGRES ?? "workers whose tickets pg-b
           isOver = true;
           throw ended();
         },
-      },
-    });
+      });
     const { url, submit, works, jobs, results, server } = await queueScene(ASK, {
       around,
       // The run goes on until the ticket has come again.

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { RlmError } from "../../../runtime/index.ts";
 import { dueJobs } from "../../../src/jobs/sweep.ts";
 import type { Store } from "../../../src/store/index.ts";
-import { runScene, stopOnce } from "../../support/jobs/run.ts";
+import { runScene, stopOnce, withJobs } from "../../support/jobs/run.ts";
 import { storeAround } from "../../support/store-around.ts";
 import { folderWith } from "../../support/tree.ts";
 
@@ -102,10 +102,8 @@ test("a job whose process is killed again and again, but records an answer each 
   const cell = `let all = ""; for (let i = 0; i < ${CALLS}; i++) all += await llm_query("" + i, { tools: [] }); all`;
   let life = 0;
   // A killed process gives nothing back.
-  const around = (kept: Store): Store => ({
-    ...kept,
-    jobs: { ...kept.jobs, put: () => Promise.reject(new RlmError("store_failed", "killed", { suggestion: "" })) },
-  });
+  const around = (kept: Store) =>
+    withJobs(kept, { put: () => Promise.reject(new RlmError("store_failed", "killed", { suggestion: "" })) });
   const { submit, works, jobs, results, server } = await runScene(cell, {
     around,
     script: ({ prompt }) => (Number(prompt) > life ? { text: "", end: "stuck" } : { text: prompt }),
@@ -222,18 +220,15 @@ test("a job that is cancelled while it runs ends cancelled at once, and its neig
 
 test("a worker offers jobs that have lost their tickets, at its start and page by page", async () => {
   const lost: { readonly overdueMs: number; readonly limit: number }[] = [];
-  const around = (store: Store): Store => ({
-    ...store,
-    jobs: {
-      ...store.jobs,
+  const around = (store: Store) =>
+    withJobs(store, {
       // Nobody else offers: what the worker finds overdue is all that there is.
       due: async (page) => {
         if (page.overdueMs === 0) return [];
         lost.push(page);
         return store.jobs.due({ ...page, overdueMs: 0 });
       },
-    },
-  });
+    });
   const { submit, works, results } = await runScene("job", { around });
   const { run } = await submit([1, 2]);
   await works({ run });
@@ -404,16 +399,13 @@ test.each([
   const own = { id, name: null, origin: "command", settings: null, at: 0 } as const;
   await store.create(own);
   await store.release(own.id);
-  const around = (kept: Store): Store => ({
-    ...kept,
-    jobs: {
-      ...kept.jobs,
+  const around = (kept: Store) =>
+    withJobs(kept, {
       async read(key) {
         const found = await kept.jobs.read(key);
         return found && { ...found, job: { ...found.job, session } };
       },
-    },
-  });
+    });
   const attacked = await runScene("1", { around });
   const { run } = await submit([1]);
   await attacked.works({ run });

@@ -4,7 +4,8 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { hasSecret, isServer, placeOf, shownPlace, withoutPasswords } from "../../../src/platform/store-place.ts";
 import { readServerUrl } from "../../../src/store/index.ts";
-import { startBelay, temporaryFolder } from "../cli/belay.ts";
+import { folderWith } from "../../support/tree.ts";
+import { startBelay } from "../cli/belay.ts";
 import { belayHere } from "../cli/in-process.ts";
 
 test("a store is named by a folder or by the URL of a server", () => {
@@ -74,7 +75,7 @@ test("texts lose the passwords of URLs, and nothing else", () => {
 });
 
 test("no command shows the password of a URL, or makes a folder of it", async () => {
-  const cwd = temporaryFolder();
+  const cwd = folderWith();
   for (const given of [...MISTYPED.slice(0, 5), " postgres://me:s3cret@localhost:1/x"]) {
     const ways: [string[], Record<string, string>?][] = [
       [["sessions", "--store", given]],

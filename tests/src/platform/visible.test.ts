@@ -19,7 +19,7 @@ import { harmless, oneLine } from "../../../src/pi/view/texts.ts";
 import { displayName } from "../../../src/platform/ids.ts";
 import { escapedJson, inLine, jsonText, visible } from "../../../src/platform/visible.ts";
 import { openScripted } from "../../support/scripted-session.ts";
-import { temporaryFolder } from "../cli/belay.ts";
+import { folderWith } from "../../support/tree.ts";
 import { belayHere } from "../cli/in-process.ts";
 
 /** Each character by what it does to a reader. */
@@ -151,9 +151,9 @@ test("the keys and values of memory are a line each", async () => {
 });
 
 test("folders, documents and prompts with such names are shown by every command that names them", async () => {
-  const home = join(temporaryFolder(), "home");
+  const home = join(folderWith(), "home");
   const name = "do\u202ecs\nno sessions";
-  const folder = join(temporaryFolder(), name);
+  const folder = join(folderWith(), name);
   mkdirSync(folder);
   writeFileSync(join(folder, "a\u202e\nb.md"), "text");
   writeFileSync(join(folder, "bin\u202e\nary"), "\0");

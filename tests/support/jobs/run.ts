@@ -64,6 +64,11 @@ export function stopOnce(holds: () => boolean): NonNullable<Life["on"]> {
   };
 }
 
+/** A store with other methods of jobs. */
+export function withJobs(kept: Store, jobs: Partial<Store["jobs"]>): Store {
+  return { ...kept, jobs: { ...kept.jobs, ...jobs } };
+}
+
 let scenes = 0;
 
 /** A run of jobs over a store, with a server that answers their calls. It ends with the test. */

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../../../src/store/index.ts";
-import type { Run } from "../belay.ts";
+import { json } from "../belay.ts";
 import { DEAR, linesIn, priced, scene } from "./scene.ts";
 
 const ROWS = "id,text\na,one\nmail@example.org,bad\nin/c.txt,three\n";
@@ -14,8 +14,6 @@ async function ranScene() {
   await made.type(line);
   return { ...made, line };
 }
-
-const json = ({ stdout }: Run) => JSON.parse(stdout);
 
 test("runs are listed with how they stand, the newest first", async () => {
   const { type } = await ranScene();

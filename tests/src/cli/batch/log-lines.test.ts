@@ -1,22 +1,13 @@
 import { expect, test } from "vitest";
 import { openRunProgress, openTally } from "../../../../src/cli/batch/run-progress.ts";
-import type { Output } from "../../../../src/cli/render/terminal.ts";
 import type { Counts } from "../../../../src/store/index.ts";
+import { recorded } from "../recorded.ts";
 
 // What a run and a worker say where a line cannot be rewritten, such as in a log.
 
 /** An output that keeps what is written, and a clock that the test moves. */
 function record() {
-  const written: string[] = [];
-  const write = (text: string) => void written.push(text);
-  const output: Output = {
-    isTerminal: false,
-    columns: 80,
-    colours: false,
-    paint: (text) => text,
-    write,
-    writeRaw: write,
-  };
+  const { output, written } = recorded();
   const clock = { at: 0, now: () => clock.at, every };
   let timer: { at: number; readonly work: () => void } | null = null;
   function every(ms: number, work: () => void) {
