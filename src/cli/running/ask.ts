@@ -5,37 +5,29 @@ import { jsonText } from "../../platform/visible.ts";
 import { checkSchema } from "../../session/index.ts";
 import type { AskFlags } from "../commands/ask.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
-import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
+import { TRAJECTORY } from "../flags/declared.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
 import type { Host } from "../host.ts";
 import { questionOf } from "../input/sources.ts";
 import { showAsk, showTrajectory, type TurnProgress, turnText } from "../render/ask.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
+import type { Terminal } from "../render/terminal.ts";
 import { envelopeInFlags } from "../render/wording.ts";
-import { reportingFailures } from "../session/opening.ts";
+import { inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { modelsOf } from "../session/settings.ts";
-import { type Stop, untilStopped } from "../stop.ts";
-import { jsonReport, signalsOf, textReport } from "./run-cells.ts";
+import type { Stop } from "../stop.ts";
+import { signalsOf } from "./run-cells.ts";
 
 /** `belay ask`: brings in the contexts and lets a model answer one question about them. Gives the exit code. */
 export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<number> {
-  return untilStopped((stop) => askUntil(stop, args, host, own));
-}
-
-async function askUntil(stop: Stop, args: Arguments, host: Host, own: AskFlags): Promise<number> {
-  const terminal = processTerminal(stop.close);
-  const flags = sessionFlags(args, "ask");
-  const question = questionOf(args, "ask", flags);
   const { schema: file, ...options } = own;
-  const isJson = args.get(JSON_OUTPUT);
-  const report = isJson ? jsonReport(terminal) : textReport(terminal);
-  return reportingFailures(stop, report.failure, async (open) => {
+  return inSession(args, host, "ask", async ({ flags, terminal, stop, isJson, open }) => {
+    const question = questionOf(args, "ask", flags);
     // Without a model, or its key, or with a wrong schema, loading would be for nothing.
     const check = (settings: Settings) => void modelsOf(settings).resolve(null);
     const schema = file === undefined ? {} : { schema: await schemaIn(file) };
     const asked = { kind: "ask", input: question } as const;
-    const opened = await open({ flags, host, terminal, asked, check, onTurn: turnTeller(flags, terminal) });
+    const opened = await open({ asked, check, onTurn: turnTeller(flags, terminal) });
     const signals = signalsOf(opened, stop);
     opened.progress.begin();
     const asking = { ...signals, trajectory: args.get(TRAJECTORY) };

@@ -1,39 +1,30 @@
 import { REMARK_NAMES } from "../../session/index.ts";
 import type { ExecFlags } from "../commands/exec.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT } from "../flags/declared.ts";
-import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
+import type { SessionFlags } from "../flags/session-flags.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { type Cell, fileOf, readCells } from "../input/cells.ts";
-import { processTerminal } from "../render/terminal.ts";
-import { reportingFailures } from "../session/opening.ts";
+import { inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
 import { readSettings } from "../session/settings.ts";
-import { type Stop, untilStopped } from "../stop.ts";
-import { jsonReport, type Report, runCells, textReport } from "./run-cells.ts";
+import type { Stop } from "../stop.ts";
+import type { Report } from "./reports.ts";
+import { runCells } from "./run-cells.ts";
 
 /** `belay exec`: brings in the contexts, then runs the cells in one session until one fails. Gives the exit code. */
-export function execCommand(args: Arguments, host: Host, own: ExecFlags): Promise<number> {
-  return untilStopped((stop) => execUntil(stop, args, host, own));
-}
-
-async function execUntil(stop: Stop, args: Arguments, host: Host, { dryRun }: ExecFlags): Promise<number> {
-  const terminal = processTerminal(stop.close);
-  const flags = sessionFlags(args, "exec");
-  const report = args.get(JSON_OUTPUT) ? jsonReport(terminal) : textReport(terminal);
-  return reportingFailures(stop, report.failure, async (open) => {
+export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags): Promise<number> {
+  return inSession(args, host, "exec", async ({ flags, stop, report, open }) => {
     // Before stdin is waited for.
     if (flags.session === null) readSettings(flags);
     const cells = await readCells(args.inOrder, stop.signal);
     const asked = { kind: "cell", input: cells[0]?.source ?? "" } as const;
-    const opening = { flags, host, terminal, asked };
     if (!dryRun) {
-      const opened = await open(opening);
+      const opened = await open({ asked });
       return runCells({ cells, opened, report, stop, isBegun: opened.isBegun });
     }
     const cell = onlyCell(cells);
-    return estimate(cell, await open({ ...opening, flags: lookingOnly(flags), looksOnly: true }), report, stop);
+    return estimate(cell, await open({ asked, flags: lookingOnly(flags), looksOnly: true }), report, stop);
   });
 }
 

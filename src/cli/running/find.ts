@@ -16,10 +16,10 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { processTerminal } from "../render/terminal.ts";
 import { placeLine } from "../render/value.ts";
 import { skippedLine } from "../render/warnings.ts";
-import { jsonReport, textReport } from "./run-cells.ts";
+import { reportOf } from "./reports.ts";
 
 /** It could not look: as grep has it. */
 export const COULD_NOT_LOOK = 2;
@@ -55,8 +55,6 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
     return COULD_NOT_LOOK;
   }
 }
-
-export const reportOf = (isJson: boolean, terminal: Terminal) => (isJson ? jsonReport(terminal) : textReport(terminal));
 
 async function contextOf(wanted: LookedFor): Promise<Context> {
   const cwd = process.cwd();

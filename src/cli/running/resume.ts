@@ -12,33 +12,24 @@ import {
 } from "../../session/index.ts";
 import type { SessionRow, Store } from "../../store/index.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT, TRAJECTORY } from "../flags/declared.ts";
-import { sessionFlags } from "../flags/session-flags.ts";
+import { TRAJECTORY } from "../flags/declared.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Host } from "../host.ts";
 import { passedOver } from "../render/failure.ts";
-import { processTerminal, type Terminal } from "../render/terminal.ts";
-import { brief, reportingFailures } from "../session/opening.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { brief, inSession } from "../session/opening.ts";
 import type { CliSession } from "../session/session.ts";
-import { type Stop, untilStopped } from "../stop.ts";
 import { sessionMeant } from "../store/opened-store.ts";
 import { endOfAsk, isOpen, turnTeller } from "./ask.ts";
 import { openDelivery } from "./delivery.ts";
-import { ending, jsonReport, runCells, signalsOf, textReport } from "./run-cells.ts";
+import { ending, runCells, signalsOf } from "./run-cells.ts";
 
 /** `belay resume`: finishes what was interrupted, then runs the cells that were to follow. Gives the exit code. */
 export function resumeCommand(args: Arguments, host: Host): Promise<number> {
-  return untilStopped((stop) => resumeUntil(stop, args, host));
-}
-
-async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<number> {
-  const terminal = processTerminal(stop.close);
-  const flags = sessionFlags(args, "resume");
-  const asked = nameOf(args);
-  const report = args.get(JSON_OUTPUT) ? jsonReport(terminal) : textReport(terminal);
-  return reportingFailures(stop, report.failure, async (open) => {
+  return inSession(args, host, "resume", async ({ flags, terminal, stop, report, isJson, open }) => {
+    const asked = nameOf(args);
     const onTurn = turnTeller(flags, terminal);
-    const opened = await open({ flags, host, terminal, onTurn, choose: (store) => choose(store, asked, terminal) });
+    const opened = await open({ onTurn, choose: (store) => choose(store, asked, terminal) });
     if (!flags.quiet) await announce(opened, terminal);
     const { session, progress } = opened;
     if (session.unfinished()) opened.checkRecorded();
@@ -50,11 +41,11 @@ async function resumeUntil(stop: Stop, args: Arguments, host: Host): Promise<num
     const taken = progress.end(resumed?.kind !== "ask" || !isOpen(resumed.envelope));
     if (!resumed?.envelope && resumed?.how !== "finished") throw nothingToResume(opened);
     if (resumed.kind === "ask") {
-      return endOfAsk(resumed.envelope, { opened, terminal, stop, isJson: args.get(JSON_OUTPUT) });
+      return endOfAsk(resumed.envelope, { opened, terminal, stop, isJson });
     }
     const { envelope, rest, kind } = resumed;
     if (trajectory) terminal.stderr.write(`--trajectory tells the turns of an ask; what was resumed is a ${kind}\n`);
-    if (!envelope && !args.get(JSON_OUTPUT)) terminal.stderr.write(`the ${kind} is finished\n`);
+    if (!envelope && !isJson) terminal.stderr.write(`the ${kind} is finished\n`);
     if (rest.length > 0) opened.checkRecorded();
     // An earlier process may have written a recorded result: only a flag asks for it once more.
     const isAgain = resumed.how === "replayed" && rest.length === 0 && flags.output.file !== null;

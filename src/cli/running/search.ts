@@ -2,32 +2,20 @@ import { RlmError } from "../../index.ts";
 import { jsonText } from "../../platform/visible.ts";
 import type { SearchFlags } from "../commands/search.ts";
 import type { Arguments } from "../flags/arguments.ts";
-import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
-import { sessionFlags } from "../flags/session-flags.ts";
+import { QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
-import { processTerminal } from "../render/terminal.ts";
 import { type Hit, hitsIn, placeLine } from "../render/value.ts";
 import { skippedLine } from "../render/warnings.ts";
-import { reportingFailures } from "../session/opening.ts";
-import { type Stop, untilStopped } from "../stop.ts";
-import { COULD_NOT_LOOK, reportOf } from "./find.ts";
+import { type InSession, inSession } from "../session/opening.ts";
+import { COULD_NOT_LOOK } from "./find.ts";
 import { signalsOf } from "./run-cells.ts";
 
 /** `belay search`: prints the places that fit the words best. Gives the exit code. */
-export function searchCommand(args: Arguments, host: Host, own: SearchFlags): Promise<number> {
-  return untilStopped((stop) => searchUntil(stop, args, host, own));
-}
-
-async function searchUntil(stop: Stop, args: Arguments, host: Host, { hits: most = 10 }: SearchFlags): Promise<number> {
-  const terminal = processTerminal(stop.close);
+export function searchCommand(args: Arguments, host: Host, { hits: most = 10 }: SearchFlags): Promise<number> {
   const wanted = lookedFor(args, "search", "search word");
-  const isJson = args.get(JSON_OUTPUT);
-  const report = reportOf(isJson, terminal);
-  const flags = { ...sessionFlags(args, "search"), store: null };
-  let code = COULD_NOT_LOOK;
-  await reportingFailures(stop, report.failure, async (open) => {
-    const opened = await open({ flags, host, terminal });
+  const search = async ({ flags, terminal, stop, isJson, open }: InSession) => {
+    const opened = await open({ flags: { ...flags, store: null } });
     const { session, progress } = opened;
     progress.begin();
     for (const source of await lookedIn(wanted, stop.signal)) {
@@ -47,10 +35,9 @@ async function searchUntil(stop: Stop, args: Arguments, host: Host, { hits: most
     const found = hitsIn(envelope.result_json);
     const print = isJson ? jsonHit : placeLine;
     terminal.stdout.writeRaw(found.map((hit) => `${print(hit, terminal.stdout)}\n`).join(""));
-    code = found.length > 0 ? 0 : 1;
-    return code;
-  });
-  return stop.exitCode ?? code;
+    return found.length > 0 ? 0 : 1;
+  };
+  return inSession(args, host, "search", search, COULD_NOT_LOOK);
 }
 
 const jsonHit = ({ id, line, score, chunk }: Hit) => jsonText({ path: id, line, score, text: chunk });

@@ -1,7 +1,13 @@
 import { resolve } from "node:path";
 import { type Json, RlmError, type Session } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
-import type { Stop } from "../stop.ts";
+import type { Arguments } from "../flags/arguments.ts";
+import { JSON_OUTPUT } from "../flags/declared.ts";
+import { type SessionFlags, sessionFlags } from "../flags/session-flags.ts";
+import type { Host } from "../host.ts";
+import { processTerminal, type Terminal } from "../render/terminal.ts";
+import { type Report, reportOf } from "../running/reports.ts";
+import { type Stop, untilStopped } from "../stop.ts";
 import { gcOnceADay } from "../store/gc.ts";
 import { type CliSession, type Opening, openCliSession } from "./session.ts";
 
@@ -17,34 +23,54 @@ interface Readying extends Opening {
   readonly asked?: Asked | null;
 }
 
-/** Reports a failure outside cells, with the session if one is open already. */
-export type ReportFailure = (error: RlmError, session: string | null) => void;
+/** The parts of a command that works in one session. */
+export interface InSession {
+  readonly flags: SessionFlags;
+  readonly terminal: Terminal;
+  readonly stop: Stop;
+  readonly report: Report;
+  readonly isJson: boolean;
+  /** Opens the session and brings in its contexts. The session is closed when the command ends. @throws RlmError */
+  open(readying: Omit<Readying, "flags" | "host" | "terminal"> & Partial<Pick<Readying, "flags">>): Promise<Ready>;
+}
 
 /**
- * Runs work that opens one session, whose contexts are then brought in, and closes it. An RlmError is reported, with the
- * exit code 1.
+ * Runs a command that opens one session and closes it. An RlmError is reported. Gives the exit code.
+ *
+ * @param failed the exit code after such an error
+ * @throws UsageError
  */
-export async function reportingFailures(
-  stop: Pick<Stop, "signal" | "leaving">,
-  report: ReportFailure,
-  work: (open: (readying: Readying) => Promise<Ready>) => Promise<number>,
+export function inSession(
+  args: Arguments,
+  host: Host,
+  command: string,
+  work: (parts: InSession) => Promise<number>,
+  failed = 1,
 ): Promise<number> {
-  let opened: CliSession | undefined;
-  try {
-    return await work(async (readying) => {
+  return untilStopped(async (stop) => {
+    const terminal = processTerminal(stop.close);
+    const flags = sessionFlags(args, command);
+    const isJson = args.get(JSON_OUTPUT);
+    const report = reportOf(isJson, terminal);
+    let opened: CliSession | undefined;
+    async function open(asked: Parameters<InSession["open"]>[0]): Promise<Ready> {
+      const readying = { flags, host, terminal, ...asked };
       const session = await openCliSession(readying);
       opened = session;
       stop.leaving.after(async () => session.kept?.store[Symbol.asyncDispose]());
       return { ...session, isBegun: await makeReady(session, readying, stop.signal) };
-    });
-  } catch (error) {
-    if (error instanceof RlmError) report(error, opened?.session.id ?? null);
-    // Reading stdin that is aborted throws an error of its own.
-    else if (!stop.signal.aborted) throw error;
-    return 1;
-  } finally {
-    if (opened) await closeWithGc(opened, stop.signal.aborted);
-  }
+    }
+    try {
+      return await work({ flags, terminal, stop, report, isJson, open });
+    } catch (error) {
+      if (error instanceof RlmError) report.failure(error, opened?.session.id ?? null);
+      // Reading stdin that is aborted throws an error of its own.
+      else if (!stop.signal.aborted) throw error;
+      return failed;
+    } finally {
+      if (opened) await closeWithGc(opened, stop.signal.aborted);
+    }
+  });
 }
 
 /**

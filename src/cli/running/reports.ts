@@ -1,0 +1,66 @@
+import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, RlmError } from "../../index.ts";
+import { amount } from "../../platform/figures.ts";
+import { inLine, jsonText } from "../../platform/visible.ts";
+import type { Cell } from "../input/cells.ts";
+import type { CallsTaken } from "../render/calls.ts";
+import { showDryRun } from "../render/dry-run.ts";
+import { type Showing, showAnswer, showEnvelope } from "../render/envelope.ts";
+import { failureJson, showFailure } from "../render/failure.ts";
+import type { Terminal } from "../render/terminal.ts";
+import { envelopeInFlags } from "../render/wording.ts";
+
+/** The form in which the outcome of cells and queries is printed. */
+export interface Report {
+  /** False if the result does not fit its format, which is then told. */
+  envelope(envelope: ExecEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
+  /** Works like `envelope`. */
+  answer(answer: QueryEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
+  /** A cell, or the cells after it, can be continued with the line `resume`. */
+  suspended(open: ExecFailure | null, taken: CallsTaken | null, resume: string, showing: Showing): void;
+  dryRun(dry: DryRun): void;
+  /** Reports a failure outside cells, with the session if one is open already. */
+  failure(error: RlmError, session: string | null): void;
+  stoppedAt(cell: Cell, index: number, count: number): void;
+}
+
+export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
+  isJson ? jsonReport(terminal) : textReport(terminal);
+
+/** One JSON object a line, and nothing else on stdout. */
+const jsonReport = ({ stdout }: Terminal): Report => {
+  const print = (fields: object) => stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
+  const told = (envelope: object, _taken: CallsTaken | null, { written }: Showing) => {
+    print(written ? { ...envelope, output: written } : envelope);
+    return true;
+  };
+  return {
+    envelope: told,
+    answer: told,
+    suspended(open, _taken, resume) {
+      if (!open) return;
+      // Another failure, such as that of a store on a full disk, has a cure of its own.
+      const suggestion = open.error_code === "cancelled" ? `\`${resume}\` finishes it.` : open.suggestion;
+      print({ ...open, suggestion, resume });
+    },
+    dryRun: ({ envelope, estimate }) => print({ ...envelope, estimate }),
+    failure: (error, session) => stdout.writeRaw(`${failureJson(error, session)}\n`),
+    stoppedAt() {},
+  };
+};
+
+const textReport = (terminal: Terminal): Report => ({
+  envelope: (envelope, taken, showing) => showEnvelope(envelope, taken, terminal, showing),
+  answer: (answer, taken, showing) => showAnswer(answer, taken, terminal, showing),
+  suspended(open, taken, resume, showing) {
+    // Another failure, such as that of a store on a full disk, says why.
+    if (open && open.error_code !== "cancelled") showEnvelope(open, taken, terminal, showing);
+    terminal.stderr.write(`suspended; continue with: ${resume}\n`, "yellow");
+  },
+  dryRun: (dry) => showDryRun(dry, terminal),
+  failure: (error) => showFailure(error, terminal),
+  stoppedAt(cell, index, count) {
+    const left = count - index - 1;
+    const rest = left > 0 ? `; ${amount(left, "cell")} not run` : "";
+    terminal.stderr.write(`stopped at cell ${index + 1} of ${count} (${inLine(cell.name)})${rest}\n`);
+  },
+});
