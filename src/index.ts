@@ -37,6 +37,7 @@ export {
   type Resumed,
   type Session,
   type SessionDescription,
+  type SessionEvent,
   type SessionHelpers,
   type SessionMemory,
   type SessionOptions,

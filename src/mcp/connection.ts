@@ -1,5 +1,5 @@
 import { type Clock, RlmError } from "../../runtime/index.ts";
-import { type Progress, readableRows, type Session } from "../session/index.ts";
+import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
 import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
 import { type FreeSession, openFree } from "./free-session.ts";
 import { openServerRoots, type ServerRoots } from "./roots.ts";
@@ -26,7 +26,7 @@ export interface Connection extends AsyncDisposable {
 export interface ConnectionParts {
   readonly source: SessionSource;
   readonly clock: Clock;
-  onProgress(progress: Progress): void;
+  onProgress(progress: SessionEvent): void;
   /** The client's folders; null if it has none to tell. Never rejects. */
   askRoots(): Promise<readonly string[] | null>;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../runtime/index.ts";
 import { amount, elapsed, priced, size } from "../platform/figures.ts";
 import { inLine } from "../platform/visible.ts";
-import type { Progress } from "../session/index.ts";
+import type { SessionEvent } from "../session/index.ts";
 
 /** The state of a running call. */
 export interface Tally {
@@ -10,24 +10,21 @@ export interface Tally {
   /** Wall time, ms. */
   readonly elapsed_ms: number;
   /** The turn of an ask. */
-  readonly turn: Extract<Progress, { kind: "turn" }> | null;
-  /** The turn of a child that a call waits for, if it has told one since the last answer. */
-  readonly child: Extract<Progress, { kind: "turn" }> | null;
+  readonly turn: Extract<SessionEvent, { kind: "turn" }> | null;
   /** Sub-calls of the cell that runs. */
-  readonly calls: Extract<Progress, { kind: "calls" }> | null;
-  readonly load: Extract<Progress, { kind: "load" }> | null;
+  readonly calls: Extract<SessionEvent, { kind: "calls" }> | null;
+  readonly load: Extract<SessionEvent, { kind: "load" }> | null;
   readonly notice: string | null;
 }
 
 /** `turn 3 of 20 · 7 of 9 sub-calls · 18,412 tokens · $0.03`, at most 200 characters. */
-export function progressMessage({ name, elapsed_ms, turn, child, calls: counted, load, notice }: Tally): string {
+export function progressMessage({ name, elapsed_ms, turn, calls: counted, load, notice }: Tally): string {
   const calls = counted && counted.done + counted.running > 0 ? counted : null;
   const spent = turn ?? calls;
   const parts = [
     ...(turn ? [`turn ${turn.turn} of ${turn.of}`] : []),
     ...(calls ? [`${calls.done} of ${amount(calls.done + calls.running, "sub-call")}`] : []),
     ...(spent ? [amount(spent.tokens, "token"), ...priced(spent.cost_usd)] : []),
-    ...(child ? [`child: turn ${child.turn} of ${child.of}`] : []),
     ...(load && !calls ? [`${amount(load.files, "file")}`, size(load.bytes)] : []),
     ...(notice === null ? [] : [inLine(notice)]),
   ];

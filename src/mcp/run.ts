@@ -1,6 +1,6 @@
 import type { Clock } from "../../runtime/index.ts";
 import { aborted, joinSignals } from "../platform/signals.ts";
-import type { Progress } from "../session/index.ts";
+import type { SessionEvent } from "../session/index.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
 import type { Tally } from "./progress.ts";
 
@@ -47,7 +47,7 @@ export interface Run {
   isOver(): boolean;
   /** It is answered before it is over: only rlm_wait with `discard` ends it from now on. */
   detach(): void;
-  progress(progress: Progress): void;
+  progress(progress: SessionEvent): void;
   tally(): Tally;
   state(): RunningState;
 }
@@ -55,9 +55,9 @@ export interface Run {
 /** The time that a client must stay after it gave a call up, ms. Codex ends its servers 20 to 230 ms after its user's Ctrl-C. */
 const STAYS_MS = 1_000;
 
-type Seen = Pick<Tally, "turn" | "child" | "calls" | "load" | "notice">;
+type Seen = Pick<Tally, "turn" | "calls" | "load" | "notice">;
 
-const NOTHING_SEEN: Seen = { turn: null, child: null, calls: null, load: null, notice: null };
+const NOTHING_SEEN: Seen = { turn: null, calls: null, load: null, notice: null };
 
 /** Begins one. */
 export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) => Promise<ToolEnvelope>): Run {
@@ -109,13 +109,23 @@ export function beginRun(parts: RunParts, tool: Tool, work: (signals: Signals) =
       look();
       isDetached = true;
     },
-    progress(progress) {
+    progress(event) {
       look();
-      if (progress.kind === "turn" && progress.depth === 0)
-        seen = { ...seen, turn: progress, calls: null, notice: null };
-      else if (progress.kind === "calls") seen = { ...seen, calls: progress };
-      else if (progress.kind === "load") seen = { ...seen, load: progress };
-      else if (progress.kind === "notice") seen = { ...seen, notice: progress.text };
+      switch (event.kind) {
+        case "turn":
+          if (event.depth === 0) seen = { ...seen, turn: event, calls: null, notice: null };
+          break;
+        case "calls":
+          seen = { ...seen, calls: event };
+          break;
+        case "load":
+          seen = { ...seen, load: event };
+          break;
+        case "notice":
+          seen = { ...seen, notice: event.text };
+          break;
+        case "checkpoint":
+      }
     },
     tally: () => ({ name: tool.name, elapsed_ms: clock.monotonic() - startedAt, ...seen }),
     state() {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
-import type { Progress } from "../session/index.ts";
+import type { SessionEvent } from "../session/index.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
 import { type Ended, openEnded } from "./ended.ts";
 import type { Tally } from "./progress.ts";
@@ -28,7 +28,7 @@ export interface Runs {
   takeEnded(): string[];
   /** Settles when nothing runs any more. */
   idle(): Promise<void>;
-  progress(progress: Progress): void;
+  progress(progress: SessionEvent): void;
   /** The state of the running call; null if nothing runs. */
   tally(): Tally | null;
   /** Calls `listener` when something has happened, until disposed of. */
@@ -81,8 +81,10 @@ export function openRuns(parts: RunParts): Runs {
     async idle() {
       await turns.running()?.done.catch(() => {});
     },
-    progress(progress) {
-      turns.running()?.progress(progress);
+    progress(event) {
+      // Clients are told nothing of checkpoints.
+      if (event.kind === "checkpoint") return;
+      turns.running()?.progress(event);
       for (const listener of listeners) listener();
     },
     tally: () => turns.running()?.tally() ?? null,

@@ -1,4 +1,4 @@
-import type { Progress, Session } from "../session/index.ts";
+import type { Session, SessionEvent } from "../session/index.ts";
 import type { SessionRow, Store } from "../store/index.ts";
 
 /** The command's sessions: the store, the user's choice, and a way to open one. */
@@ -28,5 +28,5 @@ export interface SessionPlace {
   readonly folder: string;
   /** Folders that may be read. */
   readonly roots: readonly string[];
-  onProgress(progress: Progress): void;
+  onProgress(progress: SessionEvent): void;
 }

@@ -8,7 +8,8 @@ import type { BudgetLimits, RemainingBudget } from "./journal/ledger.ts";
 import type { CellFile, ExecKind } from "./journal/records.ts";
 import type { RemarkOptions } from "./stored/remarks.ts";
 
-export type Progress =
+/** An event of a session, as `onProgress` gets it. */
+export type SessionEvent =
   /** Files and bytes that a load has read so far. */
   | { readonly kind: "load"; readonly files: number; readonly bytes: number }
   /** The work of a builtin, for people. */
@@ -16,7 +17,12 @@ export type Progress =
   /** Sub-calls of the running exec, and what the session has spent and holds in reserve. */
   | ({ readonly kind: "calls" } & CallProgress)
   /** A turn of an ask. */
-  | ({ readonly kind: "turn" } & TurnProgress);
+  | ({ readonly kind: "turn" } & TurnProgress)
+  /** A checkpoint that is kept. */
+  | { readonly kind: "checkpoint"; readonly checkpoint: CheckpointNotice };
+
+/** The earlier name of {@link SessionEvent}. */
+export type Progress = SessionEvent;
 
 export interface CallProgress {
   readonly done: number;
@@ -93,9 +99,9 @@ interface CommonOptions extends RemarkOptions {
   readonly cache?: boolean;
   /** Keeps checkpoints from within an exec after its end (default false). */
   readonly keepSteps?: boolean;
-  /** Called with each checkpoint once it is kept. */
+  /** Called with each checkpoint once it is kept. `onProgress` gets it too; a later version has only that. */
   readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
-  readonly onProgress?: (progress: Progress) => void;
+  readonly onProgress?: (event: SessionEvent) => void;
 }
 
 export type OnRestart = "send" | "fail";

@@ -2,8 +2,8 @@ import { LIMITS } from "../../runtime/index.ts";
 import { loadSubCallLayer } from "../model/index.ts";
 import type { Store } from "../store/index.ts";
 import type { DryRun, ExecOptions } from "./api.ts";
+import type { Env } from "./env.ts";
 import { runExec } from "./exec/run-exec.ts";
-import type { ExecParts } from "./exec/work.ts";
 import { openGuest } from "./machine/guest.ts";
 import { envelopeOf } from "./outcomes.ts";
 import type { Setup } from "./setup.ts";
@@ -16,15 +16,15 @@ export async function dryRun(
   source: string,
   { limits = {}, name, signal, history }: ExecOptions,
 ): Promise<DryRun> {
-  const { onCalls: _nobody, onCheckpoint: _noOne, ...parts } = setup.parts;
   const answers = await placeholders(setup);
-  const store: Store = { ...parts.store, commit: async () => {}, putContext: async () => {} };
-  const guest = openGuest({ ...setup.guestOptions, store });
+  const store: Store = { ...setup.env.store, commit: async () => {}, putContext: async () => {} };
+  const env: Env = { ...setup.env, store, emit: (event) => event.kind === "notice" && setup.env.emit(event) };
+  const guest = openGuest({ ...setup.guestOptions, env });
   try {
-    const scratch: ExecParts = { ...parts, store, guest, answers, moved() {} };
+    const scratch: Setup = { ...setup, env, guest, answers, moved() {} };
     const request = { kind: "cell", source, limits, sites: true } as const;
     const asked = { ...(signal ? { signal } : {}), ...(history ? { history } : {}) };
-    const outcome = await runExec(scratch, setup.state(), request, asked);
+    const outcome = await runExec(scratch, request, asked);
     const envelope = envelopeOf(setup, outcome, name);
     return { envelope, estimate: answers.estimate(!envelope.success) };
   } finally {
@@ -32,21 +32,22 @@ export async function dryRun(
   }
 }
 
-async function placeholders({ parts, models, granted, loading, options }: Setup) {
+async function placeholders({ answers, env, policy, granted, loading, options }: Setup) {
   const { estimateSubCall, placeholderAnswer, readOnlyTools, taskThread } = await loadSubCallLayer();
-  const { approve, ...policy } = options.subAgents ?? {};
+  const { models } = env;
+  const { approve, ...allowed } = options.subAgents ?? {};
   const planning = {
     models,
     // The user is not asked to approve calls that are not sent.
-    policy: { ...policy, ...(approve ? { approve: async () => true } : {}) },
-    limitsCost: parts.budget.max_cost_usd !== null,
+    policy: { ...allowed, ...(approve ? { approve: async () => true } : {}) },
+    limitsCost: policy.budget.max_cost_usd !== null,
   };
-  const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(policy.tools ?? [])];
-  const maxTurns = policy.maxTurns ?? LIMITS.subAgentTurns;
+  const tools = [...readOnlyTools({ roots: granted.roots, cwd: loading.cwd }), ...(allowed.tools ?? [])];
+  const maxTurns = allowed.maxTurns ?? LIMITS.subAgentTurns;
   const model: DryRunModel = {
-    plan: (request) => planSubCall(planning, request, parts.answers.thinking ?? "off"),
+    plan: (request) => planSubCall(planning, request, answers.thinking ?? "off"),
     estimate: (call) => estimateSubCall(call, { models, tools, maxTurns }),
     placeholder: async (call, stop) => ({ ok: true, value: await placeholderAnswer(call, taskThread(), stop) }),
   };
-  return openDryAnswers(model, { depth_left: parts.answers.facts.depth_left ?? 0 });
+  return openDryAnswers(model, { depth_left: answers.facts.depth_left ?? 0 });
 }

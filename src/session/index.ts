@@ -15,6 +15,7 @@ export type {
   Progress,
   Resumed,
   Session,
+  SessionEvent,
   SessionHelpers,
   SessionMemory,
   SessionOptions,

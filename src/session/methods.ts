@@ -33,8 +33,7 @@ import { openTurns, type Turns } from "./turns.ts";
 
 /** The methods of a session. Each that runs or reads something takes its turn. */
 export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Session {
-  const { row, parts, state } = setup;
-  const { guest } = parts;
+  const { row, guest, state } = setup;
   // Starting a thread takes longer than what comes before the first exec: the two overlap.
   guest.prepare();
   // At the end of a turn the machine's state is kept, or the machine has been ended.
@@ -102,18 +101,18 @@ export function sessionOver(setup: Setup, giveBack: () => Promise<void>): Sessio
     memory: memoryOf(access("memory")),
     helpers: helpersOf(access("helpers")),
     stats: () => state().context?.stats ?? null,
-    budget: () => leftOf(parts, state()),
+    budget: () => leftOf(setup),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
 /** Runs execs in turn. Rejects with RlmError `exec_unfinished` while one is interrupted. */
-function performing({ row, parts, state }: Setup, turns: Turns): Perform {
+function performing(setup: Setup, turns: Turns): Perform {
   return (request, asked = {}) =>
     turns.take(async () => {
-      refuseUnfinished(row, state().account);
-      return runExec(parts, state(), request, asked);
+      refuseUnfinished(setup.row, setup.state().account);
+      return runExec(setup, request, asked);
     });
 }
 
@@ -145,16 +144,16 @@ function loadOf(
 }
 
 /** Reads change nothing, so they are not execs. */
-async function readFromGuest({ parts, state }: Setup, kind: "memory" | "helpers", input: Json): Promise<Json> {
-  const { sandbox } = await parts.guest.use(positionOf(state()));
+async function readFromGuest({ guest, state }: Setup, kind: "memory" | "helpers", input: Json): Promise<Json> {
+  const { sandbox } = await guest.use(positionOf(state()));
   return sandbox.enter(kind, input).catch(async (error: unknown) => {
-    if (error instanceof RlmError && error.code === "machine_lost") await parts.guest.end();
+    if (error instanceof RlmError && error.code === "machine_lost") await guest.end();
     throw error;
   });
 }
 
 async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): ReturnType<Session["resume"]> {
-  const { parts, state, granted, loading } = setup;
+  const { state, granted, loading } = setup;
   const { account } = state();
   const open = openAskIn(account);
   if (open) return askResumed("finished", await runAsk(setup, asked, { isResumed: true, trajectory }));
@@ -164,7 +163,7 @@ async function resume(setup: Setup, asked: ExecAsked, trajectory: boolean): Retu
   }
   if (!interrupted) return replayed(setup, account.last);
   const { start } = interrupted;
-  const outcome = await runExec(parts, state(), requestOf(start, granted, loading), asked, interrupted);
+  const outcome = await runExec(setup, requestOf(start, granted, loading), asked, interrupted);
   return finished(setup, start, outcome);
 }
 

@@ -8,7 +8,7 @@ import type { ExecRecords } from "./journal/exec-records.ts";
 import type { Start } from "./journal/records.ts";
 import type { Setup } from "./setup.ts";
 
-type Session = Pick<Setup, "row" | "parts" | "state">;
+type Session = Pick<Setup, "row" | "policy" | "above" | "state">;
 
 /** The envelope of a cell. @param name the file of a cell that is in no journal */
 export function envelopeOf(session: Session, outcome: ExecOutcome, name?: string): ExecEnvelope {
@@ -38,14 +38,9 @@ function resumed(how: Resumed["how"], { kind, rest }: Start, answer: ExecEnvelop
   return { how, kind, envelope: answer && kind === "query" ? queryEnvelope(answer) : answer, rest: goesOn ? rest : [] };
 }
 
-function factsOf({ row, parts, state }: Session, unfinished: boolean): Required<EnvelopeFacts> {
-  const { account } = state();
-  return {
-    session_id: row.id,
-    budget: leftOf(parts, state()),
-    unfinished,
-    files: cellFiles(account),
-  };
+function factsOf(session: Session, unfinished: boolean): Required<EnvelopeFacts> {
+  const files = cellFiles(session.state().account);
+  return { session_id: session.row.id, budget: leftOf(session), unfinished, files };
 }
 
 /** The answer of `resume` for an ask. */

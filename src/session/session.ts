@@ -6,10 +6,11 @@ import { placeOf } from "../platform/store-place.ts";
 import { shareStore } from "../store/index.ts";
 import type { HostedOptions, Session, SessionOptions } from "./api.ts";
 import { loadOnce } from "./contexts/load-once.ts";
+import { envOf, type Host } from "./env.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
 import { pace } from "./pace.ts";
-import { type SessionParts, setUp } from "./setup.ts";
+import { setUp } from "./setup.ts";
 import { leasedRow } from "./stored/leased-row.ts";
 import { newUlid } from "./ulid.ts";
 
@@ -20,7 +21,7 @@ import { newUlid } from "./ulid.ts";
  * `store_too_new`, `invalid_argument`
  */
 export function openSession(options: SessionOptions = {}): Promise<Session> {
-  return openSessionWith(options, {});
+  return openSessionWith(options);
 }
 
 /**
@@ -29,40 +30,40 @@ export function openSession(options: SessionOptions = {}): Promise<Session> {
  * @throws RlmError `session_busy` if another process has it, `context_lost`, `store_failed`, `store_corrupt`,
  * `store_too_new`, `invalid_argument`
  */
-export async function openSessionWith(options: HostedOptions, parts: Partial<SessionParts>): Promise<Session> {
+export async function openSessionWith(options: HostedOptions, host: Host = {}): Promise<Session> {
   checkOptions("openSession()", SESSION_OPTIONS, options);
   if (options.session !== undefined) checkSessionName(options.session);
-  if (options.session !== undefined && options.store === undefined && !parts.store) throw nameWithoutStore();
+  if (options.session !== undefined && options.store === undefined && !host.store) throw nameWithoutStore();
   memoryBytesOf(options);
   await pace();
   const place = options.store === undefined ? null : placeOf(options.store);
-  const entry = parts.storeEntry;
-  const store = parts.store ?? (await shareStore(place, entry ? { entry } : {}));
-  const signer = parts.store || place === null ? {} : { signer: openSigner(place, process.env) };
-  const isInMemory = !parts.store && place === null;
+  const entry = host.storeEntry;
+  const store = host.store ?? (await shareStore(place, entry ? { entry } : {}));
+  const signer = host.store || place === null ? {} : { signer: openSigner(place, process.env) };
+  const isInMemory = !host.store && place === null;
   const release = async (id: string) => {
-    if (parts.leased) return;
+    if (host.leased) return;
     // A session in memory ends with its handle.
     await (isInMemory ? store.remove(id) : store.release(id));
   };
   const closeStore = async () => {
-    if (!parts.store) await store[Symbol.asyncDispose]();
+    if (!host.store) await store[Symbol.asyncDispose]();
   };
   try {
-    const newId = parts.newId ?? newUlid;
-    const clock = parts.clock ?? systemClock;
-    const fresh = { id: newId(), origin: parts.origin ?? "library", at: clock.now() };
-    const row = parts.leased ?? (await leasedRow(store, options, fresh, parts.settings));
+    const { newId = newUlid, clock = systemClock } = host;
+    const fresh = { id: newId(), origin: host.origin ?? "library", at: clock.now() };
+    const row = host.leased ?? (await leasedRow(store, options, fresh, host.settings));
     try {
-      const given = { random: Math.random, ...signer, ...parts, store, newId, clock, openSession: openSessionWith };
-      const setup = await setUp(options, given, row, isInMemory);
-      if (parts.excerpt) await loadOnce(setup, parts.excerpt);
+      const env = envOf(options, { ...host, store, newId, clock });
+      const opening = { host: { ...signer, ...host }, env, row, isInMemory, openSession: openSessionWith };
+      const setup = await setUp(options, opening);
+      if (host.excerpt) await loadOnce(setup, host.excerpt);
       return sessionOver(setup, async () => {
         await release(row.id);
         await closeStore();
       });
     } catch (error) {
-      if (!parts.leased) await store.release(row.id);
+      if (!host.leased) await store.release(row.id);
       throw error;
     }
   } catch (error) {

@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { Model, ModelAnswer, ModelRequest } from "../../src/model/port.ts";
 import type { HostedOptions } from "../../src/session/api.ts";
+import type { Host } from "../../src/session/env.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import type { SessionParts } from "../../src/session/setup.ts";
 import { shareStore } from "../../src/store/thread/shared.ts";
 
 type Script = (request: ModelRequest, signal: AbortSignal) => Promise<string | ModelAnswer> | string | ModelAnswer;
@@ -30,7 +30,7 @@ export async function openScripted(
   script: Script,
   options: HostedOptions = {},
   price: Model["price"] = { input: 1, output: 2 },
-  parts: Partial<SessionParts> = {},
+  parts: Host = {},
 ) {
   const seen = { prompts: [] as string[], flying: 0, peak: 0 };
   const model: Model = {

@@ -1,7 +1,7 @@
 import type { Json, PendingCall } from "../../runtime/index.ts";
 import type { Session } from "../../src/session/api.ts";
+import type { Host } from "../../src/session/env.ts";
 import { openSessionWith } from "../../src/session/session.ts";
-import type { SessionParts } from "../../src/session/setup.ts";
 import { FREE } from "../../src/session/sub-calls/plan.ts";
 import type { Answered } from "../../src/session/sub-calls/port.ts";
 
@@ -14,7 +14,7 @@ export const INTERRUPTED = "interrupted";
 /** Opens one of them with models that `answer` stands for. */
 export function openStored(
   name: string,
-  parts: Partial<SessionParts>,
+  parts: Host,
   answer: (prompt: Json, signal: AbortSignal) => Promise<Json>,
 ): Promise<Session> {
   return openSessionWith(

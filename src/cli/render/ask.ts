@@ -1,5 +1,5 @@
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
-import type { AskEnvelope, Progress } from "../../index.ts";
+import type { AskEnvelope, SessionEvent } from "../../index.ts";
 import { amount, compact, duration, priced } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import { showWarnings } from "./envelope.ts";
@@ -7,7 +7,7 @@ import type { Output, Terminal } from "./terminal.ts";
 import { showValue } from "./value.ts";
 import { inFlags } from "./wording.ts";
 
-export type TurnProgress = Extract<Progress, { kind: "turn" }>;
+export type TurnProgress = Extract<SessionEvent, { kind: "turn" }>;
 
 /** `turn 3 of 20 · 2 cells · 7 sub-calls · 18k tokens · $0.03`; of a child `call 2, turn 3 of 10 · …` */
 export function turnLine(progress: TurnProgress): string {

@@ -1,4 +1,4 @@
-import type { CallProgress, Progress } from "../../index.ts";
+import type { CallProgress, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
 import { type CallsTaken, callLine } from "./calls.ts";
@@ -9,7 +9,7 @@ import type { Output } from "./terminal.ts";
 export interface ProgressLine {
   /** Something that may take long begins: a load of this source, or a cell. */
   begin(source?: string): void;
-  report(progress: Progress): void;
+  report(progress: SessionEvent): void;
   /** Takes the line away, so that something else can be written. The next report brings it back. */
   clear(): void;
   /**
@@ -57,23 +57,27 @@ export function openProgress(output: Output, clock: StatusClock, isQuiet: boolea
       status.begin();
       counted.begin();
     },
-    report(progress) {
-      if (progress.kind === "notice") return status.show(progress.text);
-      if (progress.kind === "load") {
-        return status.show(`loading ${source}: ${amount(progress.files, "file")}, ${megabytes(progress.bytes)}`);
+    report(event) {
+      switch (event.kind) {
+        case "notice":
+          return status.show(event.text);
+        case "load":
+          return status.show(`loading ${source}: ${amount(event.files, "file")}, ${megabytes(event.bytes)}`);
+        case "turn":
+          // The calls of the cell before are over.
+          stopTicking();
+          calls = undefined;
+          keepLines(turns.after(event));
+          return status.show(turnLine(event));
+        case "calls": {
+          counted.report(event);
+          const tell = () => calls && status.show(callLine(calls, now() - beganAt));
+          if (!calls) stopTicking = every(TICK_MS, tell);
+          calls = event;
+          return tell();
+        }
+        case "checkpoint":
       }
-      if (progress.kind === "turn") {
-        // The calls of the cell before are over.
-        stopTicking();
-        calls = undefined;
-        keepLines(turns.after(progress));
-        return status.show(turnLine(progress));
-      }
-      counted.report(progress);
-      const tell = () => calls && status.show(callLine(calls, now() - beganAt));
-      if (!calls) stopTicking = every(TICK_MS, tell);
-      calls = progress;
-      tell();
     },
     end(isOver = true) {
       stopTicking();

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../../runtime/index.ts";
 import type { Settings } from "../../config/index.ts";
-import type { LoadSource, Progress, Session } from "../../index.ts";
+import type { LoadSource, Session, SessionEvent } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import { LAST_SESSION } from "../../platform/session-name.ts";
 import { openSigner } from "../../platform/signed-settings.ts";
@@ -56,7 +56,7 @@ export interface Opening {
   /** The command changes nothing: if the session does not exist yet, none is made in the store. */
   readonly looksOnly?: boolean;
   /** Told of each turn of an ask. */
-  onTurn?(turn: Extract<Progress, { kind: "turn" }>): void;
+  onTurn?(turn: Extract<SessionEvent, { kind: "turn" }>): void;
   /** Looks at the settings before anything is opened or read. @throws RlmError */
   check?(settings: Settings): void;
 }

@@ -6,7 +6,7 @@ import { homeFolder, indexFolder } from "../../platform/home.ts";
 import {
   type BudgetLimits,
   openSessionWith,
-  type Progress,
+  type SessionEvent,
   type SessionOptions,
   type SubAgentPolicy,
 } from "../../session/index.ts";
@@ -131,7 +131,7 @@ interface OptionsParts {
   /** Tools that Pi can lend to sub-agents. */
   readonly lent: NonNullable<SubAgentPolicy["tools"]>;
   readonly approve: NonNullable<SubAgentPolicy["approve"]>;
-  readonly onProgress: (progress: Progress) => void;
+  readonly onProgress: (progress: SessionEvent) => void;
 }
 
 function sessionOptionsOf(settings: PiSettings, parts: OptionsParts): SessionOptions {

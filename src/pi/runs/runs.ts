@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Clock } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
-import type { JournalRecord, Progress } from "../../session/index.ts";
+import type { JournalRecord, SessionEvent } from "../../session/index.ts";
 import { fitted, type Tool, type ToolEnvelope } from "../../tools/index.ts";
 import type { Announcements } from "../events.ts";
 import { inPi, warningInPi } from "../wording.ts";
@@ -40,7 +40,7 @@ export interface Runs {
   toolCallId(): string;
   /** The store calls this after each record. */
   kept(session: string, record: JournalRecord): void;
-  progress(progress: Progress): void;
+  progress(progress: SessionEvent): void;
 }
 
 interface Running {
@@ -123,7 +123,7 @@ export function openRuns(
 }
 
 /** Shows how far a call is. */
-function showProgress(board: StateBoard, progress: Progress): void {
+function showProgress(board: StateBoard, progress: SessionEvent): void {
   switch (progress.kind) {
     case "calls": {
       const { kind: _kind, ...calls } = progress;

@@ -10,7 +10,7 @@ import { runAsk } from "./loop.ts";
 export async function ask(setup: Setup, question: string, options: AskOptions): Promise<AskEnvelope> {
   const { signal, suspend, trajectory = false, ...wanted } = options;
   if (!setup.state().context) throw contextNotLoaded();
-  await beginAsk(setup.parts, setup.state(), await begin(question, wanted, setup)); // ▣ rlm_start of the ask
+  await beginAsk(setup, await begin(question, wanted, setup)); // ▣ rlm_start of the ask
   const asked: ExecAsked = { ...(signal ? { signal } : {}), ...(suspend ? { suspend } : {}) };
   return runAsk(setup, asked, { isResumed: false, trajectory });
 }

@@ -1,6 +1,7 @@
 import { builtins, cellReference } from "../../../builtins/index.ts";
 import { type Json, RlmError, THINKING_TOKENS, type Thinking } from "../../../runtime/index.ts";
 import { loadSubCallLayer } from "../../model/index.ts";
+import type { Env, Policy } from "../env.ts";
 import type { Setup } from "../setup.ts";
 import type { Answers } from "../sub-calls/port.ts";
 import type { AskOptions } from "./api.ts";
@@ -14,17 +15,20 @@ const HISTORY_CHARS = 400_000;
 const CHARS_OF_WINDOW = 2;
 
 /** The part of its session that an ask begins with. */
-type AskedSession = Pick<Setup, "models" | "askModels" | "depth" | "maxDepth"> & {
-  readonly parts: { readonly answers: Pick<Answers, "thinking"> };
-};
+interface AskedSession extends Pick<Setup, "askModels"> {
+  readonly env: Pick<Env, "models">;
+  readonly policy: Pick<Policy, "depth" | "maxDepth">;
+  readonly answers: Pick<Answers, "thinking">;
+}
 
 /**
  * The input of an ask, as its first record keeps it. Its models are resolved and its schema is checked now, so that what is wrong with them is said
  * before anything is kept or sent.
  */
 export async function begin(question: string, options: AskOptions, session: AskedSession): Promise<Json> {
-  const { models, askModels, depth, maxDepth, parts } = session;
-  const { thinking = parts.answers.thinking ?? "off" } = options;
+  const { models } = session.env;
+  const { depth, maxDepth } = session.policy;
+  const { thinking = session.answers.thinking ?? "off" } = options;
   const max_depth = options.maxDepth ?? maxDepth;
   const root = models.resolve(options.model ?? null);
   const model = root.id;
@@ -45,7 +49,7 @@ export async function begin(question: string, options: AskOptions, session: Aske
   };
   const mayRecurse = depth < max_depth;
   const reference = cellReference(builtins, mayRecurse ? "explained" : "absent");
-  const signed = depth === 0 ? { signed: askModels.sign(settings) } : {};
+  const signed = depth === 0 ? { signed: session.askModels.sign(settings) } : {};
   return { question, settings: { ...settings }, system: systemPrompt(reference, mayRecurse), ...signed };
 }
 

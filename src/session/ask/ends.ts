@@ -1,8 +1,6 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import { openRecorder } from "../exec/recorder.ts";
 import { discard } from "../exec/run-exec.ts";
-import type { SessionState } from "../exec/session-state.ts";
-import type { ExecParts } from "../exec/work.ts";
 import { type Account, type AskRecords, interruptedIn, openAskIn } from "../journal/account.ts";
 import type { Complete, EndedBy, Resume, Start } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
@@ -23,57 +21,57 @@ interface AskEnding {
 }
 
 /** ▣ Records that an ask begins. Its turns and cells name it. */
-export async function beginAsk(parts: ExecParts, before: SessionState, input: Json): Promise<void> {
+export async function beginAsk(setup: Setup, input: Json): Promise<void> {
   const start: Start = {
     record: "rlm_start",
-    exec_id: parts.newId(),
+    exec_id: setup.env.newId(),
     kind: "ask",
     input,
     cell: null,
     limits: {},
-    helpers_hash: before.account.helpers_hash,
+    helpers_hash: setup.state().account.helpers_hash,
     rest: [],
-    at: parts.clock.now(),
+    at: setup.env.clock.now(),
   };
-  await openRecorder(parts, start.exec_id, before).commit([start]);
+  await openRecorder(setup, start.exec_id).commit([start]);
 }
 
 /** ▣ Records that a process goes on with the session's open ask. Its recorded replies are not asked for again. */
-export async function resumeOfAsk(parts: ExecParts, before: SessionState): Promise<void> {
-  const { ask } = before.account;
+export async function resumeOfAsk(setup: Setup): Promise<void> {
+  const { ask, checkpoint } = setup.state().account;
   if (!ask) return;
   const resume: Resume = {
     record: "rlm_resume",
     exec_id: ask.start.exec_id,
-    checkpoint_id: before.account.checkpoint,
+    checkpoint_id: checkpoint,
     replayed: ask.execs.filter(({ start, complete }) => start.kind === "turn" && complete?.success).length,
     resent: [],
     failed: [],
-    at: parts.clock.now(),
+    at: setup.env.clock.now(),
   };
-  await openRecorder(parts, ask.start.exec_id, before).commit([resume]);
+  await openRecorder(setup, ask.start.exec_id).commit([resume]);
 }
 
 /** ▣ Records how the session's open ask ended. */
-export async function endAsk(parts: ExecParts, before: SessionState, ending: AskEnding): Promise<void> {
-  const { ask } = before.account;
-  if (!ask) return;
-  const end = askEnd(ask, before.account, ending, parts.clock.now());
-  await openRecorder(parts, end.exec_id, before).commit([end]);
+export async function endAsk(setup: Setup, ending: AskEnding): Promise<void> {
+  const { account } = setup.state();
+  if (!account.ask) return;
+  const end = askEnd(account.ask, account, ending, setup.env.clock.now());
+  await openRecorder(setup, end.exec_id).commit([end]);
 }
 
 /** Ends as cancelled what was interrupted: an exec, and the ask that is open. */
 export async function discardInterrupted(setup: Setup): Promise<void> {
   await giveUpInterrupted(setup);
-  if (openAskIn(setup.state().account)) await endAsk(setup.parts, setup.state(), GIVEN_UP);
+  if (openAskIn(setup.state().account)) await endAsk(setup, GIVEN_UP);
 }
 
 /** Ends the exec that was interrupted as cancelled, if there is one. */
-export async function giveUpInterrupted({ parts, state }: Setup): Promise<void> {
-  const interrupted = interruptedIn(state().account);
+export async function giveUpInterrupted(setup: Setup): Promise<void> {
+  const interrupted = interruptedIn(setup.state().account);
   if (!interrupted) return;
-  await parts.guest.end();
-  await discard(parts, state(), interrupted);
+  await setup.guest.end();
+  await discard(setup, interrupted);
 }
 
 function failed(error_code: string, error_message: string): AskEnding {
@@ -94,7 +92,7 @@ export function cancelledBy({ reason }: AbortSignal): { readonly kind: "end" } &
 }
 
 /** An end as its record keeps it. Citations are looked up in the context. */
-export function endingOf({ parts, state }: Setup, { settings }: AskInput, ending: Ending): AskEnding {
+export function endingOf({ answers, state }: Setup, { settings }: AskInput, ending: Ending): AskEnding {
   if (!ending.ok) {
     const { code, message, ended_by } = ending;
     return { ...failed(code, message), ...(ended_by ? { ended_by } : {}) };
@@ -103,7 +101,7 @@ export function endingOf({ parts, state }: Setup, { settings }: AskInput, ending
   const { context } = state();
   const citations = context ? citationsOf(answer.cite, context).map((one) => ({ ...one })) : [];
   const models = [settings.model, settings.sub_model];
-  const notices = settings.depth === 0 ? (parts.answers.noticesOf?.(models, true) ?? []) : [];
+  const notices = settings.depth === 0 ? (answers.noticesOf?.(models, true) ?? []) : [];
   const all = [...warnings, ...citationsCapped(answer.cite), ...notices];
   const recorded = { value: answer.value, answered_by, citations, warnings: all, ...wayOf(askIn(state())) };
   return { success: true, error_code: null, error_message: null, answer: recorded };

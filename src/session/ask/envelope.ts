@@ -29,8 +29,8 @@ const AnswerSchema = v.object({
   warnings: v.array(v.string()),
 });
 
-export function factsOf({ row, parts, state }: Setup, ask: AskRecords, trajectory: boolean): AskFacts {
-  return { session_id: row.id, ask, budget: leftOf(parts, state()), trajectory };
+export function factsOf(setup: Setup, ask: AskRecords, trajectory: boolean): AskFacts {
+  return { session_id: setup.row.id, ask, budget: leftOf(setup), trajectory };
 }
 
 /** The envelope of an ask that is over, from its records. */

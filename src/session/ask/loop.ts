@@ -1,7 +1,6 @@
 import { RlmError, remedy } from "../../../runtime/index.ts";
 import { type ExecAsked, requestOf } from "../exec/request.ts";
 import { runExec, whileLeased } from "../exec/run-exec.ts";
-import type { ExecParts } from "../exec/work.ts";
 import { interruptedIn } from "../journal/account.ts";
 import { envelopeOf } from "../outcomes.ts";
 import type { Setup } from "../setup.ts";
@@ -23,28 +22,27 @@ export async function runAsk(
   asked: ExecAsked,
   { isResumed, trajectory }: { readonly isResumed: boolean; readonly trajectory: boolean },
 ): Promise<AskEnvelope> {
-  const { models, state, options } = setup;
+  const { env, state } = setup;
   const ask = readAsk(askIn(state()));
   if (isResumed) refuseForeign(setup, ask);
-  const model = models.resolve(ask.settings.model);
-  const parts = withTimeOfAsk(setup);
+  const model = env.models.resolve(ask.settings.model);
+  const timed = withTimeOfAsk(setup);
   const facts = () => factsOf(setup, askIn(state()), trajectory);
-  const report = (phase: TurnProgress["phase"]) =>
-    options.onProgress?.({ kind: "turn", ...progressOf(askIn(state()), phase) });
+  const report = (phase: TurnProgress["phase"]) => env.emit({ kind: "turn", ...progressOf(askIn(state()), phase) });
 
-  return whileLeased(parts, asked, async (signals) => {
+  return whileLeased(setup, asked, async (signals) => {
     const { signal, suspend } = signals;
-    if (isResumed) await resumeOfAsk(parts, state()); // ▣ rlm_resume of the ask
+    if (isResumed) await resumeOfAsk(setup); // ▣ rlm_resume of the ask
     for (let isFirst = true; ; isFirst = false) {
       if (suspend?.aborted) return suspendedEnvelope(facts());
       const interrupted = interruptedIn(state().account);
       const moment = { interrupted, isRetry: isResumed && isFirst, signals };
-      const step = signal?.aborted ? cancelledBy(signal) : await nextStep(setup, parts, ask, moment);
+      const step = signal?.aborted ? cancelledBy(signal) : await nextStep(timed, ask, moment);
       switch (step.kind) {
         case "turn": {
           report("asked");
           const request = requestFor(ask, askIn(state()), step);
-          const turn = await keepTurn(parts, state(), turnInput(step), interrupted); // ▣ rlm_start + rlm_tool_call
+          const turn = await keepTurn(timed, turnInput(step), interrupted); // ▣ rlm_start + rlm_tool_call
           const reply = await sendTurn(turn, model, request, signals); // only now
           if (suspend?.aborted) return suspendedEnvelope(facts());
           await keepReply(turn, reply); // ▣ rlm_tool_result + rlm_complete
@@ -55,8 +53,8 @@ export async function runAsk(
           const request = interrupted
             ? requestOf(interrupted.start, setup.granted, setup.loading)
             : ({ kind: "cell", source: step.source, limits: {}, ask: askIn(state()).start.exec_id } as const);
-          const cell = { ...parts, answers: setup.answersBy(ask.settings) };
-          const envelope = envelopeOf(setup, await runExec(cell, state(), request, signals, interrupted));
+          const cell = { ...timed, answers: setup.answersBy(ask.settings) };
+          const envelope = envelopeOf(setup, await runExec(cell, request, signals, interrupted));
           if (!envelope.success && envelope.resumable) return suspendedEnvelope(facts(), envelope);
           report("ran");
           break;
@@ -65,7 +63,7 @@ export async function runAsk(
           return pausedEnvelope(facts(), step);
         case "end":
           await giveUpInterrupted(setup);
-          await endAsk(parts, state(), endingOf(setup, ask, step)); // ▣ rlm_complete of the ask
+          await endAsk(setup, endingOf(setup, ask, step)); // ▣ rlm_complete of the ask
           return askEnvelope(facts());
       }
     }
@@ -75,9 +73,10 @@ export async function runAsk(
 /** An ask has more time than a cell would, unless the caller has set a limit: its turns count. */
 const ASK_MS = 1_800_000;
 
-function withTimeOfAsk({ parts, options }: Setup): ExecParts {
-  const max_time_ms = parts.above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? ASK_MS;
-  return { ...parts, budget: { ...parts.budget, max_time_ms } };
+function withTimeOfAsk(setup: Setup): Setup {
+  const { above, options, policy } = setup;
+  const max_time_ms = above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? ASK_MS;
+  return { ...setup, policy: { ...policy, budget: { ...policy.budget, max_time_ms } } };
 }
 
 /** A child has the models of the ask or cell that has made it. @throws RlmError `settings_untrusted` */

@@ -5,7 +5,7 @@ import { aborted, joinSignals } from "../../platform/signals.ts";
 import { partOf, readExcerptInput } from "../contexts/excerpts.ts";
 import type { ExecAsked } from "../exec/request.ts";
 import type { SessionState } from "../exec/session-state.ts";
-import { type ExecParts, leftOf } from "../exec/work.ts";
+import { leftOf } from "../exec/work.ts";
 import type { AskRecords } from "../journal/account.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import type { Setup } from "../setup.ts";
@@ -31,23 +31,18 @@ interface Moment {
 }
 
 /** Waits until the budget has room for a turn, or never will, and decides by the records of the ask. */
-export async function nextStep(
-  setup: Setup,
-  parts: ExecParts,
-  ask: AskInput,
-  { interrupted, isRetry, signals }: Moment,
-): Promise<Step> {
-  const { models, state } = setup;
+export async function nextStep(setup: Setup, ask: AskInput, { interrupted, isRetry, signals }: Moment): Promise<Step> {
+  const { env, state } = setup;
   const { question, settings } = ask;
   // A child leaves nothing open: its caller gets the failure.
   const isChild = settings.depth > 0;
   using stop = joinSignals(signals.signal, signals.suspend);
   const rounds = roundsOf(askIn(state()));
-  const left = () => leftOf(parts, state());
+  const left = () => leftOf(setup);
   const input = inputTokens(ask, rounds);
   const { room, turnTokens, closingTokens } = await roomOnceSettled(
-    () => roomFor(input, settings.turn_tokens, left(), models.price(settings.model)),
-    () => requestSettled(parts, stop.signal),
+    () => roomFor(input, settings.turn_tokens, left(), env.models.price(settings.model)),
+    () => requestSettled(setup, stop.signal),
   );
   const view: AskView = {
     settings,
@@ -100,7 +95,7 @@ function messageOf(question: string, schema: Json, { account, context }: Session
  * Resolves once a request of another session of the tree has ended, which may free budget. false: none is out, or the signal
  * has aborted.
  */
-async function requestSettled({ above }: ExecParts, signal: AbortSignal): Promise<boolean> {
+async function requestSettled({ above }: Setup, signal: AbortSignal): Promise<boolean> {
   const settled = above?.budget.settled() ?? null;
   if (settled === null || signal.aborted) return false;
   using joined = joinSignals(signal);

@@ -4,12 +4,12 @@ import { joinSignals } from "../../platform/signals.ts";
 import { inFlight } from "../exec/interrupted.ts";
 import type { ExecAsked } from "../exec/request.ts";
 import { openWork } from "../exec/run-exec.ts";
-import type { SessionState } from "../exec/session-state.ts";
 import { openTime } from "../exec/time.ts";
-import { completeOf, type ExecParts, resumeOf, startOf, type Work } from "../exec/work.ts";
+import { completeOf, resumeOf, startOf, type Work } from "../exec/work.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
 import { ROOT_CALL } from "../journal/ledger.ts";
 import { type Complete, hashOf, type ToolCall, type ToolResult } from "../journal/records.ts";
+import type { Setup } from "../setup.ts";
 import { sleep } from "../sub-calls/answers.ts";
 import { openBudget } from "../sub-calls/budget.ts";
 import { withPlaces } from "../sub-calls/places.ts";
@@ -23,30 +23,26 @@ import { type TurnRequest, type TurnTaken, takeTurn } from "./request.ts";
 type Reply = TurnTaken & { readonly model: string; readonly elapsed_ms: number };
 
 /** ▣ Keeps the start of a turn and its one call. If the turn was interrupted, keeps that this process takes it over. */
-export async function keepTurn(
-  parts: ExecParts,
-  before: SessionState,
-  input: Json,
-  interrupted: ExecRecords | null,
-): Promise<Work> {
-  const work = openWork(parts, before, interrupted?.start.exec_id ?? parts.newId());
+export async function keepTurn(setup: Setup, input: Json, interrupted: ExecRecords | null): Promise<Work> {
+  const work = openWork(setup, interrupted?.start.exec_id ?? setup.env.newId());
   if (interrupted) {
     // The request itself has no effect, so it is sent again whatever `onRestart` says.
-    const sending: Work = { ...work, parts: { ...parts, onRestart: "send" } };
+    const sending: Work = { ...work, setup: { ...setup, policy: { ...setup.policy, onRestart: "send" } } };
     await work.recorder.commit([resumeOf(sending, null, [], inFlight(interrupted))]);
   } else {
-    const request = { kind: "turn", ask: askIn(before).start.exec_id, input } as const;
-    await work.recorder.commit([startOf(parts, before, request, work.exec_id), callOf(work)]);
+    const request = { kind: "turn", ask: askIn(setup.state()).start.exec_id, input } as const;
+    await work.recorder.commit([startOf(setup, request, work.exec_id), callOf(work)]);
   }
   return work;
 }
 
 /** Sends the request of a turn once it has a place, within the time and budget of its ask. A failure is a reply too. */
 export async function sendTurn(work: Work, model: Model, request: TurnRequest, asked: ExecAsked): Promise<Reply> {
-  const { parts, recorder } = work;
-  const { clock, random, places, run } = parts;
+  const { setup, recorder } = work;
+  const { places, run } = setup;
+  const { clock, random } = setup.env;
   const id = callId(work);
-  const budget = openBudget(parts.budget, recorder.state().account.ledger, { above: parts.above?.budget });
+  const budget = openBudget(setup.policy.budget, recorder.state().account.ledger, { above: setup.above?.budget });
   using time = openTime(clock, clock.monotonic(), budget.left().remaining_time_ms);
   using ended = joinSignals(asked.signal, asked.suspend);
   using stopped = joinSignals(ended.signal, time.over);
@@ -85,7 +81,7 @@ function callOf(work: Work): ToolCall {
     args_hash: hashOf(args),
     call_count: 1,
     output_bytes: 0,
-    at: work.parts.clock.now(),
+    at: work.setup.env.clock.now(),
   };
 }
 
@@ -105,7 +101,7 @@ function resultOf(work: Work, { outcome, usage, attempts, model, sent_at, elapse
     tool_override_event: null,
     ...(sent_at === null ? {} : { sent_at }),
     elapsed_ms,
-    at: work.parts.clock.now(),
+    at: work.setup.env.clock.now(),
   };
 }
 

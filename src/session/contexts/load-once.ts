@@ -5,13 +5,13 @@ import type { Setup } from "../setup.ts";
 import type { ExcerptInput } from "./excerpts.ts";
 
 /** Loads the context of a child, unless it is loaded. A load that was interrupted is done again. */
-export async function loadOnce({ parts, state, loading }: Setup, input: ExcerptInput): Promise<void> {
-  const before = state();
-  if (before.context) return;
+export async function loadOnce(setup: Setup, input: ExcerptInput): Promise<void> {
+  const { account, context } = setup.state();
+  if (context) return;
   try {
-    await runExec(parts, before, excerptRequest(input, loading), {}, interruptedIn(before.account));
+    await runExec(setup, excerptRequest(input, setup.loading), {}, interruptedIn(account));
   } catch (error) {
-    await parts.guest[Symbol.asyncDispose]();
+    await setup.guest[Symbol.asyncDispose]();
     throw error;
   }
 }

@@ -1,10 +1,11 @@
 import type { Json, PendingCall, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import type { CallProgress, OnRestart } from "../api.ts";
+import type { Env, Policy } from "../env.ts";
 import type { Ledger } from "../journal/ledger.ts";
+import type { Setup } from "../setup.ts";
 import type { Budget } from "../sub-calls/budget.ts";
 import { FREE } from "../sub-calls/plan.ts";
-import type { Answered, Answers } from "../sub-calls/port.ts";
+import type { Answered } from "../sub-calls/port.ts";
 import type { Continuation, LoopCalls } from "./ports.ts";
 import type { ExecTime } from "./time.ts";
 
@@ -19,12 +20,9 @@ export interface ExecCalls extends LoopCalls<Answered> {
 }
 
 export interface ExecCallsOptions {
-  readonly parts: {
-    readonly answers: Answers;
-    readonly job: string | null;
-    readonly onRestart: OnRestart;
-    /** Called whenever a sub-call is sent or answered. */
-    readonly onCalls?: (progress: CallProgress) => void;
+  readonly setup: Pick<Setup, "answers" | "job"> & {
+    readonly policy: Pick<Policy, "onRestart">;
+    readonly env: Pick<Env, "emit">;
   };
   readonly budget: Budget;
   readonly time: ExecTime;
@@ -38,7 +36,7 @@ export interface ExecCallsOptions {
 }
 
 export function openCalls(options: ExecCallsOptions): ExecCalls {
-  const { parts, budget, time, ledger, from, history, suspend } = options;
+  const { setup, budget, time, ledger, from, history, suspend } = options;
   const running = new Set<string>();
   /** Open calls that a child answers. */
   const children = new Set<string>();
@@ -46,7 +44,8 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
   const tell = () => {
     const { tokens, cost_usd } = ledger();
     const held = budget.held();
-    parts.onCalls?.({
+    setup.env.emit({
+      kind: "calls",
       done,
       running: running.size,
       left: budget.left().remaining_sub_calls,
@@ -57,20 +56,21 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
     });
   };
   return {
-    thinking: parts.answers.thinking ?? "off",
+    thinking: setup.answers.thinking ?? "off",
     facts: (): Json => ({
-      ...parts.answers.facts,
+      ...setup.answers.facts,
       ...budget.left(),
       remaining_time_ms: time.left(),
-      job: parts.job,
+      job: setup.job,
     }),
     async answer(call, signal) {
-      const hasChild = parts.answers.resumes?.(call) === true;
+      const hasChild = setup.answers.resumes?.(call) === true;
       if (hasChild) children.add(call.id);
       const interrupted = from?.recorded.has(call.id) === true && !hasChild;
-      if (interrupted && (parts.onRestart === "fail" || !parts.answers.repeatable(call))) return PROCESS_RESTARTED;
+      if (interrupted && (setup.policy.onRestart === "fail" || !setup.answers.repeatable(call)))
+        return PROCESS_RESTARTED;
       const open = budget.open(call.id);
-      return parts.answers.answer(call, {
+      return setup.answers.answer(call, {
         budget: {
           ...open,
           async reserve(estimate, aborted) {

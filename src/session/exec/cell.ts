@@ -63,7 +63,7 @@ export async function execCell(
     unfinished,
   });
   // The exec of a job whose store failed is not over: a later process goes on where the store is.
-  const isGivenBack = work.parts.run !== undefined && work.recorder.hasFailed();
+  const isGivenBack = work.setup.run !== undefined && work.recorder.hasFailed();
   if (isGivenBack || (signals.suspend?.aborted && lost !== null)) {
     await giveUp(work, kind, machine);
     return outcome(completeOf(work, fields), true);
@@ -71,7 +71,7 @@ export async function execCell(
   try {
     // A cell that was taken over can end before it has sent what it does not await.
     const left = work.recorder.state().account.last;
-    const charged = left ? await giveUpCalls(work.parts, left) : [];
+    const charged = left ? await giveUpCalls(work.setup, left) : [];
     if (charged.length > 0) await work.recorder.commit(charged);
     // No guest code runs after this, so it is all of the result. What fails here leaves the exec to be resumed.
     const whole = code === null && over.whole !== null ? deliveredOf(kind, over.whole) : null;
@@ -89,9 +89,9 @@ export async function execCell(
 }
 
 /** Ends the machine of an exec that is not over: the exec is resumed from the store. */
-async function giveUp({ parts }: Work, kind: CellRequest["kind"], machine: Machine | undefined): Promise<void> {
+async function giveUp({ setup }: Work, kind: CellRequest["kind"], machine: Machine | undefined): Promise<void> {
   if (kind === "query") await machine?.[Symbol.asyncDispose]();
-  else await parts.guest.end();
+  else await setup.guest.end();
 }
 
 /** The JSON that the caller asked for: a cell's result, or a query's answer alone. null if the query has none. */
@@ -144,27 +144,27 @@ async function runCell(
   machine: Machine,
   from: Continuation | null,
 ): Promise<Over> {
-  const { parts, recorder, startedAt, events } = work;
+  const { setup, recorder, startedAt, events } = work;
   const ledger = () => recorder.state().account.ledger;
   const { last } = recorder.state().account;
   const wasUnused = ledger().tokens === 0;
-  const unrecorded = (await parts.answers.unrecorded?.(last ? inFlight(last) : [])) ?? [];
-  const budget = openBudget(parts.budget, ledger(), { above: parts.above?.budget, unrecorded });
+  const unrecorded = (await setup.answers.unrecorded?.(last ? inFlight(last) : [])) ?? [];
+  const budget = openBudget(setup.policy.budget, ledger(), { above: setup.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
-  const spent = timeIsSpent(parts.budget.max_time_ms);
+  const spent = timeIsSpent(setup.policy.budget.max_time_ms);
   const state = stateOf(work, request, from);
   // A machine that waits in the middle of a cell cannot be used again.
   if (wholeMs === 0) {
     return { kind: "over", state, end: spent, lost: from?.at ? "the time was spent" : null, whole: null, asides: [] };
   }
-  using time = openTime(parts.clock, startedAt, wholeMs);
+  using time = openTime(setup.env.clock, startedAt, wholeMs);
   const recordedThinking = (callId: string) => {
     const { last: now } = recorder.state().account;
     return (now && callIn(now, callId)?.thinking) ?? "off";
   };
-  const lent = { parts, budget, time, ledger, recordedThinking, from, history: history.context, suspend };
+  const lent = { setup, budget, time, ledger, recordedThinking, from, history: history.context, suspend };
   const calls = sparing(noticing(openCalls(lent), recorder), work);
-  const journal = openExecJournal(work, machine, { calls, time, clock: parts.clock, history });
+  const journal = openExecJournal(work, machine, { calls, time, clock: setup.env.clock, history });
   const sites = request.kind === "cell" && request.sites === true;
   // A root model that declared `answer` could no longer answer.
   const kept = request.kind === "cell" && request.ask !== undefined ? ["answer"] : [];
@@ -172,9 +172,9 @@ async function runCell(
   const replay = from?.replay ?? [];
   const beginning: Beginning = from?.at
     ? { kind: "resume", input: { ...given, waiting: from.at.waiting }, replay }
-    : { kind: "start", input: { ...given, sites, kept, seed: seed(parts.random) }, replay };
+    : { kind: "start", input: { ...given, sites, kept, seed: seed(setup.env.random) }, replay };
   using out = joinSignals(signal, time.out);
-  const over = await runLoop({ machine: machine.sandbox, journal, calls, clock: parts.clock }, beginning, {
+  const over = await runLoop({ machine: machine.sandbox, journal, calls, clock: setup.env.clock }, beginning, {
     signal: out.signal,
     ...(suspend ? { suspend } : {}),
   });
@@ -182,7 +182,7 @@ async function runCell(
   const asked = recorder.state().account.last?.results.map(({ model }) => model) ?? [];
   // An ask tells its caller, and not its model.
   const tells = request.kind === "query" || request.ask === undefined;
-  const notices = tells ? parts.answers.noticesOf?.(asked, wasUnused) : [];
+  const notices = tells ? setup.answers.noticesOf?.(asked, wasUnused) : [];
   for (const notice of notices ?? []) warn(over.state, notice);
   const isOut = time.out.aborted && over.end.kind === "cancelled" && !signal?.aborted && !suspend?.aborted;
   return isOut ? { ...over, end: spent, whole: null, asides: [] } : over;
@@ -198,7 +198,7 @@ function noticing(calls: ExecCalls, recorder: Recorder): ExecCalls {
 }
 
 /** The calls; one that the same cell has made before, and that was answered before it was cancelled, takes that answer over. */
-function sparing(calls: ExecCalls, { recorder, parts: { answers } }: Work): ExecCalls {
+function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): ExecCalls {
   const { account } = recorder.state();
   const spared = openSpared(account.spared, () => recorder.state().account.last?.calls ?? []);
   return {
@@ -216,7 +216,7 @@ function sparing(calls: ExecCalls, { recorder, parts: { answers } }: Work): Exec
 
 /** The state that the exec has gathered so far. A store may come from somebody else: its state cannot raise the limits. */
 function stateOf(work: Work, request: CellRequest, from: Continuation | null): ExecState {
-  const { limits } = work.parts;
+  const { limits } = work.setup.policy;
   if (from?.at) return withinLimits(from.at.state, limits);
   const fresh = unstarted(work);
   if (request.kind === "query") return { ...fresh, cell: 0, limits: clampLimits(limits, {}) };

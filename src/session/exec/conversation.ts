@@ -21,7 +21,7 @@ export interface ExecHistory {
  * @param start of an exec that is resumed: its conversation is that of the same hash, this one or that in the store
  */
 export async function openHistory(
-  { parts: { store } }: Pick<Work, "parts">,
+  { setup: { env } }: Pick<Work, "setup">,
   now: Context | null,
   start: Start | null,
 ): Promise<ExecHistory> {
@@ -32,7 +32,7 @@ export async function openHistory(
   async function formerHistory(hash: string | null): Promise<GivenHistory | null> {
     if (hash === null) return null;
     if (now?.hash === hash) return now;
-    return storedContext(store, hash).catch((error: unknown) => {
+    return storedContext(env.store, hash).catch((error: unknown) => {
       if (!(error instanceof RlmError) || error.code !== "context_lost") throw error;
       return { lost: `${error.message}, and the one that is here now is another` };
     });
@@ -43,7 +43,7 @@ export async function openHistory(
     context,
     async keep(kept) {
       if (isKept || !context || touchedIn(kept) === null) return;
-      await keepContext(store, context);
+      await keepContext(env.store, context);
       isKept = true;
     },
   };

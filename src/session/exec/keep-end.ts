@@ -19,7 +19,7 @@ export interface Ending {
 
 /** ▣ Keeps the state of the machine and the record of the exec's end, in one commit. */
 export async function keepEnd(work: Work, machine: Machine, { fields, context, drop }: Ending): Promise<Complete> {
-  const { parts, recorder } = work;
+  const { setup, recorder } = work;
   const capture = await recorder.capture(machine, "end", null);
   const { id, base } = capture.checkpoint;
   const [memory = {}, helpers = []] = capture.answers;
@@ -31,7 +31,7 @@ export async function keepEnd(work: Work, machine: Machine, { fields, context, d
   await recorder.keep(capture, {
     records: [complete],
     extras: { kind: "end", memory, helpers, context_hash, ledger, cells },
-    drop: [...drop, ...parts.gcEnds({ id, isWhole: base === null })],
+    drop: [...drop, ...setup.gcEnds({ id, isWhole: base === null })],
     context,
   });
   return complete;
@@ -60,32 +60,32 @@ export async function keepCellEnd(
 
 /** ▣ Keeps the end of a query, which leaves the guest as it was: only the ledger has moved. */
 export async function keepQueryEnd(work: Work, fields: Partial<Complete>): Promise<Complete> {
-  const { parts, recorder, exec_id } = work;
+  const { setup, recorder, exec_id } = work;
   const { checkpoint } = recorder.state().account;
   const drop = finishedSteps(work);
-  const row = checkpoint === null ? null : await parts.store.checkpoint(checkpoint);
+  const row = checkpoint === null ? null : await setup.env.store.checkpoint(checkpoint);
   if (!row) {
     // Nothing has run in the session yet, so it has no checkpoint.
     const complete = completeOf(work, fields);
     await recorder.commit([complete], { drop });
     return complete;
   }
-  const id = parts.newId();
+  const id = setup.env.newId();
   const complete = completeOf(work, { ...fields, checkpoint_id: id });
   const { ledger } = follow(recorder.state().account, complete);
-  const next = unchanged(row, { kind: "end", exec_id, after: row.id, at: parts.clock.now() }, id);
+  const next = unchanged(row, { kind: "end", exec_id, after: row.id, at: setup.env.clock.now() }, id);
   await recorder.commit([complete], {
     checkpoint: { ...next, extras: { ...readEndExtras(row.extras), ledger } },
-    drop: [...drop, ...parts.gcEnds({ id, isWhole: false })],
+    drop: [...drop, ...setup.gcEnds({ id, isWhole: false })],
   });
-  parts.onCheckpoint?.({ id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 });
+  setup.env.emit({ kind: "checkpoint", checkpoint: { id, exec_id, kind: "end", pages: 0, bytes: 0, ms: 0 } });
   return complete;
 }
 
 /** The checkpoints within the exec, which go when it is over. */
-function finishedSteps({ parts, recorder }: Work): readonly string[] {
+function finishedSteps({ setup, recorder }: Work): readonly string[] {
   const { last } = recorder.state().account;
-  return parts.keepSteps || !last ? [] : stepsOf(last);
+  return setup.policy.keepSteps || !last ? [] : stepsOf(last);
 }
 
 /** null if the machine is gone, or if no other cell could run in it: nothing was kept then. */

@@ -1,25 +1,13 @@
-import { type Checkpoint, type Clock, type Json, PAGE_BYTES, RlmError } from "../../../runtime/index.ts";
+import { type Checkpoint, type Json, PAGE_BYTES, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import type { Step, Store } from "../../store/index.ts";
-import type { CheckpointNotice } from "../api.ts";
+import type { Step } from "../../store/index.ts";
 import { factsAfter, follow } from "../journal/account.ts";
 import type { EndExtras, JournalRecord, SessionFacts, StepExtras } from "../journal/records.ts";
 import type { Captured, Capturing } from "../machine/image-chain.ts";
 import type { Machine } from "../machine/machines.ts";
-import { type RunPart, spentOn } from "../sub-calls/run-part.ts";
+import type { Setup } from "../setup.ts";
+import { spentOn } from "../sub-calls/run-part.ts";
 import type { SessionState } from "./session-state.ts";
-
-export interface RecorderParts {
-  /** Id. */
-  readonly session: string;
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Receives the cost of calls when their records are committed, in the session of a job and those below it. */
-  readonly run?: RunPart;
-  readonly onCheckpoint?: (checkpoint: CheckpointNotice) => void;
-  /** Called with the session's new state after each commit. */
-  moved(next: SessionState): void;
-}
 
 /** Writes the records and checkpoints of one exec. `commit` and `keep` are one transaction each, on disk when they resolve. */
 export interface Recorder {
@@ -56,9 +44,9 @@ export interface Kept {
 /** Memory and helpers as the guest gave them. */
 type GivenEndExtras = Omit<EndExtras, "memory" | "helpers"> & { readonly memory: Json; readonly helpers: Json };
 
-export function openRecorder(parts: RecorderParts, exec_id: string, before: SessionState): Recorder {
-  const { store, session, clock, run } = parts;
-  let current = before;
+export function openRecorder({ row, env, run, state, moved }: Setup, exec_id: string): Recorder {
+  const { store, clock } = env;
+  let current = state();
   let failed = false;
 
   async function write(records: readonly JournalRecord[], more: Partial<Step>, context: Context | null): Promise<void> {
@@ -66,13 +54,13 @@ export function openRecorder(parts: RecorderParts, exec_id: string, before: Sess
     const results = run ? records.filter((record) => record.record === "rlm_tool_result") : [];
     const settle = run ? results.map((result) => run.settles(result.call_id, spentOn(result))) : [];
     const step = { records, facts, ...more, ...(settle.length > 0 ? { settle } : {}) };
-    await store.commit(session, step).catch((error: unknown) => {
+    await store.commit(row.id, step).catch((error: unknown) => {
       failed = true;
       throw error;
     });
     // Other records may have been kept meanwhile.
     current = { account: records.reduce(follow, current.account), context };
-    parts.moved(current);
+    moved(current);
     for (const { call_id } of results) run?.recorded(call_id);
   }
 
@@ -94,7 +82,7 @@ export function openRecorder(parts: RecorderParts, exec_id: string, before: Sess
       kept();
       const { id, kind } = checkpoint;
       const ms = clock.monotonic() - since;
-      parts.onCheckpoint?.({ id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms });
+      env.emit({ kind: "checkpoint", checkpoint: { id, exec_id, kind, pages, bytes: pages * PAGE_BYTES, ms } });
     },
   };
 }

@@ -11,7 +11,7 @@ import { resumeOf, type Work } from "./work.ts";
  * The machine that an exec begins in: the session's.
  * @param isScratch another machine at the same position, which the session does not go on with
  */
-export function openAtState({ parts: { guest }, recorder }: Work, isScratch: boolean): Promise<Machine> {
+export function openAtState({ setup: { guest }, recorder }: Work, isScratch: boolean): Promise<Machine> {
   const position = positionOf(recorder.state());
   return isScratch ? guest.scratch(position) : guest.use(position);
 }
@@ -27,15 +27,15 @@ export async function reopen(
   records: ExecRecords,
   isScratch: boolean,
 ): Promise<{ machine: Machine; from: Continuation }> {
-  const { parts, recorder } = work;
+  const { setup, recorder } = work;
   const position = positionOf(recorder.state());
   for (const { tool_override_event: event } of records.results) if (event) work.events.push(event);
   const since = (ms: number) => {
-    work.startedAt = parts.clock.monotonic() - ms;
+    work.startedAt = setup.env.clock.monotonic() - ms;
   };
   for (const step of stepsOf(records)) {
     const at = await unlessLost(
-      isScratch ? parts.guest.scratchAtStep(step, position) : parts.guest.useStep(step, "keep", position),
+      isScratch ? setup.guest.scratchAtStep(step, position) : setup.guest.useStep(step, "keep", position),
     );
     if (!at) continue;
     const from = continuationAt(at.row, records);
@@ -67,14 +67,14 @@ export async function restored<Kept>(
   { state, end, asides }: Over,
   keep: (machine: Machine) => Promise<Kept | null>,
 ): Promise<Kept | null> {
-  const { parts, recorder } = work;
+  const { setup, recorder } = work;
   const { account } = recorder.state();
   const calls = account.last?.calls ?? [];
-  await parts.guest.end();
+  await setup.guest.end();
   // Records that do not fit an image leave only what was there before them.
   const isLost = end.kind === "error" && end.code === "checkpoint_lost";
   for (const step of isLost ? [] : stepsOf({ calls })) {
-    const at = await unlessLost(parts.guest.useStep(step, "drop", positionOf(recorder.state())));
+    const at = await unlessLost(setup.guest.useStep(step, "drop", positionOf(recorder.state())));
     if (!at) continue;
     const made = calls.findLastIndex(({ checkpoint_id }) => checkpoint_id === step) + 1;
     const settled = made - continuationAt(at.row, { calls, results: [] }).extras.waiting.length;
@@ -83,13 +83,13 @@ export async function restored<Kept>(
     const kept = await keep(at.machine);
     if (kept) return kept;
     state.warnings.splice(state.warnings.indexOf(warning), 1);
-    await parts.guest.end();
+    await setup.guest.end();
   }
   const before = account.checkpoint === null ? "a fresh guest" : `checkpoint ${account.checkpoint}`;
   warn(state, `state_restored: ${before}, after 0 of ${calls.length} sub-calls`);
   if (asides.length === 0) return null;
   // What failed must not fail the next exec too.
-  const machine = await parts.guest.use(positionOf(recorder.state()));
+  const machine = await setup.guest.use(positionOf(recorder.state()));
   for (const aside of asides) await machine.sandbox.enter("helpers.aside", { ...aside });
   return keep(machine);
 }

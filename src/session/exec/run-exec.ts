@@ -1,6 +1,7 @@
 import { type CellEnd, RlmError } from "../../../runtime/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
+import type { Setup } from "../setup.ts";
 import { execAtOnce } from "./at-once.ts";
 import { execCell } from "./cell.ts";
 import { failureOf } from "./ends.ts";
@@ -8,8 +9,7 @@ import { giveUpCalls } from "./give-up-calls.ts";
 import { stepsOf } from "./interrupted.ts";
 import { openRecorder } from "./recorder.ts";
 import type { ExecAsked, ExecOutcome, ExecRequest } from "./request.ts";
-import type { SessionState } from "./session-state.ts";
-import { completeOf, type ExecParts, resumeOf, startOf, unstarted, type Work } from "./work.ts";
+import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
  * One exec: `(state, request) → state'`. Its start is kept before it does anything. Its end is kept before it answers, in
@@ -19,54 +19,52 @@ import { completeOf, type ExecParts, resumeOf, startOf, unstarted, type Work } f
  * @param interrupted the records of an exec that has begun and not ended: it is finished in place of a new one
  */
 export async function runExec(
-  parts: ExecParts,
-  before: SessionState,
+  setup: Setup,
   request: ExecRequest,
   asked: ExecAsked = {},
   interrupted: ExecRecords | null = null,
 ): Promise<ExecOutcome> {
-  return whileLeased(parts, asked, (signals) => runLeased(parts, before, request, signals, interrupted));
+  return whileLeased(setup, asked, (signals) => runLeased(setup, request, signals, interrupted));
 }
 
 /** Suspends the work once another process may have the session. @throws RlmError `lease_lost` */
 export async function whileLeased<T>(
-  parts: ExecParts,
+  setup: Setup,
   asked: ExecAsked,
   work: (asked: ExecAsked) => Promise<T>,
 ): Promise<T> {
-  const { lost } = parts;
+  const { lost } = setup.row;
   if (!lost) return work(asked);
   using suspend = joinSignals(asked.suspend, lost);
   try {
     return await work({ ...asked, suspend: suspend.signal });
   } finally {
-    await throwIfLost(parts, lost);
+    await throwIfLost(setup, lost);
   }
 }
 
 /** Whatever became of the exec here, another process may have gone on with it. @throws RlmError `lease_lost` */
-async function throwIfLost({ guest }: ExecParts, lost: AbortSignal): Promise<void> {
+async function throwIfLost({ guest }: Setup, lost: AbortSignal): Promise<void> {
   if (!lost.aborted) return;
   await guest.end();
   lost.throwIfAborted();
 }
 
 async function runLeased(
-  parts: ExecParts,
-  before: SessionState,
+  setup: Setup,
   request: ExecRequest,
   asked: ExecAsked,
   interrupted: ExecRecords | null,
 ): Promise<ExecOutcome> {
-  const work = openWork(parts, before, interrupted?.start.exec_id ?? parts.newId());
+  const work = openWork(setup, interrupted?.start.exec_id ?? setup.env.newId());
   const { recorder, exec_id } = work;
-  if (!interrupted) await recorder.commit([startOf(parts, before, request, exec_id, asked)]);
+  if (!interrupted) await recorder.commit([startOf(setup, request, exec_id, asked)]);
   if (request.kind === "cell" || request.kind === "query") return execCell(work, request, asked, interrupted);
   if (interrupted) await recorder.commit([resumeOf(work, null, [], [])]);
   try {
     return await execAtOnce(work, request);
   } catch (error) {
-    if (error instanceof RlmError && error.code === "machine_lost") await parts.guest.end();
+    if (error instanceof RlmError && error.code === "machine_lost") await setup.guest.end();
     const { code, message } = failureOf(error);
     await recorder.commit([completeOf(work, { success: false, error_code: code, error_message: message })]);
     throw error;
@@ -77,19 +75,19 @@ async function runLeased(
  * Ends an interrupted exec as cancelled, and the children of its open calls, which are charged to it. The session's state is
  * that before the exec.
  */
-export async function discard(parts: ExecParts, before: SessionState, records: ExecRecords): Promise<void> {
+export async function discard(setup: Setup, records: ExecRecords): Promise<void> {
   const { start, calls } = records;
   const { exec_id, kind, cell, limits } = start;
-  const charged = await giveUpCalls(parts, records);
-  const work = openWork(parts, before, exec_id);
-  const state = cell === null ? null : { ...unstarted(work), limits: { ...parts.limits, ...limits } };
+  const charged = await giveUpCalls(setup, records);
+  const work = openWork(setup, exec_id);
+  const state = cell === null ? null : { ...unstarted(work), limits: { ...setup.policy.limits, ...limits } };
   const end: CellEnd | null = cell === null ? null : { kind: "cancelled" };
   const complete = completeOf(work, { kind, success: false, error_code: "cancelled", end, state });
-  await work.recorder.commit([...charged, complete], { drop: parts.keepSteps ? [] : stepsOf({ calls }) });
+  await work.recorder.commit([...charged, complete], { drop: setup.policy.keepSteps ? [] : stepsOf({ calls }) });
 }
 
 /** The work of an exec that begins or goes on. */
-export function openWork(parts: ExecParts, before: SessionState, exec_id: string): Work {
-  const recorder = openRecorder(parts, exec_id, before);
-  return { parts, recorder, exec_id, startedAt: parts.clock.monotonic(), events: [] };
+export function openWork(setup: Setup, exec_id: string): Work {
+  const recorder = openRecorder(setup, exec_id);
+  return { setup, recorder, exec_id, startedAt: setup.env.clock.monotonic(), events: [] };
 }

@@ -1,45 +1,16 @@
-import { type ExecLimits, type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
+import { type ExecState, type Json, noOutput, type PendingCall } from "../../../runtime/index.ts";
 import type { ToolOverrideEvent } from "../../model/index.ts";
-import type { CallProgress, OnRestart } from "../api.ts";
 import { callIn } from "../journal/exec-records.ts";
-import { type BudgetLimits, type RemainingBudget, remaining } from "../journal/ledger.ts";
+import { type RemainingBudget, remaining } from "../journal/ledger.ts";
 import type { Complete, Resume, Start, ToolResult } from "../journal/records.ts";
-import type { Guest } from "../machine/guest.ts";
-import type { Places } from "../sub-calls/places.ts";
-import type { Above, Answered, Answers } from "../sub-calls/port.ts";
-import type { Recorder, RecorderParts } from "./recorder.ts";
+import type { Setup } from "../setup.ts";
+import type { Answered } from "../sub-calls/port.ts";
+import type { Recorder } from "./recorder.ts";
 import type { ExecAsked, ExecRequest } from "./request.ts";
-import type { SessionState } from "./session-state.ts";
-
-/** The parts of an exec that do not change from exec to exec. */
-export interface ExecParts extends RecorderParts {
-  readonly guest: Guest;
-  readonly limits: ExecLimits;
-  readonly budget: BudgetLimits;
-  readonly answers: Answers;
-  /** The places of the whole tree of sessions. */
-  readonly places: Places;
-  /** Aborts once another process may have the session. Absent: that cannot happen. */
-  readonly lost?: AbortSignal;
-  /** For a session that answers a call of another one. */
-  readonly above?: Above;
-  /** The input of the job that the session is of, as JSON; null: it is of none. */
-  readonly job: string | null;
-  readonly onRestart: OnRestart;
-  /** Called whenever a sub-call is sent or answered. */
-  readonly onCalls?: (progress: CallProgress) => void;
-  readonly newId: () => string;
-  /** From 0 to 1. */
-  readonly random: () => number;
-  /** Checkpoints within an exec stay when it is over. */
-  readonly keepSteps: boolean;
-  /** Checkpoints of earlier ends that go when this one is kept. */
-  gcEnds(end: { readonly id: string; readonly isWhole: boolean }): readonly string[];
-}
 
 /** An exec that is running. */
 export interface Work {
-  readonly parts: ExecParts;
+  readonly setup: Setup;
   readonly recorder: Recorder;
   readonly exec_id: string;
   /** On the scale of `clock.monotonic()`; without the time that an earlier process spent on the exec. */
@@ -49,11 +20,8 @@ export interface Work {
 }
 
 /** The budget that a session may still spend between execs: at its own level and above. */
-export function leftOf(
-  { budget, above }: Pick<ExecParts, "budget" | "above">,
-  { account }: SessionState,
-): RemainingBudget {
-  const own = remaining(account.ledger, budget);
+export function leftOf({ policy, above, state }: Pick<Setup, "policy" | "above" | "state">): RemainingBudget {
+  const own = remaining(state().account.ledger, policy.budget);
   return above?.budget.atMost(own) ?? own;
 }
 
@@ -67,8 +35,7 @@ interface TurnStart {
 
 /** The record that an exec begins with. */
 export function startOf(
-  parts: ExecParts,
-  { account }: SessionState,
+  { env, state }: Setup,
   request: ExecRequest | TurnStart,
   exec_id: string,
   { history }: Pick<ExecAsked, "history"> = {},
@@ -83,9 +50,9 @@ export function startOf(
     ...("ask" in request && request.ask !== undefined ? { ask: request.ask } : {}),
     ...(history === undefined ? {} : { history_hash: history.hash }),
     limits: request.kind === "cell" ? request.limits : {},
-    helpers_hash: account.helpers_hash,
+    helpers_hash: state().account.helpers_hash,
     rest: request.kind === "cell" ? (request.rest ?? []) : [],
-    at: parts.clock.now(),
+    at: env.clock.now(),
   };
 }
 
@@ -97,7 +64,7 @@ function inputOf(request: ExecRequest | TurnStart): Json {
 
 /** The record of a process that takes the exec over. */
 export function resumeOf(
-  { parts, recorder, exec_id }: Work,
+  { setup, recorder, exec_id }: Work,
   checkpoint_id: string | null,
   replay: readonly unknown[],
   open: string[],
@@ -106,10 +73,10 @@ export function resumeOf(
   // A call that a child answers goes on where it was.
   const goesOn = (id: string) => {
     const call = last ? callIn(last, id) : undefined;
-    return call !== undefined && parts.answers.resumes?.(call) === true;
+    return call !== undefined && setup.answers.resumes?.(call) === true;
   };
   const [resent, failed] =
-    parts.onRestart === "fail" ? [open.filter(goesOn), open.filter((id) => !goesOn(id))] : [open, []];
+    setup.policy.onRestart === "fail" ? [open.filter(goesOn), open.filter((id) => !goesOn(id))] : [open, []];
   return {
     record: "rlm_resume",
     exec_id,
@@ -117,7 +84,7 @@ export function resumeOf(
     replayed: replay.length,
     resent,
     failed,
-    at: parts.clock.now(),
+    at: setup.env.clock.now(),
   };
 }
 
@@ -132,7 +99,7 @@ export function resultOf(
 }
 
 /** The record of the exec's end, by what the recorder has kept. */
-export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work, fields: Partial<Complete>): Complete {
+export function completeOf({ setup, recorder, exec_id, startedAt, events }: Work, fields: Partial<Complete>): Complete {
   const { account, context } = recorder.state();
   const last = account.last;
   return {
@@ -146,20 +113,20 @@ export function completeOf({ parts, recorder, exec_id, startedAt, events }: Work
     state: null,
     events,
     call_count: last?.calls.length ?? 0,
-    time_ms: parts.clock.monotonic() - startedAt,
+    time_ms: setup.env.clock.monotonic() - startedAt,
     resumed: last?.resumed ?? 0,
     replayed_sub_calls: last?.replayed ?? 0,
     checkpoint_id: null,
     helpers_hash: account.helpers_hash,
     context_hash: context?.hash ?? null,
     context_key: context?.key ?? null,
-    at: parts.clock.now(),
+    at: setup.env.clock.now(),
     ...fields,
   };
 }
 
 /** The state of an exec that has run nothing yet. */
-export function unstarted({ exec_id, recorder, parts }: Work): ExecState {
+export function unstarted({ exec_id, recorder, setup }: Work): ExecState {
   const cell = recorder.state().account.cells + 1;
-  return { exec_id, cell, limits: parts.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
+  return { exec_id, cell, limits: setup.policy.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
 }

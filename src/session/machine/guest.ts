@@ -79,7 +79,7 @@ export function openGuest(options: GuestOptions): Guest {
   }
 
   return {
-    prepare: () => warmMachine(options.machineEntry, options.machines),
+    prepare: () => warmMachine(options.machineEntry, options.env.machines),
     rest: () => live?.machine?.sandbox.rest(end, options.idleMs),
     async use(position) {
       live?.machine?.sandbox.wake();

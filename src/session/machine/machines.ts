@@ -1,7 +1,6 @@
 import {
   imageProblem,
   type Json,
-  type Machines,
   openSandbox,
   processMachines,
   type Restoration,
@@ -11,7 +10,8 @@ import {
 } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { entryUrl } from "../../entries.ts";
-import type { CheckpointRow, Store } from "../../store/index.ts";
+import type { CheckpointRow } from "../../store/index.ts";
+import type { Env } from "../env.ts";
 import type { CellSource } from "../journal/account.ts";
 import { readEndExtras } from "../journal/records.ts";
 import { type ContextMessage, contextMessage, type TextMessage } from "./context-message.ts";
@@ -20,14 +20,10 @@ import { type ImageChain, openImageChain } from "./image-chain.ts";
 import type { IndexFolder } from "./index-folder.ts";
 
 export interface MachineOptions {
+  readonly env: Pick<Env, "store" | "newId" | "machines" | "emit">;
   readonly machineEntry: URL;
   readonly memoryBytes: number;
   readonly indexFolder: Pick<IndexFolder, "path">;
-  readonly store: Store;
-  readonly newId: () => string;
-  readonly onNotice: (text: string) => void;
-  /** The source of the machines' threads; default: those of the process. */
-  readonly machines?: Machines;
 }
 
 /** The place at which a machine opens: a session's state between execs. */
@@ -71,20 +67,20 @@ export function warmMachine(entry = entryUrl("machine-thread-entry"), machines =
 }
 
 export function machineOpener(options: MachineOptions): MachineOpener {
-  const { store, newId } = options;
+  const { store, newId, machines, emit } = options.env;
   const messageOf = async (context: Context) => contextMessage(context, await options.indexFolder.path());
 
   const machineOf = (opened: Sandbox<ContextMessage>, images: ImageChain, warnings: readonly string[] = []) =>
     machineWith(opened, images, warnings, messageOf);
 
   async function sandbox(context: Context | null, image?: () => Promise<Restoration>) {
-    const { machineEntry, memoryBytes, onNotice, machines } = options;
+    const { machineEntry, memoryBytes } = options;
     return openSandbox<null, ContextMessage>({
       entry: machineEntry,
       library: null,
       memoryBytes,
-      onNotice,
-      ...(machines ? { machines } : {}),
+      machines,
+      onNotice: (text) => emit({ kind: "notice", text }),
       ...(context ? { message: await messageOf(context) } : {}),
       ...(image ? { image } : {}),
     });

@@ -1,57 +1,117 @@
 import { readSubCall, type SubCallRequest } from "../../../builtins/index.ts";
 import { type Clock, firstly, type Json, LIMITS, remedy } from "../../../runtime/index.ts";
-import { failure, loadSubCallLayer, type SubCallError } from "../../model/index.ts";
+import { failure, loadSubCallLayer, type Models, type SubCallError } from "../../model/index.ts";
 import { joinSignals, whenAborted } from "../../platform/signals.ts";
 import type { CellSettings } from "../ask/api.ts";
+import { readLoadInput } from "../contexts/contexts.ts";
+import type { Start } from "../journal/records.ts";
+import type { Setup } from "../setup.ts";
 import type { AnswerCache } from "./cache.ts";
 import { type CallClock, openCallClock } from "./call-clock.ts";
-import { type ChildCall, type ChildRequest, type Children, isForChild } from "./children.ts";
+import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
 import { type Limiter, openLimiter } from "./concurrency.ts";
-import { type Places, withPlaces } from "./places.ts";
+import { withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
-import { type RunPart, withRun } from "./run-part.ts";
+import { withRun } from "./run-part.ts";
 import { traceOf } from "./trace.ts";
 
 /** For cells that make a sub-call without a model. */
 const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
 
-export interface AnswersOptions extends PlanOptions {
-  /** Folders that sub-agents may read, as they are now. */
-  readonly roots: () => readonly string[];
-  readonly cwd: string;
-  /** Sub-calls of the session that are being answered at once. */
-  readonly concurrency: number;
-  readonly places: Places;
-  readonly children: Pick<Children, "answer" | "discard" | "unrecorded">;
-  /** For the session of a job, and those below it. */
-  readonly run?: RunPart | undefined;
+/** The parts of a session that its calls are answered with. */
+export type AnsweringSession = Pick<
+  Setup,
+  "options" | "env" | "policy" | "above" | "run" | "granted" | "state" | "places" | "children" | "loading"
+>;
+
+/** The models of calls, and the settings and cache that go with them. */
+interface Asking {
+  readonly models: Models;
   /** The settings that children take over. */
   readonly settings: CellSettings;
-  /** The host has chosen the model that calls get which name none. */
-  readonly isChosen: boolean;
-  /** Levels of children below the session. */
-  readonly depthLeft: number;
   /** null: every answer is asked for. */
   readonly cache: AnswerCache | null;
-  readonly clock: Clock;
-  readonly random: () => number;
+}
+
+interface AnswersParts extends Asking, PlanOptions {
+  readonly session: AnsweringSession;
 }
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
-export function openAnswers(options: AnswersOptions): Answers {
-  const session = openLimiter(options.concurrency);
+export function openAnswers(session: AnsweringSession, asking: Asking): Answers {
+  const { children, policy, above, run, options } = session;
+  const { models, settings } = asking;
+  const limitsCost = policy.budget.max_cost_usd !== null || run?.limitsCost === true;
+  const granted = options.subAgents ?? {};
+  const parts: AnswersParts = { ...asking, session, limitsCost, policy: granted };
+  const gateOf = openGates(policy.concurrency);
+
+  /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
+  async function answerByChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
+    const refusal = unpricedCall(parts, { model: request.model ?? settings.model ?? undefined });
+    if (refusal) return refusal;
+    // A child would load its context, and then refuse it.
+    const flaw = request.schema === undefined ? null : await schemaFlaw(request.schema, context.signal);
+    if (flaw) return refused(flaw);
+    const full = await run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
+    if (full) return refused(full);
+    if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
+    using entry = gateOf(call.id, request);
+    using stopped = joinSignals(context.signal, context.timeOver);
+    const answered = await entry.gate.run(stopped.signal, () => children.answer(call, request, context, settings));
+    return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
+  }
+
+  return {
+    facts: {
+      get no_model() {
+        return models.fallback === null ? (models.noModelCure?.() ?? NO_MODEL) : null;
+      },
+      depth_left: Math.max(0, settings.max_depth - (above?.depth ?? 0)),
+    },
+    thinking: settings.thinking,
+    noticesOf: openNotices(parts),
+    async answer(call, context) {
+      const request = readSubCall(call.name, call.args);
+      if (isForChild(request)) return answerByChild(call, request, context);
+      using stopped = joinSignals(context.signal, context.timeOver);
+      const stop = stopped.signal;
+      using entry = gateOf(call.id, request);
+      const answered = await entry.gate.run(stop, async () => {
+        // A cell may ask for more of its batch at once than the session's limit.
+        using _wide = session.places.requests.widen(entry.width);
+        return await ask(parts, { id: call.id, request }, context, stop);
+      });
+      if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
+      return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
+    },
+    async discard({ id, name, args }) {
+      const request = readSubCall(name, args);
+      return isForChild(request) ? children.discard(id, request, settings) : null;
+    },
+    unrecorded: (callIds) => children.unrecorded(callIds),
+    resumes: (call) => isForChild(readSubCall(call.name, call.args)),
+    modelOf: (call) => modelOf(readSubCall(call.name, call.args), parts),
+    repeatable(call) {
+      const { tools = [] } = readSubCall(call.name, call.args);
+      return !(granted.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
+    },
+  };
+}
+
+/** The gate of a call: that of its batch, or of the session. It is left when the call is over. */
+type Gates = (
+  callId: string,
+  request: SubCallRequest,
+) => Disposable & { readonly gate: Limiter; readonly width: number };
+
+function openGates(concurrency: number): Gates {
+  const ofSession = openLimiter(concurrency);
   /** One for each batch that has calls in flight. */
   const batches = new Map<string, { readonly gate: Limiter; calls: number }>();
-
-  /** The gate of a call, which is left when the call is over. */
-  function gateOf(
-    callId: string,
-    { batch }: SubCallRequest,
-  ): Disposable & { readonly gate: Limiter; readonly width: number } {
-    if (batch?.max_concurrent === undefined) {
-      return { gate: session, width: options.concurrency, [Symbol.dispose]() {} };
-    }
+  return (callId, { batch }) => {
+    if (batch?.max_concurrent === undefined) return { gate: ofSession, width: concurrency, [Symbol.dispose]() {} };
     const width = Math.min(batch.max_concurrent, LIMITS.maxConcurrency);
     const key = `${callId.slice(0, callId.lastIndexOf("."))}#${batch.id}`;
     const own = batches.get(key) ?? { gate: openLimiter(width), calls: 0 };
@@ -64,94 +124,41 @@ export function openAnswers(options: AnswersOptions): Answers {
         if (own.calls === 0) batches.delete(key);
       },
     };
-  }
-
-  /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
-  async function answerByChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
-    const { children, settings } = options;
-    const refusal = unpricedCall(options, { model: request.model ?? settings.model ?? undefined });
-    if (refusal) return refusal;
-    // A child would load its context, and then refuse it.
-    const flaw = request.schema === undefined ? null : await schemaFlaw(request.schema, context.signal);
-    if (flaw) return refused(flaw);
-    const full = await options.run?.count({ id: call.id, counts: 1, ended: context.signal }, context.signal);
-    if (full) return refused(full);
-    if (request.batch?.max_concurrent === undefined) return children.answer(call, request, context, settings);
-    using entry = gateOf(call.id, request);
-    using stopped = joinSignals(context.signal, context.timeOver);
-    const answered = await entry.gate.run(stopped.signal, () => children.answer(call, request, context, settings));
-    return answered ?? refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
-  }
-
-  return {
-    facts: {
-      get no_model() {
-        return options.models.fallback === null ? (options.models.noModelCure?.() ?? NO_MODEL) : null;
-      },
-      depth_left: options.depthLeft,
-    },
-    thinking: options.settings.thinking,
-    noticesOf: openNotices(options),
-    async answer(call, context) {
-      const request = readSubCall(call.name, call.args);
-      if (isForChild(request)) return answerByChild(call, request, context);
-      using stopped = joinSignals(context.signal, context.timeOver);
-      const stop = stopped.signal;
-      using entry = gateOf(call.id, request);
-      const answered = await entry.gate.run(stop, async () => {
-        // A cell may ask for more of its batch at once than the session's limit.
-        using _wide = options.places.requests.widen(entry.width);
-        return await ask(options, { id: call.id, request }, context, stop);
-      });
-      if (answered && !(context.timeOver.aborted && wasCancelled(answered))) return answered;
-      return refused(context.timeOver.aborted ? TIME_OVER : CANCELLED);
-    },
-    async discard({ id, name, args }) {
-      const request = readSubCall(name, args);
-      return isForChild(request) ? options.children.discard(id, request, options.settings) : null;
-    },
-    unrecorded: (callIds) => options.children.unrecorded(callIds),
-    resumes: (call) => isForChild(readSubCall(call.name, call.args)),
-    modelOf: (call) => modelOf(readSubCall(call.name, call.args), options),
-    repeatable(call) {
-      const { tools = [] } = readSubCall(call.name, call.args);
-      return !(options.policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
-    },
   };
 }
 
 async function ask(
-  options: AnswersOptions,
+  parts: AnswersParts,
   { id, request }: { readonly id: string; readonly request: SubCallRequest },
   context: CallContext,
   signal: AbortSignal,
 ): Promise<Answered> {
-  const cacheKey = options.cache?.keyOf(request, id, context.thinking) ?? null;
-  const known = cacheKey === null ? null : await options.cache?.find(cacheKey);
+  const { session, models, policy, cache } = parts;
+  const cacheKey = cache?.keyOf(request, id, context.thinking) ?? null;
+  const known = cacheKey === null ? null : await cache?.find(cacheKey);
   if (known) return { settlement: { ok: true, value: known.value }, record: { ...FREE, cached: true }, cacheKey: null };
-  const plan = await planSubCall(options, request, context.thinking);
+  const plan = await planSubCall(parts, request, context.thinking);
   if (!plan.ok) return plan.answered;
   const { runSubCall, taskThread, threadedTools } = await loadSubCallLayer();
-  const { policy } = options;
-  const { requests } = options.places;
+  const { requests } = session.places;
   // The call's own time begins with its first place.
   using place = await requests.take(signal);
   if (!place) return refused(CANCELLED);
   context.begun();
-  const time = timeOf(options);
+  const time = timeOf(session);
   const asked = { id, counts: 1, ended: context.signal, ...(time.paused ? { paused: time.paused } : {}) } as const;
-  const budget = withRun(context.budget, options.run, asked);
+  const budget = withRun(context.budget, session.run, asked);
   const outcome = await runSubCall(
     plan.call,
     {
-      models: options.models,
+      models,
       budget: withPlaces(budget, requests, place),
-      tools: [...threadedTools({ roots: options.roots(), cwd: options.cwd }, taskThread()), ...(policy.tools ?? [])],
+      tools: [...threadedTools(readableBy(session), taskThread()), ...(policy.tools ?? [])],
       thread: taskThread(),
       conversation: id,
       maxTurns: policy.maxTurns ?? LIMITS.subAgentTurns,
       clock: time,
-      random: options.random,
+      random: session.env.random,
       sleep: time.sleep,
     },
     signal,
@@ -165,12 +172,24 @@ async function ask(
   return { settlement, record, cacheKey: outcome.ok ? cacheKey : null };
 }
 
-const modelOf = (request: SubCallRequest, { settings, models }: AnswersOptions): string | null =>
+const modelOf = (request: SubCallRequest, { settings, models }: AnswersParts): string | null =>
   request.model ?? (isForChild(request) ? settings.model : models.fallback);
 
+/** Folders that sub-agents may read: those of now, and those that the context was loaded from. */
+function readableBy({ granted, loading, state }: AnsweringSession) {
+  const recorded = state().account.loads.flatMap(rootsOf);
+  return { roots: [...new Set([...granted.roots, ...granted.among(recorded)])], cwd: loading.cwd };
+}
+
+function rootsOf({ input }: Start): readonly string[] {
+  const from = readLoadInput(input);
+  return "roots" in from ? from.roots : [];
+}
+
 /** Warnings about models that have been asked, each told once. */
-function openNotices({ models, isChosen }: AnswersOptions): NonNullable<Answers["noticesOf"]> {
+function openNotices({ models, session }: AnswersParts): NonNullable<Answers["noticesOf"]> {
   const told = new Set<string>();
+  const isChosen = session.options.modelChosen === true;
   return (asked, isFirst) => {
     const { fallback } = models;
     const isNew = isChosen && isFirst && fallback !== null && asked.includes(fallback);
@@ -185,7 +204,7 @@ function openNotices({ models, isChosen }: AnswersOptions): NonNullable<Answers[
 }
 
 /** The time of a call: it stands still while the call waits for its run. */
-function timeOf({ clock, run }: AnswersOptions): Omit<CallClock, "paused"> & Partial<CallClock> {
+function timeOf({ env: { clock }, run }: AnsweringSession): Omit<CallClock, "paused"> & Partial<CallClock> {
   const wait = (ms: number, aborted: AbortSignal) => sleep(clock, ms, aborted);
   return run ? openCallClock(clock, wait) : { now: clock.now, monotonic: clock.monotonic, sleep: wait };
 }

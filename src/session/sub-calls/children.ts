@@ -1,18 +1,17 @@
 import { type ChildContext, OF_HISTORY, type SubCallRequest } from "../../../builtins/index.ts";
-import { type Clock, type Json, LIMITS, type Machines, type PendingCall } from "../../../runtime/index.ts";
+import { type Json, LIMITS, type PendingCall } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { failure, isFailureCode } from "../../model/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
-import type { Store } from "../../store/index.ts";
 import type { Session } from "../api.ts";
 import type { CellSettings, Citation } from "../ask/api.ts";
 import { askChild, type ChildEnd } from "../ask/child.ts";
 import type { BudgetLimits } from "../journal/ledger.ts";
+import type { Setup } from "../setup.ts";
 import { childName } from "../stored/children.ts";
 import { type Spent, spentBy } from "../stored/spent.ts";
 import type { Unrecorded } from "./budget.ts";
 import { type ChildStop, type ChildTime, openStop, timeOf } from "./child-time.ts";
-import type { Places } from "./places.ts";
 import { FREE, guestError } from "./plan.ts";
 import type { Above, Answered, CallContext } from "./port.ts";
 
@@ -23,17 +22,8 @@ export const isForChild = (request: SubCallRequest): request is ChildRequest => 
 
 export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
-export interface ChildrenOptions {
-  /** Id of the session that makes the calls. */
-  readonly parent: string;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly places: Places;
-  /** The source of their machines' threads. */
-  readonly machines: Pick<Machines, "keepOneMore">;
-  /** The depth of the session that makes the calls. Its children are one deeper. */
-  readonly depth: number;
-  readonly budget: BudgetLimits;
+/** The session that makes the calls, and the way to open a child of it. */
+export interface ChildrenParts extends Pick<Setup, "row" | "env" | "policy" | "places"> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -67,8 +57,8 @@ export interface Children {
   closed(): Promise<void>;
 }
 
-export function openChildren(options: ChildrenOptions): Children {
-  const { store, parent, depth } = options;
+export function openChildren(parts: ChildrenParts): Children {
+  const { env, policy, row } = parts;
   /** An exec that is suspended does not wait for its children. Opening one of them again waits, and so does closing the session. */
   const open = new Map<string, Promise<unknown>>();
 
@@ -85,15 +75,15 @@ export function openChildren(options: ChildrenOptions): Children {
 
   return {
     answer({ id: callId, counts = 1 }, request, context, settings) {
-      const name = childName(parent, callId);
-      return inTurn(name, () => answer(options, name, { callId, calls: counts, request, context, settings }));
+      const name = childName(row.id, callId);
+      return inTurn(name, () => answer(parts, name, { callId, calls: counts, request, context, settings }));
     },
     discard(callId, request, settings) {
-      const name = childName(parent, callId);
-      return inTurn(name, () => discard(options, name, { callId, request, settings }));
+      const name = childName(row.id, callId);
+      return inTurn(name, () => discard(parts, name, { callId, request, settings }));
     },
     async unrecorded(callIds) {
-      const spent = await Promise.all(callIds.map((id) => spentBy(store, childName(parent, id), depth + 1)));
+      const spent = await Promise.all(callIds.map((id) => spentBy(env.store, childName(row.id, id), policy.depth + 1)));
       return spent.flatMap((one, at) => {
         const callId = callIds[at];
         return one && callId !== undefined ? [{ callId, tokens: one.tokens, cost_usd: one.cost_usd }] : [];
@@ -114,25 +104,26 @@ interface Asked {
   readonly settings: CellSettings;
 }
 
-async function answer(options: ChildrenOptions, name: string, asked: Asked): Promise<Answered> {
-  const { store, places, depth } = options;
+async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise<Answered> {
+  const { env, places } = parts;
+  const depth = parts.policy.depth + 1;
   const { context } = asked;
-  const before = await spentBy(store, name, depth + 1);
+  const before = await spentBy(env.store, name, depth);
   const ended = before && endedBefore(before);
   if (ended) return answeredBy(ended, before);
   using waiting = joinSignals(context.signal, context.timeOver, context.suspend);
-  using place = await places.guests(depth + 1).take(waiting.signal);
-  using _kept = options.machines.keepOneMore();
+  using place = await places.guests(depth).take(waiting.signal);
+  using _kept = env.machines.keepOneMore();
   // The call's own time begins with its place.
   const time = timeOf(asked.request, context, before?.time_ms ?? 0);
-  using stop = openStop(context, options.clock, time);
+  using stop = openStop(context, env.clock, time);
   if (!place) {
-    const given = context.suspend?.aborted ? null : await discard(options, name, asked);
+    const given = context.suspend?.aborted ? null : await discard(parts, name, asked);
     return { ...(given ?? answeredBy(CANCELLED, before)), settlement: { ok: false, error: guestError(stop.why()) } };
   }
   context.begun();
-  const settlement = await settled(options, name, { ...asked, time, stop });
-  return answeredBy(settlement, await spentBy(store, name, depth + 1));
+  const settlement = await settled(parts, name, { ...asked, time, stop });
+  return answeredBy(settlement, await spentBy(env.store, name, depth));
 }
 
 type Settlement = Answered["settlement"];
@@ -146,20 +137,21 @@ const CANCELLED: Settlement = { ok: false, error: guestError(failure("cancelled"
 
 /** Records the child's ask as cancelled, and those of its children, so that nothing of it is left to be resumed. */
 async function discard(
-  options: ChildrenOptions,
+  parts: ChildrenParts,
   name: string,
   { callId, request, settings }: Pick<Asked, "callId" | "request" | "settings">,
 ): Promise<Answered | null> {
-  const { store, places, depth, budget: limits } = options;
-  if ((await spentBy(store, name, depth + 1)) === null) return null;
-  const above: Above = { budget: NOTHING_LEFT, places, depth: depth + 1, maxDepth: settings.max_depth, limits };
-  const { session } = await options.open(name, { callId, context: request.context, history: null, settings, above });
+  const { env, places, policy } = parts;
+  const depth = policy.depth + 1;
+  if ((await spentBy(env.store, name, depth)) === null) return null;
+  const above: Above = { budget: NOTHING_LEFT, places, depth, maxDepth: settings.max_depth, limits: policy.budget };
+  const { session } = await parts.open(name, { callId, context: request.context, history: null, settings, above });
   try {
     await session.discard();
   } finally {
     await session.close();
   }
-  return answeredBy(CANCELLED, await spentBy(store, name, depth + 1));
+  return answeredBy(CANCELLED, await spentBy(env.store, name, depth));
 }
 
 /** A child that is given up sends nothing any more. */
@@ -171,7 +163,7 @@ const NOTHING_LEFT: Above["budget"] = {
 
 /** Opens the child, has it asked and closes it, so that its machine is gone before its place is. */
 async function settled(
-  options: ChildrenOptions,
+  parts: ChildrenParts,
   name: string,
   {
     callId,
@@ -183,16 +175,22 @@ async function settled(
     stop,
   }: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
 ): Promise<Settlement> {
-  const { budget, places, depth } = options;
+  const { places, policy } = parts;
   const limits: BudgetLimits = {
-    ...budget,
+    ...policy.budget,
     max_time_ms: time.wholeMs,
     max_sub_calls: Math.min(calls - 1, LIMITS.childSubCalls),
   };
-  const above: Above = { budget: context.budget, places, depth: depth + 1, maxDepth: settings.max_depth, limits };
+  const above: Above = {
+    budget: context.budget,
+    places,
+    depth: policy.depth + 1,
+    maxDepth: settings.max_depth,
+    limits,
+  };
   const { history } = context;
   const asked = { callId, context: request.context, history, settings, above };
-  const { session, toCaller } = await options.open(name, asked);
+  const { session, toCaller } = await parts.open(name, asked);
   try {
     const { signal } = stop;
     const { suspend } = context;

@@ -1,48 +1,44 @@
 import { noConversation } from "../../../builtins/index.ts";
 import type { Context } from "../../context/index.ts";
-import { type Models, withFallback } from "../../model/index.ts";
+import { withFallback } from "../../model/index.ts";
 import type { Store } from "../../store/index.ts";
-import type { HostedOptions, Session } from "../api.ts";
+import type { HostedOptions, Session, SessionEvent } from "../api.ts";
 import { storedContext } from "../contexts/contexts.ts";
 import { excerptInput, rangesInParent } from "../contexts/excerpts.ts";
+import type { Host } from "../env.ts";
 import type { SessionState } from "../exec/session-state.ts";
-import type { Given, SessionParts } from "../setup.ts";
-import type { ChildrenOptions } from "./children.ts";
+import type { Setup } from "../setup.ts";
+import type { ChildrenParts } from "./children.ts";
 
 /** Opens sessions as the host does. It is handed in, since it stands above what a session is made of. */
-export type OpenSession = (options: HostedOptions, parts: Partial<SessionParts>) => Promise<Session>;
-
-interface ParentParts {
-  readonly options: HostedOptions;
-  readonly given: Given;
-  readonly models: Models;
-  state(): SessionState;
-}
+export type OpenSession = (options: HostedOptions, host: Host) => Promise<Session>;
 
 /** Opens children with the options and parts of their parent. They read no folders: all that they see is their P. */
-export function childOpener({ options, given, models, state }: ParentParts): ChildrenOptions["open"] {
+export function childOpener(
+  { options, env, state }: Pick<Setup, "options" | "env" | "state">,
+  host: Host,
+  openSession: OpenSession,
+): ChildrenParts["open"] {
   // Its budget and its models are handed down, and it has no name that a person gave.
   const { store: _folder, session: _name, budget, model, apiKeyEnv, label, onCheckpoint, ...shared } = options;
+  const { settings: _settings, job: _job, cacheScope: _scope, leased: _leased, ...lent } = host;
   return async (name, { callId, context, history, settings, above }) => {
-    const parent = "of" in context ? (history ?? (await storedHistory(given.store, state()))) : state().context;
+    const parent = "of" in context ? (history ?? (await storedHistory(env.store, state()))) : state().context;
     const excerpt = excerptInput(context, parent);
-    const onProgress: HostedOptions["onProgress"] = (progress) => {
-      if (progress.kind === "turn") options.onProgress?.({ ...progress, path: [callId, ...progress.path] });
-      if (progress.kind === "notice") options.onProgress?.(progress);
+    const onProgress = (event: SessionEvent) => {
+      if (event.kind === "turn") env.emit({ ...event, path: [callId, ...event.path] });
+      if (event.kind === "notice") env.emit(event);
     };
-    const { settings: _settings, job: _job, cacheScope: _scope, leased: _leased, ...lent } = given;
     // Who reads a text for a query has cells, and nothing that the host could lend.
     const { subAgents: { tools: _tools, ...policy } = {} } = options;
     const subAgents = state().account.last?.start.kind === "query" ? { subAgents: policy } : {};
-    const session = await given.openSession(
+    const session = await openSession(
       { ...shared, ...subAgents, roots: [], session: name, onProgress },
       {
-        ...lent,
+        ...{ ...lent, ...env, above, excerpt },
         origin: "child",
-        models: withFallback(models, settings.sub_model),
-        above,
-        excerpt,
-        heldContext: (key) => (parent?.key === key ? parent : (given.heldContext?.(key) ?? null)),
+        models: withFallback(env.models, settings.sub_model),
+        heldContext: (key) => (parent?.key === key ? parent : (host.heldContext?.(key) ?? null)),
       },
     );
     return { session, toCaller: (range) => rangesInParent(excerpt, parent, range) };

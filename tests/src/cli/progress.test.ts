@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { turnText } from "../../../src/cli/render/ask.ts";
 import { callLine, takenLine } from "../../../src/cli/render/calls.ts";
 import { openProgress, openTurnLines } from "../../../src/cli/render/progress.ts";
-import type { CallProgress, Progress } from "../../../src/index.ts";
+import type { CallProgress, SessionEvent } from "../../../src/index.ts";
 import { compact, dollars } from "../../../src/platform/figures.ts";
 import { recorded } from "./recorded.ts";
 
@@ -126,7 +126,7 @@ test("the line goes on while all calls are waited for, and what they took is tol
 });
 
 /** What an ask reports of its turns: 7 sub-calls and $0.01 in each. */
-function turn(number: number, phase: "asked" | "replied" | "ran"): Extract<Progress, { kind: "turn" }> {
+function turn(number: number, phase: "asked" | "replied" | "ran"): Extract<SessionEvent, { kind: "turn" }> {
   const cells = phase === "asked" ? number - 1 : number;
   const spent = { sub_calls: 7 * cells, tokens: 6137 * cells, cost_usd: 0.01 * cells };
   return {

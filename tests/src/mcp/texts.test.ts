@@ -191,7 +191,6 @@ test("progress says what was done, in at most 200 characters", () => {
     name: "rlm_exec",
     elapsed_ms: 12_000,
     turn: null,
-    child: null,
     calls: null,
     load: null,
     notice: null,

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { type PendingCall, RlmError, type Settlement } from "../../../runtime/index.ts";
 import { load, loadAppend } from "../../../src/context/index.ts";
-import type { Session, SessionOptions } from "../../../src/session/api.ts";
+import type { CheckpointNotice, Session, SessionOptions } from "../../../src/session/api.ts";
 import type { JournalRecord } from "../../../src/session/journal/records.ts";
 import { readRecord } from "../../../src/session/journal/records.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
@@ -412,12 +412,20 @@ test("a machine that ran away leaves the newest checkpoint", async () => {
 });
 
 test("every checkpoint is told once it is kept", async () => {
-  const told: string[] = [];
+  const told: CheckpointNotice[] = [];
+  const events: CheckpointNotice[] = [];
   const { session } = await openAsyncSession({
-    options: { onCheckpoint: ({ kind, pages, bytes }) => told.push(`${kind} ${pages > 0 && bytes === pages * 4096}`) },
+    options: {
+      onCheckpoint: (checkpoint) => told.push(checkpoint),
+      onProgress: (event) => event.kind === "checkpoint" && events.push(event.checkpoint),
+    },
   });
   await session.exec("await later(1); await Promise.all([later(2), later(3)])");
-  expect(told).toEqual(["step true", "step true", "end true"]);
+  expect(told.map(({ kind }) => kind)).toEqual(["step", "step", "end"]);
+  expect(told.every(({ pages, bytes }) => pages > 0 && bytes === pages * 4096)).toBe(true);
+  expect(events).toEqual(told);
+  await session.dryRun("await later(4)");
+  expect(events).toHaveLength(3);
 });
 
 const lost = (id: string) => new RlmError("checkpoint_lost", `checkpoint ${id} is damaged`, { suggestion: "None." });

@@ -3,8 +3,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openMachines } from "../../../runtime/threads/machines.ts";
 import { openSession, type Session } from "../../../src/index.ts";
 import type { HostedOptions } from "../../../src/session/api.ts";
+import type { Host } from "../../../src/session/env.ts";
 import { openSessionWith } from "../../../src/session/session.ts";
-import type { SessionParts } from "../../../src/session/setup.ts";
 import { FREE } from "../../../src/session/sub-calls/plan.ts";
 import type { Answers } from "../../../src/session/sub-calls/port.ts";
 import { shareStore } from "../../../src/store/thread/shared.ts";
@@ -24,7 +24,7 @@ function answersOf(answer: () => Promise<string>): Answers {
 }
 
 /** A session in memory, and the ids of the checkpoints that its machines were opened from; "fresh" for none. */
-async function openWatched(options: HostedOptions, parts: Partial<SessionParts> = {}) {
+async function openWatched(options: HostedOptions, parts: Host = {}) {
   const store = await shareStore(null);
   const opened: string[] = [];
   const watching = {
@@ -47,7 +47,7 @@ async function openWatched(options: HostedOptions, parts: Partial<SessionParts> 
 }
 
 /** Waits until what the session's machine was given up for is over: another machine had its thread. */
-async function takeTheThread(machines: SessionParts["machines"]): Promise<void> {
+async function takeTheThread(machines: NonNullable<Host["machines"]>): Promise<void> {
   await using other = await openSessionWith({}, { machines });
   await other.exec("1");
 }

@@ -12,7 +12,9 @@ function modelsOf(window: number | null): Models {
 }
 
 const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
-const session = { models: modelsOf(null), askModels, depth: 0, maxDepth: 2, parts: { answers: {} } };
+const session = { env: { models: modelsOf(null) }, policy: { depth: 0, maxDepth: 2 }, answers: {}, askModels };
+/** A session that is a child. */
+const child = { ...session, policy: { depth: 1, maxDepth: 3 } };
 
 test.each([
   [null, 400_000],
@@ -20,7 +22,7 @@ test.each([
   [32_768, 65_536],
 ])("of a model with a window of %j tokens the conversation takes %i characters", async (window, history_chars) => {
   const settings = { history_chars };
-  expect(await begin("Which?", {}, { ...session, models: modelsOf(window) })).toMatchObject({ settings });
+  expect(await begin("Which?", {}, { ...session, env: { models: modelsOf(window) } })).toMatchObject({ settings });
 });
 
 test.each([
@@ -44,20 +46,20 @@ test.each([
 });
 
 test("an ask that names no level of thinking takes the session's", async () => {
-  expect(await begin("Which?", {}, { ...session, parts: { answers: { thinking: "low" } } })).toMatchObject({
+  expect(await begin("Which?", {}, { ...session, answers: { thinking: "low" } })).toMatchObject({
     settings: { thinking: "low" },
   });
 });
 
 test("the ask of a child records the child's depth", async () => {
   const settings = { depth: 1, max_depth: 3 };
-  expect(await begin("Which?", {}, { ...session, depth: 1, maxDepth: 3 })).toMatchObject({ settings });
+  expect(await begin("Which?", {}, child)).toMatchObject({ settings });
 });
 
 test("the models of an ask are signed; those of a child are not, since its caller has named them", async () => {
   const signed = { model: "local/a", sub_model: "local/sub", by: "this user" };
   expect(await begin("Which?", { model: "local/a" }, session)).toMatchObject({ signed });
-  expect(await begin("Which?", {}, { ...session, depth: 1 })).not.toHaveProperty("signed");
+  expect(await begin("Which?", {}, child)).not.toHaveProperty("signed");
 });
 
 test.each([

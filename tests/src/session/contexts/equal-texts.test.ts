@@ -5,8 +5,8 @@ import { contextParts } from "../../../../src/jobs/job-session.ts";
 import { storedContext } from "../../../../src/session/contexts/contexts.ts";
 import { excerptInput } from "../../../../src/session/contexts/excerpts.ts";
 import { loadIntoStore } from "../../../../src/session/contexts/load-apart.ts";
+import type { Host } from "../../../../src/session/env.ts";
 import { openSessionWith } from "../../../../src/session/session.ts";
-import type { SessionParts } from "../../../../src/session/setup.ts";
 import { forkSession, listReadableSessions } from "../../../../src/session/stored/sessions.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openStore } from "../../../../src/store/thread/thread.ts";
@@ -25,13 +25,13 @@ async function scene() {
   const store = await openStore(null);
   onTestFinished(() => store[Symbol.asyncDispose]());
   const folders = [folderWith(FILES), folderWith(FILES)] as const;
-  const open = async (session: string, parts: Partial<SessionParts> = {}) => {
+  const open = async (session: string, parts: Host = {}) => {
     const opened = await openSessionWith({ session, roots: [...folders] }, { store, ...parts });
     onTestFinished(() => opened.close());
     return opened;
   };
   /** Its names as its cells have them, in a session that is opened for it. */
-  const seen = async (session: string, parts: Partial<SessionParts> = {}) => {
+  const seen = async (session: string, parts: Host = {}) => {
     await using opened = await open(session, parts);
     return (await opened.exec(NAMES)).result_json;
   };

@@ -22,7 +22,7 @@ function scene(
 ) {
   const progress: CallProgress[] = [];
   const calls = openCalls({
-    parts: {
+    setup: {
       answers: {
         facts: {},
         async answer(_, context) {
@@ -32,9 +32,9 @@ function scene(
         repeatable: () => true,
         resumes: ({ args }) => args.length > 1,
       },
-      onRestart,
+      policy: { onRestart },
       job: null,
-      onCalls: (told) => progress.push(told),
+      env: { emit: (event) => event.kind === "calls" && progress.push(event) },
     },
     budget: openBudget(BUDGET, EMPTY_LEDGER),
     time: openTime(clock, 0, 1000),

@@ -60,9 +60,10 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   const budget = openBudget(BUDGET, account.ledger);
   const time = openTime(clock, 0, 1000);
   const calls = openCalls({
-    parts: {
+    setup: {
       answers: { facts: {}, answer: (_, context) => answer(context), repeatable: () => true },
-      onRestart: "send",
+      policy: { onRestart: "send" },
+      env: { emit: () => {} },
       job: null,
     },
     budget,

@@ -54,7 +54,7 @@ test("at its end an exec looks at its results as often as it had one call", asyn
         return calls.slice(1).map(({ call_id }) => ({ ...resultOf("x", call_id), name: "llm_query" }));
       },
     };
-    await giveUpCalls(Object.assign(Object.create(null), { answers: {}, clock: { now: () => 1 } }), records);
+    await giveUpCalls(Object.assign(Object.create(null), { answers: {}, env: { clock: { now: () => 1 } } }), records);
     return seen;
   };
   expect(await looks(100)).toBe(await looks(1));

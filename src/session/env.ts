@@ -1,0 +1,110 @@
+import {
+  type Clock,
+  DEFAULT_BUDGET,
+  DEFAULT_EXEC_LIMITS,
+  type ExecLimits,
+  type Json,
+  LIMITS,
+  type Machines,
+  processMachines,
+} from "../../runtime/index.ts";
+import type { Context } from "../context/index.ts";
+import { type Models, openModels } from "../model/index.ts";
+import type { Signer } from "../platform/signed-settings.ts";
+import type { Lease, SessionRow, Store } from "../store/index.ts";
+import type { HostedOptions, OnRestart, SessionEvent } from "./api.ts";
+import type { ExcerptInput } from "./contexts/excerpts.ts";
+import type { BudgetLimits } from "./journal/ledger.ts";
+import type { Above, Answers } from "./sub-calls/port.ts";
+import type { RunPart } from "./sub-calls/run-part.ts";
+
+/** The surroundings of a session: everything outside it that it works with, and where its events go. */
+export interface Env {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** The source of its machines' threads. */
+  readonly machines: Machines;
+  readonly models: Models;
+  readonly emit: (event: SessionEvent) => void;
+}
+
+/** The rules of a session, by its options and by the call that it answers. */
+export interface Policy {
+  readonly limits: ExecLimits;
+  readonly budget: BudgetLimits;
+  /** Sub-calls that are answered at once. */
+  readonly concurrency: number;
+  /** 0 for a session that a caller opened, one more than its parent's for a child. */
+  readonly depth: number;
+  /** The depth that children may have. */
+  readonly maxDepth: number;
+  readonly onRestart: OnRestart;
+  /** True if checkpoints within an exec stay when it is over. */
+  readonly keepSteps: boolean;
+}
+
+/** Parts that a host or a test lends. Of its surroundings, those that are absent are made from the options. */
+export interface Host extends Partial<Omit<Env, "emit">> {
+  /** Entry of the machine's thread. */
+  readonly machineEntry?: URL;
+  /** Entry of the store's thread, for a session that opens its own store. A store that is lent stays open. */
+  readonly storeEntry?: URL;
+  readonly origin?: SessionRow["origin"];
+  /** Settings that are kept with the session of this id, for a process that continues it. */
+  readonly settings?: (session: string) => Json;
+  /** Answers calls instead of the models that the options name. */
+  readonly answers?: Answers;
+  /** Signs the models of asks and knows them again. Without it only models that the options name go on. */
+  readonly signer?: Pick<Signer, "sign" | "doubt">;
+  /** For a session that answers a call of another one. */
+  readonly above?: Above;
+  /** The source of a child's context, which is loaded when the session is opened, unless it is loaded. */
+  readonly excerpt?: ExcerptInput;
+  /** The input of the job that the session is of: cells read it as `job`. */
+  readonly job?: Json;
+  /** The run that the session of a job takes money from. */
+  readonly run?: RunPart;
+  /** The key of plain calls' answers, for a later session with the same; absent: the option `cache` decides. */
+  readonly cacheScope?: string;
+  /** The session, if the caller has its lease already: then the caller gives it back. */
+  readonly leased?: Lease;
+  /** Returns a context that the process holds in memory, so that it is not read from the store; null: it holds none such. */
+  readonly heldContext?: (key: string) => Context | null;
+}
+
+/** The surroundings that a host lends, and those that follow from the options. */
+export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "newId" | "clock">): Env {
+  const { store, clock, newId, random = Math.random, machines = processMachines() } = host;
+  const models = host.models ?? openModels({ ...namedModel(options), env: process.env });
+  const emit = (event: SessionEvent) => {
+    if (event.kind === "checkpoint") options.onCheckpoint?.(event.checkpoint);
+    options.onProgress?.(event);
+  };
+  return { store, clock, newId, random, machines, models, emit };
+}
+
+export function policyOf(options: HostedOptions, above: Above | undefined): Policy {
+  const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
+  return {
+    limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },
+    budget: above?.limits ?? { ...DEFAULT_BUDGET, ...options.budget },
+    concurrency: Math.min(concurrency, LIMITS.maxConcurrency),
+    depth: above?.depth ?? 0,
+    maxDepth: above?.maxDepth ?? maxDepth,
+    onRestart,
+    keepSteps,
+  };
+}
+
+/** The model that the options name, as `openModels` takes it. */
+function namedModel({ model, baseUrl, apiKeyEnv, price }: HostedOptions) {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(apiKeyEnv === undefined ? {} : { apiKeyEnv }),
+    ...(price === undefined ? {} : { price }),
+  };
+}
