@@ -6,13 +6,13 @@ import type { RunLimits } from "../../store/index.ts";
 import type { BatchFlags } from "../commands/batch.ts";
 import { type Arguments, type Given, givenIn } from "../flags/arguments.ts";
 import { CONTEXT, JSON_OUTPUT, OPTION_FLAGS, QUIET } from "../flags/declared.ts";
-import { DEFAULT_QUEUE, OF_JOBS, RUN_LIMITS } from "../flags/runs.ts";
+import { DEFAULT_QUEUE, OF_JOBS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import { settingsIn } from "../flags/values.ts";
 import { targetOf } from "../running/result-file.ts";
 import { checkPrice, modelsOf, readSettings, withModel } from "../session/settings.ts";
 import { type OutPlace, outPlace } from "./results.ts";
-import { checkRunPrice, ratesIn } from "./run-limits.ts";
+import { checkRunPrice, limitsIn, ratesIn } from "./run-limits.ts";
 import { type RunStore, runStore } from "./run-store.ts";
 
 /** The arguments of `belay batch`: flags and settings, checked as far as they can be without reading a file. */
@@ -130,15 +130,6 @@ function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }
       HELP,
     );
   }
-}
-
-export function limitsIn(args: Arguments): RunLimits {
-  const { nanodollars, tokens, sub_calls } = RUN_LIMITS;
-  return {
-    nanodollars: args.get(nanodollars) ?? null,
-    tokens: args.get(tokens) ?? null,
-    sub_calls: args.get(sub_calls) ?? null,
-  };
 }
 
 /** An open job takes about 30 MB. */

@@ -3,19 +3,10 @@ import { dirname } from "node:path";
 import type { RlmError } from "../../index.ts";
 import { openSpecial, outputFailed, syncFolder, targetOf } from "../running/result-file.ts";
 import { openResultLines, type ResultLines, type ResultsAsked } from "./result-lines.ts";
-
-/** A file that follows the results of a run. */
-export interface ResultFile {
-  /** Writes the lines of jobs that have ended since. After a failure it does nothing: the file is written again later. */
-  follow(): Promise<void>;
-  /** The error that keeps it from being whole, or null. */
-  readonly problem: RlmError | null;
-  /** Waits until all is on disk. */
-  close(): Promise<void>;
-}
+import type { Results } from "./results.ts";
 
 /** Begins the file with all results that there are, in one rename, and goes on behind them. @throws RlmError `output_failed` */
-export async function openResultFile(path: string, asked: ResultsAsked): Promise<ResultFile> {
+export async function openResultFile(path: string, asked: ResultsAsked): Promise<Results> {
   const lines = openResultLines(asked);
   const target = targetOf(path);
   const temporary = `${target.path}.tmp`;
@@ -50,7 +41,7 @@ async function writeLines(file: FileHandle, lines: ResultLines): Promise<void> {
   if (held !== "") await file.write(held);
 }
 
-function followed(path: string, file: FileHandle, lines: ResultLines): ResultFile {
+function followed(path: string, file: FileHandle, lines: ResultLines): Results {
   let problem: RlmError | null = null;
   let before = Promise.resolve();
   const follow = async () => {

@@ -5,7 +5,7 @@ import { type Format, formatOf } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
 import type { Output } from "../render/terminal.ts";
 import { checkResultFile, targetOf, writeResultFile } from "../running/result-file.ts";
-import { openResultFile, type ResultFile } from "./result-file.ts";
+import { openResultFile } from "./result-file.ts";
 import { type FinalJobs, openResultLines, type ResultsAsked } from "./result-lines.ts";
 import { tableLines } from "./result-table.ts";
 
@@ -80,7 +80,7 @@ export function outPlace(
 }
 
 /** A table is written whole, when the command begins and when it ends: a later result may need a further column. @throws RlmError `output_failed` */
-async function openTableFile(path: string, asked: FinalJobs): Promise<ResultFile> {
+async function openTableFile(path: string, asked: FinalJobs): Promise<Results> {
   const write = () => writeResultFile(path, tableLines(asked), asked.run);
   let problem: RlmError | null = null;
   // What a device or a pipe was given cannot be written again.

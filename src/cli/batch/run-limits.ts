@@ -1,9 +1,22 @@
+import { readConfig } from "../../config/index.ts";
+import { RlmError } from "../../index.ts";
 import type { ProviderRate } from "../../jobs/index.ts";
 import type { Models } from "../../model/index.ts";
 import type { RunLimits } from "../../store/index.ts";
+import type { Arguments } from "../flags/arguments.ts";
 import { RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine, UsageError } from "../flags/usage.ts";
-import { unknownPrice } from "../session/settings.ts";
+import { configPlaces, modelsOf, unknownPrice } from "../session/settings.ts";
+
+/** The limits of a run that flags name. */
+export function limitsIn(args: Arguments): RunLimits {
+  const { nanodollars, tokens, sub_calls } = RUN_LIMITS;
+  return {
+    nanodollars: args.get(nanodollars) ?? null,
+    tokens: args.get(tokens) ?? null,
+    sub_calls: args.get(sub_calls) ?? null,
+  };
+}
 
 /**
  * Refuses a limit of dollars for a run whose model has no price: each of its jobs would fail by it.
@@ -19,6 +32,26 @@ export function checkRunPrice(
   if (nanodollars === null || model === null || models.some(({ price }) => price(model) !== null)) return;
   const { nanodollars: cost, tokens, sub_calls } = RUN_LIMITS;
   throw unknownPrice(model, `--${cost.name}`, `Limit by --${tokens.name} or --${sub_calls.name}.`);
+}
+
+/** The line that works on the run may leave out the server that this host's settings name. */
+export function modelsOfHost(): Pick<Models, "price">[] {
+  const settings = readConfig({}, configPlaces());
+  const { base_url: _, ...elsewhere } = settings;
+  return [settings, elsewhere].map((known) => {
+    const models = modelsOf(known);
+    return { price: (name) => priceOf(models, name) };
+  });
+}
+
+/** A provider that nobody knows has no price either. */
+function priceOf(models: Models, name: string | null): ReturnType<Models["price"]> {
+  try {
+    return models.price(name);
+  } catch (error) {
+    if (error instanceof RlmError && error.code === "no_model_configured") return null;
+    throw error;
+  }
 }
 
 /** `anthropic=60/min,100000tok/min` as rates of the provider. @throws UsageError */

@@ -1,16 +1,28 @@
-import { readConfig } from "../../config/index.ts";
-import { RlmError } from "../../index.ts";
 import { openRuns } from "../../jobs/index.ts";
-import type { Models } from "../../model/index.ts";
+import { amount } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
-import { type Change, type JobRow, type RunLimits, type RunRow, readablePart } from "../../store/index.ts";
-import { limitsIn } from "../batch/asked.ts";
-import { checkRunPrice } from "../batch/run-limits.ts";
+import {
+  type Change,
+  type Counts,
+  type JobRow,
+  type JobState,
+  type RunLimits,
+  type RunRow,
+  readablePart,
+} from "../../store/index.ts";
+import { checkRunPrice, limitsIn, modelsOfHost } from "../batch/run-limits.ts";
 import { runJson } from "../batch/run-state.ts";
 import { openDispatcher } from "../batch/run-store.ts";
-import { configPlaces, modelsOf } from "../session/settings.ts";
-import { changedLines, HELD_UP } from "./changed-lines.ts";
-import { type ChangeAsked, type JobsAsked, jobNamed, modelIn, printJson, runNamed, type Verb } from "./jobs-asked.ts";
+import {
+  type ChangeAsked,
+  type JobsAsked,
+  jobNamed,
+  jobsLine,
+  modelIn,
+  printJson,
+  runNamed,
+  type Verb,
+} from "./jobs-asked.ts";
 import { jobsOf } from "./readable-jobs.ts";
 
 /** Cancels, retries, pauses, resumes or drops a run, or jobs of it. Gives the exit code. @throws RlmError */
@@ -54,26 +66,6 @@ async function removeRun(asked: JobsAsked, typed: string): Promise<number> {
   return 0;
 }
 
-/** The line that works on the run may leave out the server that this host's settings name. */
-function modelsOfHost(): Pick<Models, "price">[] {
-  const settings = readConfig({}, configPlaces());
-  const { base_url: _, ...elsewhere } = settings;
-  return [settings, elsewhere].map((known) => {
-    const models = modelsOf(known);
-    return { price: (name) => priceOf(models, name) };
-  });
-}
-
-/** A provider that nobody knows has no price either. */
-function priceOf(models: Models, name: string | null): ReturnType<Models["price"]> {
-  try {
-    return models.price(name);
-  } catch (error) {
-    if (error instanceof RlmError && error.code === "no_model_configured") return null;
-    throw error;
-  }
-}
-
 /** The number of jobs that `retry --fresh` gives up: they were begun and wait, or are parked. */
 async function begunIn(asked: JobsAsked, run: RunRow, verb: Verb, named: readonly JobRow[]): Promise<number> {
   if (verb !== "retry" || !asked.own.fresh) return 0;
@@ -115,4 +107,54 @@ function raised(named: RunLimits, before: RunLimits): RunLimits | null {
     tokens: named.tokens ?? before.tokens,
     sub_calls: named.sub_calls ?? before.sub_calls,
   };
+}
+
+/** States of jobs that nobody tries, and that may have been begun. */
+const HELD_UP: readonly JobState[] = ["waiting", "parked"];
+
+/** The state of a run before and after a change. */
+interface Changed {
+  readonly run: RunRow;
+  readonly before: Counts;
+  /** Jobs that were begun and have been given up. */
+  readonly begun: number;
+  readonly now: Counts;
+  /** It has other limits. */
+  readonly isRaised: boolean;
+  /** As they stood before. */
+  readonly named: readonly JobRow[];
+}
+
+/** Lines that tell people of a change. */
+function changedLines(asked: JobsAsked, verb: ChangeAsked["verb"], changed: Changed): string[] {
+  const { run, before, begun, now, named, isRaised } = changed;
+  const line = `the line of belay batch that began ${run.name} continues it`;
+  // In a folder that line says what the limits are.
+  const wait =
+    asked.place.isServer || now.waiting === 0 ? [] : [isRaised ? `${line}; name the new limit there too` : line];
+  switch (verb) {
+    case "cancel": {
+      const running = now.cancelling > 0 ? `; ${amount(now.cancelling, "running one")} will be within 10 s` : "";
+      return [`${amount(now.cancelled - before.cancelled, "job")} cancelled${running}`, ...asTheyWere(named, FINAL)];
+    }
+    case "retry":
+      return [
+        `${amount(before.failed + before.cancelled - now.failed - now.cancelled + begun, "job")} will be tried again`,
+        ...asTheyWere(named, asked.own.fresh ? ["done", "running", "cancelling"] : ["done", ...HELD_UP, "running"]),
+        ...wait,
+      ];
+    case "pause":
+      return [`${run.name} is paused; resume it: ${jobsLine(asked, "resume", run.name)}`];
+    case "resume":
+      return [`${run.name} is open, and ${amount(now.waiting, "job waits", "jobs wait")}`, ...wait];
+    case "rm":
+      return [];
+  }
+}
+
+const FINAL: readonly JobState[] = ["done", "failed", "cancelled"];
+
+/** Jobs that were named, and that the change does not concern. */
+function asTheyWere(named: readonly JobRow[], states: readonly JobState[]): string[] {
+  return named.filter(({ state }) => states.includes(state)).map(({ id, state }) => `${id} is ${state}, and stays so`);
 }

@@ -9,17 +9,17 @@ import {
   openPlaces,
   type Source,
 } from "../../context/index.ts";
-import { type LoadSource, RlmError } from "../../index.ts";
+import type { LoadSource } from "../../index.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { FindFlags } from "../commands/find.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
 import type { Host } from "../host.ts";
 import { type LookedFor, lookedFor, lookedIn, rootsOf } from "../input/sources.ts";
+import { reportFailure } from "../render/failure.ts";
 import { processTerminal } from "../render/terminal.ts";
 import { placeLine } from "../render/value.ts";
 import { skippedLine } from "../render/warnings.ts";
-import { reportOf } from "./reports.ts";
 
 /** It could not look: as grep has it. */
 export const COULD_NOT_LOOK = 2;
@@ -50,8 +50,7 @@ export async function findCommand(args: Arguments, _host: Host, { ignoreCase = f
     }
     return found > 0 ? 0 : NOTHING_FOUND;
   } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    reportOf(isJson, terminal).failure(error, null);
+    reportFailure(error, terminal, isJson);
     return COULD_NOT_LOOK;
   }
 }
