@@ -146,11 +146,13 @@ test("a session that another process has open is busy", async () => {
   const ready = once(repl.stdout ?? repl, "data");
   repl.stdin?.write("'ready'\n");
   await ready;
-  const busy = await belayHere(["exec", "-e", "1", "-s", "s", "--json"], { home });
-  expect(json(busy)).toMatchObject({
-    error_code: "session_busy",
-    error_message: expect.stringContaining(`${repl.pid}`),
-  });
+  const held = { error_code: "session_busy", error_message: expect.stringContaining(`${repl.pid}`) };
+  for (const args of [
+    ["exec", "-e", "1", "-s", "s"],
+    ["resume", "s"],
+  ]) {
+    expect(json(await belayHere([...args, "--json"], { home }))).toMatchObject(held);
+  }
   const { sessions } = json(await belayHere(["sessions", "--json"], { home }));
   expect(sessions).toMatchObject([{ name: "s", status: "open", holder: { pid: repl.pid } }]);
   repl.stdin?.end();

@@ -10,6 +10,8 @@ const REFUSED = { status: 401, body: '{"error":{"message":"wrong key"}}' };
 const TWO_CALLS = `const a = await llm_query("a" + job, { tools: ["read_file"] });
 const b = await llm_query("b" + job, { tools: [] }); a + b`;
 
+const PATIENT = { timeout: 20_000 };
+
 const pauses = (told: readonly WorkProgress[]) => told.flatMap((one) => (one.kind === "paused" ? [one.text] : []));
 
 test("three equal failures in a row count, and an answer between makes those before the jobs' own", () => {
@@ -29,7 +31,7 @@ test("a key that stops working pauses the run, no job has failed, and resuming a
   const { submit, works, jobs, results, server, runs, store } = await runScene(TWO_CALLS, {
     async script({ prompt }) {
       if (prompt.startsWith("a") || !isWrong) return { text: prompt };
-      await expect.poll(() => firsts().every(({ ended }) => ended !== null) && firsts().length).toBe(6);
+      await expect.poll(() => firsts().every(({ ended }) => ended !== null) && firsts().length, PATIENT).toBe(6);
       return REFUSED;
     },
   });

@@ -453,13 +453,3 @@ test("a try of a fresh job goes to the store seven times beside what its session
   const tries = asked.filter((name) => !looks.includes(name) && !own.has(name));
   expect(tries).toEqual(["jobs.read", "create", "jobs.begin", "jobs.input", "find", "jobs.finish", "release"]);
 });
-
-test("a dry run sends nothing and keeps nothing", async () => {
-  const { runs, server, submit, jobs } = await runScene(ASK);
-  const { run } = await submit(names(1));
-  const spec = JSON.parse(JSON.stringify(run.spec));
-  const dry = await runs.dryRun(spec, { input: { name: "x" }, context: null }, { models: null, baseUrl: server.url });
-  expect(dry.estimate.sub_calls).toBe(1);
-  expect(server.requests).toHaveLength(0);
-  expect(await jobs(run)).toMatchObject([{ state: "waiting" }]);
-});

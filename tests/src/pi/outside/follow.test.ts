@@ -134,15 +134,6 @@ test("after /rlm off the messages are raw if they fit; if not, the stubs stay", 
   expect(following(large).outside.sent(large.messages())).toEqual(before);
 });
 
-test("entries of another version are told once", () => {
-  const self = largeTalk(1);
-  self.branch.push({ type: "custom", customType: "rlm_externalize", data: { v: 2 } });
-  const { outside, told } = following(self);
-  outside.sent(self.messages());
-  outside.sent(self.messages());
-  expect(told).toEqual([expect.stringContaining("another version of Belay")]);
-});
-
 test("compactions: a threshold that the next request keeps is cancelled, an overflow never is", () => {
   const self = largeTalk();
   const { outside } = following(self);
