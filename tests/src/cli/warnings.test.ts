@@ -2,36 +2,25 @@ import { expect, test } from "vitest";
 import { DEFAULT_EXEC_LIMITS } from "../../../runtime/index.ts";
 import { hasLoss, warningText } from "../../../src/cli/render/warnings.ts";
 
-test.each([
-  ["find_results_capped", "find stopped at 10,000 matches; --max-find-results N"],
-  ["output_truncated: 293 KB > 100 KB", "the cell printed 293 KB, and 100 KB of it is shown; --max-output-bytes N"],
-  [
-    "result_too_large: 2.9 MB > 1 MB",
+const LOSSES = {
+  find_results_capped: "find stopped at 10,000 matches; --max-find-results N",
+  "output_truncated: 293 KB > 100 KB": "the cell printed 293 KB, and 100 KB of it is shown; --max-output-bytes N",
+  "result_too_large: 2.9 MB > 1 MB":
     "the result has 2.9 MB, and the limit is 1 MB, so it is left out; --output FILE writes it, --max-result-bytes N shows it",
-  ],
-  [
-    "result_too_large: more than 200,000 values",
+  "result_too_large: more than 200,000 values":
     "the result has more than 200,000 values, so it is left out; --output FILE writes it, --max-result-bytes N shows it",
-  ],
-  [
-    "result_too_large: 101 MB > 100 MB",
-    "the result has 101 MB, and 100 MB is the most that can be written; return less",
-  ],
-  [
-    "result_too_large: 2 MB > 1 MB in a session of an earlier build",
+  "result_too_large: 101 MB > 100 MB": "the result has 101 MB, and 100 MB is the most that can be written; return less",
+  "result_too_large: 2 MB > 1 MB in a session of an earlier build":
     "the result has 2 MB, and a session that an earlier build began keeps 1 MB at most; begin a new session with `--session NAME`, or load the context again with `--reload`",
-  ],
-  [
-    'list_docs_capped: 1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })',
+  'list_docs_capped: 1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })':
     '1000 of 1001 documents were listed; go on with list_docs("", { from: 1000, limit: 1000 })',
-  ],
-  [
-    "result_not_serializable: result.fn (a function)",
+  "result_not_serializable: result.fn (a function)":
     "JSON cannot hold result.fn (a function): it is null in the result",
-  ],
-  ["sections_clamped: 4 of 10 sections were read", "4 of 10 sections were read; --max-sub-calls N"],
-  ["sections_failed: 2", "2 sections could not be read: the sub-call failed"],
-])("%s says what is missing, and the flag for it", (warning, sentence) => {
+  "sections_clamped: 4 of 10 sections were read": "4 of 10 sections were read; --max-sub-calls N",
+  "sections_failed: 2": "2 sections could not be read: the sub-call failed",
+};
+
+test.each(Object.entries(LOSSES))("%s says what is missing, and the flag for it", (warning, sentence) => {
   expect(warningText(warning, DEFAULT_EXEC_LIMITS)).toBe(sentence);
   expect(hasLoss([warning], false)).toBe(true);
 });

@@ -171,64 +171,47 @@ test("--fail-fast pauses the run, and the same line goes on", async () => {
   );
 });
 
-test.each<[args: string[], problem: string]>([
-  [["--jobs", "in.jsonl"], "name the SCRIPT.js that runs for each job"],
-  [["once.js"], "--jobs is missing: the inputs, one job for each"],
-  [
-    ["once.js", "other.js", "--jobs", "in.jsonl"],
+/** By what is typed behind `belay batch`. */
+const REFUSED: Readonly<Record<string, string>> = {
+  "--jobs in.jsonl": "name the SCRIPT.js that runs for each job",
+  "once.js": "--jobs is missing: the inputs, one job for each",
+  "once.js other.js --jobs in.jsonl":
     "batch takes one SCRIPT.js, and other.js is one more; put a pattern for --jobs in quotes, so that the shell leaves it",
-  ],
-  [
-    ["once.js", "--jobs", "in.jsonl", "--detach"],
-    "--detach needs workers on a server's store: --store postgres://HOST/DB",
-  ],
-  [
-    ["once.js", "--jobs", "in.jsonl", "--no-work"],
-    "--no-work needs workers on a server's store: --store postgres://HOST/DB",
-  ],
-  [
-    ["once.js", "--jobs", "in.jsonl", "--queue", "q"],
-    "--queue names a queue of a server's store, and this store is a folder",
-  ],
-  [
-    ["once.js", "--jobs", "in.jsonl", "--share", "4"],
+  "once.js --jobs in.jsonl --detach": "--detach needs workers on a server's store: --store postgres://HOST/DB",
+  "once.js --jobs in.jsonl --no-work": "--no-work needs workers on a server's store: --store postgres://HOST/DB",
+  "once.js --jobs in.jsonl --queue q": "--queue names a queue of a server's store, and this store is a folder",
+  "once.js --jobs in.jsonl --share 4":
     "--share is for runs that share workers, and in a folder each command works on its own run",
-  ],
-  [["once.js", "--jobs", "in.jsonl", "--share", "9"], "--share is 9: it takes a whole number from 1 to 8"],
-  [["once.js", "--jobs", "in.jsonl", "--retries", "-1"], "--retries is -1: it takes a whole number from 0 to 100"],
-  [
-    ["once.js", "--jobs", "in.jsonl", "--run-max-cost-usd", "0"],
-    "--run-max-cost-usd is 0: it takes a number of dollars above 0",
-  ],
-  [
-    ["once.js", "--jobs", "in.jsonl", "--rate", "anthropic"],
+  "once.js --jobs in.jsonl --share 9": "--share is 9: it takes a whole number from 1 to 8",
+  "once.js --jobs in.jsonl --retries -1": "--retries is -1: it takes a whole number from 0 to 100",
+  "once.js --jobs in.jsonl --run-max-cost-usd 0": "--run-max-cost-usd is 0: it takes a number of dollars above 0",
+  "once.js --jobs in.jsonl --rate anthropic":
     "--rate is anthropic: it takes a provider and how much it is sent, such as anthropic=60/min, anthropic=10/2min or anthropic=60/min,100000tok/min",
-  ],
-  [["once.js", "--jobs", "-", "-c", "-"], "`-` is given twice, but stdin can be read only once"],
-  [["once.js", "--jobs", "in.jsonl", "--json", "-o", "-"], "--json and --out - would both write to stdout"],
-  [
-    ["once.js", "--jobs", "in", "-c", "in.jsonl"],
+  "once.js --jobs - -c -": "`-` is given twice, but stdin can be read only once",
+  "once.js --jobs in.jsonl --json -o -": "--json and --out - would both write to stdout",
+  "once.js --jobs in -c in.jsonl":
     "-c cannot be combined with --jobs of files: each file is the context of its own job",
-  ],
-  [
-    ["once.js", "--jobs", "twice.jsonl"],
+  "once.js --jobs twice.jsonl":
     'line 3 of twice.jsonl has the id "x", and so has line 1 of twice.jsonl. Ids name jobs: each is given once.',
-  ],
-  [
-    ["once.js", "--jobs", "bad.jsonl"],
+  "once.js --jobs bad.jsonl":
     "line 2 of bad.jsonl is not valid JSON: Expected property name or '}' in JSON at position 1 (line 1 column 2). Each line is one JSON value.",
-  ],
-  [["once.js", "--jobs", "empty.jsonl"], "no job found in empty.jsonl"],
-  [
-    ["once.js", "--jobs", "in.jsonl", "--context-field", "f"],
-    'line 1 of in.jsonl has no path in "f", which --context-field names',
-  ],
-])("belay batch %j is refused before anything is made", async (args, problem) => {
+  "once.js --jobs empty.jsonl": "no job found in empty.jsonl",
+  "once.js --jobs in.jsonl --context-field f": 'line 1 of in.jsonl has no path in "f", which --context-field names',
+  "once.js --jobs in.jsonl -o labels.xlsx":
+    "--out labels.xlsx: its ending is neither .jsonl (a line of JSON for each) nor .csv (a table); add --format csv or --format jsonl",
+  "once.js --jobs in.jsonl --format csv": "--format needs --out FILE",
+  "once.js --jobs in.jsonl --format tsv -o a.csv": "--format is tsv: it takes jsonl or csv",
+  "once.js --jobs in.jsonl -o a.csv --unordered":
+    "--unordered is for lines of JSON: a table is written whole, in the order of the inputs",
+  "once.js --jobs in.jsonl -o ./in.jsonl": "--out ./in.jsonl: the run reads in.jsonl; name another file",
+};
+
+test.each(Object.entries(REFUSED))("belay batch %s is refused before anything is made", async (line, problem) => {
   const { type, home } = await scene({
     ...{ "in.jsonl": '{"f":1}\n', "other.js": "1", "in/a.txt": "a", "empty.jsonl": "\n" },
     ...{ "twice.jsonl": '{"id":"x"}\n{"id":"y"}\n{"id":"x"}\n', "bad.jsonl": "1\n{\n" },
   });
-  const { code, stdout, stderr } = await type(["batch", ...args]);
+  const { code, stdout, stderr } = await type(["batch", ...line.split(" ")]);
   expect({ code, stdout, stderr }).toEqual({
     code: 2,
     stdout: "",

@@ -92,26 +92,6 @@ test("-o labels.csv is a table from a table, and jobs out --format writes either
   expect(lines("labels.txt").map(({ job }) => job)).toEqual(["a", "b", "c"]);
 });
 
-test.each<[args: string[], problem: string]>([
-  [
-    ["-o", "labels.xlsx"],
-    "--out labels.xlsx: its ending is neither .jsonl (a line of JSON for each) nor .csv (a table); add --format csv or --format jsonl",
-  ],
-  [["--format", "csv"], "--format needs --out FILE"],
-  [["--format", "tsv", "-o", "a.csv"], "--format is tsv: it takes jsonl or csv"],
-  [
-    ["-o", "a.csv", "--unordered"],
-    "--unordered is for lines of JSON: a table is written whole, in the order of the inputs",
-  ],
-  [["-o", "./in.jsonl"], "--out ./in.jsonl: the run reads in.jsonl; name another file"],
-])("belay batch %j is refused before anything is made", async (args, problem) => {
-  const { type } = await scene({ "in.jsonl": "1\n" });
-  expect(await type(["batch", "once.js", "--jobs", "in.jsonl", ...args])).toMatchObject({
-    code: 2,
-    stderr: `belay batch: ${problem}\ntry: belay help batch\n`,
-  });
-});
-
 test("results that go to a FIFO that nobody reads end the command with an error, also if all jobs are done", async () => {
   const { folder, type } = await scene({ "in.jsonl": "1\n2\n" });
   const line = ["batch", "once.js", "--jobs", "in.jsonl"];
