@@ -22,7 +22,7 @@ export interface Stop extends Disposable {
   readonly cancel: AbortSignal;
   /** The exit code to end with, once something has asked for the end. */
   readonly exitCode: number | undefined;
-  /** Nothing more can be written. */
+  /** Ends the command, since nothing more can be written. */
   close(exitCode: number): void;
   /** Work that the process waits for if it must end in the middle. */
   readonly leaving: Leaving;

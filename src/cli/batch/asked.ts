@@ -87,7 +87,7 @@ function linesOf(typed: readonly string[]): Pick<AskedRun, "typed" | "line" | "w
   };
 }
 
-/** Without a flag and its value. */
+/** Words without a flag and its value. */
 function without(typed: readonly string[], flag: string): readonly string[] {
   return typed.filter((word, at) => word !== flag && !word.startsWith(`${flag}=`) && typed[at - 1] !== flag);
 }
@@ -114,7 +114,7 @@ function onlyScript({ positionals }: Arguments): string {
   );
 }
 
-/** With a folder this process is the only one that works. */
+/** Refuses flags about workers with a folder: this process is the only one that works. @throws UsageError */
 function checkWorkers({ detach, noWork, queue, share }: BatchFlags, { isServer }: RunStore): void {
   if (isServer) return;
   const name = detach ? "detach" : noWork ? "no-work" : null;

@@ -14,7 +14,7 @@ interface Following {
   /** Resolves after `ms`, or when something has happened here, or the signal aborts. */
   wait(ms: number): Promise<void>;
   readonly signal: AbortSignal;
-  /** Told of each look at the run. */
+  /** Receives each look at the run. */
   look(now: Standing & { readonly run: RunRow }): Promise<void>;
   /** Nobody else works on this store: a run is over too when only jobs are left that another build has begun. */
   readonly isAlone?: boolean;
@@ -87,8 +87,8 @@ export async function willGoOn(jobs: Pick<Jobs, "list">, run: string): Promise<b
 const PAGE = 1000;
 
 /**
- * The number of jobs that wait for the build of Belay that began them, if these alone are left; 0: this build can go on with
- * others, which wait too, or no job waits.
+ * The number of jobs that wait for the build of Belay that began them, if these alone are left. 0 if this build can go on with
+ * others, or if no job waits.
  */
 export async function leftToOtherBuild(jobs: Pick<Jobs, "list">, run: string): Promise<number> {
   let left = 0;

@@ -12,7 +12,7 @@ export interface Forecast {
   /** Jobs that are over. */
   readonly from: number;
   readonly likely: Sum;
-  /** If each job takes what the dearest of them took, or could have taken; and no more than the limits allow. */
+  /** The cost if each job takes as much as the dearest took or could have taken, within the limits. */
   readonly at_most: Sum;
 }
 

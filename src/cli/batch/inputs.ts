@@ -47,7 +47,7 @@ function files({ inputs, leftOut }: Files, jobs: string): Inputs {
 /** Inputs that are files, and what of a folder is not among them. */
 interface Files {
   readonly inputs: readonly Input[];
-  /** Such as `3 files that .gitignore names`. */
+  /** Reasons for files that were left out, such as `3 files that .gitignore names`. */
   readonly leftOut: readonly string[];
 }
 

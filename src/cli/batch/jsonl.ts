@@ -36,7 +36,7 @@ const reasonOf = (error: unknown) =>
 
 /** A line of a stream, without its end. */
 interface Line {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly number: number;
   readonly text: string;
 }

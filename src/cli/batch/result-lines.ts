@@ -13,7 +13,7 @@ export interface FinalJobs {
 }
 
 export interface ResultsAsked extends FinalJobs {
-  /** As they end, not in their order. */
+  /** True if results come as jobs end, not in their order. */
   readonly unordered: boolean;
 }
 
@@ -29,7 +29,7 @@ const PAGE = 1000;
 export const isOver = (state: JobState) => FINAL.includes(state);
 
 export function openResultLines(asked: ResultsAsked): ResultLines {
-  /** Each line before `first` was given; behind it, those of `beyond`. */
+  /** The first line that was not given; those of `beyond` were. */
   let first = 0;
   const beyond = new Set<number>();
   return {
@@ -50,7 +50,7 @@ export function openResultLines(asked: ResultsAsked): ResultLines {
   };
 }
 
-/** Those that are over now, in their order. */
+/** Jobs that are over now, in their order. */
 export async function* finalJobs(asked: FinalJobs): AsyncIterable<JobRow> {
   for (let from: number | null = 0; from !== null; ) {
     const page: Page = await readPage({ ...asked, unordered: true }, from);
@@ -60,7 +60,7 @@ export async function* finalJobs(asked: FinalJobs): AsyncIterable<JobRow> {
 }
 
 interface Page {
-  /** Each with its place among the results. */
+  /** Jobs, each with its place among the results. */
   readonly jobs: readonly { readonly at: number; readonly job: JobRow }[];
   /** The place from which the next page is read; null: this is the last one. */
   readonly next: number | null;
@@ -86,7 +86,7 @@ async function readPage({ run, jobs, order, unordered }: ResultsAsked, from: num
   return { jobs: found, next: next < order.length ? next : null };
 }
 
-/** The numbers from this place on, up to a page of them, as far as each is above the one before: lists are in the order of numbers. */
+/** The numbers from this place on, up to a page, as far as they rise. Lists are in the order of numbers. */
 function risingIn(order: readonly number[], from: number): readonly number[] {
   let to = from + 1;
   while (to < order.length && to - from < PAGE && (order[to] ?? 0) > (order[to - 1] ?? 0)) to += 1;

@@ -99,7 +99,7 @@ function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, coun
   return RUN_EXIT.done;
 }
 
-/** With --json one object on stdout, else lines on stderr. */
+/** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
 function tell(
   { asked, terminal }: Pick<ReadyRun, "asked" | "terminal">,
   stood: Stood,

@@ -63,7 +63,7 @@ async function checkFirst(asked: AskedRun, there: RunRow, { runs, jobs, inputs }
   );
 }
 
-/** Its jobs have their ranks and their tickets already. @throws RlmError `run_differs` */
+/** Refuses another share or queue: the jobs have their ranks and tickets already. @throws RlmError `run_differs` */
 function checkSame({ own, store }: AskedRun, { name, queue, share }: RunRow): void {
   const [flag, is] =
     own.share !== undefined && own.share !== share

@@ -30,7 +30,7 @@ interface WorkAsked {
   readonly onProgress: (progress: WorkProgress) => void;
 }
 
-/** Every job is suspended within this time, or the process ends without it: what is recorded is on disk anyway. */
+/** The time within which jobs are suspended, ms. The process then ends without it: records are on disk anyway. */
 const SUSPEND_MS = 4000;
 
 export function startWorking({ settings, models, ...asked }: WorkAsked): Working {

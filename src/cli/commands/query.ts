@@ -6,7 +6,7 @@ import { defineCommand } from "./define.ts";
 
 const MOST_SECTIONS = 50;
 
-/** By the option of a query that each fills. */
+/** Flags, by the option of a query that each fills. */
 const OWN = {
   maxSections: flag({
     name: "max-sections",

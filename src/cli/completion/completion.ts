@@ -69,7 +69,7 @@ function say(text: string): number {
   return 0;
 }
 
-/** By shell, what it runs once. Each script asks `belay completion words` for all that it offers. */
+/** The script that each shell runs once. It asks `belay completion words` for all that it offers. */
 const SCRIPTS: ReadonlyMap<string, string> = new Map([
   [
     "bash",

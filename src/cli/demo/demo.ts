@@ -60,12 +60,12 @@ interface Asked {
   readonly model: string;
   readonly question: string;
   readonly answer: Json;
-  /** By the model's own count: turns and sub-calls. */
+  /** Requests by the model's own count: turns and sub-calls. */
   readonly requests: number;
   readonly time_ms: number;
 }
 
-/** Has a scripted model answer a question about the letters by writing cells. Throws if it went otherwise than it should. */
+/** Lets a scripted model answer a question about the letters by writing cells. Throws if it goes wrong. */
 async function playAsk(stage: Stage): Promise<Asked> {
   const began = performance.now();
   const { folder, output } = stage;

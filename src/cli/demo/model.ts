@@ -13,7 +13,7 @@ export interface ScriptedModel extends AsyncDisposable {
 
 /** The time of each answer, ms: enough to be seen. */
 const ANSWER_MS = 150;
-/** More than a question about a letter has. */
+/** The largest request, more than a question about a letter has. */
 const MAX_BODY_BYTES = 100_000;
 
 /** @param answer the text for the last message of a request */

@@ -16,10 +16,10 @@ export interface Found {
   readonly explored: Json;
   readonly killed: { readonly pid: number | undefined; readonly signal: "SIGKILL" };
   readonly sub_calls: number;
-  /** By the journal: answers that it had when the process was killed, and calls that the resume sent again. */
+  /** Answers in the journal when the process was killed, and calls that the resume sent again. */
   readonly recorded: number;
   readonly sent_again: number;
-  /** By the model's own count, over both processes. */
+  /** Requests by the model's own count, over both processes. */
   readonly requests: number;
   readonly result_json: Json;
   readonly time_ms: number;

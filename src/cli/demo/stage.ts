@@ -57,7 +57,7 @@ export function broken(problem: string): Error {
 /** A command that the demo runs as a process of its own. */
 interface DemoProcess {
   readonly child: ChildProcess;
-  /** Its end: what it printed, and the exit code; null if a signal ended it. */
+  /** The output and the exit code of the process; null if a signal ended it. */
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
 }
 

@@ -14,7 +14,7 @@ export interface Arguments {
   readonly inOrder: readonly Argument[];
   /** Arguments without a flag. */
   readonly positionals: readonly string[];
-  /** All of them as they were typed. */
+  /** The arguments as they were typed. */
   readonly typed: readonly string[];
   /** The value of a flag; that of a flag that was not given if the command has no such flag. @throws UsageError */
   get<Value>(flag: Flag<Value>): Value;

@@ -256,5 +256,5 @@ export const FORMAT = flag({
   help: "the last result as JSON, JSON lines of an array, CSV of rows, or a string as it is. On stdout nothing else is then printed: what cells print goes to stderr",
 });
 
-/** Each command says in its own help what is printed. */
+/** The flag --json. Each command's own help says what is printed. */
 export const JSON_OUTPUT = flag({ name: "json", type: toggle, heading: "output", help: "print one JSON object" });

@@ -3,7 +3,7 @@
  * all follow from the declaration.
  */
 export interface Flag<Value = unknown> {
-  /** Without the dashes. */
+  /** The name without its dashes. */
   readonly name: string;
   readonly short?: string;
   readonly type: Type<Value>;

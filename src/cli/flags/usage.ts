@@ -31,7 +31,7 @@ function isSecretStore(word: string): boolean {
   return (/^\W*postgres/i.test(value) || word.startsWith("--store=")) && hasSecret(value);
 }
 
-/** With a line feed or a character that steers or hides it is one line still: bash and zsh read its escapes. */
+/** A word for a shell. Line feeds and characters that steer or hide are escapes, which bash and zsh read. */
 function quoted(argument: string): string {
   const shown = withoutPasswords(argument);
   if (/^[\w@%+=:,./-]+$/.test(shown)) return shown;

@@ -132,7 +132,7 @@ const SCRIPTS = [".js", ".mjs", ".cjs"];
 /** The text decides: a cell may have no extension, and TypeScript without types is JavaScript. */
 const UNDECIDED = ["", ".ts"];
 
-/** Only compiles the text; nothing of it runs here. */
+/** True if the text compiles. It does not run here. */
 function isJavaScript(text: string): boolean {
   try {
     new Script(`(async () => {\n${text.replace(/^#!/, "//")}\n})`);

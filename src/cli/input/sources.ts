@@ -93,7 +93,7 @@ export function openFile(path: string): Readable {
 /** The words of a search, and its paths. */
 export interface LookedFor {
   readonly text: string;
-  /** As they were typed; `-` is stdin. */
+  /** Paths, as they were typed; `-` is stdin. */
   readonly paths: readonly string[];
 }
 

@@ -119,9 +119,9 @@ interface Changed {
   /** Jobs that were begun and have been given up. */
   readonly begun: number;
   readonly now: Counts;
-  /** It has other limits. */
+  /** True if it has other limits now. */
   readonly isRaised: boolean;
-  /** As they stood before. */
+  /** The named jobs, as they were before. */
   readonly named: readonly JobRow[];
 }
 

@@ -10,7 +10,7 @@ interface Listed {
   readonly counts: Counts;
 }
 
-/** Without --json. */
+/** The number of runs without --json. */
 const SHOWN = 20;
 const MOST = 1000;
 
@@ -66,7 +66,7 @@ const COLUMNS = ["left", "left", "right", "right", { align: "right", drop: 1 }, 
 interface Cost {
   /** `2026-11-23`, in UTC. */
   readonly day: string;
-  /** That of the runs; null: they name none. */
+  /** The model of the runs; null: they name none. */
   readonly model: string | null;
   jobs: number;
   sub_calls: number;

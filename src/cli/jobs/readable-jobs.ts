@@ -7,7 +7,7 @@ import { type JobsAsked, jobsLine } from "./jobs-asked.ts";
 /** Reads of the jobs of one run that leave out those whose rows are damaged. */
 interface ReadableJobs {
   read<Found>(work: (without: readonly string[]) => Promise<Found>): Promise<Found>;
-  /** Those that the reads have left out. */
+  /** Rows that the reads have left out. */
   damaged(): readonly DamagedRow[];
 }
 
@@ -31,7 +31,7 @@ export async function* jobsOf(list: (from: number) => Promise<readonly JobRow[]>
 
 /** A row of a run or of one of its jobs that cannot be read. */
 export interface DamagedOfRun {
-  /** Its name; of a run whose row is damaged its id. */
+  /** Name of the run; if its row is damaged, its id. */
   readonly run: string;
   readonly job?: string;
   readonly problem: string;

@@ -42,7 +42,7 @@ export async function mcpCommand(args: Arguments, host: Host, own: McpFlags): Pr
   return new Promise(() => {});
 }
 
-/** Under the limits of the clients that are known: 60 s without progress, 300 s with it. */
+/** Times of an answer, ms, under the limits of known clients: 60 s without progress, 300 s with it. */
 const ANSWER_MS = 50_000;
 const ANSWER_MS_WITH_PROGRESS = 240_000;
 

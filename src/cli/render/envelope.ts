@@ -23,7 +23,7 @@ export interface Showing {
   readonly again: string | null;
 }
 
-/** For a terminal on which cells are typed. */
+/** The way in which results are shown on a terminal on which cells are typed. */
 export const inConversation = (limits: ExecLimits, written: Written | null = null): Showing => ({
   format: null,
   isLast: true,
@@ -33,9 +33,9 @@ export const inConversation = (limits: ExecLimits, written: Written | null = nul
 });
 
 /**
- * An exec for people: what it printed, its result, then on stderr its meta and what sub-calls took (both on a terminal
- * only), warnings and error. A string is shown raw, null not at all, everything else as JSON. False if the result does not
- * fit its format, which is then told.
+ * Shows an exec to people: its output and its result, then on stderr warnings and error. A terminal also has its meta and the
+ * cost of sub-calls. A string is shown raw, null not at all, everything else as JSON. Returns false, and says so, if the
+ * result does not fit its format.
  */
 export function showEnvelope(
   envelope: ExecEnvelope,

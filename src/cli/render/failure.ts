@@ -39,12 +39,12 @@ export function reportFailure(error: unknown, terminal: Terminal, isJson: boolea
   return 1;
 }
 
-/** Such a failure as one JSON object, with every field of an exec's error envelope. */
+/** A failure outside cells as one JSON object, with every field of an exec's error envelope. */
 export function failureJson(error: RlmError, session_id: string | null): string {
   return jsonText({ ...failureFields(error), ...NOTHING_RUN, session_id });
 }
 
-/** Its fields alone. */
+/** The fields of a failure. */
 function failureFields({ code, message, suggestion }: RlmError) {
   const cure = withoutPasswords(inFlags(suggestion));
   return { success: false, error_code: code, error_message: withoutPasswords(message), suggestion: cure };

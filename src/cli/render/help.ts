@@ -126,7 +126,7 @@ function usageLine({ name, takes, options }: Command, width: number): string {
   return lead + wrap(words, width - lead.length).join(`\n${" ".repeat(lead.length)}`);
 }
 
-/** Each option of a short list; of a long one those that say what goes in and out. */
+/** Options in the usage line: each one of a short list, of a long one those of input and output. */
 function usageOf(options: readonly Flag[]): string[] {
   const isLong = options.length > WITHOUT_HEADINGS;
   const shown = isLong ? options.filter(({ heading }) => heading === "input" || heading === "output") : options;

@@ -15,9 +15,8 @@ type Alignment = "left" | "right";
 type Rows = readonly (readonly string[])[];
 
 /**
- * Rows as lines whose columns stand under each other, two spaces apart; the last is not padded. On a terminal that is too
- * narrow for them the least important columns are left out, and a line is cut only if that is not enough. A name with a line
- * feed stays in its line.
+ * Rows as lines with aligned columns, two spaces apart; the last is not padded. A terminal that is too narrow leaves out the
+ * least important columns, and cuts a line only if that is not enough. A name with a line feed stays in its line.
  */
 export function table(given: Rows, columns: readonly Column[], output: Place = WIDE): string[] {
   const rows = given.map((row) => row.map(inLine));
@@ -46,7 +45,7 @@ type Place = Pick<Output, "isTerminal" | "columns">;
 
 const WIDE: Place = { isTerminal: false, columns: 0 };
 const GAP = "  ";
-/** So much of the last column is worth a column before it. */
+/** Characters of the last column that are worth a column before it. */
 const LAST = 24;
 
 interface Measured {

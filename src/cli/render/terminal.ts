@@ -27,8 +27,8 @@ export interface Terminal {
 const COLUMNS_OF_A_FILE = 100;
 
 /**
- * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout, with the exit
- * code to end with: 0 if its reader has gone away, 1 if writing failed (stderr then says why).
+ * The process's stdout and stderr. `onClosed` is called once when nothing more can be written to stdout. It
+ * gets the exit code: 0 if the reader has gone away, 1 if writing failed (stderr then says why).
  */
 export function processTerminal(onClosed: (exitCode: number) => void): Terminal {
   let isClosed = false;
@@ -69,7 +69,7 @@ export function outputOver(stream: Stream, env: NodeJS.ProcessEnv): Output {
   };
 }
 
-/** Writes what a cell printed or what is asked for itself: into a pipe or file as it is, on a terminal as a person reads it. */
+/** Writes the data of a cell or a command. A pipe or file gets it as it is, a terminal as a person reads it. */
 export function writeData(output: Pick<Output, "isTerminal" | "write" | "writeRaw">, data: string): void {
   if (output.isTerminal) output.write(data);
   else output.writeRaw(data);

@@ -94,7 +94,7 @@ function openReader(history: string[] | undefined): Interface {
 }
 
 const HISTORY_LINES = 1000;
-/** More than as many lines take. */
+/** The largest history file that is read, more than its lines take. */
 const HISTORY_BYTES = 16 * 2 ** 20;
 
 /** Lines typed in earlier REPLs, kept in `history` of the store folder, readable by its owner alone. */

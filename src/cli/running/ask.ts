@@ -41,7 +41,7 @@ export function askCommand(args: Arguments, host: Host, own: AskFlags): Promise<
   });
 }
 
-/** For `--verbose`: prints each turn as it comes. */
+/** Prints each turn as it comes, for `--verbose`. */
 export function turnTeller({ verbose }: SessionFlags, { stderr }: Terminal): (turn: TurnProgress) => void {
   return (turn) => {
     if (verbose && turn.phase !== "asked") stderr.write(turnText(turn));

@@ -7,9 +7,9 @@ import { writeResultFile } from "./result-file.ts";
 
 /** The file of a result, written before the end of its exec is recorded. */
 export interface Delivery {
-  /** For `exec`, `query` and `resume` of a session. */
+  /** Options of `exec`, `query` and `resume` of a session. */
   readonly asked: { readonly deliver?: (json: string) => Promise<void> };
-  /** For an outcome that was recorded before: its exec is over, and only what is kept of it can be written. @throws RlmError */
+  /** Delivers an outcome that was recorded before. Its exec is over, so only its kept result can be written. @throws RlmError */
   again(envelope: ExecEnvelope | QueryEnvelope): Promise<void>;
   /** The written result, or null. */
   written(): Written | null;

@@ -28,7 +28,7 @@ export function execCommand(args: Arguments, host: Host, { dryRun }: ExecFlags):
   });
 }
 
-/** Each dry run has a copy of the guest for itself, so a second cell would miss what the first defines. */
+/** The one cell of a dry run. Each dry run has a guest of its own, so a second cell would miss what the first defines. */
 function onlyCell(cells: readonly Cell[]): Cell {
   const [cell] = cells;
   if (cell && cells.length === 1) return cell;

@@ -21,7 +21,7 @@ import { processTerminal } from "../render/terminal.ts";
 import { placeLine } from "../render/value.ts";
 import { skippedLine } from "../render/warnings.ts";
 
-/** It could not look: as grep has it. */
+/** The exit code of a search that could not look, as grep has it. */
 export const COULD_NOT_LOOK = 2;
 const NOTHING_FOUND = 1;
 
@@ -115,7 +115,7 @@ function lineIn({ text }: Context, start: number, end: number): string {
   return line.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
 }
 
-/** For a pipe, the text as it stands in the file. */
+/** A line for a pipe: the text as it is in the file. */
 const plainLine = ({ id, line, column, text }: Line) => `${inLine(id)}:${line}:${column}: ${text}`;
 
 const jsonLine = ({ id, ...others }: Line) => jsonText({ path: id, ...others });

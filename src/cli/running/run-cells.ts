@@ -57,7 +57,7 @@ export interface Ending {
   readonly written: Written | null;
 }
 
-/** Not all that was asked for is there. */
+/** The exit code if something that was asked for is missing. */
 const INCOMPLETE = 3;
 
 /** Reports how an exec ended. Gives the exit code, and whether the command ends with it. */

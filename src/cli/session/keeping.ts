@@ -11,7 +11,7 @@ import { readSettings, withModel } from "./settings.ts";
 
 /** The settings that hold in a session of the command, and what its row keeps of them. */
 export interface Keeping {
-  /** Those that hold as the session is opened. */
+  /** Settings that hold as the session is opened. */
   readonly settings: KeptSettings;
   /** Roots that the session recorded and that do not exist any more. */
   readonly gone: readonly string[];
@@ -22,7 +22,7 @@ export interface Keeping {
    * context drops the roots that are gone.
    */
   addRoot(session: string, path: string, kind: "load" | "append"): Promise<void>;
-  /** To be called before what another process began goes on. @throws RlmError `settings_untrusted` */
+  /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
   checkRecorded(): void;
 }
 
@@ -32,7 +32,7 @@ interface Place {
   readonly row: SessionRow | null;
   /** The command goes on with what an earlier one began. */
   readonly isTakenUp: boolean;
-  /** Nothing may be changed. */
+  /** True if nothing may be changed. */
   readonly looksOnly: boolean;
 }
 
@@ -82,7 +82,7 @@ export async function openKeeping(
   };
 }
 
-/** If a command goes on with an earlier one, the result goes to the place that the earlier one named, unless flags say otherwise. */
+/** The place of the result: that of the flags, else that of the earlier command with which this one goes on. */
 function placeOfResult(asked: ResultPlace, kept: ResultPlace | undefined): ResultPlace {
   return { file: asked.file ?? kept?.file ?? null, format: asked.format ?? kept?.format ?? null };
 }

@@ -98,7 +98,7 @@ export function withoutRoots(kept: KeptSettings, left: readonly string[]): KeptS
   return { ...kept, settings: { ...kept.settings, roots: roots.filter((root) => !left.includes(root)) } };
 }
 
-/** With one more context that the user named. */
+/** Kept settings with one more context that the user named. */
 export function withRoot(kept: KeptSettings, path: string): KeptSettings {
   const { roots = [] } = kept.settings;
   return { ...kept, settings: { ...kept.settings, roots: [...new Set([...roots, resolve(path)])] } };

@@ -31,7 +31,7 @@ export interface Doubted {
   readonly isOpen: boolean;
   /** Names all of them, with what to type. */
   warn(stderr: Output): void;
-  /** To be called before what was begun goes on: it would go on otherwise than it began. @throws RlmError */
+  /** Refuses to go on with an exec that would go on otherwise than it began. @throws RlmError */
   refuse(): void;
 }
 
@@ -129,7 +129,7 @@ function valueIn(settings: Settings, key: string): unknown {
   return set ?? new Map<string, unknown>(Object.entries(LIMIT_DEFAULTS)).get(key) ?? undefined;
 }
 
-/** More roots than a person types. Each of them is looked up in the file system. */
+/** The number of roots that are compared, more than a person types. Each is looked up in the file system. */
 const ROOTS = 100;
 
 function rootsBeyond(recorded: readonly string[], here: readonly string[]): string[] {

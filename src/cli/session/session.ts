@@ -42,7 +42,7 @@ export interface CliSession extends AsyncDisposable {
   loadAll(signal: AbortSignal): Promise<void>;
   /** Loads a path that the user named, which makes it an allowed root; or `-`, stdin. @throws RlmError */
   load(path: string, kind: "load" | "append", signal: AbortSignal): Promise<void>;
-  /** To be called before what another process began goes on. @throws RlmError `settings_untrusted` */
+  /** Refuses to go on with the exec of another process if settings do not count. @throws RlmError `settings_untrusted` */
   checkRecorded(): void;
 }
 
@@ -55,7 +55,7 @@ export interface Opening {
   choose?(store: Store): Promise<SessionRow>;
   /** The command changes nothing: if the session does not exist yet, none is made in the store. */
   readonly looksOnly?: boolean;
-  /** Told of each turn of an ask. */
+  /** Receives each turn of an ask. */
   onTurn?(turn: Extract<SessionEvent, { kind: "turn" }>): void;
   /** Looks at the settings before anything is opened or read. @throws RlmError */
   check?(settings: Settings): void;

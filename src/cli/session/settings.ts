@@ -25,8 +25,8 @@ export interface WithModel {
 }
 
 /**
- * Adds a model to settings that name none: the only one of the server, or the usual one of the only common provider that
- * has a key. Several are never chosen among.
+ * Adds a model to settings without one: the only one of the server, or the usual one of the only common provider with a key.
+ * If there are several, it chooses none.
  *
  * @throws UsageError for the --base-url of a server with several models, RlmError `provider_error` for one without a list
  */

@@ -29,7 +29,7 @@ export function showExecs(session: SessionDescription, page: Page, output: Outpu
 
 interface Tree {
   readonly session: SessionDescription;
-  /** Those that are shown, in their order. */
+  /** Execs that are shown, in their order. */
   readonly execs: readonly ExecDescription[];
   readonly margin: string;
   readonly page: Page;

@@ -92,7 +92,7 @@ export async function sessionMeant(store: Store, name: string): Promise<string> 
   );
 }
 
-/** As `sessionMeant`, of a name with a checkpoint behind its last `@`. The id of a job may have that character too. */
+/** The session of a name with a checkpoint behind its last `@`. The id of a job may have that character too. */
 export async function checkpointMeant(store: Store, name: string): Promise<Meant> {
   if (!name.includes("/")) {
     const [, session = "", checkpoint] = /^(@last|[^@]*)(?:@(.*))?$/s.exec(name) ?? [];

@@ -47,7 +47,7 @@ export function printNames(args: Arguments, host: Host): Promise<number> {
 const wanted = ({ named, unfinished }: SessionsFlags) =>
   [...(named ? ["named"] : []), ...(unfinished ? ["unfinished"] : [])].join(" and ");
 
-/** Without --all. */
+/** The number of sessions without --all. */
 const SHOWN = 20;
 
 function wantedBy({ named, unfinished }: SessionsFlags): (session: SessionSummary) => boolean {
