@@ -1,12 +1,11 @@
 import { isAbsolute, resolve } from "node:path";
-import { Type } from "typebox";
 import type { Tool } from "./define.ts";
 
 /** A tool with a path, for a host whose model does not know the working folder: a relative path is refused. */
 export function withAbsolutePath(tool: Tool): Tool {
   return {
     ...tool,
-    parameters: Type.Object({ ...tool.parameters.properties, path: ABSOLUTE }),
+    parameters: { type: "object", required: ["path"], properties: { ...tool.parameters.properties, path: ABSOLUTE } },
     async run(open, args, call) {
       const path = pathIn(args);
       if (path === null || path === "" || isAbsolute(path)) return tool.run(open, args, call);
@@ -19,7 +18,7 @@ export function withAbsolutePath(tool: Tool): Tool {
   };
 }
 
-const ABSOLUTE = Type.String({ description: "Absolute path" });
+const ABSOLUTE = { type: "string", description: "Absolute path" } as const;
 
 function pathIn(args: unknown): string | null {
   const path: unknown = typeof args === "object" && args !== null ? Reflect.get(args, "path") : null;

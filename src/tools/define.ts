@@ -1,11 +1,12 @@
-import { IsObject, type Static, type TObject, type TSchema } from "typebox";
-import { Value } from "typebox/value";
 import { type ErrorCode, type Json, RlmError, remedy } from "../../runtime/index.ts";
 import type { ObjectSource } from "../context/index.ts";
+import { compare } from "../model/schema/compare.ts";
 import { messageOf } from "../platform/errors.ts";
 import { nearest } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
+import { jsonOf } from "./json-value.ts";
+import type { Arguments, ParameterSchema, Parameters } from "./parameters.ts";
 
 /** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
@@ -61,7 +62,7 @@ export interface Tool {
   /** One line for a system prompt. */
   readonly promptSnippet: string;
   readonly guidelines: readonly string[];
-  readonly parameters: TObject;
+  readonly parameters: Parameters;
   /** A sentence for the model: where it finds the rest of an answer that was too long to show. */
   readonly rest: string;
   /**
@@ -86,7 +87,7 @@ export interface Failure {
 }
 
 /** Fields that every definition has. */
-interface Told<P extends TObject> {
+interface Told<P extends Parameters> {
   readonly name: string;
   readonly label: string;
   readonly description: string;
@@ -101,27 +102,27 @@ interface Told<P extends TObject> {
   readonly failureFields: object;
 }
 
-interface Definition<P extends TObject> extends Told<P> {
+interface Definition<P extends Parameters> extends Told<P> {
   /** @throws RlmError, which becomes the answer */
-  run(session: Session, args: Static<P>, call: ToolCall): Promise<object>;
-  recorded?(args: Static<P>, call: RecordedCall): object | Promise<object>;
-  next?(args: Static<P>, call: RecordedCall): ((session: Session) => Promise<object>) | null;
+  run(session: Session, args: Arguments<P>, call: ToolCall): Promise<object>;
+  recorded?(args: Arguments<P>, call: RecordedCall): object | Promise<object>;
+  next?(args: Arguments<P>, call: RecordedCall): ((session: Session) => Promise<object>) | null;
 }
 
-export function defineTool<P extends TObject>(definition: Definition<P>): Tool {
+export function defineTool<const P extends Parameters>(definition: Definition<P>): Tool {
   return toolOf(definition, async (open, args, call) => definition.run(await open(), args, call));
 }
 
 /** A tool that its host answers: which session there is, and what runs in it. It opens none by itself. */
-export function defineHostTool<P extends TObject>(
-  definition: Told<P> & { run(args: Static<P>, call: ToolCall): Promise<object> },
+export function defineHostTool<const P extends Parameters>(
+  definition: Told<P> & { run(args: Arguments<P>, call: ToolCall): Promise<object> },
 ): Tool {
   return toolOf(definition, (_open, args, call) => definition.run(args, call));
 }
 
 /** A tool over the conversation in which it is called. It opens no session. */
-export function defineConversationTool<P extends TObject>(
-  definition: Told<P> & { run(conversation: Conversation, args: Static<P>, call: ToolCall): Promise<object> },
+export function defineConversationTool<const P extends Parameters>(
+  definition: Told<P> & { run(conversation: Conversation, args: Arguments<P>, call: ToolCall): Promise<object> },
 ): Tool {
   return toolOf(definition, (_open, args, call) => {
     return definition.run(conversationOf(definition.name, call), args, call);
@@ -136,18 +137,18 @@ export function conversationOf(tool: string, { conversation }: Pick<ToolCall, "c
 }
 
 /** A tool over the conversation whose exec begins later: it opens the session by itself, once it is known what is to be run. */
-export function defineReadingTool<P extends TObject>(
+export function defineReadingTool<const P extends Parameters>(
   definition: Told<P> &
     Pick<Definition<P>, "recorded" | "next"> & {
-      run(open: () => Promise<Session>, args: Static<P>, call: ToolCall): Promise<object>;
+      run(open: () => Promise<Session>, args: Arguments<P>, call: ToolCall): Promise<object>;
     },
 ): Tool {
   return toolOf(definition, definition.run);
 }
 
-function toolOf<P extends TObject>(
+function toolOf<P extends Parameters>(
   definition: Told<P> & Pick<Definition<P>, "recorded" | "next">,
-  run: (open: () => Promise<Session>, args: Static<P>, call: ToolCall) => Promise<object>,
+  run: (open: () => Promise<Session>, args: Arguments<P>, call: ToolCall) => Promise<object>,
 ): Tool {
   const { name, label, description, promptSnippet, parameters, failureFields } = definition;
   const failed = ({ code, message, suggestion }: Failure) =>
@@ -163,7 +164,7 @@ function toolOf<P extends TObject>(
     rest: definition.rest ?? "Ask for less, or read the values in rlm_exec and print slices of them.",
     async run(open, args, call) {
       try {
-        if (!Value.Check(parameters, args)) throw wrongArguments(name, parameters, args);
+        if (!areRight(parameters, args)) throw wrongArguments(name, parameters, args);
         checkMoved(definition, args);
         checkKeys(name, parameters, args);
         return wire(await run(open, args, call));
@@ -172,11 +173,11 @@ function toolOf<P extends TObject>(
       }
     },
     async recorded(args, call) {
-      if (!definition.recorded || !Value.Check(parameters, args)) return null;
+      if (!definition.recorded || !areRight(parameters, args)) return null;
       return wire(await definition.recorded(args, call));
     },
     next(args, call) {
-      const rest = Value.Check(parameters, args) ? (definition.next?.(args, call) ?? null) : null;
+      const rest = areRight(parameters, args) ? (definition.next?.(args, call) ?? null) : null;
       return rest && (async (session) => wire(await rest(session)));
     },
     failed,
@@ -200,21 +201,29 @@ function failureOf(error: unknown, { signal }: ToolCall): Failure {
   };
 }
 
-function wrongArguments(name: string, parameters: TObject, args: unknown): RlmError {
-  const [error] = Value.Errors(parameters, args);
-  const where = error?.instancePath ? `${error.instancePath.slice(1).replaceAll("/", ".")} ` : "";
-  const allowed = error?.keyword === "enum" ? `: ${error.params.allowedValues.join(", ")}` : "";
-  return new RlmError(
-    "invalid_argument",
-    `${name}: ${where}${error?.message ?? "the arguments do not fit"}${allowed}`,
-    {
-      suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
-    },
-  );
+/** Problems of arguments, in words. Schemas of tools have no patterns. */
+function problemsIn(parameters: Parameters, args: unknown): readonly string[] {
+  const schema = jsonOf(parameters);
+  return compare(schema, jsonOf(args), schema, () => true);
+}
+
+function areRight<P extends Parameters>(parameters: P, args: unknown): args is Arguments<P> {
+  return problemsIn(parameters, args).length === 0;
+}
+
+function wrongArguments(name: string, parameters: Parameters, args: unknown): RlmError {
+  const [problem = "the value does not fit"] = problemsIn(parameters, args);
+  // The place is a JSON pointer.
+  const told = problem
+    .replace(/^\/\S+/, (pointer) => pointer.slice(1).replaceAll("/", "."))
+    .replace(/^the value\b/, "the call");
+  return new RlmError("invalid_argument", `${name}: ${told}`, {
+    suggestion: `Parameters are ${Object.keys(parameters.properties).join(", ") || "none"}.`,
+  });
 }
 
 /** @throws RlmError `invalid_argument` */
-function checkMoved({ name, moved = {} }: Pick<Told<TObject>, "name" | "moved">, args: object): void {
+function checkMoved({ name, moved = {} }: Pick<Told<Parameters>, "name" | "moved">, args: object): void {
   for (const [key, taker] of Object.entries(moved)) {
     if (!(key in args)) continue;
     const suggestion = `Call ${taker} with ${key}.`;
@@ -226,8 +235,8 @@ function checkMoved({ name, moved = {} }: Pick<Told<TObject>, "name" | "moved">,
  * Looks for parameters that there are not: one that is misspelt would be ignored. The schema does not forbid them, since
  * that would cost tokens in every request. @throws RlmError `invalid_argument`
  */
-function checkKeys(place: string, schema: TSchema | undefined, value: object): void {
-  if (!IsObject(schema)) return;
+function checkKeys(place: string, schema: ParameterSchema | undefined, value: object): void {
+  if (!schema?.properties) return;
   const known = Object.keys(schema.properties);
   for (const [key, inner] of Object.entries(value)) {
     if (!known.includes(key)) throw unknownKey(place, key, known);

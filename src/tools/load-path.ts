@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
-import { Type } from "typebox";
 import type { LoadResult } from "../session/index.ts";
 import type { RecordedCall } from "./define.ts";
 
-export const PATH = Type.String({ description: "Relative to the working directory, or absolute" });
+export const PATH = { type: "string", description: "Relative to the working directory, or absolute" } as const;
 
 /** The source that a call names: relative paths start at the project's folder, as in the other tools of a host. */
 export function sourceAt(path: string, cwd: string): string {

@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import type { Json } from "../../runtime/index.ts";
 import type { AskEnvelope } from "../session/index.ts";
 import { checkContext } from "./context-needed.ts";
@@ -33,10 +32,14 @@ export const rlm_ask = defineTool({
   description:
     "Have a question about P answered by another model, which explores P with cells of its own, turn by turn, and cites places of P. Costs a request a turn; variables of its cells stay. What a cell or two can find is cheaper in rlm_exec.",
   promptSnippet: "Have a hard question about context P explored and answered",
-  parameters: Type.Object({
-    question: Type.String({ description: "The other model sees P, not this conversation" }),
-    max_turns: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  }),
+  parameters: {
+    type: "object",
+    required: ["question"],
+    properties: {
+      question: { type: "string", description: "The other model sees P, not this conversation" },
+      max_turns: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+    },
+  },
   rest: "Ask for a shorter answer.",
   async run(session, { question, max_turns }, { signal, suspend, rootModel }) {
     checkContext(session);

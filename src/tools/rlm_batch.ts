@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope } from "../session/index.ts";
 import { defineReadingTool } from "./define.ts";
@@ -11,11 +10,15 @@ export const rlm_batch = defineReadingTool({
     "rlm_query with the same instructions for each of many objects, in parallel. A failure stands in place of an answer.",
   promptSnippet: "Ask the same of many objects by their ids",
   guidelines: ["To ask the same of many files use rlm_ingest, then rlm_batch with the ids that it answers."],
-  parameters: Type.Object({
-    instructions: Type.String(),
-    targets: Type.Array(Type.String(), { minItems: 1, maxItems: 100 }),
-    model: Type.Optional(Type.String()),
-  }),
+  parameters: {
+    type: "object",
+    required: ["instructions", "targets"],
+    properties: {
+      instructions: { type: "string" },
+      targets: { type: "array", items: { type: "string" }, minItems: 1, maxItems: 100 },
+      model: { type: "string" },
+    },
+  },
   rest: "Ask for shorter answers, or about fewer objects at a time.",
   run: async (open, { instructions, targets, model }, call) =>
     resultsOf(await readObjects(open, { tool: "rlm_batch", instructions, targets, model, passesOver: true }, call)),

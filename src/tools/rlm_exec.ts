@@ -1,11 +1,10 @@
-import { Type } from "typebox";
 import { type Builtin, builtins, cellReference } from "../../builtins/index.ts";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../runtime/index.ts";
 import { NOTHING_RUN } from "../nothing-run.ts";
 import { checkContext } from "./context-needed.ts";
 import { defineTool, type Tool } from "./define.ts";
 
-const limit = () => Type.Optional(Type.Integer({ minimum: 1 }));
+const LIMIT = { type: "integer", minimum: 1 } as const;
 
 /** The model's text about rlm_exec: the rules of a cell, the builtins by their definitions, two patterns. */
 export function cellDescription({
@@ -39,15 +38,18 @@ export const rlm_exec = defineTool({
   description: cellDescription(),
   promptSnippet: "Run JavaScript over context P, with sub-calls to a model",
   guidelines: ["In rlm_exec print little, put findings into result, keep intermediate values in variables."],
-  parameters: Type.Object({
-    code: Type.String({ description: "JavaScript" }),
-    limits_override: Type.Optional(
-      Type.Object(
-        { max_output_bytes: limit(), max_execution_ms: limit(), max_find_results: limit() },
-        { description: "For this call; clamped by policy" },
-      ),
-    ),
-  }),
+  parameters: {
+    type: "object",
+    required: ["code"],
+    properties: {
+      code: { type: "string", description: "JavaScript" },
+      limits_override: {
+        type: "object",
+        properties: { max_output_bytes: LIMIT, max_execution_ms: LIMIT, max_find_results: LIMIT },
+        description: "For this call; clamped by policy",
+      },
+    },
+  },
   rest: "Variables persist: keep the value in one, and print slices of it in further rlm_exec calls.",
   async run(session, { code, limits_override = {} }, { signal, suspend, conversation }) {
     if (!conversation) checkContext(session);

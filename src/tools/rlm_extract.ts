@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { type Json, RlmError } from "../../runtime/index.ts";
 import { NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
@@ -12,11 +11,15 @@ export const rlm_extract = defineReadingTool({
   label: "RLM extract",
   description: "rlm_query of one object whose answer stays in memory: cells read it with memory.get('artifact/NAME').",
   promptSnippet: "Keep what a model finds in one object",
-  parameters: Type.Object({
-    instructions: Type.String(),
-    target: Type.String(),
-    name: Type.String({ minLength: 1, maxLength: 200 }),
-  }),
+  parameters: {
+    type: "object",
+    required: ["instructions", "target", "name"],
+    properties: {
+      instructions: { type: "string" },
+      target: { type: "string" },
+      name: { type: "string", minLength: 1, maxLength: 200 },
+    },
+  },
   async run(open, { instructions, target, name }, call) {
     const asked = { tool: "rlm_extract", instructions, targets: [target] };
     const query = await readObjects(open, asked, call);

@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { documentsNamed, objectOf, pauses } from "../context/index.ts";
 import type { LoadResult } from "../session/index.ts";
 import { conversationOf, defineTool, type Ingested } from "./define.ts";
@@ -10,7 +9,11 @@ export const rlm_ingest = defineTool({
   label: "RLM ingest",
   description: "Add files to P by paths, folders and globs (src/**/*.ts), unchanged ones once. Answers their ids.",
   promptSnippet: "Add files, folders and globs to context P",
-  parameters: Type.Object({ paths: Type.Array(Type.String(), { minItems: 1 }) }),
+  parameters: {
+    type: "object",
+    required: ["paths"],
+    properties: { paths: { type: "array", items: { type: "string" }, minItems: 1 } },
+  },
   rest: "See list_docs in rlm_exec.",
   async run(session, { paths }, call) {
     const { cwd, signal, mostIngested } = call;

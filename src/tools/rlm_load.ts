@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import type { Session } from "../session/index.ts";
 import { defineTool } from "./define.ts";
 import { loadedFrom, PATH, shortened, sourceAt } from "./load-path.ts";
@@ -11,7 +10,7 @@ export const rlm_load = defineTool({
     "Load a file or folder (up to 100 MB of text) as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget. Returns stats.",
   promptSnippet: "Load a large file or folder as context P",
   guidelines: ["For material too large to read (repositories, logs, books) use rlm_load, then rlm_exec."],
-  parameters: Type.Object({ path: PATH }),
+  parameters: { type: "object", required: ["path"], properties: { path: PATH } },
   async run(session, { path }, { cwd, signal }) {
     const { success, stats } = await session.load(sourceAt(path, cwd), { signal });
     return { success, stats: shortened(stats) };
@@ -27,10 +26,11 @@ export const rlm_load_unless_loaded = defineTool({
   description:
     "Call rlm_status first: an earlier run may have loaded it. Loads a file or folder (up to 100 MB of text) as the context P, to explore with rlm_exec. Resets variables, helpers, memory and budget, unless it is loaded already. Returns stats.",
   promptSnippet: "Load a large file or folder as context P",
-  parameters: Type.Object({
-    path: PATH,
-    reset: Type.Optional(Type.Boolean({ description: "Load anew what is loaded already" })),
-  }),
+  parameters: {
+    type: "object",
+    required: ["path"],
+    properties: { path: PATH, reset: { type: "boolean", description: "Load anew what is loaded already" } },
+  },
   async run(session, { path, reset = false }, { cwd, signal }) {
     const source = sourceAt(path, cwd);
     if (!reset && isLoadedFrom(session, source)) {

@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { type Json, RlmError } from "../../runtime/index.ts";
 import { defineTool } from "./define.ts";
 import { JSON_VALUE, jsonOf } from "./json-value.ts";
@@ -8,7 +7,11 @@ export const rlm_memory_put = defineTool({
   label: "RLM memory",
   description: "Store a JSON value under a key (overwrites). Cells read it with memory.get(key).",
   promptSnippet: "Store a JSON value for later rlm calls",
-  parameters: Type.Object({ key: Type.String(), value: JSON_VALUE }),
+  parameters: {
+    type: "object",
+    required: ["key", "value"],
+    properties: { key: { type: "string" }, value: JSON_VALUE },
+  },
   async run(session, { key, value }) {
     await session.memory.put(key, jsonOf(value));
     return { key };
@@ -22,7 +25,7 @@ export const rlm_memory_get = defineTool({
   label: "RLM memory",
   description: "Read the value of a key; null if there is none.",
   promptSnippet: "Read a stored value",
-  parameters: Type.Object({ key: Type.String() }),
+  parameters: { type: "object", required: ["key"], properties: { key: { type: "string" } } },
   run: async (session, { key }) => ({ key, value: await session.memory.get(key) }),
   rest: "In rlm_exec, memory.get(key) gives the whole value: print slices or parts of it.",
   failureFields: { key: null, value: null },
@@ -33,7 +36,7 @@ export const rlm_memory_list = defineTool({
   label: "RLM memory",
   description: "List the keys.",
   promptSnippet: "List stored keys",
-  parameters: Type.Object({}),
+  parameters: { type: "object", properties: {} },
   run: async (session) => ({ keys: await session.memory.list() }),
   rest: "In rlm_exec, memory.list() gives them all: print slices.",
   failureFields: { keys: [] },
@@ -44,7 +47,7 @@ export const rlm_memory_clear = defineTool({
   label: "RLM memory",
   description: "Remove all keys and values.",
   promptSnippet: "Clear stored values",
-  parameters: Type.Object({}),
+  parameters: { type: "object", properties: {} },
   async run(session) {
     await session.memory.clear();
     return {};
@@ -60,15 +63,20 @@ export const rlm_memory_batch = defineTool({
   label: "RLM memory",
   description: "Several operations in order, all or nothing. Returns results in the same order.",
   promptSnippet: "Put, get and delete several keys at once",
-  parameters: Type.Object({
-    ops: Type.Array(
-      Type.Object({
-        op: Type.Enum([...OPERATIONS], { type: "string" }),
-        key: Type.String(),
-        value: Type.Optional(JSON_VALUE),
-      }),
-    ),
-  }),
+  parameters: {
+    type: "object",
+    required: ["ops"],
+    properties: {
+      ops: {
+        type: "array",
+        items: {
+          type: "object",
+          required: ["op", "key"],
+          properties: { op: { enum: OPERATIONS, type: "string" }, key: { type: "string" }, value: JSON_VALUE },
+        },
+      },
+    },
+  },
   run: async (session, { ops }) => ({ results: await session.memory.batch(ops.map(operation)) }),
   recorded: ({ ops }, { before }) => ({ results: replayed(ops.map(operation), before.memory) }),
   failureFields: { results: [] },

@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import type { TextObject } from "../context/index.ts";
 import { objectNamed } from "./conversation-objects.ts";
 import { defineConversationTool } from "./define.ts";
@@ -11,11 +10,15 @@ export const rlm_peek = defineConversationTool({
   label: "RLM peek",
   description: "Read an object of this conversation or P by id, as in rlm-obj-a1b2c3.",
   promptSnippet: "Read an object by its id",
-  parameters: Type.Object({
-    id: Type.String(),
-    offset: Type.Optional(Type.Integer({ minimum: 0 })),
-    length: Type.Optional(Type.Integer({ minimum: 1, default: LENGTH })),
-  }),
+  parameters: {
+    type: "object",
+    required: ["id"],
+    properties: {
+      id: { type: "string" },
+      offset: { type: "integer", minimum: 0 },
+      length: { type: "integer", minimum: 1, default: LENGTH },
+    },
+  },
   answersText: true,
   async run(conversation, { id, offset = 0, length = LENGTH }) {
     return { text: sliceOf(await objectNamed(await conversation.objects(), id), offset, length) };

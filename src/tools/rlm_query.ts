@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import { SEARCH_STRATEGIES, type SearchStrategy } from "../query/index.ts";
 import type { Session } from "../session/index.ts";
@@ -7,9 +6,9 @@ import { defineTool, type ToolCall } from "./define.ts";
 
 /** Parameters that choose sections. */
 export const SECTIONS = {
-  max_sections: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
-  search_strategy: Type.Optional(Type.Enum([...SEARCH_STRATEGIES], { type: "string", default: "auto" })),
-};
+  max_sections: { type: "integer", minimum: 1, maximum: 50, default: 10 },
+  search_strategy: { enum: SEARCH_STRATEGIES, type: "string", default: "auto" },
+} as const;
 
 /** The tool of a host without conversations. */
 export const rlm_query = defineTool({
@@ -18,10 +17,11 @@ export const rlm_query = defineTool({
   description:
     "Answer a simple question about P without code: finds sections, lets a model read each, merges the notes. Changes nothing but the budget. For anything more exact use rlm_exec.",
   promptSnippet: "Ask a simple question about context P",
-  parameters: Type.Object({
-    prompt: Type.String({ description: "Question or task" }),
-    ...SECTIONS,
-  }),
+  parameters: {
+    type: "object",
+    required: ["prompt"],
+    properties: { prompt: { type: "string", description: "Question or task" }, ...SECTIONS },
+  },
   run: (session, args, call) => sectionsRead(session, args, call),
   recorded: (_args, { envelope }) => envelope ?? {},
   failureFields: { ...NOTHING_RUN, ...NOTHING_READ },

@@ -1,12 +1,9 @@
-import { Type } from "typebox";
 import { RlmError } from "../../runtime/index.ts";
 import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope } from "../session/index.ts";
 import { defineReadingTool } from "./define.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 import { rlm_query, SECTIONS, sectionsRead } from "./rlm_query.ts";
-
-const text = Type.Optional(Type.String());
 
 /** The query of a host whose conversation has objects: with a target a model reads that alone, and several together. */
 export const rlm_query_in_conversation = defineReadingTool({
@@ -18,13 +15,16 @@ export const rlm_query_in_conversation = defineReadingTool({
   guidelines: [
     "rlm_query, rlm_batch and rlm_ask cost tokens: look up small things directly, or with rlm_search and rlm_peek.",
   ],
-  parameters: Type.Object({
-    prompt: Type.Optional(Type.String({ description: "Question or task" })),
-    instructions: Type.Optional(Type.String({ description: "The same" })),
-    target: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 100 })])),
-    model: text,
-    ...SECTIONS,
-  }),
+  parameters: {
+    type: "object",
+    properties: {
+      prompt: { type: "string", description: "Question or task" },
+      instructions: { type: "string", description: "The same" },
+      target: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 1, maxItems: 100 }] },
+      model: { type: "string" },
+      ...SECTIONS,
+    },
+  },
   async run(open, args, call) {
     const { target, model } = args;
     const instructions = questionIn(args);

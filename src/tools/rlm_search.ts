@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { RlmError } from "../../runtime/index.ts";
 import {
   type Document,
@@ -29,10 +28,14 @@ export const rlm_search = defineConversationTool({
     "The user sees the whole conversation, and you may not: before you say that you lack something, look for it with rlm_search.",
     "Check that an object found with rlm_search or rlm_peek is the one that the user means.",
   ],
-  parameters: Type.Object({
-    pattern: Type.String({ minLength: 1, description: "Text in any case, or /regex/flags as for find" }),
-    scope: Type.Optional(Type.Array(Type.String(), { description: "Ids to search" })),
-  }),
+  parameters: {
+    type: "object",
+    required: ["pattern"],
+    properties: {
+      pattern: { type: "string", minLength: 1, description: "Text in any case, or /regex/flags as for find" },
+      scope: { type: "array", items: { type: "string" }, description: "Ids to search" },
+    },
+  },
   answersText: true,
   async run(conversation, { pattern, scope }, { signal }) {
     const objects = await conversation.objects();

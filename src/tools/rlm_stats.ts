@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { defineConversationTool } from "./define.ts";
 
 export const rlm_stats = defineConversationTool({
@@ -6,7 +5,7 @@ export const rlm_stats = defineConversationTool({
   label: "RLM stats",
   description: "Sizes of the conversation, its window and P; objects in, out, folded; budget; calls; on or off.",
   promptSnippet: "See sizes and budget",
-  parameters: Type.Object({}),
+  parameters: { type: "object", properties: {} },
   run: (conversation) => conversation.stats(),
   failureFields: {},
 });

@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { defineHostTool, type Tool } from "./define.ts";
 import type { SessionHost } from "./session-host.ts";
 
@@ -8,7 +7,7 @@ export const rlm_status = (host: SessionHost): Tool =>
     label: "RLM status",
     description: "The session: context, budget, what runs or is unfinished, other sessions of this folder.",
     promptSnippet: "See the session, its context and its budget",
-    parameters: Type.Object({}),
+    parameters: { type: "object", properties: {} },
     moved: { session: "rlm_wait", discard: "rlm_wait" },
     run: () => host.status(),
     rest: "Load fewer sources, or ask for one thing at a time.",

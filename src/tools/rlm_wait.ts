@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { RlmError } from "../../runtime/index.ts";
 import { defineHostTool, type Tool } from "./define.ts";
 import type { SessionHost } from "./session-host.ts";
@@ -9,14 +8,15 @@ export const rlm_wait = (host: SessionHost): Tool =>
     label: "RLM wait",
     description: "Wait for what runs, and get its answer; or the answer of an exec that is over.",
     promptSnippet: "Wait for the answer of an exec that runs",
-    parameters: Type.Object({
-      exec_id: Type.Optional(Type.String({ description: "Default: the newest" })),
-      from: Type.Optional(
-        Type.Integer({ minimum: 0, description: "Of an answer that was cut: from this character on" }),
-      ),
-      discard: Type.Optional(Type.Boolean({ description: "Do not wait: give up what runs or is unfinished" })),
-      session: Type.Optional(Type.String({ description: "Do not wait: go over to this session; made if missing" })),
-    }),
+    parameters: {
+      type: "object",
+      properties: {
+        exec_id: { type: "string", description: "Default: the newest" },
+        from: { type: "integer", minimum: 0, description: "Of an answer that was cut: from this character on" },
+        discard: { type: "boolean", description: "Do not wait: give up what runs or is unfinished" },
+        session: { type: "string", description: "Do not wait: go over to this session; made if missing" },
+      },
+    },
     async run({ exec_id = null, from, discard, session }, call) {
       if (discard && session !== undefined) throw both();
       if (session !== undefined) return host.goTo(session, call);

@@ -1,5 +1,4 @@
 import type { ToolDefinition } from "@mariozechner/pi-coding-agent";
-import { Type } from "typebox";
 import {
   badRange,
   FULL,
@@ -75,8 +74,12 @@ export function refreshTool(parts: RefreshParts): ToolDefinition {
   };
 }
 
-const Parameters = Type.Object({
-  path: Type.String(),
-  offset: Type.Optional(Type.Integer({ minimum: 1 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1 })),
-});
+const Parameters = {
+  type: "object",
+  required: ["path"],
+  properties: {
+    path: { type: "string" },
+    offset: { type: "integer", minimum: 1 },
+    limit: { type: "integer", minimum: 1 },
+  },
+};

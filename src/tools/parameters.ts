@@ -1,0 +1,48 @@
+/** JSON Schema of a parameter: the words that the tools use of it. */
+export interface ParameterSchema {
+  readonly type?: "string" | "integer" | "boolean" | "array" | "object";
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly ParameterSchema[];
+  readonly items?: ParameterSchema;
+  readonly properties?: Readonly<Record<string, ParameterSchema>>;
+  readonly required?: readonly string[];
+  readonly default?: string | number;
+  readonly description?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+}
+
+/** JSON Schema of a tool's arguments. */
+export interface Parameters extends ParameterSchema {
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, ParameterSchema>>;
+}
+
+/** The type of the values that fit a schema; `unknown` for one without a type. */
+export type Arguments<S> = S extends { readonly enum: readonly (infer Value)[] }
+  ? Value
+  : S extends { readonly anyOf: readonly (infer Branch)[] }
+    ? Arguments<Branch>
+    : S extends { readonly type: "array"; readonly items: infer Item }
+      ? readonly Arguments<Item>[]
+      : S extends { readonly type: "object"; readonly properties: infer Properties }
+        ? ObjectOf<Properties, S extends { readonly required: readonly (infer Name)[] } ? Name : never>
+        : S extends { readonly type: infer Type extends keyof Simple }
+          ? Simple[Type]
+          : unknown;
+
+interface Simple {
+  readonly string: string;
+  readonly integer: number;
+  readonly boolean: boolean;
+}
+
+type ObjectOf<Properties, Required> = {
+  readonly [Name in keyof Properties as Name extends Required ? Name : never]: Arguments<Properties[Name]>;
+} & {
+  readonly [Name in keyof Properties as Name extends Required ? never : Name]?: Arguments<Properties[Name]>;
+};
