@@ -6,7 +6,7 @@ import { isSealed, type Row, seal, value } from "../rows/seal.ts";
 import type { Session } from "../rows/session.ts";
 import { readableCheckpoints } from "./checkpoints.ts";
 import { readSession } from "./sessions.ts";
-import { all, type Plan, packed, run, sql } from "./sql.ts";
+import { all, type Packed, type Plan, packed, run, sql } from "./sql.ts";
 
 /** The records of a session. @throws RlmError `store_corrupt` naming one that is missing or damaged */
 export function* readJournal(id: string, from: number): Plan<JournalRow[]> {
@@ -43,16 +43,28 @@ export function* readable(id: string): Plan<Readable> {
   };
 }
 
+interface WrittenRecord {
+  readonly session: string;
+  readonly seq: number;
+  readonly kind: string;
+  readonly content: Packed;
+  readonly sha256: Uint8Array;
+}
+
 /** Records of a session as they are written, and the bytes that they take. @param from the seq of the first one */
-export function packedRecords(session: string, from: number, records: readonly StoredRecord[]) {
-  const written = records.map((record, index) => {
+export function packedRecords(
+  session: string,
+  from: number,
+  records: readonly StoredRecord[],
+): { readonly written: readonly WrittenRecord[]; readonly bytes: number } {
+  const written = records.map((record, index): WrittenRecord => {
     const [seq, kind, content] = [from + index, record.record, JSON.stringify(record)];
     return { session, seq, kind, content: packed(content), sha256: sealOfRecord(session, seq, kind, content) };
   });
   return { written, bytes: written.reduce((sum, { content }) => sum + Buffer.byteLength(content.packed), 0) };
 }
 
-export function* insertRecords(written: ReturnType<typeof packedRecords>["written"]): Plan<void> {
+export function* insertRecords(written: readonly WrittenRecord[]): Plan<void> {
   for (const { session, seq, kind, content, sha256 } of written) {
     yield* run(sql`INSERT INTO journal (session, seq, kind, content, sha256)
       VALUES (${session}, ${seq}, ${kind}, ${content}, ${sha256})`);

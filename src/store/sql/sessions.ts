@@ -4,7 +4,7 @@ import type { DamagedRow, SessionPage, SessionRow } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
 import { decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
-import { all, get, list, oneOf, type Plan, raw, run, type Statement, spelled, sql } from "./sql.ts";
+import { all, get, list, oneOf, type Plan, raw, run, type Spelled, type Statement, spelled, sql } from "./sql.ts";
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function* readSession(id: string): Plan<Session> {
@@ -49,7 +49,7 @@ export function* findSession(nameOrId: string): Plan<SessionRow | null> {
 const LEAST_END = 6;
 
 /** True if a lease of the session `s` runs. Leases of a store in a folder are locks of files. */
-export const BUSY = spelled(
+export const BUSY: Spelled = spelled(
   sql`0`,
   sql`(EXISTS (SELECT 1 FROM leases l WHERE l.session = s.id AND l.until > clock_timestamp()))::int`,
 );

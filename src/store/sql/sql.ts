@@ -13,12 +13,12 @@ export type Part = Value | Statement | Spelled | Packed | OneOf;
 
 export type Value = null | number | string | Uint8Array;
 
-interface Spelled {
+export interface Spelled {
   readonly sqlite: Statement;
   readonly postgres: Statement;
 }
 
-interface Packed {
+export interface Packed {
   readonly packed: string | Uint8Array;
 }
 
