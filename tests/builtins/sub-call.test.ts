@@ -6,6 +6,8 @@ import { callsOf, checkSubCall, readSubCall } from "../../builtins/sub-call.ts";
 import { type CallScope, type Json, RlmError } from "../../runtime/index.ts";
 import { scopeWith, servicesOver } from "../support/builtin-services.ts";
 
+/** Pairs of a start and an end, as a cell writes them. */
+const pairs = (text: string) => text.split(" ").map((pair) => pair.split("-").map(Number));
 const contextOf = (context: Json) => readSubCall("llm_query", ["Which?", { context }]).context;
 
 test.each<[string, Json, unknown]>([
@@ -13,32 +15,8 @@ test.each<[string, Json, unknown]>([
   ["a pair", [3, 9], { ranges: [[3, 9]] }],
   ["a document", { id: "a.txt", start: 3, end: 9, size: 6 }, { ranges: [[3, 9]] }],
   ["a list with one pair", [[3, 9]], { ranges: [[3, 9]] }],
-  [
-    "hits and pairs",
-    [{ text: "x", start: 20, end: 30 }, [3, 9]],
-    {
-      ranges: [
-        [3, 9],
-        [20, 30],
-      ],
-    },
-  ],
-  [
-    "places that overlap, touch and hold one another",
-    [
-      [0, 4],
-      [2, 6],
-      [6, 8],
-      [20, 40],
-      [25, 30],
-    ],
-    {
-      ranges: [
-        [0, 8],
-        [20, 40],
-      ],
-    },
-  ],
+  ["hits and pairs", [{ text: "x", start: 20, end: 30 }, [3, 9]], { ranges: pairs("3-9 20-30") }],
+  ["places that overlap, touch and hold one another", pairs("0-4 2-6 6-8 20-40 25-30"), { ranges: pairs("0-8 20-40") }],
   ["an empty document among others", [{ start: 5, end: 5 }, [7, 9]], { ranges: [[7, 9]] }],
   ["a match in the history", [3, 9, "history"], { ranges: [[3, 9]], of: "history" }],
   [
@@ -59,22 +37,13 @@ test.each<[Json, string]>([
   [7, "TypeError: llm_query: context must be [start, end], or have start and end"],
   [{ matches: [] }, "TypeError: llm_query: context must be [start, end], or have start and end"],
   [[1, 2, 3], "TypeError: llm_query: context[0] must be [start, end], or have start and end"],
-  [
-    [
-      [1, 2],
-      [3, 4, "history"],
-    ],
-    "TypeError: llm_query: context has places of P and of the history",
-  ],
+  [[...pairs("1-2"), [3, 4, "history"]], "TypeError: llm_query: context has places of P and of the history"],
   [{ start: 4, end: 4, of: "history" }, "TypeError: llm_query: context names no text of the history"],
   [[1, 2, "P"], "TypeError: llm_query: context[0] must be [start, end], or have start and end"],
   [[[1, 2], "a.txt"], "TypeError: llm_query: context[1] must be [start, end], or have start and end"],
   [[9, 3], "RangeError: llm_query: context is [9, 3]: start and end must be integers, from 0, start before end"],
   [
-    [
-      [0, 1],
-      [-1, 3],
-    ],
+    [...pairs("0-1"), [-1, 3]],
     "RangeError: llm_query: context[1] is [-1, 3]: start and end must be integers, from 0, start before end",
   ],
   [
@@ -142,16 +111,9 @@ test("a call with context is refused where no level is left, also by a host that
 
 test("the places of a call must lie in P and hold text of a document", () => {
   expect(check({ context: [0, 20], max_sub_calls: 0 })).toBe(1);
-  expect(
-    failure(() =>
-      check({
-        context: [
-          [0, 3],
-          [15, 21],
-        ],
-      }),
-    ),
-  ).toBe("RangeError: llm_query: context has the place [15, 21], but P has 20 characters");
+  expect(failure(() => check({ context: pairs("0-3 15-21") }))).toBe(
+    "RangeError: llm_query: context has the place [15, 21], but P has 20 characters",
+  );
   expect(failure(() => check({ context: [[8, 10]] }))).toBe(
     "RangeError: llm_query: context lies between the documents of P, where there is no text",
   );

@@ -106,35 +106,13 @@ test("offsets are the indices of a JavaScript string", () => {
 });
 
 test.each([
-  [0, [], true],
-  [
-    2,
-    [
-      [0, 1],
-      [1, 2],
-    ],
-    true,
-  ],
-  [
-    3,
-    [
-      [0, 1],
-      [1, 2],
-      [2, 3],
-    ],
-    false,
-  ],
-  [
-    4,
-    [
-      [0, 1],
-      [1, 2],
-      [2, 3],
-    ],
-    false,
-  ],
+  [0, "", true],
+  [2, "0-1 1-2", true],
+  [3, "0-1 1-2 2-3", false],
+  [4, "0-1 1-2 2-3", false],
 ])("a limit of %i of three matches", (limit, matches, capped) => {
-  expect(find(textFromString("aaa"), compileFind("a", ""), limit)).toEqual({ matches, capped });
+  const found = find(textFromString("aaa"), compileFind("a", ""), limit);
+  expect([places(found), found.capped]).toEqual([matches, capped]);
 });
 
 test("a limit of 0 without matches is not capped", () => {
@@ -142,27 +120,15 @@ test("a limit of 0 without matches is not capped", () => {
 });
 
 test("an empty match never touches the end of the match before it", () => {
-  expect(findPlain("aab", "a*").matches).toEqual([
-    [0, 2],
-    [3, 3],
-  ]);
-  expect(findPlain("", "a*").matches).toEqual([[0, 0]]);
-  expect(findPlain("a\nb", "^", "m").matches).toEqual([
-    [0, 0],
-    [2, 2],
-  ]);
+  expect(places(findPlain("aab", "a*"))).toBe("0-2 3-3");
+  expect(places(findPlain("", "a*"))).toBe("0-0");
+  expect(places(findPlain("a\nb", "^", "m"))).toBe("0-0 2-2");
 });
 
 test("flags i, m and s are Rust's; g, u and d change nothing", () => {
-  expect(findPlain("Foo\nfoo", "^FOO$", "im").matches).toEqual([
-    [0, 3],
-    [4, 7],
-  ]);
-  expect(findPlain("a\nb", "a.b", "s").matches).toEqual([[0, 3]]);
-  expect(findPlain("aa", "a", "gud").matches).toEqual([
-    [0, 1],
-    [1, 2],
-  ]);
+  expect(places(findPlain("Foo\nfoo", "^FOO$", "im"))).toBe("0-3 4-7");
+  expect(places(findPlain("a\nb", "a.b", "s"))).toBe("0-3");
+  expect(places(findPlain("aa", "a", "gud"))).toBe("0-1 1-2");
 });
 
 test.each([
@@ -250,6 +216,8 @@ function onePass(pattern: string, flags: string, text: Text): [number, number][]
   const regex = reference((flags === "" ? "" : `(?${flags})`) + pattern);
   return regex.findAll(text.slice(0, text.length)).map(({ start, end }) => [text.unitAt(start), text.unitAt(end)]);
 }
+
+const places = ({ matches }: Pick<ReturnType<typeof find>, "matches">) => matches.map((at) => at.join("-")).join(" ");
 
 function findPlain(plain: string, pattern: string, flags = "") {
   return find(textFromString(plain), compileFind(pattern, flags), 100);
