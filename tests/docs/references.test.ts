@@ -15,10 +15,7 @@ const PAGES = [
   "SECURITY.md",
   "CHANGELOG.md",
   ...globSync("docs/**/*.md", { cwd: ROOT }),
-].map((page) => ({
-  page,
-  text: readFileSync(join(ROOT, page), "utf8"),
-}));
+].map((page) => ({ page, text: readFileSync(join(ROOT, page), "utf8") }));
 
 /** The first group of each match, with the page that has it. */
 function named(pattern: RegExp): { readonly page: string; readonly name: string }[] {

@@ -61,11 +61,7 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
     await session.close();
     await kept[Symbol.asyncDispose]();
   });
-  return {
-    session,
-    happenings,
-    story: () => happenings.splice(0).map(storyOf),
-  };
+  return { session, happenings, story: () => happenings.splice(0).map(storyOf) };
 }
 
 const FREE = {

@@ -53,15 +53,7 @@ export function contextOf(text: string): Promise<Context> {
 }
 
 export function newState(exec_id = "x", cell = 1): ExecState {
-  return {
-    exec_id,
-    cell,
-    limits: DEFAULT_EXEC_LIMITS,
-    output: noOutput(),
-    warnings: [],
-    running_ms: 0,
-    next_call: 1,
-  };
+  return { exec_id, cell, limits: DEFAULT_EXEC_LIMITS, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
 }
 
 /** Images by id, as a store would keep them: whole ones, and changes of others. */

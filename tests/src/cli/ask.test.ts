@@ -84,12 +84,7 @@ test("--json prints one object, whose trajectory is there only with --trajectory
   const turn = { error_code: null, usage: { input: 1000, output: 20 }, elapsed_ms: 0 };
   const seen = { exec_id: "ID", success: true, calls: [] };
   expect(JSON.parse(steady(whole.stdout)).trajectory).toMatchObject([
-    {
-      ...turn,
-      turn: 1,
-      text: "I look for it first.",
-      cells: [{ ...seen, code: FIND, observation: "code is 4711" }],
-    },
+    { ...turn, turn: 1, text: "I look for it first.", cells: [{ ...seen, code: FIND, observation: "code is 4711" }] },
     {
       ...turn,
       turn: 2,

@@ -176,11 +176,7 @@ test("variables that are no settings are left alone", () => {
 
 test("a symlink does not lead a project's root outside", () => {
   const folder = folderWith(
-    {
-      "repo/.git/HEAD": "",
-      "repo/belay.config.json": '{"roots":["way/in"]}',
-      "other/in/a": "",
-    },
+    { "repo/.git/HEAD": "", "repo/belay.config.json": '{"roots":["way/in"]}', "other/in/a": "" },
     { "repo/way": "../other" },
   );
   const places = { cwd: join(folder, "repo"), env: {}, userFile: join(folder, "none") };

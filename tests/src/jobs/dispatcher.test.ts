@@ -147,10 +147,7 @@ describe.each(KINDS)("a dispatcher: $kind", ({ skipped, open }) => {
       throw new Error("the process ended");
     };
     const poison = jobScene({ cell: dying });
-    const neighbour = jobScene({
-      answers: () => answers,
-      cell: async () => (++answers < 9 ? dying() : DONE),
-    });
+    const neighbour = jobScene({ answers: () => answers, cell: async () => (++answers < 9 ? dying() : DONE) });
     const scenes = [poison, neighbour];
     await dispatcher.offer([ticket(0), ticket(1), ticket(2)]);
     const worker = await working(

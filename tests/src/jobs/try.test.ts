@@ -194,10 +194,7 @@ test("a job that is being cancelled is not run: what was interrupted is given up
 });
 
 test("a job that is cancelled between the first look and its beginning ends cancelled", async () => {
-  const { row, log } = await tried({
-    job: { state: "running" },
-    at: { begin: becomes({ state: "cancelling" }) },
-  });
+  const { row, log } = await tried({ job: { state: "running" }, at: { begin: becomes({ state: "cancelling" }) } });
   expect(row?.job.state).toBe("cancelled");
   expect(log).not.toContain("run");
 });

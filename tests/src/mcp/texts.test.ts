@@ -187,14 +187,7 @@ test("suggestions name what a client's model can do", () => {
 test("progress says what was done, in at most 200 characters", () => {
   const counts = { left: 1, held_tokens: 0, held_cost_usd: 0 };
   const calls = { kind: "calls", done: 7, running: 2, tokens: 18_412, cost_usd: 0.03, ...counts } as const;
-  const tally = {
-    name: "rlm_exec",
-    elapsed_ms: 12_000,
-    turn: null,
-    calls: null,
-    load: null,
-    notice: null,
-  };
+  const tally = { name: "rlm_exec", elapsed_ms: 12_000, turn: null, calls: null, load: null, notice: null };
   expect(progressMessage({ ...tally, calls })).toBe("7 of 9 sub-calls · 18,412 tokens · $0.030");
   const turn = {
     kind: "turn",

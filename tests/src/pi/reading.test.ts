@@ -225,10 +225,7 @@ test.each<[string, Parameters<FakePi["start"]>[0], string]>([
     {
       confirms: (_message, signal) =>
         new Promise((resolve) => signal?.addEventListener("abort", () => resolve(true), { once: true })),
-      clock: {
-        ...systemClock,
-        after: (ms, run) => systemClock.after(ms === 120_000 ? 0 : ms, run),
-      },
+      clock: { ...systemClock, after: (ms, run) => systemClock.after(ms === 120_000 ? 0 : ms, run) },
     },
     "nobody answered within 120 s",
   ],

@@ -444,9 +444,7 @@ test("where the newest checkpoint of an exec is damaged an earlier one is taken,
   const second = await lives.open(
     undefined,
     {},
-    {
-      image: (id) => (steps.indexOf(id) >= 1 ? Promise.reject(lost(id)) : lives.store.image(id)),
-    },
+    { image: (id) => (steps.indexOf(id) >= 1 ? Promise.reject(lost(id)) : lives.store.image(id)) },
   );
   const finished = await second.resume();
   expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 1, replayed_sub_calls: 5 });
@@ -467,9 +465,7 @@ test("records that do not fit the cell end it as checkpoint_lost, and the state 
   const second = await lives.open(
     undefined,
     {},
-    {
-      image: async (id) => ((await isStep(id)) ? Promise.reject(lost(id)) : lives.store.image(id)),
-    },
+    { image: async (id) => ((await isStep(id)) ? Promise.reject(lost(id)) : lives.store.image(id)) },
   );
   const finished = await second.resume();
   expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost" });

@@ -72,10 +72,7 @@ test("nothing is opened before it is needed, and what was given up is there agai
   for (let cell = 2; cell < 5; cell++) {
     expect(
       await session.exec("[grow(), twice(n), typeof Kept, memory.get('k'), P, find('beta').matches.length]"),
-    ).toMatchObject({
-      result_json: [cell, 2 * cell, "function", [1], TEXT, 1],
-      warnings: [],
-    });
+    ).toMatchObject({ result_json: [cell, 2 * cell, "function", [1], TEXT, 1], warnings: [] });
   }
   expect(await session.memory.get("k")).toEqual([1]);
   // Once for each thing that was asked: the load opened a fresh one, all others what was before.

@@ -158,9 +158,7 @@ test("a count that runs into the time limit leaves the guest as it was", async (
   await using counting = await openSession();
   await counting.load({ text: "ab ".repeat(2 ** 20), name: "text" });
   expect(await counting.exec("var kept = 1; count('b a')")).toMatchObject({ result_json: 2 ** 20 - 1, warnings: [] });
-  const cut = await counting.exec("kept = 2; count('(?:[ab ]{3}|.)'); kept = 3", {
-    limits: { max_execution_ms: 50 },
-  });
+  const cut = await counting.exec("kept = 2; count('(?:[ab ]{3}|.)'); kept = 3", { limits: { max_execution_ms: 50 } });
   expect(cut).toMatchObject({ error_code: "js_timeout", warnings: [] });
   expect(await counting.exec("kept")).toMatchObject({ result_json: 2, warnings: [] });
 });

@@ -186,13 +186,7 @@ test("a session whose lease the caller has is not given back by it", async () =>
       await store.release(id);
     },
   };
-  const leased = await store.create({
-    id: "01JOB",
-    name: null,
-    origin: "library",
-    settings: null,
-    at: 0,
-  });
+  const leased = await store.create({ id: "01JOB", name: null, origin: "library", settings: null, at: 0 });
   const { session } = await openScripted(() => "", {}, undefined, { store: watched, leased });
   expect(session.id).toBe("01JOB");
   await session.close();

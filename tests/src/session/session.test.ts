@@ -67,9 +67,7 @@ test("two sessions share nothing", async () => {
   );
   expect(
     await other.exec("[typeof secret, {}.tampered, memory.list(), helpers.list(), session().context_chars]"),
-  ).toMatchObject({
-    result_json: ["undefined", null, [], [], 0],
-  });
+  ).toMatchObject({ result_json: ["undefined", null, [], [], 0] });
   await session.exec("delete Object.prototype.tampered");
 });
 

@@ -356,11 +356,7 @@ describe.each(STORES)("the store $kind", ({ skipped, open }) => {
     expect(await store.hasContext(old.key)).toBe(false);
     expect(plain(await store.context(kept.key))).toEqual(plain(kept));
     expect([await store.hasBaseline("B1"), await store.hasBaseline("B2")]).toEqual([false, true]);
-    expect(await store.gc({ ...rule, namedMs: 100 })).toMatchObject({
-      sessions: ["named"],
-      contexts: 1,
-      cached: 1,
-    });
+    expect(await store.gc({ ...rule, namedMs: 100 })).toMatchObject({ sessions: ["named"], contexts: 1, cached: 1 });
     expect(await store.gc({ ...rule, namedMs: 100, pi: true })).toMatchObject({ sessions: ["S3"] });
     expect((await listed(store)).map(({ id }) => id)).toEqual(["S4"]);
     expect(await store.hasBaseline("B2")).toBe(true);

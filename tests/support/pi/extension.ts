@@ -30,8 +30,7 @@ export default function (pi: ExtensionAPI): void {
   for (const channel of ["rlm:externalize", "rlm:query:start", "rlm:query:end"]) {
     pi.events.on(channel, (data) => void process.stderr.write(`${channel} ${JSON.stringify(data)}\n`));
   }
-  belayExtension({
-    ...openView(),
-    openStore: async (folder) => faults.around(await openStore(folder)),
-  })(faults.entries(pi));
+  belayExtension({ ...openView(), openStore: async (folder) => faults.around(await openStore(folder)) })(
+    faults.entries(pi),
+  );
 }

@@ -88,10 +88,7 @@ export function startPi(line: PiLine, { session, ...options }: PiOptions): Pi {
   const child = spawn(
     process.execPath,
     [...QUICK, line.command, "--mode", "rpc", ...going, ...flags(options.extensions)],
-    {
-      cwd: options.home.project,
-      env: { ...options.home.env, ...options.env },
-    },
+    { cwd: options.home.project, env: { ...options.home.env, ...options.env } },
   );
   return piOver(child);
 }
@@ -102,11 +99,7 @@ export function printPi(line: PiLine, prompt: string, { session, ...options }: P
   const child = spawn(
     process.execPath,
     [...QUICK, line.command, "-p", prompt, ...going, ...flags(options.extensions)],
-    {
-      cwd: options.home.project,
-      env: { ...options.home.env, ...options.env },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
+    { cwd: options.home.project, env: { ...options.home.env, ...options.env }, stdio: ["ignore", "pipe", "pipe"] },
   );
   const text = { stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"] as const) {

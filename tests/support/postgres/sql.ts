@@ -12,8 +12,5 @@ export async function openSql(url: string): Promise<ServerSql> {
   const client = new Client({ connectionString });
   await client.connect();
   const named = (text: string) => text.replaceAll("QUEUE", `${schema}_queue`).replaceAll("STORE", schema);
-  return {
-    query: async (text) => (await client.query(named(text))).rows,
-    [Symbol.asyncDispose]: () => client.end(),
-  };
+  return { query: async (text) => (await client.query(named(text))).rows, [Symbol.asyncDispose]: () => client.end() };
 }

@@ -245,9 +245,7 @@ test("a run whose model or key is missing is refused before anything is added", 
     expect(await type([...line, ...flags])).toMatchObject({ code: 1, stderr: expect.stringContaining(said) });
   }
   expect((await type(["jobs"])).stdout).toContain("no runs in ");
-  expect(await type(["batch", "once.js", "--jobs", "in.csv"])).toMatchObject({
-    code: 0,
-  });
+  expect(await type(["batch", "once.js", "--jobs", "in.csv"])).toMatchObject({ code: 0 });
 });
 
 test("a run whose key is wrong is paused, says once why and how to go on, and the same line continues it", async () => {

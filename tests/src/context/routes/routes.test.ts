@@ -102,12 +102,7 @@ test("only AGENTS.md is a route file, at any depth", () => {
 
 test("a topic of one word that stands in a label has relevance 1, elsewhere less", () => {
   expect(openRoutes(ENTRIES).find("authentication", 10)).toEqual([
-    {
-      path: "docs/authentication.md",
-      description: "How users sign in",
-      relevance: 1,
-      label: "Authentication",
-    },
+    { path: "docs/authentication.md", description: "How users sign in", relevance: 1, label: "Authentication" },
     {
       path: "docs/billing.md",
       description: "Invoices and the authentication of webhooks",

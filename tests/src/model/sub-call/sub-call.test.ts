@@ -124,11 +124,7 @@ const NEVER = new AbortController().signal;
 const TOOL: AgentTool = {
   name: "look",
   description: "Looks.",
-  parameters: {
-    type: "object",
-    properties: { at: { type: "string" }, often: { type: "integer" } },
-    required: ["at"],
-  },
+  parameters: { type: "object", properties: { at: { type: "string" }, often: { type: "integer" } }, required: ["at"] },
   sideEffects: false,
   run: async ({ at }) => ({ text: `seen ${String(at)}` }),
 };

@@ -40,8 +40,5 @@ test("warnings are sentences behind their codes, with what the model can do in P
 
 test("a suggestion is in the words of Pi, and an envelope without warnings gets none", () => {
   const shown = shownOf({ suggestion: "Read less, or raise `limits.max_execution_ms`." });
-  expect(shown).toEqual({
-    success: true,
-    suggestion: "Read less, or raise max_execution_ms in limits_override.",
-  });
+  expect(shown).toEqual({ success: true, suggestion: "Read less, or raise max_execution_ms in limits_override." });
 });

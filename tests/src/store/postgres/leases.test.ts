@@ -203,11 +203,7 @@ test.skipIf(NO_POSTGRES)("a commit is one round trip, whatever is in it", async 
   const records = [recordOf("E1", 1), recordOf("E1", 2)];
   const before = proxy.trips;
   await store.commit("S1", { records: [recordOf("E1", 0)] });
-  await store.commit("S1", {
-    records,
-    checkpoint: checkpointOf("C1", { pages: pagesOf([0, 1], 1) }),
-    facts: { a: 1 },
-  });
+  await store.commit("S1", { records, checkpoint: checkpointOf("C1", { pages: pagesOf([0, 1], 1) }), facts: { a: 1 } });
   const next = checkpointOf("C2", { pages: pagesOf([2], 1) });
   await store.commit("S1", { checkpoint: next, drop: ["C1"], cache: [{ key: "k", value: 1, at: 5 }] });
   expect(proxy.trips - before).toBe(3);

@@ -28,11 +28,7 @@ test("a row that has gone between the look for its key and the look at it is no 
   await store[Symbol.asyncDispose]();
 
   const database = openDatabase(folder);
-  const own = {
-    busy: () => false,
-    file: () => [],
-    messageOf: String,
-  };
+  const own = { busy: () => false, file: () => [], messageOf: String };
   // Rows that change between the two looks are still found.
   for (const { by, finds } of [
     { by: "UPDATE TABLE SET", finds: 1 },
