@@ -80,17 +80,23 @@ export interface Rendered<V> {
 
 export function rendered<V>(statement: Statement, dialect: Dialect<Value | V>): Rendered<Value | V> {
   const values: (Value | V)[] = [];
-  const place = (value: Value | V) => dialect.place(values.push(value));
-  function put(part: Part): string {
-    if (part === null || typeof part !== "object" || part instanceof Uint8Array) return place(part);
-    if ("pieces" in part) return write(part);
-    if ("packed" in part) return place(dialect.packed(part.packed));
-    if ("oneOf" in part) return dialect.oneOf(place(dialect.list(part.oneOf)));
-    return write(part[dialect.name]);
-  }
-  const write = ({ pieces, parts }: Statement): string =>
-    parts.reduce<string>((text, part, at) => text + put(part) + pieces[at + 1], pieces[0] ?? "");
-  return { text: write(statement), values };
+  return { text: write(statement, dialect, values), values };
+}
+
+function write<V>({ pieces, parts }: Statement, dialect: Dialect<Value | V>, values: (Value | V)[]): string {
+  let text = pieces[0] ?? "";
+  parts.forEach((part, at) => {
+    text += put(part, dialect, values) + pieces[at + 1];
+  });
+  return text;
+}
+
+function put<V>(part: Part, dialect: Dialect<Value | V>, values: (Value | V)[]): string {
+  if (part === null || typeof part !== "object" || part instanceof Uint8Array) return dialect.place(values.push(part));
+  if ("pieces" in part) return write(part, dialect, values);
+  if ("packed" in part) return dialect.place(values.push(dialect.packed(part.packed)));
+  if ("oneOf" in part) return dialect.oneOf(dialect.place(values.push(dialect.list(part.oneOf))));
+  return write(part[dialect.name], dialect, values);
 }
 
 /**
@@ -110,21 +116,20 @@ export type Answer =
   | { readonly text: string; readonly cause: unknown };
 
 export function* get(statement: Statement): Plan<Row | undefined> {
-  return (yield* asked("one", statement)).rows[0];
+  return whole(yield { wants: "one", statement }).rows[0];
 }
 
 export function* all(statement: Statement): Plan<readonly Row[]> {
-  return (yield* asked("all", statement)).rows;
+  return whole(yield { wants: "all", statement }).rows;
 }
 
 /** Returns the number of rows that changed. */
 export function* run(statement: Statement): Plan<number> {
-  return (yield* asked("changes", statement)).changes;
+  return whole(yield { wants: "changes", statement }).changes;
 }
 
 /** @throws FailedStatement, here and not where plans are performed: its stack names the generators that asked */
-function* asked(wants: Asked["wants"], statement: Statement) {
-  const answer: Answer = yield { wants, statement };
+function whole(answer: Answer) {
   if ("rows" in answer) return answer;
   throw new FailedStatement(answer.text, answer.cause);
 }
