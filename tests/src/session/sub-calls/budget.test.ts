@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import type { Reservation, SubCallError, Usage } from "../../../../src/model/port.ts";
 import { type BudgetLimits, EMPTY_LEDGER, type Ledger, spend } from "../../../../src/session/journal/ledger.ts";
 import { readRecord } from "../../../../src/session/journal/records.ts";
-import { openBudget } from "../../../../src/session/sub-calls/budget.ts";
+import { type Budget, openBudget } from "../../../../src/session/sub-calls/budget.ts";
 
-const usage = (tokens: number, cost_usd: number): Usage => ({
+const usage = (tokens: number, cost_usd = 0): Usage => ({
   input: tokens,
   output: 0,
   cache_read: 0,
@@ -120,4 +120,172 @@ test("who waits and is aborted leaves the queue to the next", async () => {
   expect(await second).toMatchObject({ code: "cancelled" });
   expect(isReservation(await third)).toBe(true);
   if (isReservation(first)) first.settle(usage(1, 0));
+});
+
+const estimate = (max_tokens: number, cost_usd = 0) => ({ input_tokens: 0, max_tokens, cost_usd });
+const soon = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A level below this budget, over the call of this id. */
+const below = (above: Budget, callId: string, most: BudgetLimits) =>
+  openBudget(most, EMPTY_LEDGER, { above: above.open(callId) });
+
+/** A tree of three levels: one budget above, and so many below each. */
+const tree = fc.record({
+  root: fc.integer({ min: 50, max: 400 }),
+  rootCost: fc.option(fc.integer({ min: 20, max: 200 }), { nil: null }),
+  middle: fc.array(fc.integer({ min: 30, max: 300 }), { minLength: 1, maxLength: 3 }),
+  leaves: fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 1, maxLength: 2 }),
+});
+
+const treeRequest = fc.record({
+  /** Which of the levels sends it. */
+  at: fc.nat(),
+  tokens: fc.integer({ min: 0, max: 150 }),
+  cost: fc.integer({ min: 0, max: 60 }),
+  /** What it turns out to take, of what was held. */
+  part: fc.integer({ min: 0, max: 100 }),
+  aborts: fc.boolean(),
+});
+
+test("no level of a tree holds more than it may, all requests end, and nothing stays held", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      tree,
+      fc.array(treeRequest, { maxLength: 40 }),
+      fc.infiniteStream(fc.nat()),
+      async ({ root, rootCost, middle, leaves }, requests, order) => {
+        const top = { budget: openBudget(limits(root, rootCost), EMPTY_LEDGER), most: root, spent: 0 };
+        const parents = middle.map((most, at) => ({
+          budget: below(top.budget, `m${at}`, limits(most)),
+          most,
+          spent: 0,
+        }));
+        const children = parents.flatMap((parent) =>
+          leaves.map((most, at) => ({
+            level: { budget: below(parent.budget, `c${at}`, limits(most)), most, spent: 0 },
+            parent,
+          })),
+        );
+        const senders = [
+          [top],
+          ...parents.map((parent) => [parent, top]),
+          ...children.map(({ level, parent }) => [level, parent, top]),
+        ];
+        const levels = [top, ...parents, ...children.map(({ level }) => level)];
+        const within = () => {
+          for (const { budget, most, spent } of levels) expect(budget.held().tokens + spent).toBeLessThanOrEqual(most);
+          if (rootCost !== null) expect(top.budget.held().cost_usd).toBeLessThanOrEqual(rootCost);
+        };
+        const flying: (() => void)[] = [];
+        let open = requests.length;
+        for (const [id, { at, tokens, cost, part, aborts }] of requests.entries()) {
+          const path = senders[at % senders.length] ?? [top];
+          const abort = new AbortController();
+          void path[0]?.budget
+            .open(`r${id}`)
+            .reserve(estimate(tokens, cost), abort.signal)
+            .then((got) => {
+              within();
+              if (!isReservation(got)) {
+                open--;
+                return;
+              }
+              flying.push(() => {
+                const took = Math.floor((tokens * part) / 100);
+                got.settle(usage(took, (cost * part) / 100));
+                for (const level of path) level.spent += took;
+                open--;
+              });
+            });
+          if (aborts) flying.push(() => abort.abort());
+        }
+        for (let rounds = 0; open > 0; rounds++) {
+          if (rounds > 500) throw new Error(`${open} requests wait for each other`);
+          await soon();
+          flying.splice((order.next().value ?? 0) % Math.max(1, flying.length), 1)[0]?.();
+          within();
+        }
+        for (const { budget } of levels) expect(budget.held()).toEqual({ tokens: 0, cost_usd: 0 });
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test("a request that a lower level refuses gives back what is held above", async () => {
+  const top = openBudget(limits(100), EMPTY_LEDGER);
+  const child = below(top, "call", limits(30));
+  expect(await child.open("a").reserve(estimate(40), never)).toMatchObject({
+    code: "budget_exceeded",
+    message: expect.stringContaining("30 are left"),
+  });
+  expect(top.left().remaining_tokens).toBe(100);
+  expect(top.held()).toEqual({ tokens: 0, cost_usd: 0 });
+});
+
+test("a request that is aborted while it waits at a lower level gives back what is held above", async () => {
+  const top = openBudget(limits(100), EMPTY_LEDGER);
+  const child = below(top, "call", limits(30));
+  const first = await child.open("a").reserve(estimate(30), never);
+  const abort = new AbortController();
+  const second = child.open("b").reserve(estimate(20), abort.signal);
+  await soon();
+  expect(top.held().tokens).toBe(50);
+  abort.abort();
+  expect(await second).toMatchObject({ code: "cancelled" });
+  expect(top.held().tokens).toBe(30);
+  if (isReservation(first)) first.settle(usage(10));
+  expect(top.left().remaining_tokens).toBe(90);
+});
+
+test("requests of different levels are served in the order in which they came to the level that they wait for", async () => {
+  const top = openBudget(limits(100), EMPTY_LEDGER);
+  const child = below(top, "call", limits(100));
+  const first = await top.open("a").reserve(estimate(90), never);
+  const served: string[] = [];
+  const wait = (name: string, from: Budget, tokens: number) =>
+    from
+      .open(name)
+      .reserve(estimate(tokens), never)
+      .then(() => served.push(name));
+  void wait("large", child, 80);
+  void wait("small", top, 10);
+  await soon();
+  expect(served).toEqual([]);
+  if (isReservation(first)) first.settle(usage(15));
+  await soon();
+  expect(served).toEqual(["large"]);
+});
+
+test("what is left to a child is what every level above has left, dollars too", async () => {
+  const top = openBudget(limits(1000, 0.5), { ...EMPTY_LEDGER, tokens: 300 });
+  const child = below(top, "call", limits(800, 2));
+  expect(child.left()).toMatchObject({ remaining_tokens: 700, remaining_cost_usd: 0.5, remaining_sub_calls: 50 });
+  const held = await top.open("other").reserve(estimate(600, 0.4), never);
+  expect(child.left().remaining_tokens).toBe(100);
+  expect(child.left().remaining_cost_usd).toBeCloseTo(0.1);
+  if (isReservation(held)) held.settle(usage(0, 0));
+  expect(child.left().remaining_tokens).toBe(700);
+});
+
+test("a child can wait for requests of other levels to be over, as long as there are some", async () => {
+  const top = openBudget(limits(1000), EMPTY_LEDGER);
+  const child = below(top, "call", limits(1000));
+  const seen = child.open("own");
+  expect(seen.settled()).toBeNull();
+  const held = await top.open("other").reserve(estimate(900), never);
+  const over = seen.settled();
+  expect(await Promise.race([over, Promise.resolve("in flight")])).toBe("in flight");
+  if (isReservation(held)) held.settle(usage(10));
+  await over;
+  expect(seen.settled()).toBeNull();
+  expect(child.left().remaining_tokens).toBe(990);
+});
+
+test("a call that an earlier process left open begins with what its child has spent", () => {
+  const unrecorded = [{ callId: "call", tokens: 400, cost_usd: 0.25 }];
+  const budget = openBudget(limits(1000, 1), { ...EMPTY_LEDGER, tokens: 100 }, { unrecorded });
+  expect(budget.left()).toMatchObject({ remaining_tokens: 500, remaining_cost_usd: 0.75 });
+  budget.close("call", { ...EMPTY_LEDGER, tokens: 600, cost_usd: 0.25 });
+  expect(budget.left()).toMatchObject({ remaining_tokens: 400, remaining_cost_usd: 0.75 });
 });

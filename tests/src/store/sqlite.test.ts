@@ -1,0 +1,89 @@
+import { hash } from "node:crypto";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { gunzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { PAGE_BYTES } from "../../../runtime/index.ts";
+import { pack } from "../../../src/store/rows/pack.ts";
+import { type PackedPages, packPages } from "../../../src/store/rows/pages.ts";
+import { pagesAreWhole, readCheckpoint, readImage } from "../../../src/store/sql/checkpoints.ts";
+import { insertCheckpoint } from "../../../src/store/sqlite/checkpoints.ts";
+import { isLocked, openFileLocks } from "../../../src/store/sqlite/file-locks.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { SCHEMA_VERSION } from "../../../src/store/sqlite/schema.ts";
+import { folderWith } from "../../support/tree.ts";
+import { checkpointOf, META, memoryOf, pagesOf } from "./sample.ts";
+
+test("a lock whose file was removed is no lock of the file that others see, and removing a lock takes its file", () => {
+  const path = join(folderWith(), "S.db");
+  using locks = openFileLocks();
+  using others = openFileLocks();
+  const first = locks.take(path, 0);
+  expect([first !== null, others.take(path, 0)]).toEqual([true, null]);
+  expect(isLocked(path)).toBe(true);
+  first?.remove();
+  expect([existsSync(path), isLocked(path)]).toEqual([false, false]);
+  // Somebody removes the file under the holder: whoever comes locks a new one, and keeps it.
+  const old = locks.take(path, 0);
+  rmSync(path);
+  const next = others.take(path, 0);
+  expect(next).not.toBeNull();
+  old?.[Symbol.dispose]();
+  expect(isLocked(path)).toBe(true);
+  expect(locks.take(path, 0)).toBeNull();
+  next?.remove();
+});
+
+// A kill cannot show whether a commit waits for the disk: the settings that make it so are looked at.
+test("a commit is on disk when it returns: write-ahead log, synchronous=FULL", () => {
+  const database = openDatabase(folderWith({}));
+  const pragma = (name: string) => Object.values(database.get(`PRAGMA ${name}`) ?? {})[0];
+  expect(pragma("journal_mode")).toBe("wal");
+  expect(pragma("synchronous")).toBe(2);
+  expect(pragma("busy_timeout")).toBe(10_000);
+  database.close();
+});
+
+// A build of version 1 cannot read the origin `mcp`. It refuses a store of a later version by name (`store_too_new`).
+test("a store of version 1 becomes one of the present version and keeps its sessions", () => {
+  const packed = readFileSync(new URL("../../stored/bridge-2.db.gz", import.meta.url));
+  const folder = folderWith({ "belay.db": gunzipSync(packed) });
+  using before = new DatabaseSync(join(folder, "belay.db"));
+  expect(before.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
+  const sessions = before.prepare("SELECT count(*) AS n FROM sessions").get();
+  const database = openDatabase(folder);
+  expect(database.get("PRAGMA user_version")).toEqual({ user_version: SCHEMA_VERSION });
+  expect(database.get("SELECT count(*) AS n FROM sessions")).toEqual(sessions);
+  database.close();
+});
+
+// Its seals may say what they like: what is not changes of this memory is not put onto it.
+test.each([
+  ["beyond its memory", packPages(pagesOf([64], 1), 65 * PAGE_BYTES)],
+  ["with fewer words than their masks say", cut(4)],
+  ["whose last word is no whole one", cut(1)],
+  ["without the last of their masks", cut(2 * PAGE_BYTES + 4)],
+])("an image with pages %s is refused", (_what, packed) => {
+  const database = openDatabase(null);
+  const insert = (id: string, pages: PackedPages) => {
+    const writing = { ...checkpointOf(id, { pages: [] }), session: null, seq: 1 };
+    insertCheckpoint(database, writing, pages);
+  };
+  insert("whole", packPages(pagesOf([1, 2], 1), META.linearBytes));
+  expect(Buffer.compare(database.perform(readImage("whole")).memory, memoryOf(pagesOf([1, 2], 1)))).toBe(0);
+  insert("other", packed);
+  expect(() => database.perform(readImage("other"))).toThrow("checkpoint other: its pages are damaged");
+  expect(database.perform(pagesAreWhole(database.perform(readCheckpoint("other"))))).toBe(false);
+  database.close();
+});
+
+/** Two pages whose changes end too early, sealed as they are. */
+function cut(end: number): PackedPages {
+  const [part] = pagesOf([1, 2], 1);
+  if (!part) throw new Error("there are no pages");
+  const numbers = new Uint8Array(part.numbers.buffer);
+  const bytes = pack(new Uint8Array(part.changes.buffer).slice(0, -end));
+  const seals = Buffer.from(hash("sha256", numbers) + hash("sha256", bytes), "hex");
+  return { parts: [{ numbers, bytes }], seals, count: 2, bytes: numbers.byteLength + bytes.byteLength };
+}
