@@ -18,7 +18,7 @@ export interface Leased {
   readonly reach: Set<string>;
 }
 
-/** Keeps a step in one round trip, all of it or nothing. Answers what is known afterwards. @throws RlmError `lease_lost` */
+/** Keeps a step in one round trip, all of it or nothing. Returns the session as it is known afterwards. @throws RlmError `lease_lost` */
 export async function commit(server: Server, known: Leased, step: Step): Promise<Leased> {
   const { session, fence } = known;
   const bytes = openBytes();

@@ -16,7 +16,7 @@ export interface Sql {
   perform<T>(plan: Plan<T>): Promise<T>;
   all(text: string, ...values: Value[]): Promise<Row[]>;
   get(text: string, ...values: Value[]): Promise<Row | undefined>;
-  /** Answers how many rows changed. */
+  /** Returns how many rows changed. */
   run(text: string, ...values: Value[]): Promise<number>;
 }
 

@@ -4,7 +4,7 @@ import type { NewSession, Step, VerifiedPage, VerifyPart } from "../port.ts";
 import { baselineOf, shown } from "../rows/checkpoint.ts";
 import { packPages } from "../rows/pages.ts";
 import { number, text } from "../rows/seal.ts";
-import { blank, checkSessionId, decodeSession } from "../rows/session.ts";
+import { decodeSession } from "../rows/session.ts";
 import { keepText, readAnswer } from "../sql/cache.ts";
 import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
@@ -12,16 +12,15 @@ import { fork } from "../sql/fork.ts";
 import { dropUnreached } from "../sql/gc.ts";
 import { readable, readJournal } from "../sql/journal.ts";
 import {
+  createSession,
   damagedSessions,
   findSession,
-  insertSession,
   labelOf,
   listSessions,
   readSession,
   shownSession,
 } from "../sql/sessions.ts";
 import type { Plan } from "../sql/sql.ts";
-import { addUses, hashesIn } from "../sql/uses.ts";
 import { type Verifying, verify } from "../sql/verify.ts";
 import type { Method, SentLease, WireMethods } from "../thread/methods.ts";
 import { insertBaseline } from "./checkpoints.ts";
@@ -71,7 +70,7 @@ type Some<Names extends Method> = Pick<WireMethods, Names>;
 function sessionMethods(
   server: Server,
   leases: Leases,
-  { pid, host }: LeaseParts,
+  holder: LeaseParts,
 ): Some<"create" | "lease" | "release" | "commit" | "fork" | "remove"> {
   /** The sessions whose leases this store has. */
   const known = new Map<string, Leased>();
@@ -91,10 +90,7 @@ function sessionMethods(
 
   return {
     async create(session) {
-      checkSessionId(session.id);
-      await server.perform(insertSession(blank(session)));
-      await server.perform(addUses(session.id, hashesIn(session.settings)));
-      await server.run("UPDATE sessions SET pid = $2, host = $3 WHERE id = $1", session.id, pid, host);
+      await server.perform(createSession(session, holder));
       return lease(session.id);
     },
     lease,
@@ -113,7 +109,6 @@ function sessionMethods(
       }
     },
     async fork(session, checkpoint, wanted: NewSession) {
-      checkSessionId(wanted.id);
       await server.write((sql) => sql.perform(fork(session, checkpoint, wanted)));
       return server.perform(shownSession(wanted.id));
     },

@@ -1,7 +1,7 @@
 import { checkpointNotFound } from "../failure.ts";
 import type { NewSession } from "../port.ts";
 import type { Checkpoint } from "../rows/checkpoint.ts";
-import { blank, type Session } from "../rows/session.ts";
+import { blank, checkSessionId, type Session } from "../rows/session.ts";
 import { reachedBy } from "./checkpoints.ts";
 import { insertRecords, packedRecords, readRecords } from "./journal.ts";
 import { insertSession, readSession } from "./sessions.ts";
@@ -10,6 +10,7 @@ import { copyUses, hashesIn } from "./uses.ts";
 
 /** Makes a session at a checkpoint of its parent; null: the parent's head. */
 export function* fork(parentId: string, checkpoint: string | null, wanted: NewSession): Plan<void> {
+  checkSessionId(wanted.id);
   // Until this is over the parent's holder drops no checkpoint that the fork shares.
   yield* get(sql`SELECT id FROM sessions WHERE id = ${parentId} ${spelled(sql``, sql`FOR SHARE`)}`);
   const parent = yield* readSession(parentId);

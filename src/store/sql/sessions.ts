@@ -1,16 +1,32 @@
 import { RlmError } from "../../../runtime/errors.ts";
 import { firstly } from "../../../runtime/remedies.ts";
-import type { DamagedRow, SessionPage, SessionRow } from "../port.ts";
+import type { DamagedRow, NewSession, SessionPage, SessionRow } from "../port.ts";
 import { damagedAmong } from "../rows/damaged.ts";
 import { number, type Row, seal, text, textOrNull } from "../rows/seal.ts";
-import { decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
+import { blank, checkSessionId, decodeSession, fieldsOf, SESSION_COLUMNS, type Session } from "../rows/session.ts";
 import { all, get, list, oneOf, type Plan, raw, run, type Spelled, type Statement, spelled, sql } from "./sql.ts";
+import { addUses, hashesIn } from "./uses.ts";
 
 /** @throws RlmError `session_not_found`, `store_corrupt` */
 export function* readSession(id: string): Plan<Session> {
   const row = yield* get(sql`SELECT * FROM sessions WHERE id = ${id}`);
   if (row) return decodeSession(row);
   throw notFound(id);
+}
+
+/** Makes a session in which nothing has happened yet. @throws RlmError `session_exists` */
+export function* createSession(session: NewSession, holder: Holder): Plan<void> {
+  checkSessionId(session.id);
+  yield* insertSession(blank(session));
+  yield* addUses(session.id, hashesIn(session.settings));
+  yield* noteHolder(session.id, holder);
+}
+
+export type Holder = NonNullable<SessionRow["holder"]>;
+
+/** Notes the process that has the lease. Messages show it; no decision depends on it. */
+export function* noteHolder(id: string, { pid, host }: Holder): Plan<void> {
+  yield* run(sql`UPDATE sessions SET pid = ${pid}, host = ${host} WHERE id = ${id}`);
 }
 
 /** @throws RlmError `session_exists` */
@@ -29,9 +45,10 @@ export function* insertSession(session: Session): Plan<void> {
 }
 
 /** The label in messages of a session whose row may be damaged. @throws RlmError `session_not_found` */
-export function* labelOf(id: string): Plan<Pick<Session, "id" | "name">> {
-  const row = yield* get(sql`SELECT name FROM sessions WHERE id = ${id}`);
-  if (row) return { id, name: textOrNull(row, "name") };
+/** A session as messages name it, whose row may be damaged. @throws RlmError `session_not_found` */
+export function* labelOf(id: string): Plan<Pick<SessionRow, "id" | "name" | "holder">> {
+  const row = yield* get(sql`SELECT name, pid, host FROM sessions WHERE id = ${id}`);
+  if (row) return { id, name: textOrNull(row, "name"), holder: holderIn(row) };
   throw notFound(id);
 }
 

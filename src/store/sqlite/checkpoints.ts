@@ -27,7 +27,7 @@ export function insertCheckpoint(database: Database, writing: Writing, pages: Pa
   return n;
 }
 
-/** Takes checkpoints from the session, and drops those that nothing else needs. Answers how many were taken. */
+/** Takes checkpoints from the session, and drops those that nothing else needs. Returns how many were taken. */
 export function letGo(database: Database, session: string, ids: readonly string[]): number {
   let gone = 0;
   for (const id of ids) {

@@ -12,7 +12,7 @@ import type { Database } from "./database.ts";
 import { settle } from "./jobs/money.ts";
 
 /**
- * Keeps a step, all of it or nothing. Answers the session's new row.
+ * Keeps a step, all of it or nothing. Returns the session's new row.
  *
  * @param known what the last commit answered, if no other process can have written to the session since
  */

@@ -11,7 +11,7 @@ export interface Database {
   all(sql: string, ...values: SQLInputValue[]): Row[];
   /** Rows one at a time: for tables that are larger than memory. Nothing may be written meanwhile. */
   each(sql: string, ...values: SQLInputValue[]): Iterable<Row>;
-  /** Answers how many rows changed. */
+  /** Returns how many rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
   exec(sql: string): void;
   /** Everything that `work` reads is of one moment. */

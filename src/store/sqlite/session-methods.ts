@@ -3,20 +3,20 @@ import { remedy } from "../../../runtime/remedies.ts";
 import { displayName } from "../../platform/ids.ts";
 import { misuse } from "../failure.ts";
 import type { NewSession, SessionRow } from "../port.ts";
-import { blank, checkSessionId, type Session } from "../rows/session.ts";
+import type { Session } from "../rows/session.ts";
 import { fork } from "../sql/fork.ts";
 import { readable, readJournal } from "../sql/journal.ts";
 import {
+  createSession,
   damagedSessions,
   findSession,
-  holderIn,
-  insertSession,
+  type Holder,
   labelOf,
   listSessions,
+  noteHolder,
   readSession,
   shownSession,
 } from "../sql/sessions.ts";
-import { addUses, hashesIn } from "../sql/uses.ts";
 import type { SyncMethods } from "../thread/methods.ts";
 import { commit } from "./commit.ts";
 import type { Database } from "./database.ts";
@@ -39,7 +39,8 @@ export interface Access {
 }
 
 /** The methods of sessions and their journals. */
-export function sessionMethods({ database, leases, guard, reading }: Access, holder: Holder): SessionMethods {
+export function sessionMethods(access: Access, holder: Holder): SessionMethods {
+  const { database, leases, guard, reading } = access;
   /** The rows of sessions that were committed to since their leases were taken. */
   const known = new Map<string, Session>();
   const withBusy = (row: SessionRow): SessionRow => ({ ...row, busy: leases.busy(row.id) });
@@ -48,14 +49,14 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
   return {
     create: (session) =>
       guard(() => {
-        createSession(database, leases, session, holder);
+        create(access, session, holder);
         return database.read(() => leased(session.id));
       }),
     lease: (id) =>
       guard(() => {
         takeLease(database, leases, id);
         try {
-          database.write(() => database.perform(readSession(id)) && noteHolder(database, id, holder));
+          database.write(() => database.perform(readSession(id)) && database.perform(noteHolder(id, holder)));
         } catch (error) {
           leases.drop(id);
           throw error;
@@ -86,7 +87,6 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
     readable: (session) => reading(() => database.perform(readable(session))),
     fork: (session, checkpoint, wanted) =>
       guard(() => {
-        checkSessionId(wanted.id);
         database.write(() => database.perform(fork(session, checkpoint, wanted)));
         return database.read(() => shown(wanted.id));
       }),
@@ -101,16 +101,13 @@ export function sessionMethods({ database, leases, guard, reading }: Access, hol
   };
 }
 
-function createSession(database: Database, leases: Leases, session: NewSession, holder: Holder): void {
-  checkSessionId(session.id);
+function create({ database, leases }: Access, session: NewSession, holder: Holder): void {
   let taken = false;
   try {
     database.write(() => {
-      database.perform(insertSession(blank(session)));
-      database.perform(addUses(session.id, hashesIn(session.settings)));
+      database.perform(createSession(session, holder));
       taken = leases.take(session.id);
       if (!taken) throw misuse(`the lock of session ${session.id}, which is new, is held`);
-      noteHolder(database, session.id, holder);
     });
   } catch (error) {
     if (taken) leases.forget(session.id);
@@ -120,19 +117,9 @@ function createSession(database: Database, leases: Leases, session: NewSession, 
 
 /** @throws RlmError `session_not_found`, `session_busy` */
 function takeLease(database: Database, leases: Leases, id: string): void {
-  const label = database.perform(labelOf(id));
-  const holder = holderIn(database.get("SELECT pid, host FROM sessions WHERE id = ?", id) ?? {});
+  const { holder, ...label } = database.perform(labelOf(id));
   if (leases.take(id)) return;
   const who = holder ? `process ${holder.pid} on ${holder.host}` : "another process";
   const suggestion = `Wait until it is done, or ${remedy("fork")}.`;
-  throw new RlmError("session_busy", `session ${displayName(label)} is held by ${who}`, {
-    suggestion,
-  });
+  throw new RlmError("session_busy", `session ${displayName(label)} is held by ${who}`, { suggestion });
 }
-
-/** Notes the process that has the lease. Messages show it; no decision depends on it. */
-function noteHolder(database: Database, id: string, holder: Holder): void {
-  database.run("UPDATE sessions SET pid = ?, host = ? WHERE id = ?", holder.pid, holder.host, id);
-}
-
-export type Holder = NonNullable<SessionRow["holder"]>;

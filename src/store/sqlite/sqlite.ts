@@ -9,6 +9,7 @@ import { type Row, text } from "../rows/seal.ts";
 import { keepText, readAnswer } from "../sql/cache.ts";
 import { checkpointsOf, hasCheckpoint, readCheckpoint, readImage } from "../sql/checkpoints.ts";
 import { hasContext, insertContext, readContext, readIndex } from "../sql/contexts.ts";
+import type { Holder } from "../sql/sessions.ts";
 import { verify as verifyPart } from "../sql/verify.ts";
 import type { SyncMethods, SyncStore } from "../thread/methods.ts";
 import { insertCheckpoint } from "./checkpoints.ts";
@@ -17,7 +18,7 @@ import { gc } from "./gc.ts";
 import { jobMethods } from "./jobs/index.ts";
 import { type Leases, openFileLeases, openMemoryLeases } from "./lease.ts";
 import { LOCKS_FOLDER, openDatabase } from "./open-database.ts";
-import { type Access, type Holder, sessionMethods } from "./session-methods.ts";
+import { type Access, sessionMethods } from "./session-methods.ts";
 
 /**
  * Opens the store in a folder, which is made if it is missing; null: a store in memory.
