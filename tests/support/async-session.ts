@@ -1,11 +1,13 @@
 import { setTimeout } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { PendingCall, Settlement } from "../../runtime/index.ts";
+import { NO_USAGE } from "../../src/model/index.ts";
 import type { Session, SessionOptions } from "../../src/session/api.ts";
 import { type JournalRecord, readRecord } from "../../src/session/journal/records.ts";
 import { openSessionWith } from "../../src/session/session.ts";
 import type { Store } from "../../src/store/port.ts";
 import { openStore } from "../../src/store/thread/thread.ts";
+import { AT_ONCE } from "./length-answers.ts";
 
 /** What happened, in order: records as they were committed, and calls as they were sent and answered. */
 export type Happening =
@@ -64,14 +66,7 @@ export async function openAsyncSession({ beforeCommit, options = {}, answer }: A
   return { session, happenings, story: () => happenings.splice(0).map(storyOf) };
 }
 
-const FREE = {
-  usage: { input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 },
-  attempts: [],
-  model: "",
-  refused: false,
-  cached: false,
-  tool_override_event: null,
-};
+const FREE = { usage: NO_USAGE, model: "", ...AT_ONCE };
 
 /** Answers `later` after its ms and `fails` at once; an abort ends the wait. */
 async function answerCall(call: PendingCall, signal: AbortSignal): Promise<Settlement> {

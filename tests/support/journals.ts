@@ -8,6 +8,7 @@ import type {
   ToolCall,
   ToolResult,
 } from "../../src/session/journal/records.ts";
+import { AT_ONCE } from "./length-answers.ts";
 
 /** What becomes of an exec in a generated journal. */
 interface ExecPlan {
@@ -114,11 +115,8 @@ export function resultOf(exec_id: string, call_id: string): ToolResult {
     success: true,
     value: "answer",
     usage: NO_USAGE,
-    attempts: [],
     model: "test/model",
-    refused: false,
-    cached: false,
-    tool_override_event: null,
+    ...AT_ONCE,
     elapsed_ms: 1,
     at: 4,
   };

@@ -17,11 +17,8 @@ export function lengthAnswers({ onAsked }: { readonly onAsked?: (prompt: string)
   };
 }
 
-const RECORD = {
-  usage: { input: 1, output: 1, cache_read: 0, cache_write: 0, cost_usd: 0 },
-  attempts: [],
-  model: "local/length",
-  refused: false,
-  cached: false,
-  tool_override_event: null,
-};
+/** Fields of the record of an answer that came at once from its model. */
+export const AT_ONCE = { attempts: [], refused: false, cached: false, tool_override_event: null } as const;
+
+const NO_COST = { input: 1, output: 1, cache_read: 0, cache_write: 0, cost_usd: 0 };
+const RECORD = { usage: NO_COST, model: "local/length", ...AT_ONCE };

@@ -24,6 +24,9 @@ export const jsonLines = ({ stdout }: Pick<Run, "stdout">) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
+/** A run with this exit code that printed these words on stderr. */
+export const said = (code: number, words: string) => ({ code, stderr: expect.stringContaining(words) });
+
 export interface RunOptions {
   readonly cwd?: string;
   /** All of stdin; without it stdin is empty. */

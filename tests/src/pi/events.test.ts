@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { announcementsOn } from "../../../src/pi/events.ts";
 import { readTurns, talk } from "../../support/pi/conversation.ts";
 import { following } from "../../support/pi/following.ts";
-import { fakePi } from "./fake-pi.ts";
+import { startedPi } from "./fake-pi.ts";
 
 test("other extensions are told of each epoch, whoever asked for it", () => {
   const self = talk({ window: 1_000_000 });
@@ -21,8 +21,7 @@ test("other extensions are told of each epoch, whoever asked for it", () => {
 });
 
 test("they are told when a tool that asks models begins and ends, and of no other", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   await life.call("rlm_load", { path: pi.folder });
   expect(pi.announced).toEqual([]);
   await life.call("rlm_query", { prompt: "beta?", search_strategy: "nonsense" }, "call");

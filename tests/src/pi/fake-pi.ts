@@ -193,6 +193,12 @@ export function fakePi(files: Tree = { "a.txt": "alpha beta alpha\n" }): FakePi 
   return pi;
 }
 
+/** Pi over these files, and its first process. */
+export async function startedPi(files?: Tree, options?: StartOptions) {
+  const pi = fakePi(files);
+  return { pi, life: await pi.start(options) };
+}
+
 /** The store of a process that may die: what it still commits and releases is no longer its own. */
 function mortal(store: Store, isDead: () => boolean): Store {
   return {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { objectId } from "../../../src/context/index.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { listed } from "../../support/listed.ts";
-import { type FakePi, fakePi, recovered, resultsOn, until } from "./fake-pi.ts";
+import { type FakePi, fakePi, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
 import { stoppingAfter } from "./stopping-store.ts";
 
 const user = (content: unknown) => ({ type: "message", message: { role: "user", content } });
@@ -75,8 +75,7 @@ test("the conversation is stored once a cell has touched it, and not before", as
 });
 
 test("a variable that holds history sees the conversation of each later call", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { life } = await startedPi();
   const code = "const docs = () => history.stats().docs; result = docs()";
   expect(await life.call("rlm_exec", { code })).toMatchObject({ result_json: 1 });
   expect(await life.call("rlm_exec", { code: "result = docs()" })).toMatchObject({ result_json: 3 });

@@ -3,14 +3,13 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { objectId } from "../../../src/context/index.ts";
 import type { Store } from "../../../src/store/port.ts";
-import { fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
+import { fakePi, mirrorOn, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
 
 const FILES = { "a.txt": "alpha", "src/one.ts": "1\n", "src/two.ts": "2\n" };
 const line = (name: string, text: string) => `${objectId(text)} ${name} (${Math.ceil(text.length / 4)} tokens)`;
 
 test("files are added in one exec, where nothing was loaded too, and are read by the ids of the answer", async () => {
-  const pi = fakePi(FILES);
-  const life = await pi.start();
+  const { pi, life } = await startedPi(FILES);
   await life.call("rlm_exec", { code: "let kept = 7; result = kept" });
   expect(await life.call("rlm_ingest", { paths: ["src/*.ts", "a.txt"] })).toMatchObject({
     success: true,
@@ -27,8 +26,7 @@ test("files are added in one exec, where nothing was loaded too, and are read by
 });
 
 test("a file that is there is named and not added again; one that has changed is added", async () => {
-  const pi = fakePi(FILES);
-  const life = await pi.start();
+  const { pi, life } = await startedPi(FILES);
   await life.call("rlm_ingest", { paths: ["src"] });
   writeFileSync(join(pi.folder, "src/two.ts"), "two\n");
   expect(await life.call("rlm_ingest", { paths: ["src/**"] })).toMatchObject({
@@ -40,8 +38,7 @@ test("a file that is there is named and not added again; one that has changed is
 });
 
 test("one bad path leaves everything as it was, and says what is wrong", async () => {
-  const pi = fakePi(FILES);
-  const life = await pi.start();
+  const { life } = await startedPi(FILES);
   await life.call("rlm_ingest", { paths: ["a.txt"] });
   expect(await life.call("rlm_ingest", { paths: ["src", "missing/*.ts"] })).toMatchObject({
     success: false,
@@ -71,8 +68,7 @@ test("settings bound what is added at once, and a project's file can lower them"
 
 test("of many files the first are named, and the others are counted", async () => {
   const names = Array.from({ length: 60 }, (_, n) => `src/${String(n).padStart(2, "0")}.txt`);
-  const pi = fakePi(Object.fromEntries(names.map((name) => [name, name])));
-  const life = await pi.start();
+  const { life } = await startedPi(Object.fromEntries(names.map((name) => [name, name])));
   const answer = await life.call("rlm_ingest", { paths: ["."] });
   expect(answer).toMatchObject({ added: 60, more: 10 });
   expect(answer.objects).toHaveLength(50);

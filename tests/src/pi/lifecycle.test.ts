@@ -5,7 +5,7 @@ import { openSigner } from "../../../src/platform/signed-settings.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { listed } from "../../support/listed.ts";
 import { grow } from "../../support/tree.ts";
-import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, until } from "./fake-pi.ts";
+import { type FakePi, fakePi, mirrorOn, recovered, resultsOn, startedPi, until } from "./fake-pi.ts";
 
 /**
  * A store that does not get beyond a commit of such a record: it neither keeps, nor answers anything any more. When the
@@ -77,8 +77,7 @@ test("a session keeps its settings with the user's signature, so that the comman
 });
 
 test("reads make no session that outlives them, and the entries of an exec are small", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   expect(await life.call("rlm_memory_list", {})).toEqual({ success: true, keys: [] });
   expect(pi.branch.some(({ type }) => type === "custom")).toBe(false);
   await life.call("rlm_load", { path: pi.folder });
@@ -102,8 +101,7 @@ test("reads make no session that outlives them, and the entries of an exec are s
 });
 
 test("a failed load leaves the branch where it was", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   await life.call("rlm_load", { path: pi.folder });
   await life.call("rlm_exec", { code: "let kept = 7" });
   expect(await life.call("rlm_load", { path: `${pi.folder}/gone` })).toMatchObject({ error_code: "path_not_found" });
@@ -249,8 +247,7 @@ test("Pi leaves while a cell waits: it is suspended, no result is given, and the
 });
 
 test("cancelling ends a cell for good: it is not taken up again", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   await life.call("rlm_load", { path: pi.folder });
   const stop = new AbortController();
   const asked = neverAnswered(pi);
@@ -265,8 +262,7 @@ test("cancelling ends a cell for good: it is not taken up again", async () => {
 });
 
 test("calls that are not ours, or that never began, are left alone", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   await life.call("rlm_load", { path: pi.folder });
   await life.leave();
   const content = [

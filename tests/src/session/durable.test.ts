@@ -12,6 +12,7 @@ import { describeSession } from "../../../src/session/stored/description.ts";
 import type { Step, Store } from "../../../src/store/port.ts";
 import { openStore } from "../../../src/store/thread/thread.ts";
 import { openAsyncSession } from "../../support/async-session.ts";
+import { AT_ONCE } from "../../support/length-answers.ts";
 import { folderWith } from "../../support/tree.ts";
 
 /** Sessions over one store, opened one after the other: each process ends where its store stops answering. */
@@ -23,6 +24,8 @@ interface Lives {
     options?: SessionOptions,
     damaged?: Partial<Store>,
   ): Promise<Session>;
+  /** Opens it over a store whose methods are these. */
+  openDamaged(damaged: Partial<Store>, options?: SessionOptions): Promise<Session>;
   /** Ids of the calls that were sent, in order, over all lives. */
   readonly sent: string[];
   answer(call: PendingCall): Promise<Settlement>;
@@ -86,19 +89,14 @@ async function openLives(): Promise<Lives> {
       onTestFinished(() => void session.close());
       return session;
     },
+    openDamaged: (damaged, options) => lives.open(undefined, options, damaged),
     journal: async () => (await store.journal(id)).map(({ record }) => readRecord(record)),
   };
   return lives;
 }
 
-const FREE = {
-  usage: { input: 10, output: 1, cache_read: 0, cache_write: 0, cost_usd: 0.5 },
-  attempts: [],
-  model: "test/model",
-  refused: false,
-  cached: false,
-  tool_override_event: null,
-};
+const USAGE = { input: 10, output: 1, cache_read: 0, cache_write: 0, cost_usd: 0.5 };
+const FREE = { usage: USAGE, model: "test/model", ...AT_ONCE };
 
 const CELL = `
   class Counter { #n = 0; next() { return ++this.#n; } }
@@ -125,6 +123,9 @@ const EXPECTED = {
     rounds: 3,
   },
 };
+
+/** Dies at the commit of such a record. */
+const at = (when: "before" | "after", record: string) => (step: Step) => step.records?.[0]?.record === record && when;
 
 /** Runs without waiting for an answer that never comes. */
 function leave(work: Promise<unknown>): void {
@@ -235,7 +236,7 @@ test("while an exec is unfinished nothing else runs, and discard gives it up", a
   const first = await lives.open();
   await first.exec("var kept = 1");
   await first.close();
-  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_tool_result" ? "before" : false));
+  const dying = await lives.open(at("before", "rlm_tool_result"));
   leave(dying.exec("kept = 2; await later(1)"));
   await until(() => lives.sent.length === 1);
   const second = await lives.open();
@@ -253,10 +254,7 @@ test("with onRestart fail, and for calls with side effects, a call in flight fai
     [{}, 666],
   ] as const) {
     const lives = await openLives();
-    const dying = await lives.open(
-      (step) => (step.records?.[0]?.record === "rlm_tool_result" ? "before" : false),
-      options,
-    );
+    const dying = await lives.open(at("before", "rlm_tool_result"), options);
     leave(dying.exec(`const got = await later(1, ${ms}).catch((error) => [error.message, error.code]); got`));
     await until(() => lives.sent.length === 1);
     const second = await lives.open(undefined, options);
@@ -323,7 +321,7 @@ test("a query leaves the guest as it was and a checkpoint with its ledger, and i
   expect(ends.map(({ parent }) => parent)).toEqual([null, ...ends.slice(0, -1).map(({ id }) => id)]);
   expect(ends.map(({ pages }) => pages > 0)).toEqual([true, true, false, true]);
 
-  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_tool_result" ? "after" : false));
+  const dying = await lives.open(at("after", "rlm_tool_result"));
   leave(dying.query("hen?", { searchStrategy: "regex" }));
   await lives.death;
   const second = await lives.open();
@@ -335,7 +333,7 @@ test("a query leaves the guest as it was and a checkpoint with its ledger, and i
 
 test("a load that was interrupted is done again; text at hand cannot be", async () => {
   const lives = await openLives();
-  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_complete" ? "before" : false));
+  const dying = await lives.open(at("before", "rlm_complete"));
   leave(dying.load("package.json"));
   await lives.death;
   const second = await lives.open();
@@ -343,7 +341,7 @@ test("a load that was interrupted is done again; text at hand cannot be", async 
   expect(await second.resume()).toMatchObject({ how: "finished", kind: "load", envelope: null });
   expect(second.stats()?.document_count).toBe(1);
 
-  const dyingAgain = await lives.open((step) => (step.records?.[0]?.record === "rlm_complete" ? "before" : false));
+  const dyingAgain = await lives.open(at("before", "rlm_complete"));
   leave(dyingAgain.load({ text: "x", name: "stdin" }));
   await lives.death;
   const third = await lives.open();
@@ -387,7 +385,7 @@ test("what a store keeps of an exec raises no limit when it goes on", async () =
       return { ...row, extras };
     },
   };
-  const second = await lives.open(undefined, {}, raised);
+  const second = await lives.openDamaged(raised);
   const resumed = await second.resume();
   expect(resumed?.envelope).toMatchObject({
     result_json: 7,
@@ -441,11 +439,9 @@ test("where the newest checkpoint of an exec is damaged an earlier one is taken,
   const steps = (await lives.store.checkpoints(dying.id)).filter(({ kind }) => kind === "step").map(({ id }) => id);
   expect(steps).toHaveLength(3);
   const recorded = lives.sent.slice(0, 5);
-  const second = await lives.open(
-    undefined,
-    {},
-    { image: (id) => (steps.indexOf(id) >= 1 ? Promise.reject(lost(id)) : lives.store.image(id)) },
-  );
+  const second = await lives.openDamaged({
+    image: (id) => (steps.indexOf(id) >= 1 ? Promise.reject(lost(id)) : lives.store.image(id)),
+  });
   const finished = await second.resume();
   expect(finished?.envelope).toMatchObject({ ...EXPECTED, resumed: 1, replayed_sub_calls: 5 });
   expect(lives.sent.slice(6).filter((id) => recorded.includes(id))).toEqual([]);
@@ -457,16 +453,14 @@ test("records that do not fit the cell end it as checkpoint_lost, and the state 
   const first = await lives.open();
   await first.exec("var round = 0");
   await first.close();
-  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_tool_result" ? "after" : false));
+  const dying = await lives.open(at("after", "rlm_tool_result"));
   // Run from its start the cell asks for something else: another process is another time.
   leave(dying.exec("round++; await later(Date.now())"));
   await lives.death;
   const isStep = (id: string) => lives.store.checkpoint(id).then(({ kind }) => kind === "step");
-  const second = await lives.open(
-    undefined,
-    {},
-    { image: async (id) => ((await isStep(id)) ? Promise.reject(lost(id)) : lives.store.image(id)) },
-  );
+  const second = await lives.openDamaged({
+    image: async (id) => ((await isStep(id)) ? Promise.reject(lost(id)) : lives.store.image(id)),
+  });
   const finished = await second.resume();
   expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost" });
   expect(lives.sent).toHaveLength(1);
@@ -483,18 +477,14 @@ test.each(["another engine", "a damaged image"])(
     await first.exec("var gone = 1; memory.put('k', [1])");
     await first.close();
     const older = new Set((await lives.store.checkpoints(first.id)).map(({ id }) => id));
-    const second = await lives.open(
-      undefined,
-      {},
-      {
-        async checkpoint(id) {
-          const row = await lives.store.checkpoint(id);
-          if (what !== "another engine" || !older.has(id)) return row;
-          return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, wasm: "0".repeat(64) } } };
-        },
-        image: (id) => (older.has(id) ? Promise.reject(lost(id)) : lives.store.image(id)),
+    const second = await lives.openDamaged({
+      async checkpoint(id) {
+        const row = await lives.store.checkpoint(id);
+        if (what !== "another engine" || !older.has(id)) return row;
+        return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, wasm: "0".repeat(64) } } };
       },
-    );
+      image: (id) => (older.has(id) ? Promise.reject(lost(id)) : lives.store.image(id)),
+    });
     expect(await second.exec("[typeof gone, memory.get('k'), two(), P]")).toMatchObject({
       result_json: ["undefined", [1], 2, "the context"],
       warnings: [expect.stringMatching(/^variables_lost: checkpoint /)],
@@ -508,19 +498,15 @@ test("an exec that another build of the engine began ends as checkpoint_lost", a
   const first = await lives.open();
   await first.exec("var n = 1; memory.put('k', 1)");
   await first.close();
-  const dying = await lives.open((step) => (step.records?.[0]?.record === "rlm_tool_result" ? "before" : false));
+  const dying = await lives.open(at("before", "rlm_tool_result"));
   leave(dying.exec("n += await later(1)"));
   await until(() => lives.sent.length === 1);
-  const second = await lives.open(
-    undefined,
-    {},
-    {
-      async checkpoint(id) {
-        const row = await lives.store.checkpoint(id);
-        return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, format: 99 } } };
-      },
+  const second = await lives.openDamaged({
+    async checkpoint(id) {
+      const row = await lives.store.checkpoint(id);
+      return { ...row, meta: { ...row.meta, gate: { ...row.meta.gate, format: 99 } } };
     },
-  );
+  });
   const finished = await second.resume();
   expect(finished?.envelope).toMatchObject({ success: false, error_code: "checkpoint_lost", resumed: 1 });
   expect(lives.sent).toHaveLength(1);
@@ -544,7 +530,7 @@ test("several paths are one append, which loads where there is nothing yet, and 
   const hash = first.stats()?.context_hash ?? "";
   await first.close();
   const lost = () => Promise.reject(new RlmError("context_lost", "it is damaged", { suggestion: "" }));
-  const second = await lives.open(undefined, { roots: [dir], cwd: "/" }, { context: lost });
+  const second = await lives.openDamaged({ context: lost }, { roots: [dir], cwd: "/" });
   expect(second.stats()?.context_hash).toBe(hash);
 });
 
@@ -568,17 +554,17 @@ test("a context that the store has lost is read again, if its sources are unchan
     putContext: async (context) => void kept.push(context.key),
   };
   // Somebody else may have written the journal: what it names is read only if the caller allows it.
-  await expect(lives.open(undefined, {}, damaged)).rejects.toMatchObject({
+  await expect(lives.openDamaged(damaged)).rejects.toMatchObject({
     code: "context_lost",
     suggestion: expect.stringContaining("add the folder to `roots`"),
   });
   expect(kept).toEqual([]);
-  const second = await lives.open(undefined, { roots: [dir] }, damaged);
+  const second = await lives.openDamaged(damaged, { roots: [dir] });
   expect(second.stats()?.context_hash).toBe(hash);
   expect(kept).toEqual([key]);
   await second.close();
   writeFileSync(join(dir, "b.txt"), "three");
-  await expect(lives.open(undefined, { roots: [dir] }, damaged)).rejects.toMatchObject({
+  await expect(lives.openDamaged(damaged, { roots: [dir] })).rejects.toMatchObject({
     code: "context_lost",
     message: expect.stringMatching(`${hash}.*a\\.txt.*b\\.txt`),
   });

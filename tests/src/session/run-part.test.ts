@@ -6,6 +6,7 @@ import type { RunPart } from "../../../src/session/sub-calls/run-part.ts";
 import { nanodollars, spentOn } from "../../../src/session/sub-calls/run-part.ts";
 import type { Settled, Step, Store } from "../../../src/store/index.ts";
 import { shareStore } from "../../../src/store/index.ts";
+import { AT_ONCE } from "../../support/length-answers.ts";
 import { openScripted, USAGE } from "../../support/scripted-session.ts";
 
 /** A run that notes what it is asked, and a store that notes what is settled. */
@@ -204,11 +205,8 @@ test("a record with a child counts as one sub-call", () => {
     success: true,
     value: 1,
     usage: USAGE,
-    attempts: [],
     model: "",
-    refused: false,
-    cached: false,
-    tool_override_event: null,
+    ...AT_ONCE,
     elapsed_ms: 0,
     at: 0,
   } as const;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { said } from "../belay.ts";
 import { DEAR, priced, scene } from "./scene.ts";
 
 const ROWS = Array.from({ length: 100 }, (_, n) => `{"text":"t${n}"}\n`).join("");
@@ -20,10 +21,7 @@ test("--first runs the first inputs, keeps them, and tells what all of them will
     forecast: { jobs: 100, from: 5, likely: { cost_usd: expect.closeTo(0.6) }, at_most: { cost_usd: 1 } },
   });
   expect(server.requests).toHaveLength(5);
-  expect(await type(line())).toMatchObject({
-    code: 0,
-    stderr: expect.stringContaining(": 100 jobs, 95 of them new\n"),
-  });
+  expect(await type(line())).toMatchObject(said(0, ": 100 jobs, 95 of them new\n"));
   expect(server.requests).toHaveLength(100);
   expect((await type(line("--first", "5"))).stderr).toContain(
     "\n95 jobs of the run are not among the first 5 of in.jsonl",

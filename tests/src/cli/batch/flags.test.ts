@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { openStore } from "../../../../src/store/index.ts";
+import { said } from "../belay.ts";
 import { DEAR, priced, scene } from "./scene.ts";
 
 // What flags of `belay batch` change, where no other test shows it.
@@ -62,7 +63,7 @@ test("--run-max-tokens parks the run when its tokens are spent", async () => {
   const usage = { prompt: 300, completion: 10 };
   const { type, server } = await scene({ "in.csv": ROWS }, () => ({ text: "ok", usage }));
   const stopped = await type(line("--run-max-tokens", "4200", "--concurrency", "1"));
-  expect(stopped).toMatchObject({ code: 3, stderr: expect.stringContaining("paused: --run-max-") });
+  expect(stopped).toMatchObject(said(3, "paused: --run-max-"));
   expect(server.requests).toHaveLength(1);
 });
 
@@ -70,10 +71,7 @@ test("--run-max-cost-usd parks the run when its dollars are spent, and more go o
   const { type, server } = await scene({ "in.csv": ROWS }, () => DEAR);
   const model = ["--model", "mine/m", ...priced(server), "--concurrency", "1"];
   const stopped = await type(line("--run-max-cost-usd", "0.03", ...model));
-  expect(stopped).toMatchObject({
-    code: 3,
-    stderr: expect.stringContaining("2/3 done · 1 parked · $0.012 of $0.030\n"),
-  });
+  expect(stopped).toMatchObject(said(3, "2/3 done · 1 parked · $0.012 of $0.030\n"));
   expect(server.requests).toHaveLength(2);
   expect(await type(line("--run-max-cost-usd", "0.04", ...model))).toMatchObject({ code: 0 });
   expect(server.requests).toHaveLength(3);
@@ -157,8 +155,7 @@ test("jobs resume raises the limit of a run, and says that the line is to name i
 
 test("a second --jobs is named: its rows would be missing", async () => {
   const { type } = await scene({ "a.csv": "id\n1\n", "b.csv": "id\n2\n" });
-  expect(await type(["batch", "once.js", "--jobs", "a.csv", "--jobs", "b.csv"])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("--jobs is b.csv: it takes one path, and a.csv stands there already"),
-  });
+  expect(await type(["batch", "once.js", "--jobs", "a.csv", "--jobs", "b.csv"])).toMatchObject(
+    said(2, "--jobs is b.csv: it takes one path, and a.csv stands there already"),
+  );
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Compact } from "../../../../src/pi/outside/index.ts";
 import { type Control, openControl } from "../../../../src/pi/view/control.ts";
 import { tools } from "../../../../src/tools/pi-tools.ts";
-import { type FakePi, fakePi, type Life, until } from "../fake-pi.ts";
+import { type FakePi, type Life, startedPi, until } from "../fake-pi.ts";
 
 const OURS = tools.map(({ name }) => name);
 
@@ -17,8 +17,7 @@ function controlOf(pi: FakePi, { lifecycle }: Life, active: string[] = []): Cont
 }
 
 test("the branch goes to an earlier checkpoint, and on from there; the one that it left can be gone to again", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   const control = controlOf(pi, life);
   expect(await control.branch()).toBeNull();
   await life.call("rlm_load", { path: pi.folder });
@@ -43,8 +42,7 @@ test("the branch goes to an earlier checkpoint, and on from there; the one that 
 });
 
 test("the branch goes to a checkpoint within an ask: its variables are there, and the ask is over", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   const control = controlOf(pi, life);
   await life.call("rlm_load", { path: pi.folder });
   const cell = (code: string) => fauxAssistantMessage(fauxToolCall("rlm_exec", { code }), { stopReason: "toolUse" });
@@ -58,8 +56,7 @@ test("the branch goes to a checkpoint within an ask: its variables are there, an
 });
 
 test("a checkpoint that is not there is no place to go", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   const control = controlOf(pi, life);
   await life.call("rlm_load", { path: pi.folder });
   const session = control.board.current().session ?? "";
@@ -70,8 +67,7 @@ test("a checkpoint that is not there is no place to go", async () => {
 });
 
 test("tools of others stay when ours are switched off and on", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   const active = ["bash", ...OURS, "read"];
   const control = controlOf(pi, life, active);
   control.setEnabled(false);
@@ -85,8 +81,7 @@ test("tools of others stay when ours are switched off and on", async () => {
 });
 
 test("switched off, nothing more goes out, and what stubs name can still be read", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   const active = [...OURS];
   const control = controlOf(pi, life, active);
   const outside = () => pi.branch.flatMap((entry) => (entry.customType === "rlm_externalize" ? [entry.data] : []));
@@ -107,8 +102,7 @@ test("switched off, nothing more goes out, and what stubs name can still be read
 });
 
 test("off holds for the branch: another process, and another branch, have the tools as their branch says", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   const chosen = ["read", "rlm_exec"];
   const control = controlOf(pi, life, chosen);
   control.followBranch();
@@ -128,8 +122,7 @@ test("off holds for the branch: another process, and another branch, have the to
 });
 
 test("leaving takes every tool away, and waits for none of our calls", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   const active = ["read", ...OURS];
   const control = controlOf(pi, life, active);
   const compact: Compact = ({ onError }) => onError(new Error("Nothing to compact (session too small)"));

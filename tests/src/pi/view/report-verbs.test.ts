@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { runCommand } from "../../../../src/pi/view/commands.ts";
 import { openControl } from "../../../../src/pi/view/control.ts";
 import type { CommandContext } from "../../../../src/pi/view/verb.ts";
-import { type FakePi, fakePi, type Life } from "../fake-pi.ts";
+import { type FakePi, type Life, startedPi } from "../fake-pi.ts";
 
 const HOSTILE = "\u001b]0;owned\u0007 a\u202eb";
 
@@ -37,8 +37,7 @@ const TUI = { terminal: { rows: 60, columns: 100 }, requestRender() {} };
 
 /** A branch on which things were said and run; of a cell in an ask a child answers a call, if there are asks. */
 async function used({ asks = false } = {}) {
-  const pi = fakePi({ "a.txt": "alpha\n", [`b${HOSTILE}.txt`]: "beta\n" });
-  const life = await pi.start();
+  const { pi, life } = await startedPi({ "a.txt": "alpha\n", [`b${HOSTILE}.txt`]: "beta\n" });
   const user = (text: string) =>
     pi.branch.push({ type: "message", message: { role: "user", content: text, timestamp: pi.branch.length } });
   user(`Look at ${HOSTILE}`);
@@ -111,8 +110,7 @@ test("trace has epochs, compactions, and each sub-call under what made it; its f
 });
 
 test("trace --jsonl says what it lacks, and asks nobody who is not there", async () => {
-  const pi = fakePi();
-  const life = await pi.start();
+  const { pi, life } = await startedPi();
   expect((await ran("trace --jsonl", pi, life)).said).toBe(
     "error: the name of the file is missing\n/rlm trace --jsonl FILE",
   );
