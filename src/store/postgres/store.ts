@@ -22,7 +22,7 @@ import {
 } from "../sql/sessions.ts";
 import type { Plan } from "../sql/sql.ts";
 import { type Verifying, verify } from "../sql/verify.ts";
-import type { Method, SentLease, WireMethods } from "../thread/methods.ts";
+import type { SentLease, WireMethods } from "../thread/methods.ts";
 import { insertBaseline } from "./checkpoints.ts";
 import { commit, type Leased } from "./commit.ts";
 import { connect, type Server } from "./connection.ts";
@@ -65,13 +65,7 @@ export async function openPostgresStore(url: string, parts: LeaseParts): Promise
   };
 }
 
-type Some<Names extends Method> = Pick<WireMethods, Names>;
-
-function sessionMethods(
-  server: Server,
-  leases: Leases,
-  holder: LeaseParts,
-): Some<"create" | "lease" | "release" | "commit" | "fork" | "remove"> {
+function sessionMethods(server: Server, leases: Leases, holder: LeaseParts) {
   /** The sessions whose leases this store has. */
   const known = new Map<string, Leased>();
 
@@ -104,7 +98,7 @@ function sessionMethods(
       try {
         known.set(id, await commit(server, before, step));
       } catch (error) {
-        if (isLeaseLost(error)) leases.lose(id);
+        if (error instanceof RlmError && error.code === "lease_lost") leases.lose(id);
         throw error;
       }
     },
@@ -129,18 +123,10 @@ function sessionMethods(
         await leases.release(one);
       }
     },
-  };
+  } satisfies Partial<WireMethods>;
 }
 
-function isLeaseLost(error: unknown): boolean {
-  return error instanceof Error && Reflect.get(error, "code") === "lease_lost";
-}
-
-type Reading =
-  | ("find" | "list" | "damaged" | "journal" | "readable")
-  | ("checkpoints" | "checkpoint" | "image" | "putBaseline" | "hasBaseline");
-
-function readingMethods(server: Server): Some<Reading> {
+function readingMethods(server: Server) {
   /** Performs a plan whose reads are all of one moment. */
   const performed = <T>(plan: () => Plan<T>) => server.read((sql) => sql.perform(plan()));
   return {
@@ -158,12 +144,10 @@ function readingMethods(server: Server): Some<Reading> {
       await server.write((sql) => insertBaseline(sql, baselineOf(id, meta), packed));
     },
     hasBaseline: (id) => server.perform(hasCheckpoint(id)),
-  };
+  } satisfies Partial<WireMethods>;
 }
 
-function contextMethods(
-  server: Server,
-): Some<"putContext" | "context" | "contextIndex" | "hasContext" | "cached" | "keepText"> {
+function contextMethods(server: Server) {
   return {
     putContext: (context) => server.write((sql) => sql.perform(insertContext(context))),
     context: (hash) => server.read((sql) => sql.perform(readContext(hash))),
@@ -171,7 +155,7 @@ function contextMethods(
     hasContext: (hash) => server.perform(hasContext(hash)),
     cached: (key) => server.perform(readAnswer(key)),
     keepText: (hash, text, at) => server.perform(keepText(hash, text, at)),
-  };
+  } satisfies Partial<WireMethods>;
 }
 
 /** Checks a page of a part, all of it as of one moment. */

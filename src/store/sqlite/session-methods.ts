@@ -23,11 +23,6 @@ import type { Database } from "./database.ts";
 import { removeSession } from "./gc.ts";
 import type { Leases } from "./lease.ts";
 
-type SessionMethods = Pick<
-  SyncMethods,
-  "create" | "lease" | "release" | "find" | "list" | "damaged" | "commit" | "journal" | "readable" | "fork" | "remove"
->;
-
 /** The parts that the methods of the store work with. */
 export interface Access {
   readonly database: Database;
@@ -39,7 +34,7 @@ export interface Access {
 }
 
 /** The methods of sessions and their journals. */
-export function sessionMethods(access: Access, holder: Holder): SessionMethods {
+export function sessionMethods(access: Access, holder: Holder) {
   const { database, leases, guard, reading } = access;
   /** The rows of sessions that were committed to since their leases were taken. */
   const known = new Map<string, Session>();
@@ -98,7 +93,7 @@ export function sessionMethods(access: Access, holder: Holder): SessionMethods {
           leases.forget(gone);
         }
       }),
-  };
+  } satisfies Partial<SyncMethods>;
 }
 
 function create({ database, leases }: Access, session: NewSession, holder: Holder): void {

@@ -47,9 +47,7 @@ export function openSqliteStore(folder: string | null, holder: Holder, now = Dat
   };
 }
 
-type CheckpointMethods = Pick<SyncMethods, "checkpoints" | "checkpoint" | "image" | "putBaseline" | "hasBaseline">;
-
-function checkpointMethods({ database, guard, reading }: Access): CheckpointMethods {
+function checkpointMethods({ database, guard, reading }: Access) {
   return {
     checkpoints: (session) => reading(() => database.perform(checkpointsOf(session)).map(shown)),
     checkpoint: (id) => reading(() => shown(database.perform(readCheckpoint(id)))),
@@ -63,15 +61,10 @@ function checkpointMethods({ database, guard, reading }: Access): CheckpointMeth
         });
       }),
     hasBaseline: (id) => reading(() => database.perform(hasCheckpoint(id))),
-  };
+  } satisfies Partial<SyncMethods>;
 }
 
-type ContextMethods = Pick<
-  SyncMethods,
-  "putContext" | "context" | "contextIndex" | "hasContext" | "cached" | "keepText"
->;
-
-function contextMethods({ database, guard, reading }: Access): ContextMethods {
+function contextMethods({ database, guard, reading }: Access) {
   return {
     putContext: (context) => guard(() => database.write(() => database.perform(insertContext(context)))),
     context: (hash) => reading(() => database.perform(readContext(hash))),
@@ -79,7 +72,7 @@ function contextMethods({ database, guard, reading }: Access): ContextMethods {
     hasContext: (hash) => reading(() => database.perform(hasContext(hash))),
     cached: (key) => reading(() => database.perform(readAnswer(key))),
     keepText: (hash, text, at) => guard(() => database.perform(keepText(hash, text, at))),
-  };
+  } satisfies Partial<SyncMethods>;
 }
 
 /** Checks a page of a part. If the file itself is damaged, each part may be unreadable in its own way: it ends with that line. */

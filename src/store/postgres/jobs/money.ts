@@ -11,9 +11,7 @@ import { NOW } from "../functions.ts";
 
 const HELD: readonly Held[] = ["held", "wait", "nanodollars", "tokens", "sub_calls"];
 
-export function moneyMethods(
-  server: Server,
-): Pick<WireMethods, "jobs.reserve" | "jobs.give" | "jobs.slot" | "jobs.hush"> {
+export function moneyMethods(server: Server) {
   return {
     async "jobs.reserve"({ run, n, call, attempt, fence, amount }) {
       const row = await server.get(
@@ -48,5 +46,5 @@ export function moneyMethods(
         ...[key, ms],
       );
     },
-  };
+  } satisfies Partial<WireMethods>;
 }
