@@ -32,7 +32,7 @@ export interface Env {
 }
 
 /** The rules of a session, by its options and by the call that it answers. */
-export interface Policy {
+export interface Rules {
   readonly limits: ExecLimits;
   readonly budget: BudgetLimits;
   /** Sub-calls that are answered at once. */
@@ -86,7 +86,7 @@ export function envOf(options: HostedOptions, host: Host & Pick<Env, "store" | "
   return { store, clock, newId, random, machines, models, emit };
 }
 
-export function policyOf(options: HostedOptions, above: Above | undefined): Policy {
+export function rulesOf(options: HostedOptions, above: Above | undefined): Rules {
   const { concurrency = LIMITS.concurrency, maxDepth = LIMITS.depth, onRestart = "send", keepSteps = false } = options;
   return {
     limits: { ...DEFAULT_EXEC_LIMITS, ...options.limits },

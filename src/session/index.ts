@@ -23,7 +23,7 @@ export type {
   Unfinished,
 } from "./api.ts";
 export type { AskEnvelope, AskOptions, Citation, TurnProgress } from "./ask/api.ts";
-export { checkSchema } from "./ask/begin.ts";
+export { checkSchema } from "./ask/ask.ts";
 export type { AskDescription, TurnDescription } from "./ask/description.ts";
 export { askEnvelope } from "./ask/envelope.ts";
 export { readLoadInput, storedContext } from "./contexts/contexts.ts";

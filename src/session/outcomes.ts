@@ -8,7 +8,7 @@ import type { ExecRecords } from "./journal/exec-records.ts";
 import type { Start } from "./journal/records.ts";
 import type { Setup } from "./setup.ts";
 
-type Session = Pick<Setup, "row" | "policy" | "above" | "state">;
+type Session = Pick<Setup, "row" | "rules" | "above" | "state">;
 
 /** The envelope of a cell. @param name the file of a cell that is in no journal */
 export function envelopeOf(session: Session, outcome: ExecOutcome, name?: string): ExecEnvelope {

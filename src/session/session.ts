@@ -1,17 +1,21 @@
-import type { RlmError } from "../../runtime/index.ts";
-import { systemClock } from "../../runtime/index.ts";
+import { type Json, type RlmError, systemClock } from "../../runtime/index.ts";
 import { checkSessionName } from "../platform/session-name.ts";
 import { openSigner } from "../platform/signed-settings.ts";
 import { placeOf } from "../platform/store-place.ts";
-import { shareStore } from "../store/index.ts";
+import { type Lease, type NewSession, type Store, shareStore } from "../store/index.ts";
 import type { HostedOptions, Session, SessionOptions } from "./api.ts";
-import { loadOnce } from "./contexts/load-once.ts";
+import type { ExcerptInput } from "./contexts/excerpts.ts";
 import { envOf, type Host } from "./env.ts";
+import { excerptRequest } from "./exec/request.ts";
+import { runExec } from "./exec/run-exec.ts";
+import { interruptedIn } from "./journal/account.ts";
 import { sessionOver } from "./methods.ts";
 import { checkOptions, memoryBytesOf, refused, SESSION_OPTIONS } from "./options.ts";
-import { pace } from "./pace.ts";
-import { setUp } from "./setup.ts";
-import { leasedRow } from "./stored/leased-row.ts";
+import { type Setup, setUp } from "./setup.ts";
+import { refuseChild } from "./stored/children.ts";
+import { type RemarkOptions, remarksNow, withRemarks } from "./stored/remarks.ts";
+import { checkNewName } from "./stored/sessions.ts";
+import { pace } from "./turns.ts";
 import { newUlid } from "./ulid.ts";
 
 /**
@@ -74,4 +78,40 @@ export async function openSessionWith(options: HostedOptions, host: Host = {}): 
 
 function nameWithoutStore(): RlmError {
   return refused("openSession(): session names a session, but no store is given to keep it", "Name a place: store.");
+}
+
+/**
+ * The session with this name or id, leased. It is made if it does not exist.
+ * @throws RlmError `invalid_argument` for a child, unless it is opened as one
+ */
+async function leasedRow(
+  store: Store,
+  { session: named, ...options }: Pick<HostedOptions, "session"> & RemarkOptions,
+  fresh: Omit<NewSession, "name" | "settings">,
+  settings?: (session: string) => Json,
+): Promise<Lease> {
+  const found = named === undefined ? null : await store.find(named);
+  if (found && fresh.origin !== "child") await refuseChild(store, found);
+  if (!found) {
+    if (named !== undefined && fresh.origin !== "child") checkNewName(named);
+    const kept = withRemarks(settings?.(fresh.id) ?? null, remarksNow(null, options));
+    return store.create({ ...fresh, name: named ?? null, settings: kept });
+  }
+  const row = await store.lease(found.id);
+  const kept = withRemarks(settings?.(row.id) ?? row.settings, remarksNow(row, options));
+  if (JSON.stringify(kept) === JSON.stringify(row.settings)) return row;
+  await store.commit(row.id, { settings: kept });
+  return row;
+}
+
+/** Loads the context of a child, unless it is loaded. A load that was interrupted is done again. */
+async function loadOnce(setup: Setup, input: ExcerptInput): Promise<void> {
+  const { account, context } = setup.state();
+  if (context) return;
+  try {
+    await runExec(setup, excerptRequest(input, setup.loading), {}, interruptedIn(account));
+  } catch (error) {
+    await setup.guest[Symbol.asyncDispose]();
+    throw error;
+  }
 }

@@ -7,8 +7,8 @@ import type { CellSettings } from "./ask/api.ts";
 import { type AskModels, openAskModels } from "./ask/models.ts";
 import { knownIn, openContext, storedContext } from "./contexts/contexts.ts";
 import { type Granted, openGranted } from "./contexts/granted.ts";
-import { type Env, type Host, type Policy, policyOf } from "./env.ts";
-import { openEndGc } from "./exec/gc.ts";
+import { type Env, type Host, type Rules, rulesOf } from "./env.ts";
+import { openEndGc } from "./exec/keep-end.ts";
 import type { Loading } from "./exec/request.ts";
 import type { SessionState } from "./exec/session-state.ts";
 import { EMPTY_ACCOUNT, follow } from "./journal/account.ts";
@@ -29,7 +29,7 @@ export interface Setup {
   readonly row: Lease;
   readonly options: HostedOptions;
   readonly env: Env;
-  readonly policy: Policy;
+  readonly rules: Rules;
   readonly above: Above | undefined;
   readonly run: RunPart | undefined;
   /** The input of the job that the session is of, as JSON; null: it is of none. */
@@ -69,12 +69,12 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
   const { host, env, row } = opening;
   const { above, run, answers: lent } = host;
   const cwd = options.cwd ?? process.cwd();
-  const policy = policyOf(options, above);
+  const rules = rulesOf(options, above);
   const granted = openGranted(options.roots ?? [cwd], cwd);
   let current: SessionState = await readState(env, row, host.heldContext, granted);
   const state = () => current;
-  const own = { row, options, env, policy, above, run, granted, state };
-  const places = above?.places ?? openTreePlaces(policy.concurrency);
+  const own = { row, options, env, rules, above, run, granted, state };
+  const places = above?.places ?? openTreePlaces(rules.concurrency);
   const children = openChildren({ ...own, places, open: childOpener(own, host, opening.openSession) });
   const loading = loadingOf(options, env, host.heldContext, cwd);
   const session = { ...own, places, children, loading };
@@ -94,7 +94,7 @@ export async function setUp(options: HostedOptions, opening: Opening): Promise<S
       current = next;
     },
     job: host.job === undefined ? null : JSON.stringify(host.job),
-    answers: answersOf(ownSettings(options, policy, env.models.fallback), env.models),
+    answers: answersOf(ownSettings(options, rules, env.models.fallback), env.models),
     answersBy: (settings) => answersOf(settings, withFallback(env.models, settings.sub_model)),
     askModels: openAskModels(options, { hasAll: host.models !== undefined, signer: host.signer ?? null }),
     indexFolder,
@@ -129,7 +129,7 @@ function loadingOf(
 }
 
 /** The settings of the session's own calls. An ask has its own. */
-function ownSettings({ thinking = "off" }: HostedOptions, { maxDepth }: Policy, model: string | null): CellSettings {
+function ownSettings({ thinking = "off" }: HostedOptions, { maxDepth }: Rules, model: string | null): CellSettings {
   return { model, sub_model: model, protocol: "auto", turn_tokens: null, thinking, max_depth: maxDepth };
 }
 

@@ -74,9 +74,9 @@ export async function runAsk(
 const ASK_MS = 1_800_000;
 
 function withTimeOfAsk(setup: Setup): Setup {
-  const { above, options, policy } = setup;
+  const { above, options, rules } = setup;
   const max_time_ms = above?.limits.max_time_ms ?? options.budget?.max_time_ms ?? ASK_MS;
-  return { ...setup, policy: { ...policy, budget: { ...policy.budget, max_time_ms } } };
+  return { ...setup, rules: { ...rules, budget: { ...rules.budget, max_time_ms } } };
 }
 
 /** A child has the models of the ask or cell that has made it. @throws RlmError `settings_untrusted` */

@@ -27,7 +27,7 @@ export async function keepTurn(setup: Setup, input: Json, interrupted: ExecRecor
   const work = openWork(setup, interrupted?.start.exec_id ?? setup.env.newId());
   if (interrupted) {
     // The request itself has no effect, so it is sent again whatever `onRestart` says.
-    const sending: Work = { ...work, setup: { ...setup, policy: { ...setup.policy, onRestart: "send" } } };
+    const sending: Work = { ...work, setup: { ...setup, rules: { ...setup.rules, onRestart: "send" } } };
     await work.recorder.commit([resumeOf(sending, null, [], inFlight(interrupted))]);
   } else {
     const request = { kind: "turn", ask: askIn(setup.state()).start.exec_id, input } as const;
@@ -42,7 +42,7 @@ export async function sendTurn(work: Work, model: Model, request: TurnRequest, a
   const { places, run } = setup;
   const { clock, random } = setup.env;
   const id = callId(work);
-  const budget = openBudget(setup.policy.budget, recorder.state().account.ledger, { above: setup.above?.budget });
+  const budget = openBudget(setup.rules.budget, recorder.state().account.ledger, { above: setup.above?.budget });
   using time = openTime(clock, clock.monotonic(), budget.left().remaining_time_ms);
   using ended = joinSignals(asked.signal, asked.suspend);
   using stopped = joinSignals(ended.signal, time.over);

@@ -1,6 +1,6 @@
 import type { Json, PendingCall, Thinking } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
-import type { Env, Policy } from "../env.ts";
+import type { Env, Rules } from "../env.ts";
 import type { Ledger } from "../journal/ledger.ts";
 import type { Setup } from "../setup.ts";
 import type { Budget } from "../sub-calls/budget.ts";
@@ -21,7 +21,7 @@ export interface ExecCalls extends LoopCalls<Answered> {
 
 export interface ExecCallsOptions {
   readonly setup: Pick<Setup, "answers" | "job"> & {
-    readonly policy: Pick<Policy, "onRestart">;
+    readonly rules: Pick<Rules, "onRestart">;
     readonly env: Pick<Env, "emit">;
   };
   readonly budget: Budget;
@@ -67,7 +67,7 @@ export function openCalls(options: ExecCallsOptions): ExecCalls {
       const hasChild = setup.answers.resumes?.(call) === true;
       if (hasChild) children.add(call.id);
       const interrupted = from?.recorded.has(call.id) === true && !hasChild;
-      if (interrupted && (setup.policy.onRestart === "fail" || !setup.answers.repeatable(call)))
+      if (interrupted && (setup.rules.onRestart === "fail" || !setup.answers.repeatable(call)))
         return PROCESS_RESTARTED;
       const open = budget.open(call.id);
       return setup.answers.answer(call, {

@@ -22,8 +22,7 @@ import { type ExecCalls, openCalls } from "./calls.ts";
 import { type ExecHistory, openHistory } from "./conversation.ts";
 import { notKept, warn } from "./ends.ts";
 import { openExecJournal } from "./exec-journal.ts";
-import { giveUpCalls } from "./give-up-calls.ts";
-import { inFlight } from "./interrupted.ts";
+import { giveUpCalls, inFlight } from "./interrupted.ts";
 import { keepCellEnd, keepQueryEnd } from "./keep-end.ts";
 import { runLoop } from "./loop.ts";
 import type { Beginning, Continuation } from "./ports.ts";
@@ -149,9 +148,9 @@ async function runCell(
   const { last } = recorder.state().account;
   const wasUnused = ledger().tokens === 0;
   const unrecorded = (await setup.answers.unrecorded?.(last ? inFlight(last) : [])) ?? [];
-  const budget = openBudget(setup.policy.budget, ledger(), { above: setup.above?.budget, unrecorded });
+  const budget = openBudget(setup.rules.budget, ledger(), { above: setup.above?.budget, unrecorded });
   const wholeMs = budget.left().remaining_time_ms;
-  const spent = timeIsSpent(setup.policy.budget.max_time_ms);
+  const spent = timeIsSpent(setup.rules.budget.max_time_ms);
   const state = stateOf(work, request, from);
   // A machine that waits in the middle of a cell cannot be used again.
   if (wholeMs === 0) {
@@ -216,7 +215,7 @@ function sparing(calls: ExecCalls, { recorder, setup: { answers } }: Work): Exec
 
 /** The state that the exec has gathered so far. A store may come from somebody else: its state cannot raise the limits. */
 function stateOf(work: Work, request: CellRequest, from: Continuation | null): ExecState {
-  const { limits } = work.setup.policy;
+  const { limits } = work.setup.rules;
   if (from?.at) return withinLimits(from.at.state, limits);
   const fresh = unstarted(work);
   if (request.kind === "query") return { ...fresh, cell: 0, limits: clampLimits(limits, {}) };

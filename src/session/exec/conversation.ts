@@ -1,9 +1,9 @@
 import { type Json, RlmError } from "../../../runtime/index.ts";
 import type { Context } from "../../context/index.ts";
 import { keepContext, storedContext } from "../contexts/contexts.ts";
+import { touchedIn } from "../journal/coverage.ts";
 import type { Start } from "../journal/records.ts";
-import { touchedIn } from "../journal/touched.ts";
-import type { GivenHistory } from "../machine/conversation-text.ts";
+import type { GivenHistory } from "../machine/context-message.ts";
 import type { Work } from "./work.ts";
 
 /** The conversation in which an exec runs. It stays the same until the exec is over. */

@@ -2,8 +2,11 @@ import * as v from "valibot";
 import { type PendingCall, RlmError, remedy, type Settlement } from "../../../runtime/index.ts";
 import type { CheckpointRow } from "../../store/index.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
+import { ROOT_CALL } from "../journal/ledger.ts";
 import { hashOf, readStepExtras, type StepExtras, type ToolCall, type ToolResult } from "../journal/records.ts";
+import type { Setup } from "../setup.ts";
 import type { Continuation, Replayed } from "./ports.ts";
+import { resultOf } from "./work.ts";
 
 /** Ids of the checkpoints within an exec, the newest first. */
 export function stepsOf({ calls }: Pick<ExecRecords, "calls">): string[] {
@@ -89,4 +92,19 @@ function unfit(why: string): RlmError {
   return new RlmError("checkpoint_lost", why, {
     suggestion: `The exec cannot be finished: ${remedy("discard")}, and run the cell again.`,
   });
+}
+
+/** Ends the children of an exec's open calls. Answers the records of these calls: what the children have spent is charged. */
+export async function giveUpCalls(
+  { answers, env }: Pick<Setup, "answers" | "env">,
+  records: ExecRecords,
+): Promise<ToolResult[]> {
+  const open = new Set(inFlight(records));
+  const elapsed_ms = elapsedIn(records, null);
+  const charged: ToolResult[] = [];
+  for (const { exec_id, call_id: id, name, args } of records.calls) {
+    const given = open.has(id) && name !== ROOT_CALL ? await answers.discard?.({ id, name, args }) : null;
+    if (given) charged.push(resultOf({ id, name }, given, { exec_id, elapsed_ms, at: env.clock.now() }));
+  }
+  return charged;
 }

@@ -9,7 +9,7 @@ import { restored } from "./reopening.ts";
 import { completeOf, type Work } from "./work.ts";
 
 /** Facts that are kept with an exec's end. */
-export interface Ending {
+interface Ending {
   readonly fields: Partial<Complete>;
   /** The context after the exec. */
   readonly context: Context | null;
@@ -85,7 +85,7 @@ export async function keepQueryEnd(work: Work, fields: Partial<Complete>): Promi
 /** The checkpoints within the exec, which go when it is over. */
 function finishedSteps({ setup, recorder }: Work): readonly string[] {
   const { last } = recorder.state().account;
-  return setup.policy.keepSteps || !last ? [] : stepsOf(last);
+  return setup.rules.keepSteps || !last ? [] : stepsOf(last);
 }
 
 /** null if the machine is gone, or if no other cell could run in it: nothing was kept then. */
@@ -95,3 +95,16 @@ function unlessUnfit(error: unknown): null {
 }
 
 const UNFIT: ReadonlySet<string> = new Set(["machine_lost", "memory_limit_exceeded"]);
+
+/**
+ * Names the checkpoints that a session in memory can drop when an exec has ended: the ends before the newest whole image.
+ * No exec continues from them, and they would fill the memory.
+ */
+export function openEndGc(): (end: { readonly id: string; readonly isWhole: boolean }) => readonly string[] {
+  let ends: string[] = [];
+  return ({ id, isWhole }) => {
+    const gone = isWhole ? ends : [];
+    ends = isWhole ? [id] : [...ends, id];
+    return gone;
+  };
+}

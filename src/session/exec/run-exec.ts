@@ -1,14 +1,17 @@
 import { type CellEnd, RlmError } from "../../../runtime/index.ts";
+import type { Context } from "../../context/index.ts";
 import { joinSignals } from "../../platform/signals.ts";
+import { keepContext } from "../contexts/contexts.ts";
 import type { ExecRecords } from "../journal/exec-records.ts";
+import type { Machine } from "../machine/machines.ts";
 import type { Setup } from "../setup.ts";
-import { execAtOnce } from "./at-once.ts";
 import { execCell } from "./cell.ts";
 import { failureOf } from "./ends.ts";
-import { giveUpCalls } from "./give-up-calls.ts";
-import { stepsOf } from "./interrupted.ts";
+import { giveUpCalls, stepsOf } from "./interrupted.ts";
+import { keepEnd } from "./keep-end.ts";
 import { openRecorder } from "./recorder.ts";
 import type { ExecAsked, ExecOutcome, ExecRequest } from "./request.ts";
+import { positionOf } from "./session-state.ts";
 import { completeOf, resumeOf, startOf, unstarted, type Work } from "./work.ts";
 
 /**
@@ -80,14 +83,55 @@ export async function discard(setup: Setup, records: ExecRecords): Promise<void>
   const { exec_id, kind, cell, limits } = start;
   const charged = await giveUpCalls(setup, records);
   const work = openWork(setup, exec_id);
-  const state = cell === null ? null : { ...unstarted(work), limits: { ...setup.policy.limits, ...limits } };
+  const state = cell === null ? null : { ...unstarted(work), limits: { ...setup.rules.limits, ...limits } };
   const end: CellEnd | null = cell === null ? null : { kind: "cancelled" };
   const complete = completeOf(work, { kind, success: false, error_code: "cancelled", end, state });
-  await work.recorder.commit([...charged, complete], { drop: setup.policy.keepSteps ? [] : stepsOf({ calls }) });
+  await work.recorder.commit([...charged, complete], { drop: setup.rules.keepSteps ? [] : stepsOf({ calls }) });
 }
 
 /** The work of an exec that begins or goes on. */
 export function openWork(setup: Setup, exec_id: string): Work {
   const recorder = openRecorder(setup, exec_id);
   return { setup, recorder, exec_id, startedAt: setup.env.clock.monotonic(), events: [] };
+}
+
+/** Execs that make no calls. If the process ends within one, nothing of it is left, and it is done again. */
+async function execAtOnce(
+  work: Work,
+  request: Exclude<ExecRequest, { kind: "cell" | "query" | "turn" }>,
+): Promise<ExecOutcome> {
+  const { setup, recorder } = work;
+  const { context } = recorder.state();
+  const end = async (machine: Machine, after: Context | null) => {
+    try {
+      await keepEnd(work, machine, { context: after, fields: {}, drop: [] });
+    } catch (error) {
+      // The machine has what the session has not.
+      await setup.guest.end();
+      throw error;
+    }
+  };
+  switch (request.kind) {
+    case "load": {
+      const loaded = await request.read(null);
+      await keepContext(setup.env.store, loaded);
+      await setup.guest.reset();
+      await end(await setup.guest.use({ checkpoint: null, context: loaded, sources: [] }), loaded);
+      return { kind: "load", context: loaded };
+    }
+    case "append": {
+      const loaded = await request.read(context);
+      await keepContext(setup.env.store, loaded);
+      // An image is opened with the context that it was made with. Its guest is then told of the longer one.
+      await setup.guest.use(positionOf(recorder.state()));
+      await end(await setup.guest.use({ ...positionOf(recorder.state()), context: loaded }), loaded);
+      return { kind: "append", context: loaded };
+    }
+    default: {
+      const machine = await setup.guest.use(positionOf(recorder.state()));
+      const value = await machine.sandbox.enter(request.kind, request.input);
+      await end(machine, context);
+      return { kind: request.kind, value };
+    }
+  }
 }

@@ -20,8 +20,8 @@ export interface Work {
 }
 
 /** The budget that a session may still spend between execs: at its own level and above. */
-export function leftOf({ policy, above, state }: Pick<Setup, "policy" | "above" | "state">): RemainingBudget {
-  const own = remaining(state().account.ledger, policy.budget);
+export function leftOf({ rules, above, state }: Pick<Setup, "rules" | "above" | "state">): RemainingBudget {
+  const own = remaining(state().account.ledger, rules.budget);
   return above?.budget.atMost(own) ?? own;
 }
 
@@ -76,7 +76,7 @@ export function resumeOf(
     return call !== undefined && setup.answers.resumes?.(call) === true;
   };
   const [resent, failed] =
-    setup.policy.onRestart === "fail" ? [open.filter(goesOn), open.filter((id) => !goesOn(id))] : [open, []];
+    setup.rules.onRestart === "fail" ? [open.filter(goesOn), open.filter((id) => !goesOn(id))] : [open, []];
   return {
     record: "rlm_resume",
     exec_id,
@@ -128,5 +128,5 @@ export function completeOf({ setup, recorder, exec_id, startedAt, events }: Work
 /** The state of an exec that has run nothing yet. */
 export function unstarted({ exec_id, recorder, setup }: Work): ExecState {
   const cell = recorder.state().account.cells + 1;
-  return { exec_id, cell, limits: setup.policy.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
+  return { exec_id, cell, limits: setup.rules.limits, output: noOutput(), warnings: [], running_ms: 0, next_call: 1 };
 }

@@ -1,6 +1,6 @@
 import { type ContextServices, type HistoryServices, noConversation } from "../../../builtins/index.ts";
 import { type Json, RlmError } from "../../../runtime/index.ts";
-import { touchedIn } from "../journal/touched.ts";
+import { touchedIn } from "../journal/coverage.ts";
 import type { HistoryText, TextMessage } from "./context-message.ts";
 
 /** The conversation that cells read as `history`, in the machine's thread. */

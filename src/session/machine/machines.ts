@@ -14,8 +14,13 @@ import type { CheckpointRow } from "../../store/index.ts";
 import type { Env } from "../env.ts";
 import type { CellSource } from "../journal/account.ts";
 import { readEndExtras } from "../journal/records.ts";
-import { type ContextMessage, contextMessage, type TextMessage } from "./context-message.ts";
-import { type GivenHistory, historyText } from "./conversation-text.ts";
+import {
+  type ContextMessage,
+  contextMessage,
+  type GivenHistory,
+  historyText,
+  type TextMessage,
+} from "./context-message.ts";
 import { type ImageChain, openImageChain } from "./image-chain.ts";
 import type { IndexFolder } from "./index-folder.ts";
 

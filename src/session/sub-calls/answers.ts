@@ -7,10 +7,9 @@ import { readLoadInput } from "../contexts/contexts.ts";
 import type { Start } from "../journal/records.ts";
 import type { Setup } from "../setup.ts";
 import type { AnswerCache } from "./cache.ts";
-import { type CallClock, openCallClock } from "./call-clock.ts";
+import { type CallClock, openCallClock } from "./call-time.ts";
 import { type ChildCall, type ChildRequest, isForChild } from "./children.ts";
-import { type Limiter, openLimiter } from "./concurrency.ts";
-import { withPlaces } from "./places.ts";
+import { type Limiter, openLimiter, withPlaces } from "./places.ts";
 import { FREE, guestError, type PlanOptions, planSubCall, refused, unpricedCall } from "./plan.ts";
 import type { Answered, Answers, CallContext } from "./port.ts";
 import { withRun } from "./run-part.ts";
@@ -22,7 +21,7 @@ const NO_MODEL = `${firstly("nameModel")}; ${remedy("nameServer")}.`;
 /** The parts of a session that its calls are answered with. */
 export type AnsweringSession = Pick<
   Setup,
-  "options" | "env" | "policy" | "above" | "run" | "granted" | "state" | "places" | "children" | "loading"
+  "options" | "env" | "rules" | "above" | "run" | "granted" | "state" | "places" | "children" | "loading"
 >;
 
 /** The models of calls, and the settings and cache that go with them. */
@@ -40,12 +39,12 @@ interface AnswersParts extends Asking, PlanOptions {
 
 /** Answers `llm_query` by asking a model, as far as policy and concurrency allow. */
 export function openAnswers(session: AnsweringSession, asking: Asking): Answers {
-  const { children, policy, above, run, options } = session;
+  const { children, rules, above, run, options } = session;
   const { models, settings } = asking;
-  const limitsCost = policy.budget.max_cost_usd !== null || run?.limitsCost === true;
-  const granted = options.subAgents ?? {};
-  const parts: AnswersParts = { ...asking, session, limitsCost, policy: granted };
-  const gateOf = openGates(policy.concurrency);
+  const limitsCost = rules.budget.max_cost_usd !== null || run?.limitsCost === true;
+  const policy = options.subAgents ?? {};
+  const parts: AnswersParts = { ...asking, session, limitsCost, policy };
+  const gateOf = openGates(rules.concurrency);
 
   /** A child takes no place of its session: it waits for one of its level, and its requests for those of the tree. */
   async function answerByChild(call: ChildCall, request: ChildRequest, context: CallContext): Promise<Answered> {
@@ -95,7 +94,7 @@ export function openAnswers(session: AnsweringSession, asking: Asking): Answers 
     modelOf: (call) => modelOf(readSubCall(call.name, call.args), parts),
     repeatable(call) {
       const { tools = [] } = readSubCall(call.name, call.args);
-      return !(granted.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
+      return !(policy.tools ?? []).some(({ name, sideEffects }) => sideEffects && tools.includes(name));
     },
   };
 }

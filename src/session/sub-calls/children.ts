@@ -11,7 +11,7 @@ import type { Setup } from "../setup.ts";
 import { childName } from "../stored/children.ts";
 import { type Spent, spentBy } from "../stored/spent.ts";
 import type { Unrecorded } from "./budget.ts";
-import { type ChildStop, type ChildTime, openStop, timeOf } from "./child-time.ts";
+import { type ChildStop, type ChildTime, openStop, timeOf } from "./call-time.ts";
 import { FREE, guestError } from "./plan.ts";
 import type { Above, Answered, CallContext } from "./port.ts";
 
@@ -23,7 +23,7 @@ export const isForChild = (request: SubCallRequest): request is ChildRequest => 
 export type ChildCall = Pick<PendingCall, "id" | "counts">;
 
 /** The session that makes the calls, and the way to open a child of it. */
-export interface ChildrenParts extends Pick<Setup, "row" | "env" | "policy" | "places"> {
+export interface ChildrenParts extends Pick<Setup, "row" | "env" | "rules" | "places"> {
   /** Opens the child of this name, with its context loaded. It is made if it is missing. */
   open(name: string, child: ChildOf): Promise<OpenChild>;
 }
@@ -58,7 +58,7 @@ export interface Children {
 }
 
 export function openChildren(parts: ChildrenParts): Children {
-  const { env, policy, row } = parts;
+  const { env, rules, row } = parts;
   /** An exec that is suspended does not wait for its children. Opening one of them again waits, and so does closing the session. */
   const open = new Map<string, Promise<unknown>>();
 
@@ -83,7 +83,7 @@ export function openChildren(parts: ChildrenParts): Children {
       return inTurn(name, () => discard(parts, name, { callId, request, settings }));
     },
     async unrecorded(callIds) {
-      const spent = await Promise.all(callIds.map((id) => spentBy(env.store, childName(row.id, id), policy.depth + 1)));
+      const spent = await Promise.all(callIds.map((id) => spentBy(env.store, childName(row.id, id), rules.depth + 1)));
       return spent.flatMap((one, at) => {
         const callId = callIds[at];
         return one && callId !== undefined ? [{ callId, tokens: one.tokens, cost_usd: one.cost_usd }] : [];
@@ -106,7 +106,7 @@ interface Asked {
 
 async function answer(parts: ChildrenParts, name: string, asked: Asked): Promise<Answered> {
   const { env, places } = parts;
-  const depth = parts.policy.depth + 1;
+  const depth = parts.rules.depth + 1;
   const { context } = asked;
   const before = await spentBy(env.store, name, depth);
   const ended = before && endedBefore(before);
@@ -141,10 +141,10 @@ async function discard(
   name: string,
   { callId, request, settings }: Pick<Asked, "callId" | "request" | "settings">,
 ): Promise<Answered | null> {
-  const { env, places, policy } = parts;
-  const depth = policy.depth + 1;
+  const { env, places, rules } = parts;
+  const depth = rules.depth + 1;
   if ((await spentBy(env.store, name, depth)) === null) return null;
-  const above: Above = { budget: NOTHING_LEFT, places, depth, maxDepth: settings.max_depth, limits: policy.budget };
+  const above: Above = { budget: NOTHING_LEFT, places, depth, maxDepth: settings.max_depth, limits: rules.budget };
   const { session } = await parts.open(name, { callId, context: request.context, history: null, settings, above });
   try {
     await session.discard();
@@ -175,16 +175,16 @@ async function settled(
     stop,
   }: Asked & { readonly time: ChildTime; readonly stop: ChildStop },
 ): Promise<Settlement> {
-  const { places, policy } = parts;
+  const { places, rules } = parts;
   const limits: BudgetLimits = {
-    ...policy.budget,
+    ...rules.budget,
     max_time_ms: time.wholeMs,
     max_sub_calls: Math.min(calls - 1, LIMITS.childSubCalls),
   };
   const above: Above = {
     budget: context.budget,
     places,
-    depth: policy.depth + 1,
+    depth: rules.depth + 1,
     maxDepth: settings.max_depth,
     limits,
   };

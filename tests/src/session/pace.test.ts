@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pace } from "../../../src/session/pace.ts";
+import { pace } from "../../../src/session/turns.ts";
 
 test("work that begins together begins in order, in turns of the event loop with other work in between", async () => {
   const begun: number[] = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Model, Models } from "../../../../src/model/index.ts";
-import { begin } from "../../../../src/session/ask/begin.ts";
+import { begin } from "../../../../src/session/ask/ask.ts";
 
 /** Models of which each has this window. */
 function modelsOf(window: number | null): Models {
@@ -12,9 +12,9 @@ function modelsOf(window: number | null): Models {
 }
 
 const askModels = { sign: (models: object) => ({ ...models, by: "this user" }), foreign: () => null };
-const session = { env: { models: modelsOf(null) }, policy: { depth: 0, maxDepth: 2 }, answers: {}, askModels };
+const session = { env: { models: modelsOf(null) }, rules: { depth: 0, maxDepth: 2 }, answers: {}, askModels };
 /** A session that is a child. */
-const child = { ...session, policy: { depth: 1, maxDepth: 3 } };
+const child = { ...session, rules: { depth: 1, maxDepth: 3 } };
 
 test.each([
   [null, 400_000],

@@ -105,8 +105,12 @@ test.each([
   "keep start turn + tool_call turn",
   "kept start turn + tool_call turn",
   "send 1",
+  "keep tool_result turn + complete turn",
   "kept tool_result turn + complete turn",
   "keep start cell",
+  "kept start cell",
+  "keep complete cell",
+  "kept complete cell",
   "send 2",
 ])("an ask that is suspended at `%s` ends nothing, and the next process asks for no recorded reply", async (line) => {
   const suspending = new AbortController();
@@ -123,18 +127,23 @@ test.each([
   expect(sent()).toBeLessThanOrEqual(3);
 });
 
-test.each(["kept start ask", "send 1", "kept tool_result turn + complete turn", "keep start cell", "send 2"])(
-  "an ask that is cancelled at `%s` is over, and its end is the last record",
-  async (line) => {
-    const cancelling = new AbortController();
-    const { log, opened } = await scene({ [line]: () => cancelling.abort() });
-    const ended = await opened((session) => session.ask("How long?", { signal: cancelling.signal }));
-    expect(ended).toMatchObject({ success: false, error_code: "cancelled" });
-    expect(ended).not.toHaveProperty("resumable");
-    expect(log.slice(-2)).toEqual(END);
-    expect(await opened(async (session) => session.unfinished())).toBeNull();
-  },
-);
+test.each([
+  "kept start ask",
+  "send 1",
+  "kept tool_result turn + complete turn",
+  "keep start cell",
+  "kept start cell",
+  "kept complete cell",
+  "send 2",
+])("an ask that is cancelled at `%s` is over, and its end is the last record", async (line) => {
+  const cancelling = new AbortController();
+  const { log, opened } = await scene({ [line]: () => cancelling.abort() });
+  const ended = await opened((session) => session.ask("How long?", { signal: cancelling.signal }));
+  expect(ended).toMatchObject({ success: false, error_code: "cancelled" });
+  expect(ended).not.toHaveProperty("resumable");
+  expect(log.slice(-2)).toEqual(END);
+  expect(await opened(async (session) => session.unfinished())).toBeNull();
+});
 
 test("a provider that fails pauses the ask once; the process that goes on sends the turn again, and pauses anew", async () => {
   const { log, opened } = await scene({}, 2);

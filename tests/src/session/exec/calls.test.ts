@@ -32,7 +32,7 @@ function scene(
         repeatable: () => true,
         resumes: ({ args }) => args.length > 1,
       },
-      policy: { onRestart },
+      rules: { onRestart },
       job: null,
       env: { emit: (event) => event.kind === "calls" && progress.push(event) },
     },

@@ -62,7 +62,7 @@ function scene(answer: (context: CallContext) => Promise<Answered> = () => Promi
   const calls = openCalls({
     setup: {
       answers: { facts: {}, answer: (_, context) => answer(context), repeatable: () => true },
-      policy: { onRestart: "send" },
+      rules: { onRestart: "send" },
       env: { emit: () => {} },
       job: null,
     },

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { giveUpCalls } from "../../../../src/session/exec/give-up-calls.ts";
-import { elapsedIn } from "../../../../src/session/exec/interrupted.ts";
+import { elapsedIn, giveUpCalls } from "../../../../src/session/exec/interrupted.ts";
 import { begin } from "../../../../src/session/exec/replay.ts";
 import { begun, callCount, callsFrom, type ExecRecords, grown } from "../../../../src/session/journal/exec-records.ts";
 import { hashOf, type ToolCall } from "../../../../src/session/journal/records.ts";

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import type { Model, ModelAnswer, RequestBudget } from "../../../../src/model/port.ts";
 import { openRequests } from "../../../../src/model/sub-call/requests.ts";
 import { NO_USAGE } from "../../../../src/model/usage.ts";
-import { openLimiter } from "../../../../src/session/sub-calls/concurrency.ts";
-import { openTreePlaces, withPlaces } from "../../../../src/session/sub-calls/places.ts";
+import { openLimiter, openTreePlaces, withPlaces } from "../../../../src/session/sub-calls/places.ts";
 
 const live = new AbortController().signal;
 const ESTIMATE = { input_tokens: 1, max_tokens: 1, cost_usd: 0 };

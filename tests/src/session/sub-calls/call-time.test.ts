@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { openCallClock } from "../../../../src/session/sub-calls/call-clock.ts";
+import { openCallClock } from "../../../../src/session/sub-calls/call-time.ts";
 
 /** A clock that stands where the test sets it, and sleepers that it wakes. */
 function scene() {
