@@ -51,42 +51,34 @@ test("the tools are those of the specification, each with words for the model", 
 });
 
 test("parameters are those of the specification", () => {
+  /** The parameters in their order, with a question mark behind those that may be left out. */
   const shape = (name: string) => {
     const { required = [], properties } = toolNamed(name).parameters;
-    return [Object.keys(properties), required];
+    const needed: readonly string[] = required;
+    return Object.keys(properties)
+      .map((key) => (needed.includes(key) ? key : `${key}?`))
+      .join(" ");
   };
   expect(Object.fromEntries(NAMES.map((name) => [name, shape(name)]))).toEqual({
-    rlm_load: [["path"], ["path"]],
-    rlm_load_append: [["path"], ["path"]],
-    rlm_ingest: [["paths"], ["paths"]],
-    rlm_exec: [["code", "limits_override"], ["code"]],
-    rlm_query: [["prompt", "instructions", "target", "model", "max_sections", "search_strategy"], []],
-    rlm_batch: [
-      ["instructions", "targets", "model"],
-      ["instructions", "targets"],
-    ],
-    rlm_extract: [
-      ["instructions", "target", "name"],
-      ["instructions", "target", "name"],
-    ],
-    rlm_ask: [["question", "max_turns"], ["question"]],
-    rlm_peek: [["id", "offset", "length"], ["id"]],
-    rlm_search: [["pattern", "scope"], ["pattern"]],
-    rlm_stats: [[], []],
-    rlm_helpers_add: [
-      ["name", "code"],
-      ["name", "code"],
-    ],
-    rlm_helpers_list: [[], []],
-    rlm_helpers_remove: [["name"], ["name"]],
-    rlm_memory_put: [
-      ["key", "value"],
-      ["key", "value"],
-    ],
-    rlm_memory_get: [["key"], ["key"]],
-    rlm_memory_batch: [["ops"], ["ops"]],
-    rlm_memory_list: [[], []],
-    rlm_memory_clear: [[], []],
+    rlm_load: "path",
+    rlm_load_append: "path",
+    rlm_ingest: "paths",
+    rlm_exec: "code limits_override?",
+    rlm_query: "prompt? instructions? target? model? max_sections? search_strategy?",
+    rlm_batch: "instructions targets model?",
+    rlm_extract: "instructions target name",
+    rlm_ask: "question max_turns?",
+    rlm_peek: "id offset? length?",
+    rlm_search: "pattern scope?",
+    rlm_stats: "",
+    rlm_helpers_add: "name code",
+    rlm_helpers_list: "",
+    rlm_helpers_remove: "name",
+    rlm_memory_put: "key value",
+    rlm_memory_get: "key",
+    rlm_memory_batch: "ops",
+    rlm_memory_list: "",
+    rlm_memory_clear: "",
   });
   const { limits_override } = toolNamed("rlm_exec").parameters.properties;
   expect(JSON.parse(JSON.stringify(limits_override))).toMatchObject({
