@@ -24,25 +24,39 @@ export async function tryJob(parts: TryParts, ticket: Tried): Promise<Verdict> {
     if (early !== null) return { ...early, lapses: ticket.lapses };
     const taken = await take(parts, found);
     if (typeof taken === "string") return await pauseRun(parts, found, taken);
-    await using lease = disposable(taken.lease);
-    const answers = ticket.lapses === 0 ? 0 : await lease.answers();
-    const taking = { ticket: ticket.id, fence: lease.fence, engine: parts.engine.own, lapses: ticket.lapses, answers };
-    if (isGettingOn(ticket, answers, found.job)) return { againMs: 0 };
-    if (!(await parts.jobs.begin(found.job, taking))) return await refusedBy(parts, ticket, lease.fence); // ▣ running
-    return await underLease(parts, ticket, found, taken.spec, lease);
+    const begun = await begunUnder(parts, ticket, found, taken);
+    return typeof begun === "number" ? await refusedBy(parts, ticket, begun) : begun;
   } catch (error) {
     return verdictOf(error, ticket);
   }
 }
 
+/** The verdict on a try that began; the fence of its lease if the row refused it. The lease is given back in both cases. */
+async function begunUnder(
+  parts: TryParts,
+  ticket: Tried,
+  found: JobOfRun,
+  taken: { readonly spec: RunSpec; readonly lease: JobLease },
+): Promise<Verdict | number> {
+  await using lease = disposable(taken.lease);
+  const answers = ticket.lapses === 0 ? 0 : await lease.answers();
+  const taking = { ticket: ticket.id, fence: lease.fence, engine: parts.engine.own, lapses: ticket.lapses, answers };
+  if (isGettingOn(ticket, answers, found.job)) return { againMs: 0 };
+  if (!(await parts.jobs.begin(found.job, taking))) return lease.fence; // ▣ running
+  return await underLease(parts, ticket, found, taken.spec, lease);
+}
+
 /**
- * The verdict on a job that did not begin under a lease of its session. Another try has taken or ended it, or its row is
- * damaged: a row that waits has the fence of no lease after this one. No try would ever begin such a job.
+ * The verdict on a job that refused the fence of a lease. Another try has taken or ended it, unless its row is damaged. Each
+ * lease has a higher fence than those before it, so no row that was read earlier can have a higher one than a new lease. No
+ * try could ever begin such a job.
  */
 async function refusedBy(parts: TryParts, ticket: Tried, fence: number): Promise<Verdict> {
   const found = await parts.jobs.read(ticket);
   if (!found || found.job.fence <= fence || !WAITING.has(found.job.state)) return "over";
-  const why = `the row of job ${JSON.stringify(found.job.id)} is damaged (store_corrupt): its fence is ${found.job.fence}, and its session's is ${fence}`;
+  await using lease = disposable(await parts.lease(found));
+  if (found.job.fence <= lease.fence) return "over";
+  const why = `the row of job ${JSON.stringify(found.job.id)} is damaged (store_corrupt): its fence is ${found.job.fence}, and its session's is ${lease.fence}`;
   return pauseRun(parts, found, `${why}. Leave this job out, and begin a new run with the others`);
 }
 

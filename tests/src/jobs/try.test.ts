@@ -106,7 +106,7 @@ test("a release that fails changes no verdict", async () => {
 
 test("a job that became final before it was begun is left as it is", async () => {
   const { verdict, log } = await tried({ at: { begin: becomes({ state: "cancelled" }) } });
-  expect([verdict, log]).toEqual(["over", [...HELD, "read", "release"]]);
+  expect([verdict, log]).toEqual(["over", [...HELD, "release", "read"]]);
 });
 
 test("a row that waits with the fence of no lease is damaged: its run is paused, and names the job", async () => {
@@ -116,7 +116,18 @@ test("a row that waits with the fence of no lease is damaged: its run is paused,
   expect(log.find((line) => line.startsWith("change"))).toMatch(/^change pause the row of job ".*" is damaged/);
   // Another try has taken the job.
   const { log: left } = await damagedAs("running");
-  expect(left).toEqual([...HELD, "read", "release"]);
+  expect(left).toEqual([...HELD, "release", "read"]);
+});
+
+test("a job that another try began and gave back since the lease was taken is not damaged", async () => {
+  const { verdict, log } = await tried({
+    at: {
+      begin: ({ row }) => {
+        if (row) row.job = { ...row.job, fence: 2 };
+      },
+    },
+  });
+  expect([verdict, log]).toEqual(["over", [...HELD, "release", "read", "lease S", "release"]]);
 });
 
 test("whose fence is old changes nothing: the other try finishes the job", async () => {
