@@ -3,7 +3,7 @@ import { isOfAnotherBuild } from "../../jobs/index.ts";
 import type { Counts, Jobs, RunRow } from "../../store/index.ts";
 import { jobsOf } from "../jobs/readable-jobs.ts";
 import type { StatusClock } from "../render/status-line.ts";
-import type { Standing } from "./run-state.ts";
+import type { RunState } from "./run-state.ts";
 
 /** Follows a run in the store, whoever works on it. */
 interface Following {
@@ -15,7 +15,7 @@ interface Following {
   wait(ms: number): Promise<void>;
   readonly signal: AbortSignal;
   /** Receives each look at the run. */
-  look(now: Standing & { readonly run: RunRow }): Promise<void>;
+  look(now: RunState & { readonly run: RunRow }): Promise<void>;
   /** Nobody else works on this store: a run is over too when only jobs are left that another build has begun. */
   readonly isAlone?: boolean;
   /** A server does not answer, since so many ms. Without it the first failure ends the following. */
@@ -26,43 +26,43 @@ const LOOK_MS = 1000;
 const SLOWEST_MS = 30_000;
 
 /** A run and its counts, at the last look. */
-export interface Stood {
+export interface CountedRun {
   readonly run: RunRow;
   readonly counts: Counts;
 }
 
 /** Resolves when the run is over, or nothing goes on in it; null if the signal aborted before it was looked at. */
-export async function followRun(following: Following): Promise<Stood | null> {
+export async function followRun(following: Following): Promise<CountedRun | null> {
   const { clock, signal, wait } = following;
-  let stood: Stood | null = null;
+  let counted: CountedRun | null = null;
   let goneSince: number | null = null;
   let pause = LOOK_MS;
   for (;;) {
     try {
-      stood = await lookAt(following);
+      counted = await lookAt(following);
       goneSince = null;
       pause = LOOK_MS;
-      if (await isOver(following, stood)) return stood;
+      if (await isOver(following, counted)) return counted;
     } catch (error) {
       if (!(error instanceof RlmError) || error.code !== "store_failed" || !following.unreachable) throw error;
       goneSince ??= clock.now();
       following.unreachable(error, clock.now() - goneSince);
       pause = Math.min(2 * pause, SLOWEST_MS);
     }
-    if (signal.aborted) return stood;
+    if (signal.aborted) return counted;
     await wait(pause);
-    if (signal.aborted) return stood;
+    if (signal.aborted) return counted;
   }
 }
 
-async function lookAt({ jobs, run: id, clock, look }: Following): Promise<Stood> {
-  const stood = await standOf(jobs, id);
-  await look({ at: clock.now(), ...stood });
-  return stood;
+async function lookAt({ jobs, run: id, clock, look }: Following): Promise<CountedRun> {
+  const counted = await countedRun(jobs, id);
+  await look({ at: clock.now(), ...counted });
+  return counted;
 }
 
 /** A run and its counts now. @throws RlmError if there is none */
-export async function standOf(jobs: Pick<Jobs, "run" | "counts">, id: string): Promise<Stood> {
+export async function countedRun(jobs: Pick<Jobs, "run" | "counts">, id: string): Promise<CountedRun> {
   const run = await jobs.run(id);
   if (run) return { run, counts: await jobs.counts(id) };
   throw new RlmError("invalid_argument", "the run was removed while it was followed", {
@@ -71,7 +71,7 @@ export async function standOf(jobs: Pick<Jobs, "run" | "counts">, id: string): P
 }
 
 /** True if no job runs, and none will by itself. */
-async function isOver({ jobs, run: id, isAlone }: Following, { run, counts }: Stood): Promise<boolean> {
+async function isOver({ jobs, run: id, isAlone }: Following, { run, counts }: CountedRun): Promise<boolean> {
   if (counts.running + counts.cancelling > 0) return false;
   if (run.state === "paused") return true;
   if (counts.waiting === 0 && (counts.parked === 0 || !(await willGoOn(jobs, id)))) return true;

@@ -9,11 +9,11 @@ import { warningText } from "../render/warnings.ts";
 import { modelsOf } from "../session/settings.ts";
 import type { Stop } from "../stop.ts";
 import { type AskedRun, begunAs } from "./asked.ts";
-import { leftToOtherBuild, type Stood } from "./follow.ts";
+import { type CountedRun, leftToOtherBuild } from "./follow.ts";
 import { forecastOf } from "./forecast.ts";
 import { type Among, detachedLines, endLines, stoppedLine, workLine } from "./run-end.ts";
 import { openRunProgress } from "./run-progress.ts";
-import { RUN_EXIT, runExitCode, standingJson, stateOf } from "./run-state.ts";
+import { RUN_EXIT, runExitCode, runStateJson, stateOf } from "./run-state.ts";
 import { openDispatcher, openRunStore } from "./run-store.ts";
 import type { Spool } from "./spool.ts";
 import { submit } from "./submit.ts";
@@ -82,11 +82,12 @@ async function openAgain({ own }: AskedRun, { run }: Submitted, runs: Runs, jobs
   return before.failed + before.cancelled - after.failed - after.cancelled;
 }
 
-function endOf({ asked, terminal, stop }: ReadyRun, { stood, results, isLate }: End, among: Among): number {
+function endOf({ asked, terminal, stop }: ReadyRun, { counted, results, isLate }: End, among: Among): number {
   const { exitCode } = stop;
-  const code = exitCode ?? Math.max(runExitCode(stood.counts), results.problem ? 1 : 0);
-  const lines = exitCode === undefined ? endLines(asked, stood, results.problem, among) : [stoppedLine(asked, stood)];
-  tell({ asked, terminal }, stood, lines, code, among);
+  const code = exitCode ?? Math.max(runExitCode(counted.counts), results.problem ? 1 : 0);
+  const lines =
+    exitCode === undefined ? endLines(asked, counted, results.problem, among) : [stoppedLine(asked, counted)];
+  tell({ asked, terminal }, counted, lines, code, among);
   if (isLate) stop.leaving.leave(code);
   return code;
 }
@@ -102,7 +103,7 @@ function detached({ asked, terminal }: ReadyRun, { run, order }: Submitted, coun
 /** Prints the end of a run: with --json one object on stdout, else lines on stderr. */
 function tell(
   { asked, terminal }: Pick<ReadyRun, "asked" | "terminal">,
-  stood: Stood,
+  counted: CountedRun,
   lines: string[],
   code: number,
   { inputs, forecast }: Pick<Among, "inputs" | "forecast">,
@@ -112,11 +113,11 @@ function tell(
     for (const line of lines) terminal.stderr.write(`${inLine(line)}\n`);
     return;
   }
-  const { name, why } = stood.run;
+  const { name, why } = counted.run;
   const success = code === RUN_EXIT.done;
   const next = lines.at(-1) ?? null;
   const told = { inputs, ...(forecast ? { forecast } : {}) };
-  const state = stateOf(stood);
-  const said = { success, run: name, state, why, ...told, ...standingJson(stood), exit_code: code, next };
+  const state = stateOf(counted);
+  const said = { success, run: name, state, why, ...told, ...runStateJson(counted), exit_code: code, next };
   terminal.stdout.writeRaw(`${jsonText(said)}\n`);
 }

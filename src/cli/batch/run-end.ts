@@ -6,7 +6,7 @@ import { DEFAULT_QUEUE, RUN_LIMITS } from "../flags/runs.ts";
 import { commandLine } from "../flags/usage.ts";
 import { inFlags } from "../render/wording.ts";
 import type { AskedRun } from "./asked.ts";
-import type { Stood } from "./follow.ts";
+import type { CountedRun } from "./follow.ts";
 import { type Forecast, forecastText } from "./forecast.ts";
 import { jobsIn, overIn, progressText, RUN_EXIT, runExitCode } from "./run-state.ts";
 
@@ -24,15 +24,15 @@ export interface Among {
  * Lines about a run at its end: the last one is the line to type next.
  * @param problem what keeps the results from being whole
  */
-export function endLines(asked: AskedRun, stood: Stood, problem: RlmError | null, among: Among): string[] {
-  const lines = standingLines(asked, stood, problem, among);
+export function endLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, among: Among): string[] {
+  const lines = stateLines(asked, counted, problem, among);
   if (among.forecast) lines.push(forecastText(among.forecast));
-  if (among.forecast && runExitCode(stood.counts) !== RUN_EXIT.notOver) lines.push(`run them all: ${asked.whole()}`);
+  if (among.forecast && runExitCode(counted.counts) !== RUN_EXIT.notOver) lines.push(`run them all: ${asked.whole()}`);
   return lines;
 }
 
-function standingLines(asked: AskedRun, stood: Stood, problem: RlmError | null, { inputs, left }: Among): string[] {
-  const { run, counts } = stood;
+function stateLines(asked: AskedRun, counted: CountedRun, problem: RlmError | null, { inputs, left }: Among): string[] {
+  const { run, counts } = counted;
   const name = run.name;
   const about = (...words: string[]) => commandLine(["jobs", ...words, ...asked.store.flags]);
   const standing = progressText({ at: 0, counts, run }, { callsPerSecond: null, leftMs: null });
@@ -73,7 +73,7 @@ function otherJobs({ jobs, out, own }: AskedRun, others: number): string[] {
   return [`${amount(others, "job of the run is", "jobs of the run are")} not ${from}${results}`];
 }
 
-function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {
+function pausedLines({ line, store }: AskedRun, { run }: CountedRun): string[] {
   const resume = ["jobs", "resume", run.name, ...store.flags];
   const again = store.isServer ? commandLine(resume) : line();
   if (!isOutOfMoney(run)) return [pausedText(run), `continue with: ${again}`];
@@ -83,7 +83,7 @@ function pausedLines({ line, store }: AskedRun, { run }: Stood): string[] {
 }
 
 /** The line for a user who has stopped the command. */
-export function stoppedLine({ line, own }: AskedRun, { counts }: Stood): string {
+export function stoppedLine({ line, own }: AskedRun, { counts }: CountedRun): string {
   const at = `at ${overIn(counts)} of ${jobsIn(counts)}`;
   // Workers go on.
   if (own.noWork) return `followed no longer, ${at}; follow it again with: ${line()}`;

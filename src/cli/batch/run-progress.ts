@@ -3,11 +3,11 @@ import type { WorkProgress } from "../../jobs/index.ts";
 import { openStatusLine, type Pace, type StatusClock } from "../render/status-line.ts";
 import type { Output } from "../render/terminal.ts";
 import { inFlags } from "../render/wording.ts";
-import { openSpeed, progressText, type Standing, standingJson } from "./run-state.ts";
+import { openSpeed, progressText, type RunState, runStateJson } from "./run-state.ts";
 
 /** Progress of a run, on stderr. */
 export interface RunProgress {
-  show(now: Standing): void;
+  show(now: RunState): void;
   /** A sentence, which stays. */
   say(text: string): void;
   unreachable(error: RlmError, ms: number): void;
@@ -29,7 +29,7 @@ export function openRunProgress(output: Output, clock: StatusClock, as: "text" |
     say,
     show(now) {
       const speed = speedOf(now);
-      show(progressText(now, speed), { kind: "progress", ...standingJson(now), ...jsonOf(speed) });
+      show(progressText(now, speed), { kind: "progress", ...runStateJson(now), ...jsonOf(speed) });
     },
     unreachable(error, ms) {
       if (clock.now() - complainedAt < MINUTE_MS) return;

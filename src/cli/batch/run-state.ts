@@ -3,7 +3,7 @@ import type { Amount, Counts, RunLimits, RunRow } from "../../store/index.ts";
 import type { Reason } from "../jobs/reasons.ts";
 
 /** The state of a run, at an instant of a clock of this process (ms). */
-export interface Standing {
+export interface RunState {
   readonly at: number;
   readonly counts: Counts;
   readonly run: Pick<RunRow, "spent" | "held" | "doubtful" | "limits">;
@@ -12,7 +12,7 @@ export interface Standing {
 }
 
 /** `120/200 done · 3 failed · 12 running on 4 workers · $1.42 of $5.00 (held $0.11, in doubt $0.02) · 2.1 calls/s · ~4 min`. */
-export function progressText(now: Standing, speed: Speed): string {
+export function progressText(now: RunState, speed: Speed): string {
   const { counts, run, reason } = now;
   const parts = [
     `${counts.done}/${jobsIn(counts)} done`,
@@ -43,7 +43,7 @@ function runningPart({ running, cancelling, workers }: Counts): string[] {
 
 const USD = 1e-9;
 
-function spentParts({ spent, held, doubtful, limits }: Standing["run"]): string[] {
+function spentParts({ spent, held, doubtful, limits }: RunState["run"]): string[] {
   const notSpent = [
     ...(held.nanodollars > 0 ? [`held ${dollars(held.nanodollars * USD)}`] : []),
     ...(doubtful.nanodollars > 0 ? [`in doubt ${dollars(doubtful.nanodollars * USD)}`] : []),
@@ -76,8 +76,8 @@ const WINDOW_MS = 60_000;
 const LEAST_MS = 2000;
 
 /** Follows a run by looks at it. */
-export function openSpeed(): (now: Standing) => Speed {
-  const looks: Standing[] = [];
+export function openSpeed(): (now: RunState) => Speed {
+  const looks: RunState[] = [];
   return (now) => {
     looks.push(now);
     while (looks.length > 2 && now.at - (looks[1]?.at ?? now.at) >= WINDOW_MS) looks.shift();
@@ -95,7 +95,7 @@ export function openSpeed(): (now: Standing) => Speed {
 }
 
 /** The state of a run, for programs. */
-export function standingJson({ counts, run }: Pick<Standing, "counts" | "run">): object {
+export function runStateJson({ counts, run }: Pick<RunState, "counts" | "run">): object {
   return {
     jobs: jobsJson(counts),
     spent: amountJson(run.spent),
@@ -117,11 +117,11 @@ const amountJson = ({ nanodollars, tokens, sub_calls }: Amount | RunLimits) => (
 /** A run for programs. */
 export function runJson({ run, counts }: { readonly run: RunRow; readonly counts: Counts }): object {
   const { id, name, queue, share, why, created_at } = run;
-  return { id, name, queue, share, state: stateOf({ run, counts }), why, created_at, ...standingJson({ counts, run }) };
+  return { id, name, queue, share, state: stateOf({ run, counts }), why, created_at, ...runStateJson({ counts, run }) };
 }
 
 /** The state of a run in a word, for people and programs. */
-export function stateOf({ run, counts }: { readonly counts: Counts; readonly run: Pick<RunRow, "state"> }): RunState {
+export function stateOf({ run, counts }: { readonly counts: Counts; readonly run: Pick<RunRow, "state"> }): RunWord {
   if (overIn(counts) === jobsIn(counts)) return "over";
   if (run.state === "paused") return "paused";
   // Their process has ended, and nobody has gone on with them.
@@ -129,7 +129,7 @@ export function stateOf({ run, counts }: { readonly counts: Counts; readonly run
   return counts.waiting > 0 ? "waiting" : "parked";
 }
 
-type RunState = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
+type RunWord = "over" | "paused" | "running" | "interrupted" | "waiting" | "parked";
 
 /** Exit codes of a run: all is done; some jobs failed or were cancelled; it is not over, such as paused or parked. */
 export const RUN_EXIT = { done: 0, failed: 1, notOver: 3 } as const;

@@ -5,7 +5,7 @@ import { processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
 import type { Stop } from "../stop.ts";
 import type { AskedRun } from "./asked.ts";
-import { followRun, openPoke, type Poke, type Stood, standOf } from "./follow.ts";
+import { type CountedRun, countedRun, followRun, openPoke, type Poke } from "./follow.ts";
 import { openResults, type Results } from "./results.ts";
 import type { RunProgress } from "./run-progress.ts";
 import { overIn } from "./run-state.ts";
@@ -27,7 +27,7 @@ export interface OpenRun {
 
 /** The outcome of working on a run and following it. */
 export interface End {
-  readonly stood: Stood;
+  readonly counted: CountedRun;
   readonly results: Pick<Results, "problem">;
   /** Jobs were still being suspended when the time for that was over. */
   readonly isLate: boolean;
@@ -55,7 +55,7 @@ export async function toItsEnd(open: OpenRun): Promise<End> {
     await Promise.race(ends);
     const isLate = working !== null && !(await working.finish(stop.signal));
     await results.follow();
-    return { stood: await standOf(store.jobs, run.id), results, isLate };
+    return { counted: await countedRun(store.jobs, run.id), results, isLate };
   } catch (error) {
     failure.abort();
     await working?.finish(signal).catch(() => {});
@@ -112,7 +112,7 @@ function follow(open: OpenRun, results: Results, poke: Poke, signal: AbortSignal
 }
 
 /** `belay jobs retry` and `resume` are other processes too: what they let wait has no ticket here. */
-function openOffering({ asked, store, submitted, dispatcher, offering }: OpenRun): (now: Stood) => void {
+function openOffering({ asked, store, submitted, dispatcher, offering }: OpenRun): (now: CountedRun) => void {
   let isOffering = true;
   async function until(offered: Promise<void>): Promise<void> {
     await offered.catch(() => {});

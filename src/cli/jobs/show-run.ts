@@ -35,7 +35,7 @@ export async function showRun(asked: JobsAsked, name: string): Promise<number> {
     const end = { reasons, ...damageJson(asked, damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
-    await showStanding(asked, run, counts, { first, list });
+    await showStateAndJobs(asked, run, counts, { first, list });
     showDamage(asked, damaged());
   }
   return damaged().length > 0 ? 1 : runExitCode(counts);
@@ -49,7 +49,7 @@ interface Pages {
   readonly list: List;
 }
 
-async function showStanding(asked: JobsAsked, run: RunRow, counts: Counts, pages: Pages): Promise<void> {
+async function showStateAndJobs(asked: JobsAsked, run: RunRow, counts: Counts, pages: Pages): Promise<void> {
   const rows = pages.first;
   const { own, terminal } = asked;
   const { stdout } = terminal;
@@ -148,7 +148,7 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
   const quiet = asked.args.get(QUIET);
   const progress = openRunProgress(terminal.stderr, processClock, quiet ? "quiet" : json ? "json" : "text");
   const topReason = openTopReason(store.jobs, run.id);
-  const stood = await followRun({
+  const counted = await followRun({
     jobs: store.jobs,
     run: run.id,
     clock: processClock,
@@ -158,12 +158,12 @@ export async function watchRun(asked: JobsAsked, name: string): Promise<number> 
     ...(place.isServer ? { unreachable: progress.unreachable } : {}),
   });
   progress.clear();
-  if (stood === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
-  if (json) printJson(asked, { run: runJson(stood) });
+  if (counted === null || stop.exitCode !== undefined) return stop.exitCode ?? 3;
+  if (json) printJson(asked, { run: runJson(counted) });
   else {
-    const text = progressText({ at: 0, ...stood }, { callsPerSecond: null, leftMs: null });
+    const text = progressText({ at: 0, ...counted }, { callsPerSecond: null, leftMs: null });
     terminal.stdout.write(`${inLine(`${run.name}: ${text}`)}\n`);
     if (!quiet) terminal.stderr.write(`results: ${jobsLine(asked, "out", run.name, "--out", "FILE")}\n`, "dim");
   }
-  return runExitCode(stood.counts);
+  return runExitCode(counted.counts);
 }

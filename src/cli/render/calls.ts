@@ -4,7 +4,7 @@ import { type Column, table } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
 /** The cost of the sub-calls of a cell or query. */
-export interface CallsTaken {
+export interface CallTotals {
   readonly done: number;
   /** Given up: they were in flight when it ended. */
   readonly unfinished: number;
@@ -23,7 +23,7 @@ export function callLine(progress: CallProgress, ms: number): string {
 }
 
 /** `12 sub-calls · 48k tokens · $0.021 · 14 s` */
-export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: CallsTaken): string {
+export function takenLine({ done, unfinished, tokens, cost_usd, elapsed: ms }: CallTotals): string {
   const ended = unfinished > 0 ? [`${unfinished} given up`] : [];
   return [amount(done, "sub-call"), ...ended, `${compact(tokens)} tokens`, ...priced(cost_usd), elapsed(ms)].join(
     " · ",

@@ -3,7 +3,7 @@ import { amount, size } from "../../platform/figures.ts";
 import { inLine } from "../../platform/visible.ts";
 import type { Format } from "../flags/declared.ts";
 import type { Written } from "../running/delivery.ts";
-import { type CallsTaken, takenLine } from "./calls.ts";
+import { type CallTotals, takenLine } from "./calls.ts";
 import { showError } from "./failure.ts";
 import { formatted } from "./formats.ts";
 import { type Output, type Terminal, writeData } from "./terminal.ts";
@@ -39,7 +39,7 @@ export const inConversation = (limits: ExecLimits, written: Written | null = nul
  */
 export function showEnvelope(
   envelope: ExecEnvelope,
-  taken: CallsTaken | null,
+  taken: CallTotals | null,
   terminal: Terminal,
   showing: Showing,
 ): boolean {
@@ -63,7 +63,7 @@ export function showEnvelope(
  */
 export function showAnswer(
   answer: QueryEnvelope,
-  taken: CallsTaken | null,
+  taken: CallTotals | null,
   terminal: Terminal,
   showing: Showing,
 ): boolean {

@@ -4,14 +4,14 @@ import { NOTHING_RUN } from "../../nothing-run.ts";
 import { amount } from "../../platform/figures.ts";
 import { withoutPasswords } from "../../platform/store-place.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
-import type { CallsTaken } from "./calls.ts";
+import type { CallTotals } from "./calls.ts";
 import type { Output, Terminal } from "./terminal.ts";
 import { inFlags } from "./wording.ts";
 
 type Told = Pick<ExecFailure, "error_code" | "traceback" | "suggestion">;
 
 /** The failure of a cell or query. */
-export function showError(failure: Told, taken: CallsTaken | null, { stderr }: Terminal): void {
+export function showError(failure: Told, taken: CallTotals | null, { stderr }: Terminal): void {
   if (failure.error_code === "cancelled") {
     const calls = taken ? `: ${amount(taken.done, "sub-call")} done, ${taken.unfinished} given up` : "";
     stderr.write(`cancelled${calls}\n`, "red");

@@ -1,7 +1,7 @@
 import type { CallProgress, SessionEvent } from "../../index.ts";
 import { amount, megabytes } from "../../platform/figures.ts";
 import { type TurnProgress, turnLine, turnOverLine } from "./ask.ts";
-import { type CallsTaken, callLine } from "./calls.ts";
+import { type CallTotals, callLine } from "./calls.ts";
 import { openStatusLine, type Pace, type StatusClock } from "./status-line.ts";
 import type { Output } from "./terminal.ts";
 
@@ -17,7 +17,7 @@ export interface ProgressLine {
    *
    * @param isOver false: what was begun is suspended, so that its newest turn has no line yet. Default: true
    */
-  end(isOver?: boolean): CallsTaken | null;
+  end(isOver?: boolean): CallTotals | null;
   /** A context was loaded: what the session has spent is nothing again. */
   reset(): void;
 }
@@ -105,7 +105,7 @@ function openCount(now: () => number) {
       if (!latest && progress.done === 0) spent = { tokens: progress.tokens, cost_usd: progress.cost_usd };
       latest = progress;
     },
-    end(): CallsTaken | null {
+    end(): CallTotals | null {
       if (!latest) return null;
       const { done, running, tokens, cost_usd } = latest;
       const taken = { tokens: tokens - spent.tokens, cost_usd: cost_usd - spent.cost_usd };

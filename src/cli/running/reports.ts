@@ -2,7 +2,7 @@ import type { DryRun, ExecEnvelope, ExecFailure, QueryEnvelope, RlmError } from 
 import { amount } from "../../platform/figures.ts";
 import { inLine, jsonText } from "../../platform/visible.ts";
 import type { Cell } from "../input/cells.ts";
-import type { CallsTaken } from "../render/calls.ts";
+import type { CallTotals } from "../render/calls.ts";
 import { showDryRun } from "../render/dry-run.ts";
 import { type Showing, showAnswer, showEnvelope } from "../render/envelope.ts";
 import { failureJson, showFailure } from "../render/failure.ts";
@@ -12,11 +12,11 @@ import { envelopeInFlags } from "../render/wording.ts";
 /** The form in which the outcome of cells and queries is printed. */
 export interface Report {
   /** False if the result does not fit its format, which is then told. */
-  envelope(envelope: ExecEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
+  envelope(envelope: ExecEnvelope, taken: CallTotals | null, showing: Showing): boolean;
   /** Works like `envelope`. */
-  answer(answer: QueryEnvelope, taken: CallsTaken | null, showing: Showing): boolean;
+  answer(answer: QueryEnvelope, taken: CallTotals | null, showing: Showing): boolean;
   /** A cell, or the cells after it, can be continued with the line `resume`. */
-  suspended(open: ExecFailure | null, taken: CallsTaken | null, resume: string, showing: Showing): void;
+  suspended(open: ExecFailure | null, taken: CallTotals | null, resume: string, showing: Showing): void;
   dryRun(dry: DryRun): void;
   /** Reports a failure outside cells, with the session if one is open already. */
   failure(error: RlmError, session: string | null): void;
@@ -29,7 +29,7 @@ export const reportOf = (isJson: boolean, terminal: Terminal): Report =>
 /** One JSON object a line, and nothing else on stdout. */
 const jsonReport = ({ stdout }: Terminal): Report => {
   const print = (fields: object) => stdout.writeRaw(`${jsonText(envelopeInFlags(fields))}\n`);
-  const told = (envelope: object, _taken: CallsTaken | null, { written }: Showing) => {
+  const told = (envelope: object, _taken: CallTotals | null, { written }: Showing) => {
     print(written ? { ...envelope, output: written } : envelope);
     return true;
   };

@@ -1,6 +1,6 @@
 import type { ExecEnvelope, QueryEnvelope, Resumed } from "../../index.ts";
 import { type Cell, fileOf } from "../input/cells.ts";
-import type { CallsTaken } from "../render/calls.ts";
+import type { CallTotals } from "../render/calls.ts";
 import type { Showing } from "../render/envelope.ts";
 import { hasLoss } from "../render/warnings.ts";
 import type { CliSession } from "../session/session.ts";
@@ -49,7 +49,7 @@ export function envelopeIn(resumed: Resumed | null): ExecEnvelope | QueryEnvelop
 export interface Ending {
   /** Cells that are still to be run. */
   readonly rest: readonly Cell[];
-  readonly taken: CallsTaken | null;
+  readonly taken: CallTotals | null;
   readonly opened: CliSession;
   readonly report: Report;
   readonly stop: Stop;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openRunProgress, openTally } from "../../../../src/cli/batch/run-progress.ts";
-import { openSpeed, progressText, runExitCode, type Standing } from "../../../../src/cli/batch/run-state.ts";
+import { openSpeed, progressText, type RunState, runExitCode } from "../../../../src/cli/batch/run-state.ts";
 import type { Counts } from "../../../../src/store/index.ts";
 import { recorded } from "../recorded.ts";
 
@@ -8,7 +8,7 @@ const NONE: Counts = { waiting: 0, running: 0, parked: 0, cancelling: 0, done: 0
 const amount = (nanodollars: number, sub_calls = 0, tokens = 0) => ({ nanodollars, sub_calls, tokens });
 const NO_LIMITS = { nanodollars: null, sub_calls: null, tokens: null };
 
-function standing(at: number, counts: Partial<Counts>, run: Partial<Standing["run"]> = {}): Standing {
+function standing(at: number, counts: Partial<Counts>, run: Partial<RunState["run"]> = {}): RunState {
   const spent = { spent: amount(0), held: amount(0), doubtful: amount(0), limits: NO_LIMITS };
   return { at, counts: { ...NONE, ...counts }, run: { ...spent, ...run } };
 }
