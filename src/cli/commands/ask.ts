@@ -1,43 +1,34 @@
 import { DEFAULT_ASK_MS } from "../../../runtime/index.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, SESSION_FLAGS, TRAJECTORY, VERBOSE, VERBOSE_TURNS, withTime } from "../flags/declared.ts";
-import { choice, count, flag, path, text } from "../flags/flag.ts";
+import { choice, count, flags, path, text } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const MOST_TURNS = 100;
 
-const OWN = {
-  maxTurns: flag({
-    name: "max-turns",
+const OWN = flags({
+  maxTurns: {
     type: count(MOST_TURNS),
     heading: "limits",
     help: `turns before the model must answer without code, 1 to ${MOST_TURNS} (default 20)`,
-  }),
-  turnTokens: flag({
-    name: "turn-tokens",
-    type: count(),
-    heading: "limits",
-    help: "output tokens of a turn, thinking included (default 16000)",
-  }),
-  subModel: flag({
-    name: "sub-model",
+  },
+  turnTokens: { type: count(), heading: "limits", help: "output tokens of a turn, thinking included (default 16000)" },
+  subModel: {
     type: text("PROVIDER/ID"),
     heading: "model",
     help: "model of the sub-calls that cells make (default: --model)",
-  }),
-  protocol: flag({
-    name: "protocol",
+  },
+  protocol: {
     type: choice(["auto", "tools", "fence"]),
     heading: "model",
     help: "how the model runs cells: with a tool, in fenced blocks, or a tool unless its provider refuses it (auto, default)",
-  }),
-  schema: flag({
-    name: "schema",
+  },
+  schema: {
     type: path("FILE"),
     heading: "output",
     help: "JSON Schema that the answer fits; it is then printed as JSON",
-  }),
-};
+  },
+});
 
 export type AskFlags = Given<typeof OWN>;
 

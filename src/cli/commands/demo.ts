@@ -1,16 +1,11 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
-import { flag, toggle } from "../flags/flag.ts";
+import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = {
-  ask: flag({
-    name: "ask",
-    type: toggle,
-    heading: "output",
-    help: "watch a scripted model answer a question by writing cells, instead",
-  }),
-};
+const OWN = flags({
+  ask: { type: toggle, heading: "output", help: "watch a scripted model answer a question by writing cells, instead" },
+});
 
 export type DemoFlags = Given<typeof OWN>;
 

@@ -1,17 +1,16 @@
 import type { Given } from "../flags/arguments.ts";
 import { FORMAT, JSON_OUTPUT, OUTPUT, SESSION_FLAGS } from "../flags/declared.ts";
-import { flag, texts, toggle } from "../flags/flag.ts";
+import { flags, texts, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = {
-  eval: flag({ name: "eval", short: "e", type: texts("CODE"), heading: "input", help: "run CODE as a cell" }),
-  dryRun: flag({
-    name: "dry-run",
+const OWN = flags({
+  eval: { short: "e", type: texts("CODE"), heading: "input", help: "run CODE as a cell" },
+  dryRun: {
     type: toggle,
     heading: "output",
     help: "send nothing, print what the sub-calls of the cell would take; exit code 1 if it threw",
-  }),
-};
+  },
+});
 
 export type ExecFlags = Given<typeof OWN>;
 

@@ -1,11 +1,11 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
-import { flag, toggle } from "../flags/flag.ts";
+import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = {
-  ignoreCase: flag({ name: "ignore-case", short: "i", type: toggle, help: "take upper and lower case for the same" }),
-};
+const OWN = flags({
+  ignoreCase: { short: "i", type: toggle, help: "take upper and lower case for the same" },
+});
 
 export type FindFlags = Given<typeof OWN>;
 

@@ -1,9 +1,9 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { flag, text } from "../flags/flag.ts";
+import { flags, text } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = { name: flag({ name: "name", type: text("NAME"), help: "what the new session is called" }) };
+const OWN = flags({ name: { type: text("NAME"), help: "what the new session is called" } });
 
 export type ForkFlags = Given<typeof OWN>;
 

@@ -1,24 +1,18 @@
 import { ageFrom } from "../../platform/figures.ts";
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { flag, one, toggle } from "../flags/flag.ts";
+import { flags, one, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = {
+const OWN = flags({
   /** ms. */
-  olderThan: flag({
-    name: "older-than",
+  olderThan: {
     type: one("AGE", "an age such as 30d, 12h or 2w", ageFrom),
     help: "also drop named sessions that were last changed so long ago: 30d, 12h, 2w",
-  }),
-  pi: flag({
-    name: "pi",
-    type: toggle,
-    needs: ["older-than"],
-    help: "--older-than counts for the sessions of Pi too",
-  }),
-  dryRun: flag({ name: "dry-run", type: toggle, help: "only say what would go" }),
-};
+  },
+  pi: { type: toggle, needs: ["older-than"], help: "--older-than counts for the sessions of Pi too" },
+  dryRun: { type: toggle, help: "only say what would go" },
+});
 
 export type GcFlags = Given<typeof OWN>;
 

@@ -1,38 +1,26 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, STORE } from "../flags/declared.ts";
-import { choice, flag, toggle } from "../flags/flag.ts";
+import { choice, flags, toggle } from "../flags/flag.ts";
 import { OUT, RUN_LIMITS } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
 const STATES = ["waiting", "running", "parked", "cancelling", "done", "failed", "cancelled"] as const;
 
-const OWN = {
-  state: flag({
-    name: "state",
+const OWN = flags({
+  state: {
     type: { ...choice(STATES), word: "STATE" },
     heading: "run",
     help: `only the jobs of RUN in this state: ${STATES.join(", ")}`,
-  }),
-  costs: flag({
-    name: "costs",
-    type: toggle,
-    heading: "run",
-    help: "what all runs have spent, by day and by the model of the run",
-  }),
-  watch: flag({
-    name: "watch",
-    type: toggle,
-    heading: "run",
-    help: "follow RUN until it is over, whoever works on it",
-  }),
-  fresh: flag({
-    name: "fresh",
+  },
+  costs: { type: toggle, heading: "run", help: "what all runs have spent, by day and by the model of the run" },
+  watch: { type: toggle, heading: "run", help: "follow RUN until it is over, whoever works on it" },
+  fresh: {
     type: toggle,
     heading: "run",
     help: "of retry: also give up jobs that were begun and wait, such as those that another build of Belay began",
-  }),
+  },
   ...OUT,
-};
+});
 
 export type JobsFlags = Given<typeof OWN>;
 

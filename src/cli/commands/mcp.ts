@@ -12,7 +12,7 @@ import {
   SESSION_FLAGS,
   VERBOSE,
 } from "../flags/declared.ts";
-import { choice, type Flag, flag, one } from "../flags/flag.ts";
+import { choice, type Flag, flags, one } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
@@ -32,32 +32,28 @@ const CLIENTS = [
   ...(["gemini", "qwen", "opencode", "cline", "continue"] as const),
 ] satisfies readonly Client[];
 
-const OWN = {
-  tools: flag({
-    name: "tools",
+const OWN = flags({
+  tools: {
     type: choice(["core", "all"]),
     heading: "output",
     help: "core (default): load, exec, query, ask, status and wait; all: also helpers and memory, which cells reach without tools",
-  }),
-  answerMs: flag({
-    name: "answer-ms",
+  },
+  answerMs: {
     type: wholeFrom(0, Number.MAX_SAFE_INTEGER),
     heading: "output",
     help: "answer a call that still runs after N ms, and let it go on (default 50000, 240000 if the client is told of progress; 0: never)",
-  }),
-  answerBytes: flag({
-    name: "answer-bytes",
+  },
+  answerBytes: {
     type: wholeFrom(LEAST_BYTES, MOST_BYTES),
     heading: "output",
     help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 40000, less for clients that show less)`,
-  }),
-  printConfig: flag({
-    name: "print-config",
+  },
+  printConfig: {
     type: { ...choice(CLIENTS), word: "CLIENT" },
     heading: "output",
     help: `print the entry that registers this server with CLIENT (${CLIENTS.join(", ")}), with the other flags, and end`,
-  }),
-};
+  },
+});
 
 export type McpFlags = Given<typeof OWN>;
 

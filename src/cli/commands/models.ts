@@ -1,17 +1,16 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, MODEL_SERVER } from "../flags/declared.ts";
-import { flag, text, toggle } from "../flags/flag.ts";
+import { flags, text, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = {
-  all: flag({ name: "all", type: toggle, help: "list those of providers without a key too" }),
-  refresh: flag({
-    name: "refresh",
+const OWN = flags({
+  all: { type: toggle, help: "list those of providers without a key too" },
+  refresh: {
     type: toggle,
     help: "first fetch newer lists of the providers with a key, from pi.dev or from --from; nothing else is sent there",
-  }),
-  from: flag({ name: "from", type: text("URL"), needs: ["refresh"], help: "another server of such lists" }),
-};
+  },
+  from: { type: text("URL"), needs: ["refresh"], help: "another server of such lists" },
+});
 
 export type ModelsFlags = Given<typeof OWN>;
 

@@ -1,18 +1,13 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, QUIET, VERBOSE } from "../flags/declared.ts";
-import { count, flag } from "../flags/flag.ts";
+import { count, flags } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const MOST_HITS = 100;
 
-const OWN = {
-  hits: flag({
-    name: "hits",
-    short: "n",
-    type: count(MOST_HITS),
-    help: `places to print at the most, 1 to ${MOST_HITS} (default 10)`,
-  }),
-};
+const OWN = flags({
+  hits: { short: "n", type: count(MOST_HITS), help: `places to print at the most, 1 to ${MOST_HITS} (default 10)` },
+});
 
 export type SearchFlags = Given<typeof OWN>;
 

@@ -1,13 +1,13 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { flag, toggle } from "../flags/flag.ts";
+import { flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = {
-  all: flag({ name: "all", type: toggle, help: "list them all, not only 20, and those of jobs too" }),
-  named: flag({ name: "named", type: toggle, help: "only those that have a name" }),
-  unfinished: flag({ name: "unfinished", type: toggle, help: "only those that can be resumed" }),
-};
+const OWN = flags({
+  all: { type: toggle, help: "list them all, not only 20, and those of jobs too" },
+  named: { type: toggle, help: "only those that have a name" },
+  unfinished: { type: toggle, help: "only those that can be resumed" },
+});
 
 export type SessionsFlags = Given<typeof OWN>;
 

@@ -1,14 +1,14 @@
 import type { Given } from "../flags/arguments.ts";
 import { JSON_OUTPUT, STORE } from "../flags/declared.ts";
-import { count, flag, toggle } from "../flags/flag.ts";
+import { count, flags, toggle } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
-const OWN = {
-  exec: flag({ name: "exec", type: count(), excludes: ["last"], help: "show this exec whole" }),
-  last: flag({ name: "last", type: toggle, help: "show the last exec whole" }),
-  call: flag({ name: "call", type: count(), help: "show this sub-call whole" }),
-  all: flag({ name: "all", type: toggle, help: "list every exec, sub-call and checkpoint, also of a long session" }),
-};
+const OWN = flags({
+  exec: { type: count(), excludes: ["last"], help: "show this exec whole" },
+  last: { type: toggle, help: "show the last exec whole" },
+  call: { type: count(), help: "show this sub-call whole" },
+  all: { type: toggle, help: "list every exec, sub-call and checkpoint, also of a long session" },
+});
 
 export type ShowFlags = Given<typeof OWN>;
 

@@ -1,6 +1,6 @@
 import type { Given } from "../flags/arguments.ts";
 import { QUIET, STORE } from "../flags/declared.ts";
-import { count, flag, type Type, toggle } from "../flags/flag.ts";
+import { count, flags, type Type, toggle } from "../flags/flag.ts";
 import { DEFAULT_QUEUE, OF_WORKER, queueIn } from "../flags/runs.ts";
 import { defineCommand } from "./define.ts";
 
@@ -20,24 +20,21 @@ function words(word: string, takes: string, isOne: (text: string) => boolean): T
   };
 }
 
-const OWN = {
-  queue: flag({
-    name: "queue",
+const OWN = flags({
+  queue: {
     type: words("NAME", "a name of a queue", (text) => queueIn(text) !== undefined),
     help: `a queue that it serves (default ${DEFAULT_QUEUE})`,
-  }),
-  concurrency: flag({
-    name: "concurrency",
+  },
+  concurrency: {
     type: count(10_000),
     help: "jobs at once, over all queues (default: two for each core, at most one for each 64 MB of memory)",
-  }),
-  models: flag({
-    name: "models",
+  },
+  models: {
     type: words("PROVIDER/ID", "models such as anthropic/claude-sonnet-4-5", (text) => /^[^/\s]+\/\S+$/.test(text)),
     help: "the only models that jobs may ask here; a run that asks another one is paused (default: each that a key is there for; a run without its key is paused too)",
-  }),
-  untilIdle: flag({ name: "until-idle", type: toggle, help: "end when no run of its queues has anything left to do" }),
-};
+  },
+  untilIdle: { type: toggle, help: "end when no run of its queues has anything left to do" },
+});
 
 export type WorkerFlags = Given<typeof OWN>;
 

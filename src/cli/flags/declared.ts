@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../runtime/index.ts";
 import { LIMIT_DEFAULTS } from "../../config/index.ts";
-import { choice, type Flag, flag, one, path, paths, session, text, toggle } from "./flag.ts";
+import { choice, type Flag, flag, flags, one, path, paths, session, text, toggle } from "./flag.ts";
 
 // The flags of more than one command. A flag of one command alone is declared with its command.
 
@@ -154,35 +154,31 @@ export const DISCARD = flag({
  * Flags that fill an option of the session, by the option's name. Those that are `kept` are recorded with the session
  * under the flag's name, with `_` for `-`.
  */
-export const OPTION_FLAGS = {
-  onRestart: flag({
-    name: "on-restart",
+export const OPTION_FLAGS = flags({
+  onRestart: {
     type: choice(["send", "fail"]),
     heading: "session",
     kept: { usual: "send", mustBeDecided: true },
     help: "sub-calls in flight when the process ended: send them again (default), or let them fail in the cell",
-  }),
-  cache: flag({
-    name: "cache",
+  },
+  cache: {
     type: toggle,
     heading: "session",
     kept: { usual: false, mustBeDecided: false },
     help: "take answers of earlier identical sub-calls with `tools: []` from the store",
-  }),
-  keepSteps: flag({
-    name: "keep-steps",
+  },
+  keepSteps: {
     type: toggle,
     heading: "session",
     kept: { usual: false, mustBeDecided: false },
     help: "keep the checkpoints within a cell after its end, so that `belay fork` can use them",
-  }),
-  label: flag({
-    name: "label",
+  },
+  label: {
     type: text("TEXT"),
     heading: "session",
     help: "what the session is for: a line of up to 200 characters that `belay sessions` shows; empty: none",
-  }),
-};
+  },
+});
 
 const OF_STORE: readonly Flag[] = [SESSION, STORE, RELOAD, APPEND, DISCARD, ...Object.values(OPTION_FLAGS)];
 

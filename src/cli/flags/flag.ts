@@ -54,6 +54,19 @@ export function flag<Value>(declared: Flag<Value>): Flag<Value> {
   return declared;
 }
 
+/** Flags by the names that code has for them: `maxTurns` is `--max-turns`, unless its declaration has a name. */
+export function flags<const Group extends Readonly<Record<string, Unnamed>>>(group: Group): Named<Group>;
+export function flags(group: Readonly<Record<string, Unnamed>>): object {
+  return Object.fromEntries(Object.entries(group).map(([key, declared]) => [key, { name: dashed(key), ...declared }]));
+}
+
+type Unnamed = Omit<Flag, "name"> & Partial<Pick<Flag, "name">>;
+type Named<Group> = {
+  readonly [key in keyof Group]: Group[key] extends { readonly type: Type<infer Value> } ? Flag<Value> : never;
+};
+
+const dashed = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 /** A switch. */
 export const toggle: Type<boolean> = {
   word: null,

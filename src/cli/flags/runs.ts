@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { CONTEXT, OPTION_FLAGS, QUIET, SESSION_FLAGS, STORE } from "./declared.ts";
-import { choice, count, type Flag, flag, one, path, text } from "./flag.ts";
+import { choice, count, type Flag, flag, flags, one, path, text } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
 // The flags of more than one command that has to do with runs.
@@ -12,26 +12,21 @@ const FORMATS = ["jsonl", "csv"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Limits of a whole run. */
-export const RUN_LIMITS = {
-  nanodollars: flag({
+export const RUN_LIMITS = flags({
+  nanodollars: {
     name: "run-max-cost-usd",
     type: one("USD", "a number of dollars above 0", nanodollarsIn),
     heading: "limits",
     help: "dollars of all jobs of the run together",
-  }),
-  tokens: flag({
-    name: "run-max-tokens",
-    type: count(),
-    heading: "limits",
-    help: "tokens of all jobs of the run together",
-  }),
-  sub_calls: flag({
+  },
+  tokens: { name: "run-max-tokens", type: count(), heading: "limits", help: "tokens of all jobs of the run together" },
+  sub_calls: {
     name: "run-max-sub-calls",
     type: count(),
     heading: "limits",
     help: "sub-calls of all jobs of the run together",
-  }),
-};
+  },
+});
 
 /** Dollars in 10⁻⁹, rounded up; floating point puts 0.1 and the like a little beside a whole number. */
 function nanodollarsIn(typed: string): number | undefined {
@@ -55,29 +50,17 @@ export function queueIn(typed: string): string | undefined {
 }
 
 /** The place of a run's results; exec calls it --output. `-` is stdout. */
-export const OUT = {
-  out: flag({
-    name: "out",
+export const OUT = flags({
+  out: {
     short: "o",
     type: path("FILE"),
     heading: "output",
     excludes: ["output"],
     help: "write the results to FILE, or to stdout (-), in the order of the jobs: a line of JSON for each (.jsonl), or a table (.csv)",
-  }),
-  output: flag({
-    name: "output",
-    type: path("FILE"),
-    heading: "output",
-    excludes: ["out"],
-    help: "the same as --out",
-  }),
-  format: flag({
-    name: "format",
-    type: choice(FORMATS),
-    heading: "output",
-    help: "of the results, whatever the name of the file ends with",
-  }),
-};
+  },
+  output: { type: path("FILE"), heading: "output", excludes: ["out"], help: "the same as --out" },
+  format: { type: choice(FORMATS), heading: "output", help: "of the results, whatever the name of the file ends with" },
+});
 
 /** Fills the setting that `--concurrency` fills elsewhere: here that one counts jobs. */
 const CALL_CONCURRENCY = flag({
