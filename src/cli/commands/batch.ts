@@ -50,7 +50,7 @@ const OWN = flags({
   retryChanged: { type: toggle, heading: "run", help: "run the jobs again whose input or context has changed since" },
   retryCancelled: { type: toggle, heading: "run", help: "try the jobs again that were cancelled" },
   retries: {
-    type: one("N", "a whole number from 0 to 100", wholeTo100),
+    type: count(100, 0),
     heading: "run",
     help: "how often a job is tried again whose machine or context was lost (default 2)",
   },
@@ -107,10 +107,6 @@ function onlyInputs(typed: readonly string[], fail: (value: string, takes: strin
   const [jobs, other] = typed;
   if (other === undefined) return jobs;
   throw fail(other, `one path, and ${jobs} stands there already; a pattern in quotes makes a job of each of its files`);
-}
-
-function wholeTo100(typed: string): number | undefined {
-  return /^\d{1,3}$/.test(typed) && Number(typed) <= 100 ? Number(typed) : undefined;
 }
 
 export type BatchFlags = Given<typeof OWN>;

@@ -12,19 +12,11 @@ import {
   SESSION_FLAGS,
   VERBOSE,
 } from "../flags/declared.ts";
-import { choice, type Flag, flags, one } from "../flags/flag.ts";
+import { choice, count, type Flag, flags } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
 
 const LEAST_BYTES = 4_000;
 const MOST_BYTES = 400_000;
-
-function wholeFrom(least: number, most: number) {
-  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
-  return one("N", `a whole number ${range}`, (typed) => {
-    const value = Number(typed);
-    return /^\d+$/.test(typed) && value >= least && value <= most ? value : undefined;
-  });
-}
 
 /** Named here, so that the server is not loaded for a line of help. */
 const CLIENTS = [
@@ -39,12 +31,12 @@ const OWN = flags({
     help: "core (default): load, exec, query, ask, status and wait; all: also helpers and memory, which cells reach without tools",
   },
   answerMs: {
-    type: wholeFrom(0, Number.MAX_SAFE_INTEGER),
+    type: count(Number.MAX_SAFE_INTEGER, 0),
     heading: "output",
     help: "answer a call that still runs after N ms, and let it go on (default 50000, 240000 if the client is told of progress; 0: never)",
   },
   answerBytes: {
-    type: wholeFrom(LEAST_BYTES, MOST_BYTES),
+    type: count(MOST_BYTES, LEAST_BYTES),
     heading: "output",
     help: `cut answers to N bytes, ${LEAST_BYTES} to ${MOST_BYTES} (default 40000, less for clients that show less)`,
   },

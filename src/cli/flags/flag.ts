@@ -123,12 +123,12 @@ export function choice<const Word extends string>(words: readonly Word[]): Type<
   return one(words.join("|"), listed(words), parse, words);
 }
 
-/** A whole number from 1. */
-export function count(most = Number.MAX_SAFE_INTEGER): Type<number | undefined> {
-  const takes = `a whole number from 1${most === Number.MAX_SAFE_INTEGER ? "" : ` to ${most}`}`;
+/** A whole number. */
+export function count(most = Number.MAX_SAFE_INTEGER, least = 1): Type<number | undefined> {
+  const takes = `a whole number from ${least}${most === Number.MAX_SAFE_INTEGER ? "" : ` to ${most}`}`;
   return one("N", takes, (typed) => {
     const value = Number(typed);
-    return /^\d+$/.test(typed) && value >= 1 && value <= most ? value : undefined;
+    return /^\d+$/.test(typed) && value >= least && value <= most ? value : undefined;
   });
 }
 
