@@ -7,10 +7,9 @@ import {
   NO_STORE,
   QUIET,
   RELOAD,
-  ROOT,
-  SESSION,
   SESSION_FLAGS,
   VERBOSE,
+  withHelps,
 } from "../flags/declared.ts";
 import { choice, count, type Flag, flags } from "../flags/flag.ts";
 import { defineCommand } from "./define.ts";
@@ -52,20 +51,11 @@ export type McpFlags = Given<typeof OWN>;
 /** The model loads contexts by itself, the server's session outlives the process, and stderr is the client's log. */
 const NOT_OF_MCP: readonly Flag[] = [CONTEXT, RELOAD, APPEND, DISCARD, NO_STORE, VERBOSE, QUIET];
 
-const ROOT_OF_MCP: Flag = {
-  ...ROOT,
-  help: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",
+const OWN_WORDS = {
+  root: "allow contexts to be loaded from DIR; default: the client's folders, else the working folder",
+  session:
+    "continue this session, or make it; default: BELAY_SESSION, else the session of the project's folder, which is kept",
 };
-
-const SESSION_OF_MCP: Flag = {
-  ...SESSION,
-  help: "continue this session, or make it; default: BELAY_SESSION, else the session of the project's folder, which is kept",
-};
-
-const OWN_WORDS: ReadonlyMap<Flag, Flag> = new Map<Flag, Flag>([
-  [ROOT, ROOT_OF_MCP],
-  [SESSION, SESSION_OF_MCP],
-]);
 
 export const mcp = defineCommand({
   name: "mcp",
@@ -76,8 +66,9 @@ export const mcp = defineCommand({
     "When the client goes away, what runs stops where it is. The same call again, or rlm_wait, finishes it; recorded answers are not requested again.",
   ],
   own: OWN,
-  shared: SESSION_FLAGS.filter((shared) => !NOT_OF_MCP.includes(shared)).map(
-    (shared) => OWN_WORDS.get(shared) ?? shared,
+  shared: withHelps(
+    SESSION_FLAGS.filter((shared) => !NOT_OF_MCP.includes(shared)),
+    OWN_WORDS,
   ),
   example: "belay mcp --print-config claude",
   run: async () => (await import("../mcp/mcp.ts")).mcpCommand,

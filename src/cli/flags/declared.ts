@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../runtime/index.ts";
-import { LIMIT_DEFAULTS } from "../../config/index.ts";
-import { choice, type Flag, flag, flags, one, path, paths, session, text, toggle } from "./flag.ts";
+import { LIMIT_DEFAULTS, type Settings } from "../../config/index.ts";
+import { choice, type Flag, flag, flags, type Heading, one, path, paths, session, text, toggle } from "./flag.ts";
 
 // The flags of more than one command. A flag of one command alone is declared with its command.
 
@@ -24,69 +24,57 @@ export const ROOT = flag({
 
 const INPUT: readonly Flag[] = [CONTEXT, ROOT];
 
-/** A value that configuration reads, and judges by its key. */
-const configured = (word: string) => text(word);
+/** A flag that fills a setting and has its name. Configuration reads the value, and judges it. */
+function setting(heading: Heading, key: keyof Settings, help: string, word = "N"): Flag {
+  return flag({ name: key.replaceAll("_", "-"), type: text(word), setting: key, heading, help });
+}
 
 /** A server of one's own, and its key. */
 export const MODEL_SERVER: readonly Flag[] = [
-  flag({
-    name: "base-url",
-    type: configured("URL"),
-    setting: "base_url",
-    heading: "model",
-    help: "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
-  }),
-  flag({
-    name: "api-key-env",
-    type: configured("NAME"),
-    setting: "api_key_env",
-    heading: "model",
-    help: "another environment variable that holds the API key; empty: none",
-  }),
+  setting(
+    "model",
+    "base_url",
+    "an OpenAI-compatible server for sub-calls; the provider's name in --model is then free (local/NAME); empty: none",
+    "URL",
+  ),
+  setting("model", "api_key_env", "another environment variable that holds the API key; empty: none", "NAME"),
 ];
 
 const MODEL: readonly Flag[] = [
-  flag({
-    name: "model",
-    type: configured("PROVIDER/ID"),
-    setting: "model",
-    heading: "model",
-    help: "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
-  }),
+  setting(
+    "model",
+    "model",
+    "model of sub-calls, such as anthropic/claude-sonnet-5 (`belay models` lists them); its key is in the provider's usual variable (ANTHROPIC_API_KEY) or in Pi's auth.json",
+    "PROVIDER/ID",
+  ),
   ...MODEL_SERVER,
-  flag({
-    name: "price",
-    type: configured("IN/OUT"),
-    setting: "price",
-    heading: "model",
-    help: "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
-  }),
-  flag({
-    name: "thinking",
-    type: configured("LEVEL"),
-    setting: "thinking",
-    heading: "model",
-    help: "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
-  }),
-  flag({
-    name: "concurrency",
-    type: configured("N"),
-    setting: "concurrency",
-    heading: "model",
-    help: `sub-calls in flight at once (default ${usual("concurrency")})`,
-  }),
+  setting(
+    "model",
+    "price",
+    "dollars per million tokens, in and out, of models whose price no list knows, such as 3/15",
+    "IN/OUT",
+  ),
+  setting(
+    "model",
+    "thinking",
+    "how much models think first: off (default: as little as the model can), minimal, low, medium, high, xhigh or max; counts in max_tokens",
+    "LEVEL",
+  ),
+  setting("model", "concurrency", `sub-calls in flight at once (default ${usual("concurrency")})`),
 ];
 
-/** A flag that limits: it has the name of its configuration key. */
-function limit(setting: keyof typeof LIMIT_DEFAULTS, help: string, word = "N"): Flag {
-  return flag({ name: setting.replaceAll("_", "-"), type: configured(word), setting, heading: "limits", help });
+/** Flags of which some have other words in a command, by their names. */
+export function withHelps(flags: readonly Flag[], helps: Readonly<Record<string, string>>): readonly Flag[] {
+  return flags.map((shared) => ({ ...shared, help: helps[shared.name] ?? shared.help }));
 }
 
 /** The flags of a command that has a time of its own if nobody sets one, ms. */
 export function withTime(flags: readonly Flag[], usualMs: number): readonly Flag[] {
-  const help = `wall time inside cells and turns, ms (default ${usualMs})`;
-  return flags.map((given) => (given.name === "max-time-ms" ? { ...given, help } : given));
+  return withHelps(flags, { "max-time-ms": `wall time inside cells and turns, ms (default ${usualMs})` });
 }
+
+/** A flag that limits. */
+const limit = (key: keyof typeof LIMIT_DEFAULTS, help: string, word?: string) => setting("limits", key, help, word);
 
 const LIMIT_FLAGS: readonly Flag[] = [
   limit("max_sub_calls", `sub-calls that may be made (default ${usual("max_sub_calls")})`),
@@ -95,7 +83,7 @@ const LIMIT_FLAGS: readonly Flag[] = [
   limit("max_cost_usd", "dollars of all sub-calls, by the model's price list; empty: no limit", "USD"),
   flag({
     name: "depth",
-    type: configured("N"),
+    type: text("N"),
     setting: "max_depth",
     heading: "limits",
     help: `levels of sub-calls that have a context and cells of their own, 0 to ${LIMITS.maxDepth} (default ${usual("max_depth")})`,

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { extname } from "node:path";
-import { CONTEXT, OPTION_FLAGS, QUIET, SESSION_FLAGS, STORE } from "./declared.ts";
+import { CONTEXT, OPTION_FLAGS, QUIET, SESSION_FLAGS, STORE, withHelps } from "./declared.ts";
 import { choice, count, type Flag, flag, flags, one, path, text } from "./flag.ts";
 import { commandLine, UsageError } from "./usage.ts";
 
@@ -81,8 +81,9 @@ const NOT_OF_BATCH: readonly string[] = [
 
 /** The flags that say what each job does. */
 export const OF_JOBS: readonly Flag[] = [
-  ...SESSION_FLAGS.filter(({ name }) => !NOT_OF_BATCH.includes(name)).map((shared) =>
-    shared.name === CONTEXT.name ? { ...CONTEXT, help: `${CONTEXT.help}: one context for all jobs` } : shared,
+  ...withHelps(
+    SESSION_FLAGS.filter(({ name }) => !NOT_OF_BATCH.includes(name)),
+    { context: `${CONTEXT.help}: one context for all jobs` },
   ),
   CALL_CONCURRENCY,
 ];
@@ -91,13 +92,12 @@ export const OF_JOBS: readonly Flag[] = [
 const SHARED: readonly string[] = ["base-url", "api-key-env", "price", "max-cost-usd"];
 
 /** Settings that it takes by flags. */
-export const OF_WORKER: readonly Flag[] = SESSION_FLAGS.filter(({ name }) => SHARED.includes(name)).map((shared) =>
-  shared.name === "max-cost-usd"
-    ? {
-        ...shared,
-        help: "dollars of each job here at the most, whatever its run says; all jobs together are not limited by it",
-      }
-    : shared,
+export const OF_WORKER: readonly Flag[] = withHelps(
+  SESSION_FLAGS.filter(({ name }) => SHARED.includes(name)),
+  {
+    "max-cost-usd":
+      "dollars of each job here at the most, whatever its run says; all jobs together are not limited by it",
+  },
 );
 
 const ENDINGS: Readonly<Record<string, Format>> = { ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv" };
