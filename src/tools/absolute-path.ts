@@ -7,8 +7,8 @@ export function withAbsolutePath(tool: Tool): Tool {
     ...tool,
     parameters: { type: "object", required: ["path"], properties: { ...tool.parameters.properties, path: ABSOLUTE } },
     async run(open, args, call) {
-      const path = pathIn(args);
-      if (path === null || path === "" || isAbsolute(path)) return tool.run(open, args, call);
+      const { path }: { readonly path?: unknown } = Object(args);
+      if (typeof path !== "string" || path === "" || isAbsolute(path)) return tool.run(open, args, call);
       return tool.failed({
         code: "invalid_argument",
         message: `${tool.name}: the path ${path} is relative`,
@@ -19,8 +19,3 @@ export function withAbsolutePath(tool: Tool): Tool {
 }
 
 const ABSOLUTE = { type: "string", description: "Absolute path" } as const;
-
-function pathIn(args: unknown): string | null {
-  const path: unknown = typeof args === "object" && args !== null ? Reflect.get(args, "path") : null;
-  return typeof path === "string" ? path : null;
-}

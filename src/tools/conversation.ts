@@ -1,5 +1,5 @@
-import type { Json } from "../../runtime/index.ts";
-import type { Context, ObjectSource } from "../context/index.ts";
+import { type Json, RlmError } from "../../runtime/index.ts";
+import { type Context, findObject, type ObjectSource, pauses, type TextObject } from "../context/index.ts";
 import type { FoundObject, ReadingOptions } from "../query/index.ts";
 
 /** A host's access to the conversation in which a tool is called. */
@@ -36,4 +36,15 @@ export interface ConversationObjects {
   readonly own: string | null;
   /** Why P is not among the sources although the branch has one. */
   readonly problem: string | null;
+}
+
+/** The object with this id. If P cannot be read, a failure says so. @throws RlmError `object_not_found`, `object_ambiguous` */
+export async function objectNamed({ sources, problem }: ConversationObjects, id: string): Promise<TextObject> {
+  try {
+    return await findObject(sources, id, pauses());
+  } catch (error) {
+    if (problem === null || !(error instanceof RlmError)) throw error;
+    const { code, message, suggestion } = error;
+    throw new RlmError(code, `${message}; P cannot be read: ${problem}`, { suggestion, cause: error });
+  }
 }

@@ -5,8 +5,7 @@ import { messageOf } from "../platform/errors.ts";
 import { nearest } from "../platform/nearest.ts";
 import type { EndExtras, LoadResult, QueryEnvelope, Session } from "../session/index.ts";
 import type { Conversation } from "./conversation.ts";
-import { jsonOf } from "./json-value.ts";
-import type { Arguments, ParameterSchema, Parameters } from "./parameters.ts";
+import { type Arguments, jsonOf, type ParameterSchema, type Parameters } from "./parameters.ts";
 
 /** A tool's answer: JSON, by wire names. Failures have `error_code`, `error_message` and `suggestion`. */
 export type ToolEnvelope = { readonly success: boolean; readonly [field: string]: Json };
@@ -86,46 +85,34 @@ export interface Failure {
   readonly suggestion: string;
 }
 
-/** Fields that every definition has. */
-interface Told<P extends Parameters> {
-  readonly name: string;
-  readonly label: string;
-  readonly description: string;
-  readonly promptSnippet: string;
-  readonly guidelines?: readonly string[];
+/** A tool as its file declares it, with what it works on. */
+interface Definition<P extends Parameters, Subject>
+  extends Pick<Tool, "name" | "label" | "description" | "promptSnippet">,
+    Partial<Pick<Tool, "guidelines" | "rest" | "answersText">> {
   readonly parameters: P;
-  readonly rest?: string;
-  readonly answersText?: boolean;
   /** Parameters that it once had, and the tool that has them now. */
   readonly moved?: Readonly<Record<string, string>>;
   /** The fields of a failure in place of each field of a success. */
   readonly failureFields: object;
-}
-
-interface Definition<P extends Parameters> extends Told<P> {
   /** @throws RlmError, which becomes the answer */
-  run(session: Session, args: Arguments<P>, call: ToolCall): Promise<object>;
+  run(subject: Subject, args: Arguments<P>, call: ToolCall): Promise<object>;
   recorded?(args: Arguments<P>, call: RecordedCall): object | Promise<object>;
   next?(args: Arguments<P>, call: RecordedCall): ((session: Session) => Promise<object>) | null;
 }
 
-export function defineTool<const P extends Parameters>(definition: Definition<P>): Tool {
-  return toolOf(definition, async (open, args, call) => definition.run(await open(), args, call));
-}
-
-/** A tool that its host answers: which session there is, and what runs in it. It opens none by itself. */
-export function defineHostTool<const P extends Parameters>(
-  definition: Told<P> & { run(args: Arguments<P>, call: ToolCall): Promise<object> },
-): Tool {
-  return toolOf(definition, (_open, args, call) => definition.run(args, call));
+/** A tool that works in the session. */
+export function defineTool<const P extends Parameters>(definition: Definition<P, Session>): Tool {
+  return defineOpeningTool({
+    ...definition,
+    run: async (open, args: Arguments<P>, call) => definition.run(await open(), args, call),
+  });
 }
 
 /** A tool over the conversation in which it is called. It opens no session. */
-export function defineConversationTool<const P extends Parameters>(
-  definition: Told<P> & { run(conversation: Conversation, args: Arguments<P>, call: ToolCall): Promise<object> },
-): Tool {
-  return toolOf(definition, (_open, args, call) => {
-    return definition.run(conversationOf(definition.name, call), args, call);
+export function defineConversationTool<const P extends Parameters>(definition: Definition<P, Conversation>): Tool {
+  return defineOpeningTool({
+    ...definition,
+    run: (_open, args: Arguments<P>, call) => definition.run(conversationOf(definition.name, call), args, call),
   });
 }
 
@@ -136,36 +123,21 @@ export function conversationOf(tool: string, { conversation }: Pick<ToolCall, "c
   throw new RlmError("context_not_loaded", `${tool}: there is no conversation here`, { suggestion });
 }
 
-/** A tool over the conversation whose exec begins later: it opens the session by itself, once it is known what is to be run. */
-export function defineReadingTool<const P extends Parameters>(
-  definition: Told<P> &
-    Pick<Definition<P>, "recorded" | "next"> & {
-      run(open: () => Promise<Session>, args: Arguments<P>, call: ToolCall): Promise<object>;
-    },
-): Tool {
-  return toolOf(definition, definition.run);
-}
-
-function toolOf<P extends Parameters>(
-  definition: Told<P> & Pick<Definition<P>, "recorded" | "next">,
-  run: (open: () => Promise<Session>, args: Arguments<P>, call: ToolCall) => Promise<object>,
-): Tool {
-  const { name, label, description, promptSnippet, parameters, failureFields } = definition;
+/** A tool that opens the session by itself, once it is known what is to be run; or never, if its host answers it. */
+export function defineOpeningTool<const P extends Parameters>(definition: Definition<P, () => Promise<Session>>): Tool {
+  const { failureFields, moved = {}, run, recorded, next, ...told } = definition;
+  const { name, parameters } = told;
   const failed = ({ code, message, suggestion }: Failure) =>
     wire({ success: false, error_code: code, error_message: message, suggestion, ...failureFields });
   return {
-    name,
-    label,
-    description,
-    promptSnippet,
-    parameters,
-    guidelines: definition.guidelines ?? [],
-    answersText: definition.answersText ?? false,
-    rest: definition.rest ?? "Ask for less, or read the values in rlm_exec and print slices of them.",
+    guidelines: [],
+    answersText: false,
+    rest: "Ask for less, or read the values in rlm_exec and print slices of them.",
+    ...told,
     async run(open, args, call) {
       try {
         if (!areRight(parameters, args)) throw wrongArguments(name, parameters, args);
-        checkMoved(definition, args);
+        checkMoved(name, moved, args);
         checkKeys(name, parameters, args);
         return wire(await run(open, args, call));
       } catch (error) {
@@ -173,15 +145,21 @@ function toolOf<P extends Parameters>(
       }
     },
     async recorded(args, call) {
-      if (!definition.recorded || !areRight(parameters, args)) return null;
-      return wire(await definition.recorded(args, call));
+      if (!recorded || !areRight(parameters, args)) return null;
+      return wire(await recorded(args, call));
     },
     next(args, call) {
-      const rest = areRight(parameters, args) ? (definition.next?.(args, call) ?? null) : null;
+      const rest = areRight(parameters, args) ? (next?.(args, call) ?? null) : null;
       return rest && (async (session) => wire(await rest(session)));
     },
     failed,
   };
+}
+
+/** Tools that work on the context fail without one (semantics 14). @throws RlmError `context_not_loaded` */
+export function checkContext(session: Session): void {
+  if (session.stats() !== null) return;
+  throw new RlmError("context_not_loaded", "no context is loaded", { suggestion: "Call rlm_load first." });
 }
 
 function wire(fields: object): ToolEnvelope {
@@ -223,7 +201,7 @@ function wrongArguments(name: string, parameters: Parameters, args: unknown): Rl
 }
 
 /** @throws RlmError `invalid_argument` */
-function checkMoved({ name, moved = {} }: Pick<Told<Parameters>, "name" | "moved">, args: object): void {
+function checkMoved(name: string, moved: Readonly<Record<string, string>>, args: object): void {
   for (const [key, taker] of Object.entries(moved)) {
     if (!(key in args)) continue;
     const suggestion = `Call ${taker} with ${key}.`;

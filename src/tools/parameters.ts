@@ -1,3 +1,5 @@
+import type { Json } from "../../runtime/index.ts";
+
 /** JSON Schema of a parameter: the words that the tools use of it. */
 export interface ParameterSchema {
   readonly type?: "string" | "integer" | "boolean" | "array" | "object";
@@ -46,3 +48,11 @@ type ObjectOf<Properties, Required> = {
 } & {
   readonly [Name in keyof Properties as Name extends Required ? never : Name]?: Arguments<Properties[Name]>;
 };
+
+/** A parameter that takes any JSON value. */
+export const JSON_VALUE = { description: "any JSON value; a string stays a string" } as const;
+
+/** A value that came as JSON. */
+export function jsonOf(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value ?? null));
+}

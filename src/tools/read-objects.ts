@@ -1,8 +1,7 @@
 import { RlmError } from "../../runtime/index.ts";
 import { checkObjects, checkText, type FoundObject, isFound, type ObjectToRead } from "../query/index.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
-import type { ConversationObjects } from "./conversation.ts";
-import { objectNamed } from "./conversation-objects.ts";
+import { type ConversationObjects, objectNamed } from "./conversation.ts";
 import { conversationOf, type ToolCall } from "./define.ts";
 import { nameOf } from "./text-answer.ts";
 

@@ -1,7 +1,6 @@
 import type { Json } from "../../runtime/index.ts";
 import type { AskEnvelope } from "../session/index.ts";
-import { checkContext } from "./context-needed.ts";
-import { defineTool, type ToolEnvelope } from "./define.ts";
+import { checkContext, defineTool, type ToolEnvelope } from "./define.ts";
 
 /** The fields of a failure in place of each field of a success. */
 const NOT_ANSWERED = {

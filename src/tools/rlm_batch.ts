@@ -1,9 +1,9 @@
 import { NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope } from "../session/index.ts";
-import { defineReadingTool } from "./define.ts";
+import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects } from "./read-objects.ts";
 
-export const rlm_batch = defineReadingTool({
+export const rlm_batch = defineOpeningTool({
   name: "rlm_batch",
   label: "RLM batch",
   description:

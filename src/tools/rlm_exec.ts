@@ -1,8 +1,7 @@
 import { type Builtin, builtins, cellReference } from "../../builtins/index.ts";
 import { DEFAULT_BUDGET, DEFAULT_EXEC_LIMITS, type ExecLimits } from "../../runtime/index.ts";
 import { NOTHING_RUN } from "../nothing-run.ts";
-import { checkContext } from "./context-needed.ts";
-import { defineTool, type Tool } from "./define.ts";
+import { checkContext, defineTool, type Tool } from "./define.ts";
 
 const LIMIT = { type: "integer", minimum: 1 } as const;
 

@@ -1,12 +1,12 @@
 import { type Json, RlmError } from "../../runtime/index.ts";
 import { NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope, Session } from "../session/index.ts";
-import { defineReadingTool } from "./define.ts";
-import { jsonOf } from "./json-value.ts";
+import { defineOpeningTool } from "./define.ts";
+import { jsonOf } from "./parameters.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 
 /** Two execs under one call: a model reads the text, and its answer is put into the memory. */
-export const rlm_extract = defineReadingTool({
+export const rlm_extract = defineOpeningTool({
   name: "rlm_extract",
   label: "RLM extract",
   description: "rlm_query of one object whose answer stays in memory: cells read it with memory.get('artifact/NAME').",

@@ -1,7 +1,7 @@
 import { documentsNamed, objectOf, pauses } from "../context/index.ts";
 import type { LoadResult } from "../session/index.ts";
 import { conversationOf, defineTool, type Ingested } from "./define.ts";
-import { shortened, sourceAt } from "./load-path.ts";
+import { shortened, sourceAt } from "./rlm_load.ts";
 import { nameOf } from "./text-answer.ts";
 
 export const rlm_ingest = defineTool({

@@ -1,7 +1,15 @@
-import type { Session } from "../session/index.ts";
-import { defineTool } from "./define.ts";
-import { loadedFrom, PATH, shortened, sourceAt } from "./load-path.ts";
+import { resolve } from "node:path";
+import type { LoadResult, Session } from "../session/index.ts";
+import { defineTool, type RecordedCall } from "./define.ts";
 import { unfinishedOf } from "./unfinished.ts";
+
+const PATH = { type: "string", description: "Relative to the working directory, or absolute" } as const;
+
+/** Fields of every tool that loads. */
+const LOADS = {
+  recorded: (_args: unknown, { stats }: RecordedCall) => ({ stats: stats && shortened(stats) }),
+  failureFields: { stats: null },
+};
 
 export const rlm_load = defineTool({
   name: "rlm_load",
@@ -11,12 +19,18 @@ export const rlm_load = defineTool({
   promptSnippet: "Load a large file or folder as context P",
   guidelines: ["For material too large to read (repositories, logs, books) use rlm_load, then rlm_exec."],
   parameters: { type: "object", required: ["path"], properties: { path: PATH } },
-  async run(session, { path }, { cwd, signal }) {
-    const { success, stats } = await session.load(sourceAt(path, cwd), { signal });
-    return { success, stats: shortened(stats) };
-  },
-  recorded: (_args, record) => loadedFrom(record),
-  failureFields: { stats: null },
+  run: async (session, { path }, { cwd, signal }) => loaded(await session.load(sourceAt(path, cwd), { signal })),
+  ...LOADS,
+});
+
+export const rlm_load_append = defineTool({
+  name: "rlm_load_append",
+  label: "RLM append",
+  description: "Add a file or folder to the context P. Keeps variables, helpers, memory and budget. Returns stats.",
+  promptSnippet: "Add a file or folder to context P",
+  parameters: { type: "object", required: ["path"], properties: { path: PATH } },
+  run: async (session, { path }, { cwd, signal }) => loaded(await session.loadAppend(sourceAt(path, cwd), { signal })),
+  ...LOADS,
 });
 
 /** The load of a host whose session outlives its conversations: each of them begins with a load, and would throw away what is there. */
@@ -40,12 +54,25 @@ export const rlm_load_unless_loaded = defineTool({
         return { success: true, already_loaded: true, stats, ...there, unfinished, suggestion: KEPT };
       }
     }
-    const { success, stats } = await session.load(source, { signal });
-    return { success, stats: shortened(stats) };
+    return loaded(await session.load(source, { signal }));
   },
-  recorded: (_args, record) => loadedFrom(record),
-  failureFields: { stats: null },
+  ...LOADS,
 });
+
+const loaded = ({ stats }: LoadResult) => ({ stats: shortened(stats) });
+
+/** The source that a call names: relative paths start at the project's folder, as in the other tools of a host. */
+export function sourceAt(path: string, cwd: string): string {
+  return path === "" ? path : resolve(cwd, path);
+}
+
+/** A model needs to know why files are missing, and not the name of each. */
+export function shortened(stats: LoadResult["stats"]): LoadResult["stats"] {
+  const { files, ...skipped } = stats.skipped;
+  return { ...stats, skipped: { ...skipped, files: files.slice(0, LISTED_SKIPS) } };
+}
+
+const LISTED_SKIPS = 20;
 
 const KEPT = "Nothing was reset: go on with what is there. reset: true loads it anew and drops all of this.";
 

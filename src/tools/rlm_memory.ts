@@ -1,6 +1,6 @@
 import { type Json, RlmError } from "../../runtime/index.ts";
 import { defineTool } from "./define.ts";
-import { JSON_VALUE, jsonOf } from "./json-value.ts";
+import { JSON_VALUE, jsonOf } from "./parameters.ts";
 
 export const rlm_memory_put = defineTool({
   name: "rlm_memory_put",

@@ -1,5 +1,5 @@
 import type { TextObject } from "../context/index.ts";
-import { objectNamed } from "./conversation-objects.ts";
+import { objectNamed } from "./conversation.ts";
 import { defineConversationTool } from "./define.ts";
 import { nameOf, QUOTED_BYTES, unitsWithin } from "./text-answer.ts";
 

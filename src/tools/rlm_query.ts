@@ -1,8 +1,7 @@
 import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import { SEARCH_STRATEGIES, type SearchStrategy } from "../query/index.ts";
 import type { Session } from "../session/index.ts";
-import { checkContext } from "./context-needed.ts";
-import { defineTool, type ToolCall } from "./define.ts";
+import { checkContext, defineTool, type ToolCall } from "./define.ts";
 
 /** Parameters that choose sections. */
 export const SECTIONS = {
@@ -22,7 +21,7 @@ export const rlm_query = defineTool({
     required: ["prompt"],
     properties: { prompt: { type: "string", description: "Question or task" }, ...SECTIONS },
   },
-  run: (session, args, call) => sectionsRead(session, args, call),
+  run: sectionsRead,
   recorded: (_args, { envelope }) => envelope ?? {},
   failureFields: { ...NOTHING_RUN, ...NOTHING_READ },
 });

@@ -1,12 +1,12 @@
 import { RlmError } from "../../runtime/index.ts";
 import { NOTHING_READ, NOTHING_RUN } from "../nothing-run.ts";
 import type { QueryEnvelope } from "../session/index.ts";
-import { defineReadingTool } from "./define.ts";
+import { defineOpeningTool } from "./define.ts";
 import { factsOf, readObjects, UNREAD } from "./read-objects.ts";
 import { rlm_query, SECTIONS, sectionsRead } from "./rlm_query.ts";
 
 /** The query of a host whose conversation has objects: with a target a model reads that alone, and several together. */
-export const rlm_query_in_conversation = defineReadingTool({
+export const rlm_query_in_conversation = defineOpeningTool({
   name: rlm_query.name,
   label: rlm_query.label,
   description:

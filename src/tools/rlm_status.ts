@@ -1,8 +1,8 @@
-import { defineHostTool, type Tool } from "./define.ts";
+import { defineOpeningTool, type Tool } from "./define.ts";
 import type { SessionHost } from "./session-host.ts";
 
 export const rlm_status = (host: SessionHost): Tool =>
-  defineHostTool({
+  defineOpeningTool({
     name: "rlm_status",
     label: "RLM status",
     description: "The session: context, budget, what runs or is unfinished, other sessions of this folder.",

@@ -1,9 +1,9 @@
 import { RlmError } from "../../runtime/index.ts";
-import { defineHostTool, type Tool } from "./define.ts";
+import { defineOpeningTool, type Tool } from "./define.ts";
 import type { SessionHost } from "./session-host.ts";
 
 export const rlm_wait = (host: SessionHost): Tool =>
-  defineHostTool({
+  defineOpeningTool({
     name: "rlm_wait",
     label: "RLM wait",
     description: "Wait for what runs, and get its answer; or the answer of an exec that is over.",
@@ -17,11 +17,11 @@ export const rlm_wait = (host: SessionHost): Tool =>
         session: { type: "string", description: "Do not wait: go over to this session; made if missing" },
       },
     },
-    async run({ exec_id = null, from, discard, session }, call) {
+    async run(_open, { exec_id = null, from, discard, session }) {
       if (discard && session !== undefined) throw both();
-      if (session !== undefined) return host.goTo(session, call);
-      if (discard) return host.discard(call);
-      return from === undefined ? host.wait(exec_id, call) : host.page(exec_id, from, call);
+      if (session !== undefined) return host.goTo(session);
+      if (discard) return host.discard();
+      return from === undefined ? host.wait(exec_id) : host.page(exec_id, from);
     },
     failureFields: { exec_id: null },
   });

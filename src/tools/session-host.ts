@@ -1,15 +1,13 @@
-import type { ToolCall } from "./define.ts";
-
 /** A host that chooses the session by itself, and whose execs may go on after a call was answered. */
 export interface SessionHost {
   /** Tells what there is. @throws RlmError */
   status(): Promise<object>;
   /** Goes over to another session, made if it is missing, and tells what there is. @throws RlmError */
-  goTo(session: string, call: ToolCall): Promise<object>;
+  goTo(session: string): Promise<object>;
   /** Gives up what runs or is unfinished, and tells what there is. @throws RlmError */
-  discard(call: ToolCall): Promise<object>;
+  discard(): Promise<object>;
   /** A part of the answer of an exec that is over, from this character on. @throws RlmError */
-  page(exec_id: string | null, from: number, call: ToolCall): Promise<object>;
+  page(exec_id: string | null, from: number): Promise<object>;
   /** The answer of an exec, waited for if it runs: of the newest one without an id. @throws RlmError */
-  wait(exec_id: string | null, call: ToolCall): Promise<object>;
+  wait(exec_id: string | null): Promise<object>;
 }
