@@ -1,15 +1,5 @@
 /** Programs that start MCP servers. */
-export type Client =
-  | "claude"
-  | "codex"
-  | "cursor"
-  | "zed"
-  | "vscode"
-  | "gemini"
-  | "qwen"
-  | "opencode"
-  | "cline"
-  | "continue";
+export type Client = keyof typeof WHERE;
 
 /** The process that an entry starts. */
 export interface Started {
@@ -29,7 +19,7 @@ export function configFor(client: Client, started: Started): string {
 }
 
 /** The file that an entry belongs into, and what is left to do. */
-export const WHERE: Readonly<Record<Client, string>> = {
+export const WHERE = {
   claude: ".mcp.json of the project (for all projects: `claude mcp add-json --scope user belay 'ENTRY'`)",
   codex: "~/.codex/config.toml",
   cursor: ".cursor/mcp.json of the project, or ~/.cursor/mcp.json",
@@ -47,12 +37,9 @@ const TOOL_SECONDS = 300;
 
 function jsonConfig(client: Exclude<Client, "codex" | "continue">, { args, secrets, env }: Started): object {
   const known = { command: "belay", args };
-  const variablesOf = (write: (name: string) => string) => {
-    return { ...env, ...Object.fromEntries(secrets.map((name) => [name, write(name)])) };
-  };
-  const valued = (write: (name: string) => string) => {
-    const variables = variablesOf(write);
-    return Object.keys(variables).length > 0 ? { env: variables } : {};
+  const valued = (write: (name: string) => string, field = "env") => {
+    const variables = { ...env, ...Object.fromEntries(secrets.map((name) => [name, write(name)])) };
+    return Object.keys(variables).length > 0 ? { [field]: variables } : {};
   };
   switch (client) {
     case "claude":
@@ -71,8 +58,7 @@ function jsonConfig(client: Exclude<Client, "codex" | "continue">, { args, secre
       // Without trust each call is asked for, and without a terminal there is no tool at all.
       return { mcpServers: { belay: { ...known, ...valued((name) => `\${${name}}`), trust: true } } };
     case "opencode": {
-      const variables = variablesOf((name) => `{env:${name}}`);
-      const environment = Object.keys(variables).length > 0 ? { environment: variables } : {};
+      const environment = valued((name) => `{env:${name}}`, "environment");
       const belay = { type: "local", command: ["belay", ...args], ...environment, timeout: TOOL_SECONDS * 1000 };
       return { $schema: "https://opencode.ai/config.json", mcp: { belay } };
     }
