@@ -1,4 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
+import { whenAborted } from "../platform/signals.ts";
 import type { SessionEvent } from "../session/index.ts";
 import type { Tool, ToolEnvelope } from "../tools/index.ts";
 import { type Ended, openEnded } from "./ended.ts";
@@ -108,9 +109,9 @@ function openTurns(parts: RunParts, ended: Pick<Ended, "keep" | "passed">) {
     const giveUp = () => {
       if (!own.isDetached() && !suspend.aborted) own.giveUp();
     };
-    signal.addEventListener("abort", giveUp, { once: true });
+    const callOff = whenAborted(signal, giveUp);
     const over = (envelope: ToolEnvelope | null) => {
-      signal.removeEventListener("abort", giveUp);
+      callOff();
       if (envelope && own.isDetached()) ended.keep(own.state(), envelope);
       running = null;
       waiting.next();
@@ -182,11 +183,11 @@ async function settledIn<T>(work: Promise<T>, { clock, ms, signal, late }: Patie
     late();
     stop();
   });
-  signal.addEventListener("abort", stop, { once: true });
+  const ignore = whenAborted(signal, stop);
   try {
     return await Promise.race([work, promise]);
   } finally {
     callOff();
-    signal.removeEventListener("abort", stop);
+    ignore();
   }
 }

@@ -13,6 +13,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { type Clock, systemClock } from "../../runtime/index.ts";
 import { messageOf } from "../platform/errors.ts";
 import { isRecord } from "../platform/json.ts";
+import { whenAborted } from "../platform/signals.ts";
 import { boundedLines, LINE_BYTES } from "./bounded-lines.ts";
 import type { AnswerLimits, Calls } from "./calls.ts";
 import type { Leaving } from "./leaving.ts";
@@ -140,8 +141,7 @@ function cancelledBy(request: AbortSignal): Disposable & { readonly signal: Abor
     if (!isClosed) cancelled.abort();
   };
   if (request.aborted) abort();
-  request.addEventListener("abort", abort, { once: true });
-  return { signal: cancelled.signal, [Symbol.dispose]: () => request.removeEventListener("abort", abort) };
+  return { signal: cancelled.signal, [Symbol.dispose]: whenAborted(request, abort) };
 }
 
 function serveResources(server: Server, calls: () => Promise<Calls>): void {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../runtime/index.ts";
+import { whenAborted } from "../platform/signals.ts";
 
 /** A call that waits for its turn. One of the two is called, once. */
 export interface WaitingCall {
@@ -8,42 +9,26 @@ export interface WaitingCall {
 }
 
 /** Calls that wait, in their order. */
-export interface Waiting {
-  /** Adds one. It is refused when the time is over, ms, or the signal aborts. */
-  add(call: WaitingCall, ms: number, signal: AbortSignal): void;
-  /** Begins the next one in this tick, so that no other call takes the same turn. */
-  next(): void;
-  refuseAll(): void;
-}
-
-export function openWaiting(clock: Clock): Waiting {
+export function openWaiting(clock: Clock) {
   const waiting = new Set<WaitingCall>();
   return {
-    add({ begin, refuse }, ms, signal) {
-      const leave = () => {
+    /** Adds one. It is refused when the time is over, ms, or the signal aborts. */
+    add({ begin, refuse }: WaitingCall, ms: number, signal: AbortSignal): void {
+      const leaving = (act: () => void) => () => {
         waiting.delete(own);
-        callOff();
-        signal.removeEventListener("abort", own.refuse);
+        for (const callOff of callOffs) callOff();
+        act();
       };
-      const own: WaitingCall = {
-        begin() {
-          leave();
-          begin();
-        },
-        refuse() {
-          leave();
-          refuse();
-        },
-      };
-      const callOff = afterMs(clock, ms, own.refuse);
-      signal.addEventListener("abort", own.refuse, { once: true });
+      const own: WaitingCall = { begin: leaving(begin), refuse: leaving(refuse) };
+      const callOffs = [afterMs(clock, ms, own.refuse), whenAborted(signal, own.refuse)];
       waiting.add(own);
     },
-    next() {
+    /** Begins the next one in this tick, so that no other call takes the same turn. */
+    next(): void {
       const [next] = waiting;
       next?.begin();
     },
-    refuseAll() {
+    refuseAll(): void {
       for (const call of [...waiting]) call.refuse();
     },
   };
