@@ -1,4 +1,5 @@
 import type { Json } from "../../runtime/index.ts";
+import { parseJson } from "../platform/json.ts";
 import { nearest } from "../platform/nearest.ts";
 import { jsonText } from "../platform/visible.ts";
 import { beginning, bytesOf, fitted, type Tool, type ToolEnvelope } from "../tools/index.ts";
@@ -99,7 +100,7 @@ export function unknownTool(name: string, tools: readonly Tool[]): ToolEnvelope 
  * read as JSON. A value without a type in the schema stays as it came.
  */
 export function readArguments(schema: unknown, value: unknown): unknown {
-  const { type, properties, items, required = [] } = partsOf(schema);
+  const { type, properties, items, required = [] }: SchemaParts = Object(schema);
   const read = typeof value === "string" && READ.includes(type) ? parsed(value, type) : value;
   if (Array.isArray(read)) return read.map((item) => readArguments(items, item));
   if (typeof read !== "object" || read === null || !properties) return read;
@@ -111,7 +112,8 @@ export function readArguments(schema: unknown, value: unknown): unknown {
 
 /** True if an optional parameter that has a type was given as null or as an empty text: clients fill in what they leave out. */
 function isAbsent(schema: unknown, value: unknown): boolean {
-  return (value === null || value === "") && partsOf(schema).type !== undefined;
+  const { type }: SchemaParts = Object(schema);
+  return (value === null || value === "") && type !== undefined;
 }
 
 const READ: readonly unknown[] = ["object", "array", "number", "integer", "boolean"];
@@ -123,20 +125,12 @@ interface SchemaParts {
   readonly required?: readonly string[];
 }
 
-function partsOf(schema: unknown): SchemaParts {
-  return typeof schema === "object" && schema !== null ? schema : {};
-}
-
 /** The value that a text stands for, if it is of this type; else the text. */
 function parsed(text: string, type: unknown): unknown {
-  try {
-    const value: Json = JSON.parse(text);
-    return kindOf(value) === (type === "integer" ? "number" : type) ? value : text;
-  } catch {
-    return text;
-  }
+  const value = parseJson(text);
+  return kindOf(value) === (type === "integer" ? "number" : type) ? value : text;
 }
 
-function kindOf(value: Json): string {
+function kindOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
 }

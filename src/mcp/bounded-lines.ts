@@ -1,4 +1,5 @@
 import { Transform } from "node:stream";
+import { parseJson } from "../platform/json.ts";
 
 /** A message of a client is one line. One that is longer than this is skipped, bytes. */
 export const LINE_BYTES = 10_000_000;
@@ -54,20 +55,13 @@ export function boundedLines(answer: (line: string) => void): Transform {
 /** The error for a message that was skipped; null for one that wants no answer. */
 function errorFor(message: unknown): object | null {
   const { id, method }: { id?: unknown; method?: unknown } = Object(message);
-  const isRead = message !== null;
+  const isRead = message !== undefined;
   if (isRead && (typeof method !== "string" || !(typeof id === "string" || typeof id === "number"))) return null;
   const text = `the message is longer than ${LINE_BYTES} bytes, the limit of a line, and was not read: name a path, or send less at once`;
   return { jsonrpc: "2.0", id: isRead ? id : null, error: { code: INVALID_REQUEST, message: text } };
 }
 
 const INVALID_REQUEST = -32_600;
-
-/** The frame of a JSON-RPC message, its id and method, gathered from bytes as they come. What is within it is left out. */
-interface Frame {
-  add(piece: Buffer): void;
-  /** The message with 0 in the place of each list and object in it; null if it is no JSON. */
-  read(): unknown;
-}
 
 const FRAME_BYTES = 4_000;
 const QUOTE = 0x22;
@@ -77,7 +71,8 @@ const ZERO = 0x30;
 const isOpen = (byte: number) => (byte | 0x20) === 0x7b;
 const isClose = (byte: number) => (byte | 0x20) === 0x7d;
 
-function openFrame(): Frame {
+/** The frame of a JSON-RPC message, its id and method, gathered from bytes as they come. What is within it is left out. */
+function openFrame() {
   const kept: number[] = [];
   let depth = 0;
   let isText = false;
@@ -95,20 +90,14 @@ function openFrame(): Frame {
   }
 
   return {
-    add(piece) {
+    add(piece: Buffer): void {
       // An iterator would take several times as long.
       for (let at = 0; at < piece.length; at++) {
         const place = placeOf(piece[at] ?? 0);
         if (place !== null && kept.length < FRAME_BYTES) kept.push(place);
       }
     },
-    read() {
-      try {
-        const message: unknown = JSON.parse(Buffer.from(kept).toString("utf8"));
-        return message;
-      } catch {
-        return null;
-      }
-    },
+    /** The message with 0 in the place of each list and object in it; undefined if it is not valid JSON. */
+    read: () => parseJson(Buffer.from(kept).toString("utf8")),
   };
 }
