@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Clock, RlmError } from "../../runtime/index.ts";
 import { readableRows, type Session, type SessionEvent } from "../session/index.ts";
 import type { DamagedRow, SessionRow, Store } from "../store/index.ts";
@@ -44,7 +45,9 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
   async function openNamed(wanted: string): Promise<Opened> {
     const [readable, folder, kept] = [await roots.now(), await roots.owner(), await store()];
     const open = async (name: string, row: SessionRow | null) => {
-      if (row && wanted !== source.named) checkFolder(source.madeFor(row), name, folder);
+      const madeFor = row && wanted !== source.named ? source.madeFor(row) : null;
+      // A client of another folder may have taken the name.
+      if (madeFor !== null && madeFor !== folder) throw madeForAnother(name, folder);
       return source.open(kept, { row, name, folder, roots: readable, onProgress });
     };
     return { ...(await openFree(kept, clock, wanted, open)), roots: readable };
@@ -71,7 +74,7 @@ export function openConnection({ source, clock, onProgress, askRoots }: Connecti
   return {
     async open() {
       const before = opened;
-      if (!before || isSame(before.roots, await roots.now())) return look();
+      if (!before || isDeepStrictEqual(before.roots, await roots.now())) return look();
       const { name } = before.session;
       // A call that looks meanwhile waits for it.
       opening = close()
@@ -121,15 +124,6 @@ function storeOf(source: Pick<SessionSource, "openStore">) {
       return stored;
     },
   };
-}
-
-/** A client of another folder may have taken the name. @throws RlmError `policy_violation` */
-function checkFolder(madeFor: string | null, name: string, folder: string): void {
-  if (madeFor !== null && madeFor !== folder) throw madeForAnother(name, folder);
-}
-
-function isSame(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((root, index) => root === other[index]);
 }
 
 /** The folder that it was made for is not named: a client's model would read it. */

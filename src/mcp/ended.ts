@@ -2,19 +2,9 @@ import type { ToolEnvelope } from "../tools/index.ts";
 import type { RunningState } from "./run.ts";
 
 /** Runs that were answered before they were over, and are over now. */
-export interface Ended {
-  keep(state: RunningState, envelope: ToolEnvelope): void;
-  /** Another run has begun: without its id the last one is not meant any more. */
-  passed(): void;
-  /** The answer of the last one, if it is the one that is asked for; it needs no telling then. */
-  answer(exec_id: string | null): ToolEnvelope | null;
-  /** Somebody has its answer. */
-  forget(state: RunningState): void;
-  /** The execs of which no answer has told yet. */
-  take(): string[];
-}
+export type Ended = ReturnType<typeof openEnded>;
 
-export function openEnded(): Ended {
+export function openEnded() {
   let last: { readonly name: string; readonly envelope: ToolEnvelope } | null = null;
   let isNewest = false;
   let untold: string[] = [];
@@ -22,21 +12,25 @@ export function openEnded(): Ended {
     untold = untold.filter((told) => told !== name);
   };
   return {
-    keep(state, envelope) {
+    keep(state: RunningState, envelope: ToolEnvelope): void {
       last = { name: nameOf(state), envelope };
       isNewest = true;
       untold.push(last.name);
     },
-    passed() {
+    /** Another run has begun: without its id the last one is not meant any more. */
+    passed(): void {
       isNewest = false;
     },
-    answer(exec_id) {
+    /** The answer of the last one, if it is the one that is asked for; it needs no telling then. */
+    answer(exec_id: string | null): ToolEnvelope | null {
       if (!last || (exec_id === null ? !isNewest : exec_id !== last.name)) return null;
       forget(last.name);
       return last.envelope;
     },
-    forget: (state) => forget(nameOf(state)),
-    take() {
+    /** Somebody has its answer. */
+    forget: (state: RunningState) => forget(nameOf(state)),
+    /** The execs of which no answer has told yet. */
+    take(): string[] {
       const told = untold;
       untold = [];
       return told;

@@ -34,14 +34,12 @@ export function progressMessage({ name, elapsed_ms, turn, calls: counted, load, 
 
 const MESSAGE_CHARACTERS = 200;
 
-/** Notifications of one call: at most one a second, and one at least every ten seconds. */
-export interface ProgressNotes extends Disposable {
-  /** Something has happened. */
-  tell(): void;
-}
-
-/** @param send gets the number of the notification, from 1 */
-export function openProgressNotes(clock: Clock, send: (progress: number) => void): ProgressNotes {
+/**
+ * Notifications of one call: at most one a second, and one at least every ten seconds.
+ *
+ * @param send gets the number of the notification, from 1
+ */
+export function openProgressNotes(clock: Clock, send: (progress: number) => void) {
   let sentAt = clock.monotonic();
   let count = 0;
   let isSoon = false;
@@ -53,7 +51,8 @@ export function openProgressNotes(clock: Clock, send: (progress: number) => void
     send(++count);
   }
   return {
-    tell() {
+    /** Something has happened. */
+    tell(): void {
       if (isSoon) return;
       isSoon = true;
       callOff();
