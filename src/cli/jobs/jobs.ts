@@ -16,7 +16,7 @@ import { untilStopped } from "../stop.ts";
 import { changeRun } from "./change-run.ts";
 import { type JobsAsked, printJson, runNamed, VERBS, type Verb } from "./jobs-asked.ts";
 import { listRuns, showCosts } from "./list-runs.ts";
-import { damagedJobs, damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { damageJson, openReadableJobs, showDamage } from "./readable-jobs.ts";
 import { showJob } from "./show-job.ts";
 import { showRun, watchRun } from "./show-run.ts";
 
@@ -86,9 +86,9 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const { own, json, store, terminal, place } = asked;
   const out = outPlace(own.out ?? own.output ?? "-", own.format, json, "jobs");
   const run = await runNamed(store, name, place);
-  const readable = openReadableJobs(store.jobs, run.id);
+  const readable = openReadableJobs(store.jobs, run);
   const jobs: Pick<typeof store.jobs, "input" | "list" | "result"> = {
-    list: (id, page) => readable.read((without) => store.jobs.list(id, { ...page, without })),
+    list: (_run, page) => readable.list(page),
     input: (key) => store.jobs.input(key),
     result: (key) => store.jobs.result(key),
   };
@@ -96,8 +96,8 @@ async function writeOut(asked: JobsAsked, name: string): Promise<number> {
   const results = await openResults(out, { run: run.id, order: null, jobs, unordered: true }, terminal.stdout);
   await results.close();
   if (results.problem) throw results.problem;
-  const counts = await readable.read((without) => store.jobs.counts(run.id, without));
-  const damaged = damagedJobs(run, readable);
+  const counts = await readable.counts();
+  const damaged = readable.damaged();
   const { failed, cancelled } = counts;
   const figures = { results: overIn(counts), jobs: jobsIn(counts), failed, cancelled };
   if (json) printJson(asked, { run: run.name, ...figures }, damageJson(asked, damaged));

@@ -3,7 +3,7 @@ import { type Counts, type JobRow, type RunRow, readablePart } from "../../store
 import { jobsIn, overIn, runJson, stateOf } from "../batch/run-state.ts";
 import { showTable } from "../render/table.ts";
 import { type JobsAsked, modelIn, printJson } from "./jobs-asked.ts";
-import { type DamagedOfRun, damagedJobs, damageJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { type DamagedOfRun, damageJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
 
 interface Listed {
   readonly run: RunRow;
@@ -25,9 +25,9 @@ export async function listRuns(asked: JobsAsked): Promise<number> {
   const runs: Listed[] = [];
   const damage: DamagedOfRun[] = damaged.map(({ id, problem }) => ({ run: id, problem }));
   for (const run of json ? rows : rows.slice(0, SHOWN)) {
-    const jobs = openReadableJobs(store.jobs, run.id);
-    runs.push({ run, counts: await jobs.read((without) => store.jobs.counts(run.id, without)) });
-    damage.push(...damagedJobs(run, jobs));
+    const jobs = openReadableJobs(store.jobs, run);
+    runs.push({ run, counts: await jobs.counts() });
+    damage.push(...jobs.damaged());
   }
   if (json)
     printJson(
@@ -81,11 +81,9 @@ export async function showCosts(asked: JobsAsked): Promise<number> {
   const costs = new Map<string, Cost>();
   const damaged: DamagedOfRun[] = [];
   for await (const run of runsOf(asked, damaged)) {
-    const jobs = openReadableJobs(asked.store.jobs, run.id);
-    const list = (from: number) =>
-      jobs.read((without) => asked.store.jobs.list(run.id, { from, limit: PAGE, without }));
-    for await (const job of jobsOf(list)) add(costs, run, job);
-    damaged.push(...damagedJobs(run, jobs));
+    const jobs = openReadableJobs(asked.store.jobs, run);
+    for await (const job of jobsOf((from) => jobs.list({ from, limit: PAGE }))) add(costs, run, job);
+    damaged.push(...jobs.damaged());
   }
   const all = [...costs.values()].sort((a, b) => b.day.localeCompare(a.day) || b.nanodollars - a.nanodollars);
   if (asked.json) {

@@ -1,26 +1,23 @@
 import type { RlmError } from "../../index.ts";
 import { isRecord } from "../../platform/json.ts";
-import { type DamagedRow, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
+import { type DamagedRow, type JobPage, type JobRow, type Jobs, type RunRow, readablePart } from "../../store/index.ts";
 import { damageError, outcomeOf, showFailure } from "../render/failure.ts";
 import { type JobsAsked, jobsLine } from "./jobs-asked.ts";
 
 /** Reads of the jobs of one run that leave out those whose rows are damaged. */
-interface ReadableJobs {
-  read<Found>(work: (without: readonly string[]) => Promise<Found>): Promise<Found>;
-  /** Rows that the reads have left out. */
-  damaged(): readonly DamagedRow[];
-}
-
-export function openReadableJobs(jobs: Pick<Jobs, "damaged">, run: string): ReadableJobs {
+export function openReadableJobs(jobs: Pick<Jobs, "counts" | "damaged" | "list">, { id: run, name }: RunRow) {
   let left: readonly DamagedRow[] = [];
+  async function read<Found>(work: (without: readonly string[]) => Promise<Found>): Promise<Found> {
+    if (left.length > 0) return work(left.map(({ id }) => id));
+    const { found, damaged } = await readablePart(work, () => jobs.damaged(run));
+    left = damaged;
+    return found;
+  }
   return {
-    async read(work) {
-      if (left.length > 0) return work(left.map(({ id }) => id));
-      const { found, damaged } = await readablePart(work, () => jobs.damaged(run));
-      left = damaged;
-      return found;
-    },
-    damaged: () => left,
+    list: (page: JobPage) => read((without) => jobs.list(run, { ...page, without })),
+    counts: () => read((without) => jobs.counts(run, without)),
+    /** Rows that the reads have left out. */
+    damaged: (): DamagedOfRun[] => left.map(({ id, problem }) => ({ run: name, job: id, problem })),
   };
 }
 
@@ -35,10 +32,6 @@ export interface DamagedOfRun {
   readonly run: string;
   readonly job?: string;
   readonly problem: string;
-}
-
-export function damagedJobs({ name }: RunRow, jobs: Pick<ReadableJobs, "damaged">): DamagedOfRun[] {
-  return jobs.damaged().map(({ id, problem }) => ({ run: name, job: id, problem }));
 }
 
 export function showDamage(asked: JobsAsked, damaged: readonly DamagedOfRun[]): void {

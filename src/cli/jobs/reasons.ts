@@ -9,16 +9,11 @@ export interface Reason {
   readonly count: number;
 }
 
-export interface Reasons {
-  add(jobs: readonly JobRow[]): void;
-  /** The most frequent first. */
-  all(): readonly Reason[];
-}
-
-export function openReasons(): Reasons {
+/** Gathers the reasons why jobs have failed. */
+export function openReasons() {
   const found = new Map<string, Reason>();
   return {
-    add(jobs) {
+    add(jobs: readonly JobRow[]): void {
       for (const { state, told } of jobs) {
         if (state !== "failed") continue;
         const { error_code, error } = isRecord(told) ? told : {};
@@ -28,7 +23,8 @@ export function openReasons(): Reasons {
         found.set(key, { ...known, count: known.count + 1 });
       }
     },
-    all: () => [...found.values()].sort((a, b) => b.count - a.count),
+    /** The most frequent first. */
+    all: (): readonly Reason[] => [...found.values()].sort((a, b) => b.count - a.count),
   };
 }
 

@@ -12,7 +12,7 @@ import { processClock } from "../render/status-line.ts";
 import { showTable, table } from "../render/table.ts";
 import type { Style } from "../render/terminal.ts";
 import { type JobsAsked, jobsLine, printJson, runNamed, waitText } from "./jobs-asked.ts";
-import { damagedJobs, damageJson, jobJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
+import { damageJson, jobJson, jobsOf, openReadableJobs, showDamage } from "./readable-jobs.ts";
 import { openReasons, openTopReason, type Reason } from "./reasons.ts";
 
 const SHOWN = 50;
@@ -22,23 +22,21 @@ const PAGE = 1000;
 export async function showRun(asked: JobsAsked, name: string): Promise<number> {
   const { store, json, own } = asked;
   const run = await runNamed(store, name, asked.place);
-  const jobs = openReadableJobs(store.jobs, run.id);
+  const jobs = openReadableJobs(store.jobs, run);
   const states = own.state ? { states: [own.state] } : {};
-  const list: List = (from, limit) =>
-    jobs.read((without) => store.jobs.list(run.id, { from, limit, without, ...states }));
+  const list: List = (from, limit) => jobs.list({ from, limit, ...states });
   // The first page tells whether some are not to be counted.
   const first = await list(0, json ? PAGE : SHOWN + 1);
-  const counts = await jobs.read((without) => store.jobs.counts(run.id, without));
-  const damaged = () => damagedJobs(run, jobs);
+  const counts = await jobs.counts();
   if (json) {
     const reasons = await printJobs(asked, runJson({ run, counts }), { first, list });
-    const end = { reasons, ...damageJson(asked, damaged()) };
+    const end = { reasons, ...damageJson(asked, jobs.damaged()) };
     asked.terminal.stdout.writeRaw(`],${jsonText(end).slice(1)}\n`);
   } else {
     await showStateAndJobs(asked, run, counts, { first, list });
-    showDamage(asked, damaged());
+    showDamage(asked, jobs.damaged());
   }
-  return damaged().length > 0 ? 1 : runExitCode(counts);
+  return jobs.damaged().length > 0 ? 1 : runExitCode(counts);
 }
 
 /** Jobs that can be read, from this number on. */
