@@ -61,7 +61,7 @@ function sessionSource(args: Arguments, host: Host): SessionSource {
   settingsIn(args, help);
   const folder = storePlace(args);
   const signer = openSigner(folder, process.env);
-  const opening = async () => (await import("./opening.ts")).openingOf({ args, host, folder });
+  const opening = async () => (await import("./opening.ts")).openingOf(args, host, folder);
   return {
     named: chosenName(args, help),
     roots: args.get(ROOT),
