@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Json, RlmError, type Session } from "../../index.ts";
+import { type Json, RlmError } from "../../index.ts";
 import { displayName } from "../../platform/ids.ts";
 import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
@@ -83,9 +83,7 @@ export async function makeReady(
   { flags, asked = null }: Pick<Readying, "flags" | "asked">,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { session } = opened;
-  const { contexts, discard } = flags;
-  const isBegun = await meetUnfinished({ session, asked, contexts, discard, resumeCommand: opened.resumeCommand() });
+  const isBegun = await meetUnfinished(opened, flags, asked);
   if (isBegun) opened.checkRecorded();
   await opened.loadAll(signal);
   if (!signal.aborted) return isBegun;
@@ -107,24 +105,17 @@ interface Asked {
   readonly input: string;
 }
 
-/** Ways in which the user can go on with a session that has an unfinished exec. */
-interface Unfinishing {
-  readonly session: Session;
-  /** null: it is only opened. */
-  readonly asked: Asked | null;
-  readonly contexts: readonly string[];
-  readonly discard: boolean;
-  /** The line that finishes it. */
-  readonly resumeCommand: string;
-}
-
 /**
  * Looks after what was interrupted in a session, before anything else is run in it. Returns true if it is what the user
  * asks for, so that it is to be resumed.
  *
  * @throws RlmError `exec_unfinished` if it is something else
  */
-async function meetUnfinished({ session, asked, contexts, discard, resumeCommand }: Unfinishing): Promise<boolean> {
+async function meetUnfinished(
+  { session, resumeCommand }: CliSession,
+  { contexts, discard }: SessionFlags,
+  asked: Asked | null,
+): Promise<boolean> {
   const unfinished = session.unfinished();
   if (!unfinished) return false;
   if (discard) {
@@ -141,7 +132,7 @@ async function meetUnfinished({ session, asked, contexts, discard, resumeCommand
   }
   if (!asked) return false;
   throw new RlmError("exec_unfinished", `${displayName(session)} has an unfinished ${kind}: ${brief(input)}`, {
-    suggestion: `\`${resumeCommand}\` finishes it; --discard gives it up and ${kind === "ask" ? AFTER_ASK : "goes on from before it"}.`,
+    suggestion: `\`${resumeCommand()}\` finishes it; --discard gives it up and ${kind === "ask" ? AFTER_ASK : "goes on from before it"}.`,
   });
 }
 
