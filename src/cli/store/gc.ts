@@ -16,7 +16,7 @@ import { showingDamage, withStore } from "./opened-store.ts";
 export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<number> {
   const { olderThan: namedMs = null, pi = false, dryRun = false } = own;
   const rule = { now: Date.now(), anonymousMs: ANONYMOUS_MS, namedMs, pi, dryRun };
-  return showingDamage(args, async ({ stdout }) => {
+  return showingDamage(args, async ({ stdout }, tell) => {
     const place = storePlace(args);
     const [collected, damaged] = await withStore(
       place,
@@ -33,7 +33,7 @@ export function gcCommand(args: Arguments, host: Host, own: GcFlags): Promise<nu
       const told = { ...outcomeOf(damage), dry_run: dryRun, ...collected, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);
     } else stdout.write(collectedText(collected, dryRun, isServer(place)));
-    return damage;
+    tell(damage);
   });
 }
 

@@ -44,17 +44,18 @@ export async function showingFailures(args: Arguments, work: (terminal: Terminal
   }
 }
 
-/** Runs such a command, whose work answers what it could not read of the store. That is told, and the exit code is 1. */
+/** Runs such a command, which may meet rows that it cannot read: it tells of the damage, and the exit code is 1. */
 export async function showingDamage(
   args: Arguments,
-  work: (terminal: Terminal) => Promise<RlmError | null>,
+  work: (terminal: Terminal, tell: (damage: RlmError | null) => void) => Promise<void>,
 ): Promise<number> {
   let isWhole = true;
-  const code = await showingFailures(args, async (terminal) => {
-    const damage = await work(terminal);
-    isWhole = damage === null;
-    if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
-  });
+  const code = await showingFailures(args, (terminal) =>
+    work(terminal, (damage) => {
+      isWhole = damage === null;
+      if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
+    }),
+  );
   return isWhole ? code : 1;
 }
 

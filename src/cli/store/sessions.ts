@@ -15,7 +15,7 @@ import { showingDamage, showingFailures, withStore } from "./opened-store.ts";
 
 /** `belay sessions`: sessions of the store, the one changed last first. Gives the exit code. */
 export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags): Promise<number> {
-  return showingDamage(args, async ({ stdout }) => {
+  return showingDamage(args, async ({ stdout }, tell) => {
     const place = storePlace(args);
     const shown = shownPlace(place);
     const { sessions: listed, damaged } = await withStore(place, host, listReadableSessions);
@@ -26,13 +26,12 @@ export function sessionsCommand(args: Arguments, host: Host, own: SessionsFlags)
     if (args.get(JSON_OUTPUT)) {
       const told = { ...outcomeOf(damage), store: shown, sessions: found, ...(damage ? { damaged } : {}) };
       stdout.writeRaw(`${jsonText(told)}\n`);
-    } else if (all.length === 0 && damage) return damage;
-    else if (all.length === 0)
-      stdout.write(`no sessions in ${shown}\nmake one: belay exec FILE -c PATH --session NAME\n`);
-    else if (found.length === 0)
+    } else if (all.length === 0) {
+      if (!damage) stdout.write(`no sessions in ${shown}\nmake one: belay exec FILE -c PATH --session NAME\n`);
+    } else if (found.length === 0)
       stdout.write(`none of ${amount(all.length, "session")} in ${shown} is ${wanted(own)}\n`);
     else showSessions(found, Date.now(), stdout, own.all ? found.length : SHOWN);
-    return damage;
+    tell(damage);
   });
 }
 

@@ -18,20 +18,18 @@ import type { Arguments } from "../flags/arguments.ts";
 import { JSON_OUTPUT } from "../flags/declared.ts";
 import { storePlace } from "../flags/values.ts";
 import type { Host } from "../host.ts";
-import { damageError, outcomeOf, passedOver, showFailure } from "../render/failure.ts";
+import { damageError, outcomeOf, passedOver } from "../render/failure.ts";
 import { type Column, paragraph, table } from "../render/table.ts";
 import type { Output } from "../render/terminal.ts";
 import { allOf, type Page, showExecs } from "./exec-tree.ts";
-import { onlyName, sessionMeant, showingFailures, withStore } from "./opened-store.ts";
+import { onlyName, sessionMeant, showingDamage, withStore } from "./opened-store.ts";
 import { type Detail, detailOf, showCall, showExec } from "./show-exec.ts";
 
 /** `belay show`: the execs, calls and checkpoints of one session. Gives the exit code: 1 also if some of it is damaged. */
-export async function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
+export function showCommand(args: Arguments, host: Host, own: ShowFlags): Promise<number> {
   const isNamed = args.positionals.length > 0;
   const name = isNamed ? onlyName(args, "show") : LAST_SESSION;
-  let isWhole = true;
-  const code = await showingFailures(args, async (terminal) => {
-    const { stdout, stderr } = terminal;
+  return showingDamage(args, async ({ stdout, stderr }, tell) => {
     const place = storePlace(args);
     const found = await withStore(place, host, async (store) => {
       const meant = await sessionNamed(store, await sessionMeant(store, name), passedOver(stderr)).catch(
@@ -45,16 +43,14 @@ export async function showCommand(args: Arguments, host: Host, own: ShowFlags): 
     });
     if (!isNamed) stderr.write(`${displayName(found)} is the session changed last\n`, "dim");
     const damage = damageError(damagedIn(found));
-    isWhole = damage === null;
     // An exec or call that is named may be one that cannot be read.
-    if (damage && !args.get(JSON_OUTPUT)) showFailure(damage, terminal);
+    tell(damage);
     const detail = detailOf(own, found);
     if (args.get(JSON_OUTPUT)) stdout.writeRaw(`${jsonText({ ...outcomeOf(damage), ...jsonOf(found, detail) })}\n`);
     else if (!detail) showSession(found, { now: Date.now(), all: own.all === true }, stdout);
     else if ("call" in detail) showCall(detail, displayName(found), Date.now(), stdout);
     else showExec(detail.exec, displayName(found), Date.now(), stdout);
   });
-  return isWhole ? code : 1;
 }
 
 /** Damage of the session, and of those that answer its calls. */
