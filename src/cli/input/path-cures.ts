@@ -63,18 +63,17 @@ interface Packing {
 
 const unpackTo = (tool: string) => (path: string) => `${tool} -dc ${quoted(path)}`;
 
-const PACKINGS: readonly { readonly magic: string; readonly packing: Packing }[] = [
-  { magic: "1f8b", packing: { name: "gzip", isArchive: false, line: unpackTo("gzip") } },
-  { magic: "425a68", packing: { name: "bzip2", isArchive: false, line: unpackTo("bzip2") } },
-  { magic: "fd377a585a00", packing: { name: "xz", isArchive: false, line: unpackTo("xz") } },
-  { magic: "28b52ffd", packing: { name: "zstd", isArchive: false, line: unpackTo("zstd") } },
+/** Those that the first bytes of a file tell; `magic`: hex. */
+const PACKINGS: readonly (Packing & { readonly magic: string })[] = [
+  { magic: "1f8b", name: "gzip", isArchive: false, line: unpackTo("gzip") },
+  { magic: "425a68", name: "bzip2", isArchive: false, line: unpackTo("bzip2") },
+  { magic: "fd377a585a00", name: "xz", isArchive: false, line: unpackTo("xz") },
+  { magic: "28b52ffd", name: "zstd", isArchive: false, line: unpackTo("zstd") },
   {
     magic: "504b0304",
-    packing: {
-      name: "zip",
-      isArchive: true,
-      line: (path, folder = "") => `unzip -q ${quoted(path)} -d ${quoted(folder)}`,
-    },
+    name: "zip",
+    isArchive: true,
+    line: (path, folder = "") => `unzip -q ${quoted(path)} -d ${quoted(folder)}`,
   },
 ];
 
@@ -86,7 +85,7 @@ const TAR: Packing = {
 
 function packingOf(path: string): Packing | undefined {
   const start = startOf(path);
-  const found = PACKINGS.find(({ magic }) => start.startsWith(magic))?.packing;
+  const found = PACKINGS.find(({ magic }) => start.startsWith(magic));
   return found && /\.(tar\.\w+|tgz|tbz2?|txz)$/i.test(path) ? TAR : found;
 }
 
