@@ -61,6 +61,9 @@ export interface Check {
   readonly cure?: string;
 }
 
+/** The result of a check. */
+export type Found = Omit<Check, "name">;
+
 /** All checks, in the order in which a failure explains the next one. None of them throws. */
 function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
   const checks: Checking[] = [
@@ -92,7 +95,7 @@ function checkInstallation(place: StorePlace): (() => Promise<Check>)[] {
   });
 }
 
-type Checking = [name: string, cure: string, () => Promise<Omit<Check, "name">>];
+type Checking = [name: string, cure: string, () => Promise<Found>];
 
 function storeChecks(place: string): Checking[] {
   if (!isServer(place)) return [["store", "set BELAY_HOME to a folder that can be written", () => checkFolder(place)]];
@@ -106,19 +109,19 @@ const REINSTALL = "install Belay again: npm install belay-rlm";
 /** A context of 100 MB with its index and the engine. */
 const ENOUGH_MEMORY = 512 * 2 ** 20;
 
-async function checkNode(): Promise<Omit<Check, "name">> {
+async function checkNode(): Promise<Found> {
   const problem = nodeProblem(process.versions.node);
   const detail = problem ?? `${process.versions.node} on ${process.platform} ${process.arch}`;
   return { state: problem === null ? "ok" : "failed", detail };
 }
 
-async function checkEngine(): Promise<Omit<Check, "name">> {
+async function checkEngine(): Promise<Found> {
   await expectCell('[6 * 7, find("needle").matches]', [42, [[2, 8]]]);
   return { state: "ok", detail: "a cell ran, and a find" };
 }
 
 /** Runs a search in a session, because sessions build indexes. A SQLite without FTS5 fails here. */
-async function checkSqlite(): Promise<Omit<Check, "name">> {
+async function checkSqlite(): Promise<Found> {
   await expectCell('search("needle")[0].start', 0);
   return { state: "ok", detail: `${process.versions.sqlite} with full-text search` };
 }
@@ -132,7 +135,7 @@ async function expectCell(source: string, expected: Json): Promise<void> {
 }
 
 /** Files and variables, and whether the model can be asked as far as that shows without asking it. */
-async function checkSettings(): Promise<Omit<Check, "name">> {
+async function checkSettings(): Promise<Found> {
   const places = configPlaces();
   const files = [findProjectFile(places.cwd) ?? "", places.userFile].filter((path) => existsSync(path));
   const origin = files.length > 0 ? `read ${files.join(", ")}` : `there is no ${places.userFile}`;
@@ -156,7 +159,7 @@ async function checkSettings(): Promise<Omit<Check, "name">> {
   }
 }
 
-async function checkMemory(): Promise<Omit<Check, "name">> {
+async function checkMemory(): Promise<Found> {
   const free = process.availableMemory();
   const detail = `${megabytes(free)} free`;
   if (free >= ENOUGH_MEMORY) return { state: "ok", detail };

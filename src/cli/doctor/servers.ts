@@ -7,18 +7,11 @@ import { queueFigures, type TicketCounts } from "../../jobs/index.ts";
 import { amount } from "../../platform/figures.ts";
 import { lookAtServer, type ServerFacts } from "../../store/index.ts";
 import { inFlags } from "../render/wording.ts";
-import type { Check } from "./doctor.ts";
-
-type Found = Omit<Check, "name">;
+import type { Found } from "./doctor.ts";
 
 /** Checks that the server of a store can be used, and that its data is safe there. */
 export async function checkServer(url: string): Promise<Found> {
-  try {
-    return judged(await lookAtServer(url));
-  } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    return { state: "failed", detail: error.message, cure: inFlags(error.suggestion) };
-  }
+  return judged(await lookAtServer(url));
 }
 
 /** Checks the queue beside the store, and the tickets in it. A store without runs needs none. */
@@ -86,7 +79,7 @@ const HANDSHAKE = {
 const LIST = { id: 2, method: "tools/list" };
 
 /** Starts an MCP server as a client would, and asks over pipes what tools it has. It opens no session. */
-export async function checkMcp(): Promise<Omit<Check, "name">> {
+export async function checkMcp(): Promise<Found> {
   const entry = fileURLToPath(entryUrl("cli/main"));
   const child = spawn(process.execPath, [entry, "mcp"], { timeout: ANSWER_MS });
   child.stdin.on("error", () => {});

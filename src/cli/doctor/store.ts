@@ -1,7 +1,6 @@
 import { existsSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { RlmError } from "../../index.ts";
 import { errorCode } from "../../platform/errors.ts";
 import { amount, size } from "../../platform/figures.ts";
 import { folderProblem } from "../../platform/home.ts";
@@ -13,9 +12,8 @@ import { lookAtServer, type Store, type Verified, verifyStore } from "../../stor
 import type { Host } from "../host.ts";
 import { openStatusLine, processClock } from "../render/status-line.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { inFlags } from "../render/wording.ts";
 import { withStore } from "../store/opened-store.ts";
-import type { Check } from "./doctor.ts";
+import type { Found } from "./doctor.ts";
 
 /** The store that is looked at. */
 export interface StorePlace {
@@ -24,8 +22,6 @@ export interface StorePlace {
   readonly host: Host;
   readonly terminal: Terminal;
 }
-
-type Found = Omit<Check, "name">;
 
 /** Checks that the folder can be written, and by the user alone. */
 export async function checkFolder(folder: string): Promise<Found> {
@@ -99,9 +95,6 @@ export async function checkSessions({ place, host, terminal: { stderr } }: Store
       return { state: "failed", detail: [`${amount(wrong.length, "finding")}`, ...wrong].join("\n") };
     const notes = lines.map((line) => line.slice(INFO.length));
     return { state: "ok", detail: [`${countOf(sessions)}${facts}`, ...notes].join("\n") };
-  } catch (error) {
-    if (!(error instanceof RlmError)) throw error;
-    return { state: "failed", detail: error.message, cure: inFlags(error.suggestion) };
   } finally {
     status.clear();
   }
