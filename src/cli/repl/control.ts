@@ -1,25 +1,12 @@
 import { RlmError } from "../../index.ts";
 import { showFailure } from "../render/failure.ts";
 import type { Terminal } from "../render/terminal.ts";
-import { type Leaving, onSignals, openLeaving } from "../stop.ts";
+import { onSignals, openLeaving } from "../stop.ts";
 
 /** Keys and signals of a REPL, and the work that they interrupt. */
-export interface Control extends Disposable {
-  /** Set once something has asked the REPL to end. */
-  readonly exitCode: number | undefined;
-  /** Runs work that Ctrl-C cancels. An RlmError goes to stderr, and undefined is given. */
-  run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined>;
-  /** Ctrl-C: cancels what runs; a second time, ends the process. */
-  interrupt(): void;
-  /** Ends the REPL with this exit code; a second time, the process. */
-  end(exitCode: number): void;
-  /** Work that the process waits for if it must end in the middle. */
-  readonly leaving: Leaving;
-  /** The reader of the input says what Ctrl-C does while nothing runs, and how to stop reading. */
-  attach(reader: { interrupted(): void; stop(): void }): void;
-}
+export type Control = ReturnType<typeof openControl>;
 
-export function openControl(terminal: () => Terminal): Control {
+export function openControl(terminal: () => Terminal) {
   let running: AbortController | undefined;
   let exitCode: number | undefined;
   const leaving = openLeaving();
@@ -28,12 +15,14 @@ export function openControl(terminal: () => Terminal): Control {
   let isReading = false;
   const signals = onSignals((code) => (code === 130 ? interrupt() : end(code)));
 
+  /** Ctrl-C: cancels what runs; a second time, ends the process. */
   function interrupt(): void {
     if (running?.signal.aborted) leaving.leave(130);
     else if (running && isReading) running.abort();
     else reader.interrupted();
   }
 
+  /** Ends the REPL with this exit code; a second time, the process. */
   function end(code: number): void {
     if (exitCode !== undefined) {
       leaving.leave(code);
@@ -45,10 +34,12 @@ export function openControl(terminal: () => Terminal): Control {
   }
 
   return {
+    /** Set once something has asked the REPL to end. */
     get exitCode() {
       return exitCode;
     },
-    async run(work) {
+    /** Runs work that Ctrl-C cancels. An RlmError goes to stderr, and undefined is given. */
+    async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
       running = new AbortController();
       try {
         return await work(running.signal);
@@ -62,11 +53,13 @@ export function openControl(terminal: () => Terminal): Control {
     },
     interrupt,
     end,
+    /** Work that the process waits for if it must end in the middle. */
     leaving,
-    attach(attached) {
+    /** The reader of the input says what Ctrl-C does while nothing runs, and how to stop reading. */
+    attach(attached: typeof reader): void {
       reader = attached;
       isReading = true;
     },
-    [Symbol.dispose]: () => signals[Symbol.dispose](),
+    [Symbol.dispose]: signals[Symbol.dispose],
   };
 }

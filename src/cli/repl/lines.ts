@@ -8,15 +8,10 @@ import { complete } from "./completion.ts";
 import type { Control } from "./control.ts";
 
 /** The lines of the input, one at a time. */
-export interface Lines extends Disposable {
-  /** True if a person types at a terminal: then there are prompts, completion and a history. */
-  readonly isInteractive: boolean;
-  /** The next line; undefined at the end of the input. `dropped`: Ctrl-C took back what was typed so far. */
-  next(prompt: string): Promise<string | { readonly dropped: true } | undefined>;
-}
+export type Lines = ReturnType<typeof openLines>;
 
 /** Reads stdin. Ctrl-C at a prompt drops the cell; twice at an empty one ends; on piped input it ends at once. */
-export function openLines(control: Control): Lines {
+export function openLines(control: Control) {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
   const history = isInteractive ? openHistory(process.env) : undefined;
   const reader = openReader(history?.lines);
@@ -56,8 +51,10 @@ export function openLines(control: Control): Lines {
   });
 
   return {
+    /** True if a person types at a terminal: then there are prompts, completion and a history. */
     isInteractive,
-    async next(prompt) {
+    /** The next line; undefined at the end of the input. `dropped`: Ctrl-C took back what was typed so far. */
+    async next(prompt: string) {
       isFirstLine = prompt === FIRST_PROMPT;
       if (waiting.length === 0 && !isOver) {
         if (isInteractive) {
@@ -97,23 +94,20 @@ const HISTORY_LINES = 1000;
 /** The largest history file that is read, more than its lines take. */
 const HISTORY_BYTES = 16 * 2 ** 20;
 
-/** Lines typed in earlier REPLs, kept in `history` of the store folder, readable by its owner alone. */
-interface History {
-  /** Newest first, as readline takes them. */
-  readonly lines: string[];
-  add(line: string): void;
-}
-
-/** A history that cannot be kept is none, without complaint: `belay doctor` says why. */
-export function openHistory(env: NodeJS.ProcessEnv): History {
+/**
+ * Lines typed in earlier REPLs, kept in `history` of the store folder, readable by its owner alone. A history that cannot be
+ * kept is none, without complaint: `belay doctor` says why.
+ */
+export function openHistory(env: NodeJS.ProcessEnv) {
   const folder = homeFolder(env);
   const path = join(folder, "history");
   const isKept = folderProblem(folder) === null;
   const lines = isKept ? read(path) : [];
   let last = lines.at(-1);
   return {
+    /** Newest first, as readline takes them. */
     lines: lines.toReversed(),
-    add(line) {
+    add(line: string): void {
       if (!isKept || line.trim() === "" || line === last) return;
       last = line;
       attempt(() => {
